@@ -1,0 +1,56 @@
+# Schema Lab. `make run` sets everything up and starts the cluster; `make test` checks and tests it.
+# Needs: Python 3.11 or newer with venv, and a Java 17 or newer (headless is enough) for Spark.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.requirements-installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check prove bench clean
+
+help:
+	@echo "make setup   .venv with everything in it (instant when nothing changed)"
+	@echo "make run     start the cluster and print its address with a sign-in link; Ctrl-C stops it"
+	@echo "make test    the fast checks, then the whole test suite"
+	@echo "make check   lint, formatting, types, import rules, Django checks, missing migrations"
+	@echo "make prove   explore every built-in model again and compare with docs/reference/safe-sequences.md"
+	@echo "make bench   benchmarks into docs/benchmarks.md"
+	@echo "make clean   remove .venv, caches and this clone's cluster with its data"
+
+setup: $(STAMP)
+
+$(STAMP): requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "make setup: $(PYTHON) is missing or older than 3.11 (Debian: apt-get install python3; or PYTHON=/path/to/python3.11 make setup)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "make setup: this Python cannot make a virtual environment (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing the Python packages (about 740 MB to download, 1.5 GB on disk) .."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	@touch $(STAMP)
+
+run: setup
+	@exec $(BIN)/python manage.py up
+
+check: setup
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy $$($(BIN)/python -m schemalab.floors)
+	@$(BIN)/lint-imports
+	@$(BIN)/python manage.py check
+	@$(BIN)/python -W "ignore:Got an error checking" manage.py makemigrations --check --dry-run
+
+test: check
+	@$(BIN)/python -m tests.chromium
+	@$(BIN)/python -m pytest
+
+prove: setup
+	@$(BIN)/python manage.py explore --table | diff docs/reference/safe-sequences.md -
+
+bench: setup
+	@$(BIN)/python -m bench
+
+clean:
+	@test ! -x $(BIN)/python || $(BIN)/python -m schemalab.embedded.remove
+	@rm -rf .venv .schemalab .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

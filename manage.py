@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+"""Django's command line, with one clear line instead of a traceback when the environment is not right."""
+
+import os
+import sys
+
+
+def main() -> None:
+    if sys.version_info < (3, 11):
+        running = sys.version.split()[0]
+        sys.exit(f"Schema Lab needs Python 3.11 or newer, this is {running} (Debian: apt-get install python3)")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
+    try:
+        from django.core.management import execute_from_command_line
+    except ImportError:
+        sys.exit("Django is not installed for this Python: run `make setup`, then .venv/bin/python manage.py ..")
+    from schemalab.environment import BadSetting
+
+    try:
+        execute_from_command_line(sys.argv)
+    except BadSetting as bad:
+        print(bad, file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

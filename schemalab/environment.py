@@ -1,0 +1,156 @@
+"""Every setting a user can make, where it comes from, and what it may be.
+
+One table (`SETTINGS`) names each environment variable with its default, its meaning and its parser. Values are looked
+up in three places, the first one wins:
+
+    the process's environment  >  the file .env  >  $SCHEMALAB_HOME/up.env (what a running `manage.py up` has chosen)
+
+A value that does not parse is refused with the name and the allowed values. Mistakes *between* settings are Django
+system checks (`schemalab/checks.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+TRUE_WORDS = ("1", "true", "yes", "on")
+FALSE_WORDS = ("0", "false", "no", "off")
+
+
+class BadSetting(Exception):
+    """A setting has a value that is not allowed."""
+
+    def __init__(self, name: str, value: str, allowed: str) -> None:
+        super().__init__(f"{name}={value!r} is not allowed: it must be {allowed}")
+        self.name = name
+
+
+class NotAllowed(ValueError):
+    """Raised by a parser; the message says what is allowed."""
+
+
+Parser = Callable[[str], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One environment variable: its default as text, and what it means."""
+
+    name: str
+    default: str
+    parse: Parser
+    meaning: str
+
+
+def text(value: str) -> str:
+    return value
+
+
+def words(value: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in value.split(",") if word.strip())
+
+
+def switch(value: str) -> bool:
+    if value.lower() in TRUE_WORDS:
+        return True
+    if value.lower() in FALSE_WORDS:
+        return False
+    raise NotAllowed(f"one of {', '.join(TRUE_WORDS + FALSE_WORDS)}")
+
+
+def one_of(*choices: str) -> Parser:
+    def parse(value: str) -> str:
+        if value not in choices:
+            raise NotAllowed(f"one of {', '.join(choices)}")
+        return value
+
+    return parse
+
+
+def whole(low: int, high: int) -> Parser:
+    def parse(value: str) -> int:
+        if not value.isascii() or not value.isdigit() or not low <= int(value) <= high:
+            raise NotAllowed(f"a whole number from {low} to {high}")
+        return int(value)
+
+    return parse
+
+
+def number(low: float, high: float) -> Parser:
+    def parse(value: str) -> float:
+        try:
+            parsed = float(value)
+        except ValueError:
+            parsed = float("nan")
+        if not low <= parsed <= high:
+            raise NotAllowed(f"a number from {low:g} to {high:g}")
+        return parsed
+
+    return parse
+
+
+def url(*schemes: str) -> Parser:
+    """An address with one of these schemes; empty stands for the embedded service."""
+    allowed = " or ".join(f"{scheme}://.." for scheme in schemes)
+
+    def parse(value: str) -> str:
+        if value and not value.startswith(tuple(f"{scheme}://" for scheme in schemes)):
+            raise NotAllowed(f"{allowed}, or empty for the embedded one")
+        return value
+
+    return parse
+
+
+def origin(value: str) -> str:
+    if value and not value.startswith(("http://", "https://")):
+        raise NotAllowed("http://HOST[:PORT] or https://HOST[:PORT], or empty")
+    return value.rstrip("/")
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("DATABASE_URL", "", url("postgresql", "postgres"), "PostgreSQL 17 or newer; empty: the embedded one"),
+    Setting("REDIS_URL", "", url("redis", "rediss", "unix"), "Redis, as redis-py spells it; empty: the embedded one"),
+    Setting("SPARK_MASTER", "local[2]", text, "where reorganisation runs: local[N] or spark://HOST:PORT"),
+    Setting("HOST", "127.0.0.1", text, "address on which the page listens"),
+    Setting("PORT", "0", whole(0, 65535), "port of the page; 0: 8000 or the next free one"),
+    Setting("PUBLIC_URL", "", origin, "address under which users reach the page, when that is not HOST:PORT"),
+    Setting("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", words, "host names the page answers to, by commas"),
+    Setting("NODES", "3", whole(0, 100), "how many nodes `manage.py up` starts"),
+    Setting("NODE_HOST", "127.0.0.1", text, "address on which nodes listen; beyond loopback they demand NODE_PASSWORD"),
+    Setting("NODE_PORT", "7101", whole(1, 65435), "port of the first node; a taken one is skipped"),
+    Setting("NODE_PASSWORD", "", text, "password that nodes demand from clients (SCRAM); empty: none on loopback"),
+    Setting("LEASE_S", "300", number(0.1, 86400), "length of a lease in seconds; the demo uses 30"),
+    Setting("STORAGE_COUNT", "2", whole(1, 64), "number of storages; fixed once tables exist"),
+    Setting("BUCKET_COUNT", "3000", whole(1, 65536), "number of buckets rows are spread over; fixed once tables exist"),
+    Setting("SECRET_KEY", "", text, "signs sessions and links; empty: made on first run and kept in the home"),
+    Setting("DEBUG", "no", switch, "Django's debug pages; never where others can reach them"),
+    Setting("LOG_LEVEL", "INFO", one_of("DEBUG", "INFO", "WARNING", "ERROR"), "the least that is logged"),
+)
+
+
+def parse_settings(values: Mapping[str, str], settings: Iterable[Setting] = SETTINGS) -> dict[str, Any]:
+    """The typed value of every setting; an unset or blank one has its default."""
+    parsed = {}
+    for setting in settings:
+        value = values.get(setting.name, "").strip() or setting.default
+        try:
+            parsed[setting.name] = setting.parse(value)
+        except NotAllowed as allowed:
+            raise BadSetting(setting.name, value, str(allowed)) from None
+    return parsed
+
+
+def home_of(values: Mapping[str, str], *, base: Path) -> Path:
+    """The folder of this clone's cluster: $SCHEMALAB_HOME, or .schemalab in the clone."""
+    return (base / (values.get("SCHEMALAB_HOME", "").strip() or ".schemalab")).resolve()
+
+
+def merge(*, process: Mapping[str, str], env_file: Mapping[str, str], running: Mapping[str, str]) -> dict[str, str]:
+    """The values in force: an empty one does not hide one of lower rank."""
+    merged = dict(running)
+    for layer in (env_file, process):
+        merged.update({name: value for name, value in layer.items() if value.strip()})
+    return merged
