@@ -1,0 +1,51 @@
+"""The catalog to look at: tables, their versions, the story. Schemas move by changes only, so nothing can be edited."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
+
+from catalog.models import Descriptor, StoryEvent, Table
+from catalog.story import sentence
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Shows rows; adds, changes and deletes none."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Table)
+class TableAdmin(ReadOnlyAdmin):
+    list_display = ("id", "name", "version", "state", "created_at")
+    list_filter = ("state",)
+    search_fields = ("name",)
+    ordering = ("name",)
+
+
+@admin.register(Descriptor)
+class DescriptorAdmin(ReadOnlyAdmin):
+    list_display = ("table", "version", "schema_hash", "sharding_hash", "modified_at")
+    list_filter = ("table",)
+    list_select_related = ("table",)
+    ordering = ("table", "-version")
+
+
+@admin.register(StoryEvent)
+class StoryEventAdmin(ReadOnlyAdmin):
+    list_display = ("at", "stream", "seq", "kind", "told")
+    list_filter = ("kind", "stream")
+    search_fields = ("subject",)
+    ordering = ("-at", "stream")
+
+    @admin.display(description=gettext_lazy("story"))
+    def told(self, event: StoryEvent) -> str:
+        return sentence(event.kind, event.payload)

@@ -1,0 +1,212 @@
+"""The WebSocket of a page: hello, snapshot, events in order, states, pings.
+
+What a browser relies on: of every stream it follows it gets every event once and in order,
+whatever happens to Redis, to the socket or to this process. So a push is only a hint. The
+socket remembers the last number it has sent; a push with the next number is sent on, an older
+one is dropped, and for a later one the missing events are read from the database first.
+
+    browser                              server
+    subscribe(stream, since=12)   -->    joins the group, then reads: events 13, 14 (or a snapshot)
+                                  <--    event 13, event 14, state
+    (socket dies, comes back)
+    subscribe(stream, since=14)   -->    event 15, ..
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.conf import settings
+
+from catalog import live
+from catalog.relay import relay
+from catalog.services import group_of, session_group
+from catalog.story import UnknownKind, sentence
+
+log = logging.getLogger(__name__)
+
+SIGNED_OUT = 4401
+SILENT = 4408
+STREAMS_MAX = 8
+BEATS_UNANSWERED_MAX = 6
+
+
+class LiveConsumer(AsyncJsonWebsocketConsumer):
+    """One browser tab."""
+
+    streams: dict[str, int]
+
+    async def connect(self) -> None:
+        self.streams, self.language, self.html = {}, settings.LANGUAGE_CODE, False
+        self.wanted: dict[str, set[str]] = {}
+        self.fresh: dict[str, live.Message] = {}
+        self.beat: dict[str, int] | None = None
+        self.mail = asyncio.Event()
+        self.turn = asyncio.Lock()
+        self.unanswered = 0
+        self.postman: asyncio.Task[None] | None = None
+        self.session: str | None = None
+        await self.accept()
+        user = self.scope.get("user")
+        if user is None or not user.is_authenticated:
+            await self.close(SIGNED_OUT)
+            return
+        self.session = session_group(self.scope["session"].session_key or "")
+        await self.channel_layer.group_add(self.session, self.channel_name)
+        await self.send_json(live.hello())
+        self.postman = asyncio.create_task(self._deliver())
+        relay().join(self)
+
+    async def disconnect(self, code: int) -> None:
+        if self.postman is not None:
+            self.postman.cancel()
+        await relay().leave(self)
+        for stream in list(self.streams):
+            await self.channel_layer.group_discard(group_of(stream), self.channel_name)
+        if self.session is not None:
+            await self.channel_layer.group_discard(self.session, self.channel_name)
+
+    async def receive_json(self, content: Any, **_kwargs: Any) -> None:
+        kind = content.get("type") if isinstance(content, dict) else None
+        if kind == "subscribe":
+            await self._subscribe(content)
+        elif kind == "unsubscribe":
+            await self._unsubscribe(str(content.get("stream")))
+        elif kind == "pong":
+            self.unanswered = 0
+        else:
+            await self._refuse(None, f"unknown message type {kind!r}: subscribe, unsubscribe or pong")
+
+    async def story_event(self, message: dict[str, Any]) -> None:
+        """A push from the channel layer: a hint that this event, and all before it, are committed."""
+        event = message["event"]
+        stream, seq = event["stream"], event["seq"]
+        async with self.turn:
+            if stream not in self.streams or seq <= self.streams[stream]:
+                return
+            if seq > self.streams[stream] + 1:
+                await self._catch_up(stream)
+            else:
+                self.streams[stream] = seq
+                await self.send_json(live.event_message(event | {"sentence": _told(event)}))
+        relay().touch(stream)
+
+    async def session_over(self, _message: dict[str, Any]) -> None:
+        """Whoever opened this page has signed out, in whichever tab."""
+        await self.close(SIGNED_OUT)
+
+    def leave_state(self, message: live.Message) -> None:
+        shown = "parts" if self.html else "state"
+        waiting = self.fresh.get(message["stream"], message)
+        self.fresh[message["stream"]] = message | {shown: waiting[shown] | message[shown]}
+        self.mail.set()
+
+    def leave_heartbeat(self, seqs: dict[str, int]) -> None:
+        self.beat = seqs
+        self.mail.set()
+
+    async def _deliver(self) -> None:
+        """Empty the mailbox into the socket, for as long as it lives."""
+        try:
+            while True:
+                await self.mail.wait()
+                self.mail.clear()
+                await self._empty_mailbox()
+        except OSError:
+            log.debug("a browser left while its mailbox was being emptied")
+
+    async def _empty_mailbox(self) -> None:
+        fresh, self.fresh = self.fresh, {}
+        seqs, self.beat = self.beat, None
+        async with self.turn:
+            for message in fresh.values():
+                if message["stream"] in self.streams:
+                    await self._send_wanted(message)
+            if seqs is not None:
+                await self._beat(seqs)
+
+    async def _beat(self, seqs: dict[str, int]) -> None:
+        for stream, seq in seqs.items():
+            if stream in self.streams and self.streams[stream] < seq:
+                await self._catch_up(stream)
+        self.unanswered += 1
+        if self.unanswered > BEATS_UNANSWERED_MAX:
+            await self.close(SILENT)
+            return
+        await self.send_json({"type": "ping", "server_time": live.hello()["server_time"], "seqs": dict(self.streams)})
+
+    async def _subscribe(self, wish: dict[str, Any]) -> None:
+        stream, since = str(wish.get("stream")), wish.get("since")
+        if since is not None and (not isinstance(since, int) or since < 0):
+            await self._refuse(stream, "since must be the number of the last event seen, or be left out")
+            return
+        if len(self.streams) >= STREAMS_MAX and stream not in self.streams:
+            await self._refuse(stream, f"a page follows at most {STREAMS_MAX} streams")
+            return
+        try:
+            await _read(live.check_may_follow, self.scope["user"], stream)
+        except live.NoSuchStream as refusal:
+            await self._refuse(stream, str(refusal))
+            return
+        self.language = _language(wish.get("language"), self.language)
+        self.html = bool(wish.get("html"))
+        if isinstance(wish.get("parts"), list):
+            self.wanted[stream] = {str(name) for name in wish["parts"]}
+        async with self.turn:
+            # First the group, then the reading: what is told between the two is then seen twice, never lost.
+            await self.channel_layer.group_add(group_of(stream), self.channel_name)
+            self.streams[stream] = 0 if since is None else since
+            await self._catch_up(stream, whole=since is None)
+            if since is not None:
+                self.fresh.pop(stream, None)
+                await self._send_wanted(await self._in_language(live.state_message, stream))
+        relay().touch(stream)
+
+    async def _catch_up(self, stream: str, *, whole: bool = False) -> None:
+        """Send what the socket has not sent yet: events one by one, or a snapshot."""
+        if whole:
+            messages = [await self._in_language(live.snapshot_of, stream)]
+        else:
+            messages = await self._in_language(live.missed, stream, self.streams[stream])
+        for message in messages:
+            if message["type"] == "snapshot" and not whole:
+                await self.send_json({"type": "resync", "stream": stream, "seq": message["seq"]})
+            self.streams[stream] = message["seq"]
+            await self._send_wanted(message)
+
+    async def _send_wanted(self, message: live.Message) -> None:
+        """A page that named the parts it shows gets no others."""
+        wanted = self.wanted.get(message["stream"])
+        for shown in {"parts", "state"} & message.keys() if wanted is not None else ():
+            message = message | {shown: {name: part for name, part in message[shown].items() if name in wanted}}
+        if message["type"] != "state" or message.get("parts") or message.get("state"):
+            await self.send_json(message)
+
+    async def _in_language(self, work: Any, *arguments: Any) -> Any:
+        return await _read(live.in_language, self.language, lambda: work(*arguments, html=self.html))
+
+    async def _unsubscribe(self, stream: str) -> None:
+        self.wanted.pop(stream, None)
+        if self.streams.pop(stream, None) is not None:
+            await self.channel_layer.group_discard(group_of(stream), self.channel_name)
+
+    async def _refuse(self, stream: str | None, why: str) -> None:
+        await self.send_json({"type": "error", "stream": stream, "message": why})
+
+
+_read = database_sync_to_async(lambda work, *arguments: work(*arguments))
+
+
+def _language(wished: object, otherwise: str) -> str:
+    return wished if isinstance(wished, str) and wished in dict(settings.LANGUAGES) else otherwise
+
+
+def _told(event: dict[str, Any]) -> str:
+    try:
+        return sentence(event["kind"], event["payload"])
+    except UnknownKind:
+        return str(event["kind"])

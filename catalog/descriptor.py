@@ -1,0 +1,233 @@
+"""A descriptor: one immutable version of a table's schema.
+
+Nodes never look at "the schema": they look at one descriptor, under a lease, and a
+statement uses the same one from its first row to its last. Changing a schema means
+publishing a descriptor with the next version, never editing one.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from catalog.elements import (
+    Column,
+    ColumnId,
+    Constraint,
+    Coordination,
+    Index,
+    IndexColumn,
+    IndexId,
+    Placement,
+    PlacementId,
+    State,
+    TableId,
+)
+from catalog.types import SqlType
+
+Json = dict[str, Any]
+T = TypeVar("T")
+FIRST_COLUMN = ColumnId(1)
+FIRST_INDEX = IndexId(1)
+
+
+class UnknownElement(LookupError):
+    """A name or id that this version of the table does not bear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """Table `name` as it is at `version`."""
+
+    table_id: TableId
+    name: str
+    version: int
+    columns: tuple[Column, ...]
+    primary_key: tuple[ColumnId, ...]
+    indexes: tuple[Index, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    placements: tuple[Placement, ...] = (Placement(PlacementId(1)),)
+    state: State = State.PUBLIC
+    next_column_id: ColumnId = FIRST_COLUMN
+    next_index_id: IndexId = FIRST_INDEX
+    coordination: Coordination = Coordination.LEASE
+
+    def __post_init__(self) -> None:
+        ids = {column.id for column in self.columns}
+        assert self.primary_key, f"{self.name} has no primary key"
+        assert ids.issuperset(self.primary_key), f"{self.name}: primary key without its column"
+        assert all(ids.issuperset(index.column_ids) for index in self.indexes), f"{self.name}: index without its column"
+
+    def column(self, column_id: ColumnId) -> Column:
+        return _only((c for c in self.columns if c.id == column_id), f"column {column_id} of {self}")
+
+    def column_named(self, name: str) -> Column:
+        return _only((c for c in self.columns if c.name == name), f"column {name} of {self}")
+
+    def index(self, index_id: IndexId) -> Index:
+        return _only((i for i in self.indexes if i.id == index_id), f"index {index_id} of {self}")
+
+    def index_named(self, name: str) -> Index:
+        return _only((i for i in self.indexes if i.name == name), f"index {name} of {self}")
+
+    @property
+    def placement(self) -> Placement:
+        """The one placement that is read: the public one."""
+        return _only((p for p in self.placements if p.state is State.PUBLIC), f"public placement of {self}")
+
+    @property
+    def public_columns(self) -> tuple[Column, ...]:
+        return tuple(c for c in self.columns if c.state is State.PUBLIC)
+
+    @property
+    def public_indexes(self) -> tuple[Index, ...]:
+        return tuple(i for i in self.indexes if i.state is State.PUBLIC)
+
+    @property
+    def key_columns(self) -> tuple[Column, ...]:
+        """The primary key's columns, in key order."""
+        return tuple(self.column(column_id) for column_id in self.primary_key)
+
+    @property
+    def stored_columns(self) -> tuple[Column, ...]:
+        """The columns that have pairs of their own: all but the primary key's."""
+        return tuple(c for c in self.columns if c.id not in self.primary_key)
+
+    @property
+    def sharding_key(self) -> tuple[ColumnId, ...]:
+        """The columns whose values choose a row's bucket."""
+        return self.placement.sharding_key or self.primary_key
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}"
+
+    def next_version(self, **changes: Any) -> "Descriptor":
+        """This schema with `changes`, under the next version number."""
+        return replace(self, version=self.version + 1, **changes)
+
+    def with_state(self, state: State) -> "Descriptor":
+        """The next version, with the table itself in `state`."""
+        return self.next_version(state=state)
+
+    def with_index(self, index: Index) -> "Descriptor":
+        """The next version, with one more index; its id must be the next one never used."""
+        assert index.id == self.next_index_id, f"index id {index.id} is not the next of {self}"
+        return self.next_version(indexes=(*self.indexes, index), next_index_id=IndexId(index.id + 1))
+
+    def with_index_state(self, index_id: IndexId, state: State, *, filling: bool = False) -> "Descriptor":
+        """The next version, with one index in another state."""
+        changed = replace(self.index(index_id), state=state, filling=filling)
+        return self.next_version(indexes=tuple(changed if i.id == index_id else i for i in self.indexes))
+
+    def without_index(self, index_id: IndexId) -> "Descriptor":
+        """The next version, without one index."""
+        self.index(index_id)
+        return self.next_version(indexes=tuple(i for i in self.indexes if i.id != index_id))
+
+    def to_json(self) -> Json:
+        """A JSON-able dict that `from_json` turns back into an equal descriptor."""
+        return {
+            "table_id": self.table_id,
+            "name": self.name,
+            "version": self.version,
+            "state": self.state.value,
+            "columns": [_column_json(c) for c in self.columns],
+            "primary_key": list(self.primary_key),
+            "indexes": [_index_json(i) for i in self.indexes],
+            "constraints": [_constraint_json(c) for c in self.constraints],
+            "placements": [_placement_json(p) for p in self.placements],
+            "next_column_id": self.next_column_id,
+            "next_index_id": self.next_index_id,
+            "coordination": self.coordination.value,
+        }
+
+
+def from_json(body: Mapping[str, Any]) -> Descriptor:
+    """The descriptor that `to_json` wrote."""
+    return Descriptor(
+        table_id=TableId(body["table_id"]),
+        name=body["name"],
+        version=body["version"],
+        state=State(body["state"]),
+        columns=tuple(_column(c) for c in body["columns"]),
+        primary_key=tuple(ColumnId(c) for c in body["primary_key"]),
+        indexes=tuple(_index(i) for i in body["indexes"]),
+        constraints=tuple(_constraint(c) for c in body["constraints"]),
+        placements=tuple(_placement(p) for p in body["placements"]),
+        next_column_id=ColumnId(body["next_column_id"]),
+        next_index_id=IndexId(body["next_index_id"]),
+        coordination=Coordination(body["coordination"]),
+    )
+
+
+def _only(found: Iterable[T], what: str) -> T:
+    for element in found:
+        return element
+    raise UnknownElement(f"there is no {what}")
+
+
+def _column_json(column: Column) -> Json:
+    return {
+        "id": column.id,
+        "name": column.name,
+        "type": column.type.value,
+        "state": column.state.value,
+        "not_null": column.not_null,
+        "default": column.default,
+        "fill_value": None if column.fill_value is None else column.fill_value.hex(),
+        "identity": column.identity,
+        "added_with_default": column.added_with_default,
+        "filling": column.filling,
+    }
+
+
+def _column(body: Json) -> Column:
+    fill_value = None if body["fill_value"] is None else bytes.fromhex(body["fill_value"])
+    return Column(**body | {"type": SqlType(body["type"]), "state": State(body["state"]), "fill_value": fill_value})
+
+
+def _index_json(index: Index) -> Json:
+    return {
+        "id": index.id,
+        "name": index.name,
+        "columns": [{"column": part.column, "descending": part.descending} for part in index.columns],
+        "unique": index.unique,
+        "where": index.where,
+        "state": index.state.value,
+        "filling": index.filling,
+    }
+
+
+def _index(body: Json) -> Index:
+    return Index(**body | {"columns": tuple(IndexColumn(**c) for c in body["columns"]), "state": State(body["state"])})
+
+
+def _constraint_json(constraint: Constraint) -> Json:
+    return {
+        "id": constraint.id,
+        "name": constraint.name,
+        "rule": constraint.rule,
+        "columns": list(constraint.columns),
+        "expression": constraint.expression,
+        "references": constraint.references,
+        "reference_columns": list(constraint.reference_columns),
+        "state": constraint.state.value,
+    }
+
+
+def _constraint(body: Json) -> Constraint:
+    columns, references = tuple(body["columns"]), tuple(body["reference_columns"])
+    return Constraint(**body | {"columns": columns, "reference_columns": references, "state": State(body["state"])})
+
+
+def _placement_json(placement: Placement) -> Json:
+    return {
+        "id": placement.id,
+        "sharding_key": list(placement.sharding_key),
+        "function": placement.function,
+        "state": placement.state.value,
+        "filling": placement.filling,
+    }
+
+
+def _placement(body: Json) -> Placement:
+    return Placement(**body | {"sharding_key": tuple(body["sharding_key"]), "state": State(body["state"])})

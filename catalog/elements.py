@@ -1,0 +1,141 @@
+"""What a schema is made of: tables, columns, indexes, constraints, placements.
+
+Every element carries a state and a numeric id that is never reused; keys in the
+store hold ids, only descriptors hold names. Elements are immutable: a change of
+schema is a new descriptor with other elements in it.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NewType
+
+from catalog.types import SqlType
+
+TableId = NewType("TableId", int)
+ColumnId = NewType("ColumnId", int)
+IndexId = NewType("IndexId", int)
+ConstraintId = NewType("ConstraintId", int)
+PlacementId = NewType("PlacementId", int)
+NodeId = NewType("NodeId", str)
+
+EXISTS = ColumnId(0)
+"""The column id of the pair that says "this row exists"."""
+
+PRIMARY = IndexId(0)
+"""The index id under which rows themselves are kept."""
+
+
+class State(Enum):
+    """How much of an element a server may use (F1 paper, section 3)."""
+
+    ABSENT = "absent"
+    DELETE_ONLY = "delete-only"
+    WRITE_ONLY = "write-only"
+    PUBLIC = "public"
+
+
+class Kind(Enum):
+    """What an element is. Optional and required columns walk different ladders."""
+
+    TABLE = "table"
+    OPTIONAL_COLUMN = "optional column"
+    REQUIRED_COLUMN = "required column"
+    INDEX = "index"
+    UNIQUE_INDEX = "unique index"
+    CONSTRAINT = "constraint"
+    PLACEMENT = "placement"
+
+
+class Coordination(Enum):
+    """How nodes of a table agree on its version (requests.md)."""
+
+    LEASE = "lease"
+    HASH = "hash"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column. `default` is an SQL expression; `fill_value` the encoded value a fill puts (bytes)."""
+
+    id: ColumnId
+    name: str
+    type: SqlType
+    state: State = State.PUBLIC
+    not_null: bool = False
+    default: str | None = None
+    fill_value: bytes | None = None
+    identity: bool = False
+    added_with_default: bool = False
+    filling: bool = False
+
+    @property
+    def required(self) -> bool:
+        """Every row must have a pair: NOT NULL, or being added with a default."""
+        return self.not_null or self.added_with_default
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.REQUIRED_COLUMN if self.required else Kind.OPTIONAL_COLUMN
+
+
+@dataclass(frozen=True, slots=True)
+class IndexColumn:
+    """One column of an index key, and whether it sorts backwards."""
+
+    column: ColumnId
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index over columns of its table; `where` is a predicate over the row's own columns."""
+
+    id: IndexId
+    name: str
+    columns: tuple[IndexColumn, ...]
+    unique: bool = False
+    where: str | None = None
+    state: State = State.PUBLIC
+    filling: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.UNIQUE_INDEX if self.unique else Kind.INDEX
+
+    @property
+    def column_ids(self) -> tuple[ColumnId, ...]:
+        return tuple(part.column for part in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A rule on rows: `rule` is "check", "not null" or "foreign key"."""
+
+    id: ConstraintId
+    name: str
+    rule: str
+    columns: tuple[ColumnId, ...] = ()
+    expression: str | None = None
+    references: TableId | None = None
+    reference_columns: tuple[ColumnId, ...] = ()
+    state: State = State.PUBLIC
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.CONSTRAINT
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """One way of spreading a table's rows over storages. An empty sharding key means the primary key."""
+
+    id: PlacementId
+    sharding_key: tuple[ColumnId, ...] = ()
+    function: str = "strcrc32"
+    state: State = State.PUBLIC
+    filling: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.PLACEMENT

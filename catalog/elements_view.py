@@ -1,0 +1,84 @@
+"""A descriptor in words for a page: its elements, and what differs between two versions.
+
+v6 -> v7     + index by_dest (dest): delete-only
+             ~ column name: write-only -> public
+             - index by_name
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import State
+
+Json = dict[str, Any]
+
+
+def elements(descriptor: Descriptor) -> list[Json]:
+    """Every element of one version, columns first."""
+    return list(_elements(descriptor))
+
+
+def differences(old: Descriptor | None, new: Descriptor) -> list[Json]:
+    """What `new` has that `old` has not, in `+`, `~` and `-`; the first version is all `+`."""
+    before = {} if old is None else {(e["element"], e["id"]): e for e in _elements(old)}
+    after = {(e["element"], e["id"]): e for e in _elements(new)}
+    lines = [_line("+", after[key], after[key]["phase"]) for key in after if key not in before]
+    for key in after:
+        lines += _changed(before[key], after[key]) if key in before else []
+    lines += [_line("-", before[key], "") for key in before if key not in after]
+    if old is not None and old.name != new.name:
+        lines.append({"sign": "~", "element": "table", "name": old.name, "what": f"{old.name} → {new.name}"})
+    if old is not None and old.state is not new.state:
+        what = f"{old.state.value} → {new.state.value}"
+        lines.append({"sign": "~", "element": "table", "name": new.name, "what": what})
+    return lines
+
+
+def phase_of(element: Any) -> str:
+    """The state a page shows: reorganising is a phase of write-only or delete-only."""
+    return "reorganising" if getattr(element, "filling", False) else str(element.state.value)
+
+
+def _line(sign: str, element: Json, what: str) -> Json:
+    return {"sign": sign, "element": element["element"], "name": element["name"], "what": what}
+
+
+def _changed(old: Json, new: Json) -> list[Json]:
+    watched = ("name", "phase", "detail")
+    return [_line("~", new, f"{old[what]} → {new[what]}") for what in watched if old[what] != new[what]]
+
+
+def _elements(descriptor: Descriptor) -> Iterator[Json]:
+    names = {column.id: column.name for column in descriptor.columns}
+    for column in descriptor.columns:
+        is_key = column.id in descriptor.primary_key
+        detail = [column.type.value, "not null" if column.not_null or is_key else "", "primary key" if is_key else ""]
+        detail += [f"default {column.default}" if column.default is not None else ""]
+        detail += ["identity" if column.identity else ""]
+        yield _shown("column", column.id, column.name, column, ", ".join(d for d in detail if d))
+    for index in descriptor.indexes:
+        keys = ", ".join(f"{names[p.column]}{' desc' if p.descending else ''}" for p in index.columns)
+        where = f" where {index.where}" if index.where else ""
+        yield _shown("unique index" if index.unique else "index", index.id, index.name, index, f"({keys}){where}")
+    for constraint in descriptor.constraints:
+        said = constraint.expression or ", ".join(names[column] for column in constraint.columns)
+        yield _shown("constraint", constraint.id, constraint.name, constraint, f"{constraint.rule}: {said}")
+    for placement in descriptor.placements:
+        key = ", ".join(names[column] for column in placement.sharding_key or descriptor.primary_key)
+        yield _shown("placement", placement.id, str(placement.id), placement, f"{placement.function}({key})")
+
+
+def _shown(kind: str, number: int, name: str, element: Any, detail: str) -> Json:
+    return {
+        "element": kind,
+        "id": number,
+        "name": name,
+        "state": element.state.value,
+        "filling": getattr(element, "filling", False),
+        "phase": phase_of(element),
+        "detail": detail,
+        "is_public": element.state is State.PUBLIC,
+    }

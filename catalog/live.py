@@ -1,0 +1,182 @@
+"""What a stream shows now, and what somebody who was away has missed.
+
+A page follows a *stream*: "cluster", "table:7", "change:3". Two things flow in it:
+
+    events   numbered without gaps, from the story; none may be missed or shown twice
+    parts    what the page shows now (lanes, leases, progress); only the newest matters
+
+Each app says which parts of which streams it knows, in its `streams` module, because this
+package must not import those above it. A part is data plus the template that shows it: the
+first page, a live update and the answer to polling all come from the same two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+from django.template.loader import render_to_string
+from django.utils import timezone, translation
+
+from catalog import selectors
+from catalog.models import StoryEvent, Stream
+
+EVENTS_SHOWN = 40
+EVENTS_RESENT_MAX = 500
+HEARTBEAT_S = 5
+Message = dict[str, Any]
+
+
+class NoSuchStream(LookupError):
+    """Nothing bears this name, or this person may not follow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that streams called `prefix` or `prefix:<id>` show; `read` takes the id (0 without one).
+
+    `is_sampled`: it changes by itself, and is read anew every second while somebody looks.
+    """
+
+    prefix: str
+    name: str
+    template: str
+    read: Callable[[int], Mapping[str, Any]]
+    is_sampled: bool = False
+
+
+_parts: dict[tuple[str, str], Part] = {}
+_doors: dict[str, Callable[[int], bool]] = {"cluster": lambda _id: True}
+
+
+def register(
+    prefix: str, name: str, template: str, read: Callable[[int], Mapping[str, Any]], *, is_sampled: bool = False
+) -> None:
+    """Add a part to every stream of this prefix; called while Django starts."""
+    _parts[prefix, name] = Part(prefix, name, template, read, is_sampled)
+
+
+def register_stream(prefix: str, exists: Callable[[int], bool]) -> None:
+    """Make "prefix:<id>" a stream for every id that `exists`."""
+    _doors[prefix] = exists
+
+
+def split(stream: str) -> tuple[str, int]:
+    """("table", 7) of "table:7". Raises `NoSuchStream`."""
+    prefix, _, number = stream.partition(":")
+    if prefix not in _doors or (number and not (number.isascii() and number.isdigit() and len(number) < 10)):
+        raise NoSuchStream(f"there is no stream {stream!r}; streams are: {', '.join(sorted(_doors))}")
+    return prefix, int(number or 0)
+
+
+def check_may_follow(user: Any, stream: str) -> None:
+    """Everybody who has signed in may follow every stream that exists. Raises `NoSuchStream`."""
+    prefix, number = split(stream)
+    if not user.is_authenticated:
+        raise NoSuchStream(f"sign in to follow {stream!r}")
+    if not _doors[prefix](number):
+        raise NoSuchStream(f"there is no {prefix} {number}")
+
+
+def parts_of(stream: str, *, sampled: bool = False) -> list[Part]:
+    """All parts of the stream, or only those that are `sampled`."""
+    prefix, _ = split(stream)
+    return [part for part in _parts.values() if part.prefix == prefix and (part.is_sampled or not sampled)]
+
+
+def read_state(stream: str, *, sampled: bool = False) -> dict[str, Mapping[str, Any]]:
+    """The data of the stream's parts, as of now."""
+    _, number = split(stream)
+    return {part.name: part.read(number) for part in parts_of(stream, sampled=sampled)}
+
+
+def render_state(stream: str, state: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The parts as HTML, in the language that is active."""
+    return {
+        part.name: render_to_string(part.template, {"part": state[part.name], "stream": stream}).strip()
+        for part in parts_of(stream)
+        if part.name in state
+    }
+
+
+def recent_events(stream: str, limit: int = EVENTS_SHOWN) -> list[Message]:
+    """The newest events of the stream, newest first."""
+    rows = StoryEvent.objects.filter(stream=stream).order_by("-seq")[:limit]
+    return [selectors.event_json(row) for row in rows]
+
+
+def page_context(stream: str) -> dict[str, Any]:
+    """What a template needs to show a stream and to go on from there."""
+    with _one_snapshot():
+        seq, events, state = selectors.newest_seq(stream), recent_events(stream), read_state(stream)
+    parts = render_state(stream, state)
+    return {"stream": stream, "seq": seq, "events": events, "parts": parts, "state": state}
+
+
+def snapshot_of(stream: str, *, html: bool) -> Message:
+    """All that is known of the stream, as one message; events after its `seq` come one by one."""
+    with _one_snapshot():
+        seq, events, state = selectors.newest_seq(stream), recent_events(stream), read_state(stream)
+    return {"type": "snapshot", "stream": stream, "seq": seq, "events": events} | _shown(stream, state, html)
+
+
+def state_message(stream: str, *, html: bool, sampled: bool = False) -> Message:
+    """What the stream shows now, without a number: a newer one replaces it. `sampled`: only those parts."""
+    with _one_snapshot():
+        state = read_state(stream, sampled=sampled)
+    message = {"type": "state", "stream": stream, "at": timezone.now().isoformat(), "busy": is_busy(state)}
+    return message | _shown(stream, state, html)
+
+
+def is_busy(state: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether something moves that nobody is notified of: a part says so by `is_busy`."""
+    return any(part.get("is_busy") for part in state.values())
+
+
+def missed(stream: str, since: int, *, html: bool) -> list[Message]:
+    """What somebody who has seen event `since` has missed: the events between, or a snapshot if they are many."""
+    newest = selectors.newest_seq(stream)
+    if not 0 <= newest - since <= EVENTS_RESENT_MAX:
+        return [snapshot_of(stream, html=html)]
+    return [event_message(event) for event in selectors.events_since(stream, since, EVENTS_RESENT_MAX)]
+
+
+def event_message(event: Mapping[str, Any]) -> Message:
+    """A stored event as a message. `selectors.event_json` says what is in it."""
+    return {"type": "event", **event}
+
+
+def newest_seqs(streams: list[str]) -> dict[str, int]:
+    """The number of the last event of each stream."""
+    known = dict(Stream.objects.filter(name__in=streams).values_list("name", "seq"))
+    return {stream: known.get(stream, 0) for stream in streams}
+
+
+def hello() -> Message:
+    return {"type": "hello", "server_time": timezone.now().isoformat(), "heartbeat_s": HEARTBEAT_S}
+
+
+def in_language(language: str, work: Callable[[], Any]) -> Any:
+    with translation.override(language):
+        return work()
+
+
+def _shown(stream: str, state: Mapping[str, Mapping[str, Any]], html: bool) -> Message:
+    return {"parts": render_state(stream, state)} if html else {"state": state}
+
+
+class _one_snapshot:  # noqa: N801  a context manager, read as a phrase
+    """Several reads that see the same moment; inside somebody's transaction (a test) they see that one."""
+
+    def __enter__(self) -> None:
+        self.mine = not connection.in_atomic_block
+        self.atomic = transaction.atomic()
+        self.atomic.__enter__()
+        if self.mine:
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+
+    def __exit__(self, *error: Any) -> None:
+        self.atomic.__exit__(*error)

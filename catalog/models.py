@@ -1,0 +1,83 @@
+"""The rows behind the catalog: tables, their versions, and the story."""
+
+from django.db import models
+
+
+class Table(models.Model):
+    """A table of the lab. Its id stands in every key and is never used again.
+
+    The row is the lock of the table: publishing takes it FOR UPDATE, acquiring a lease FOR SHARE.
+    """
+
+    class State(models.TextChoices):
+        RESERVED = "reserved"
+        LIVE = "live"
+        DROPPED = "dropped"
+
+    id = models.IntegerField(primary_key=True)
+    name = models.TextField()
+    version = models.IntegerField(default=0)
+    state = models.CharField(max_length=10, choices=State, default=State.RESERVED)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "catalog_table"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name"], condition=~models.Q(state="dropped"), name="a name belongs to one table"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}"
+
+
+class Descriptor(models.Model):
+    """One immutable version of a table; `body` is `catalog.descriptor.Descriptor.to_json()`."""
+
+    table = models.ForeignKey(Table, on_delete=models.PROTECT, related_name="descriptors")
+    version = models.IntegerField()
+    body = models.JSONField()
+    schema_hash = models.CharField(max_length=16)
+    sharding_hash = models.CharField(max_length=16)
+    modified_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "catalog_descriptor"
+        constraints = [models.UniqueConstraint(fields=["table", "version"], name="one descriptor for each version")]
+        ordering = ["table_id", "version"]
+
+    def __str__(self) -> str:
+        return f"{self.body['name']}@{self.version}"
+
+
+class Stream(models.Model):
+    """The counter row of a stream: incremented in the event's transaction, so seq order is commit order."""
+
+    name = models.TextField(primary_key=True)
+    seq = models.BigIntegerField(default=0)
+
+    class Meta:
+        db_table = "catalog_stream"
+
+    def __str__(self) -> str:
+        return f"{self.name} at {self.seq}"
+
+
+class StoryEvent(models.Model):
+    """Something that happened, number `seq` of its stream. See `catalog.story` for the kinds."""
+
+    stream = models.TextField()
+    seq = models.BigIntegerField()
+    kind = models.TextField()
+    subject = models.TextField()
+    payload = models.JSONField(default=dict)
+    at = models.DateTimeField()
+
+    class Meta:
+        db_table = "catalog_storyevent"
+        constraints = [models.UniqueConstraint(fields=["stream", "seq"], name="a stream numbers its events once")]
+        ordering = ["stream", "seq"]
+
+    def __str__(self) -> str:
+        return f"{self.stream}#{self.seq} {self.kind}"

@@ -1,0 +1,51 @@
+"""Reading the catalog: tables, descriptors, and the story since a number."""
+
+from typing import Any
+
+from catalog import descriptor as descriptors
+from catalog.models import Descriptor, StoryEvent, Stream, Table
+from catalog.story import sentence
+
+
+def live_tables() -> list[Table]:
+    """All tables that exist or are being made, by name."""
+    return list(Table.objects.exclude(state=Table.State.DROPPED).order_by("name"))
+
+
+def table_named(name: str) -> Table | None:
+    """The table that bears this name now."""
+    return Table.objects.exclude(state=Table.State.DROPPED).filter(name=name).first()
+
+
+def newest_descriptor(table_id: int) -> descriptors.Descriptor | None:
+    """The newest version of a table; None when it has none."""
+    row = Descriptor.objects.filter(table_id=table_id).order_by("-version").first()
+    return None if row is None else descriptors.from_json(row.body)
+
+
+def descriptor_at(table_id: int, version: int) -> descriptors.Descriptor:
+    """One version of a table. Raises `Descriptor.DoesNotExist`."""
+    return descriptors.from_json(Descriptor.objects.get(table_id=table_id, version=version).body)
+
+
+def newest_seq(stream: str) -> int:
+    """The number of the stream's last event; 0 when nothing was told yet."""
+    return Stream.objects.filter(name=stream).values_list("seq", flat=True).first() or 0
+
+
+def events_since(stream: str, since: int, limit: int = 500) -> list[dict[str, Any]]:
+    """The stream's events after `since`, oldest first, at most `limit`."""
+    return [event_json(e) for e in StoryEvent.objects.filter(stream=stream, seq__gt=since).order_by("seq")[:limit]]
+
+
+def event_json(event: StoryEvent) -> dict[str, Any]:
+    """A stored event in the shape that `catalog_tell` returns, with its sentence."""
+    return {
+        "stream": event.stream,
+        "seq": event.seq,
+        "kind": event.kind,
+        "subject": event.subject,
+        "payload": event.payload,
+        "at": event.at.isoformat(),
+        "sentence": sentence(event.kind, event.payload),
+    }

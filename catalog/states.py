@@ -1,0 +1,107 @@
+"""The rule table: what a statement does to an element's pairs in each state.
+
+This is the heart of online schema change (F1 paper, section 3; protocol.md, section 3).
+Two servers may be one version apart, so neighbouring states must tolerate each other:
+
+    delete-only   pairs are removed, never made: nothing a server that is one step
+                  behind has left over can outlive its row
+    write-only    pairs are made and removed but not read: a backfill may run, nobody
+                  relies on it yet
+    public        pairs are made, removed and read
+
+Storage (`storage.mutations`), planner, docs and tests read this table; nobody repeats it.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from catalog.elements import Kind, State
+
+
+class Write(Enum):
+    """What insert, update or delete does to the pairs of one element of the row."""
+
+    UNKNOWN = "refused as unknown"
+    NOTHING = "-"
+    REMOVE_ROW = "del everything of the row"
+    REMOVE = "del"
+    REMOVE_OLD = "del the old pair when its source changes, never put"
+    PUT = "put"
+    PUT_DEFAULT = "put its default"
+    REPLACE = "del old, put new when its source changes"
+    ENFORCE = "enforced"
+
+
+class Read(Enum):
+    """What a query may do with the element."""
+
+    UNKNOWN = "refused as unknown"
+    UNUSED = "not used"
+    USED = "used"
+    UNRELIED = "not relied on"
+    RELIED = "relied on"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the table: what each operation does to an element in one state."""
+
+    insert: Write
+    update: Write
+    delete: Write
+    read: Read
+
+
+_COLUMN = {
+    State.DELETE_ONLY: Rule(Write.NOTHING, Write.NOTHING, Write.REMOVE, Read.UNKNOWN),
+    State.WRITE_ONLY: Rule(Write.PUT_DEFAULT, Write.NOTHING, Write.REMOVE, Read.UNKNOWN),
+    State.PUBLIC: Rule(Write.PUT, Write.PUT, Write.REMOVE, Read.USED),
+}
+
+_INDEX = {
+    State.DELETE_ONLY: Rule(Write.NOTHING, Write.REMOVE_OLD, Write.REMOVE, Read.UNUSED),
+    State.WRITE_ONLY: Rule(Write.PUT, Write.REPLACE, Write.REMOVE, Read.UNUSED),
+    State.PUBLIC: Rule(Write.PUT, Write.REPLACE, Write.REMOVE, Read.USED),
+}
+
+_TABLE = {
+    State.DELETE_ONLY: Rule(Write.UNKNOWN, Write.UNKNOWN, Write.REMOVE_ROW, Read.UNKNOWN),
+    State.PUBLIC: Rule(Write.PUT, Write.PUT, Write.REMOVE_ROW, Read.USED),
+}
+
+_CONSTRAINT = {
+    State.WRITE_ONLY: Rule(Write.ENFORCE, Write.ENFORCE, Write.ENFORCE, Read.UNRELIED),
+    State.PUBLIC: Rule(Write.ENFORCE, Write.ENFORCE, Write.ENFORCE, Read.RELIED),
+}
+
+RULES: dict[Kind, dict[State, Rule]] = {
+    Kind.TABLE: _TABLE,
+    Kind.OPTIONAL_COLUMN: _COLUMN,
+    Kind.REQUIRED_COLUMN: _COLUMN,
+    Kind.INDEX: _INDEX,
+    Kind.UNIQUE_INDEX: _INDEX,
+    Kind.PLACEMENT: _INDEX,
+    Kind.CONSTRAINT: _CONSTRAINT,
+}
+
+ABSENT = Rule(Write.NOTHING, Write.NOTHING, Write.NOTHING, Read.UNKNOWN)
+"""An absent element is as if it had never been."""
+
+
+class UndefinedState(ValueError):
+    """A state that this kind of element cannot be in, such as a delete-only constraint."""
+
+
+def rule(kind: Kind, state: State) -> Rule:
+    """What operations do to an element of `kind` in `state`; raises `UndefinedState`."""
+    if state is State.ABSENT:
+        return ABSENT
+    try:
+        return RULES[kind][state]
+    except KeyError:
+        raise UndefinedState(f"a {kind.value} is never {state.value}") from None
+
+
+def is_readable(kind: Kind, state: State) -> bool:
+    """Whether a query may rely on the element."""
+    return rule(kind, state).read in (Read.USED, Read.RELIED)

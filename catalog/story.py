@@ -1,0 +1,96 @@
+"""The story: what happened to schemas, nodes and leases, as events people can read.
+
+Each event is told to one or more streams ("cluster", "table:7", "change:3"); a stream
+numbers its events 1, 2, 3, .. without gaps in commit order, so a browser that was cut
+off can ask for exactly what it missed. Here are the kinds of event and the sentence
+each is told in; rows and numbers are in `catalog.models`.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+CLUSTER = "cluster"
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+def table_stream(table_id: int) -> str:
+    return f"table:{table_id}"
+
+
+def change_stream(change_id: int) -> str:
+    return f"change:{change_id}"
+
+
+class UnknownKind(KeyError):
+    """A kind of event that no sentence tells."""
+
+
+SENTENCES: dict[str, str] = {
+    "table created": "{table} was created.",
+    "table dropped": "{table} is gone; its name is free again.",
+    "change submitted": "{who} submitted change {change}: {statement}",
+    "change queued": "Change {change} waits behind change {behind} of the same table.",
+    "change started": "Change {change} started.",
+    "version published": "{table} v{version} published: {what}.",
+    "version waiting": "v{version} of {table} waits for {whom}, at most until {until}.",
+    "version drained": "Every node has left the versions of {table} before v{version} ({waited}).",
+    "sessions ended": "Sessions of {whom} on {table} v{version} were ended: they held it without a lease.",
+    "reorganisation started": "{what} started: {rows} to do.",
+    "reorganisation finished": "{what} finished: {rows} in {seconds} s.",
+    "reorganisation failed": "{what} failed: {error}",
+    "reorganisation resumed": "{what} goes on in another worker: {why}.",
+    "executor replaced": "Another worker took over change {change}.",
+    "change pausing": "{who} paused change {change}.",
+    "change resumed": "{who} resumed change {change}.",
+    "change cancelling": "{who} cancelled change {change}; it walks back.",
+    "change rolling back": "Change {change} walks back: {error}",
+    "change done": "Change {change} is done.",
+    "change cancelled": "Change {change} was cancelled and cleaned up.",
+    "change failed": "Change {change} failed and was cleaned up: {error}",
+    "node joined": "Node {node} joined (incarnation {incarnation}).",
+    "node left": "Node {node} left.",
+    "node silent": "Node {node} does not answer; its leases end at the latest {until}.",
+    "node silent without leases": "Node {node} does not answer; it leases nothing.",
+    "node back": "Node {node} answers again.",
+    "node ended itself": "Node {node} ended itself: it could not renew {what} in time.",
+    "node draining": "Node {node} is draining: it takes no new leases.",
+    "node undrained": "Node {node} takes leases again.",
+    "lease released": "{who} released the lease of {node} on {table} v{version}.",
+    "lease revoked": "{who} revoked the lease of {node} on {table} v{version}; its sessions there were ended.",
+    "load started": "Loading {rows} into {table}.",
+    "load finished": "{table} has {rows} more ({seconds} s).",
+    "load failed": "Loading {table} failed: {error}",
+    "audit finished": "Audit of {table}: {verdict}.",
+    "spark warm": "Spark is warm ({seconds} s): reorganisations begin at once.",
+    "process crashed": "Process {process} ended unexpectedly ({why}) and is started again.",
+    "process started": "Process {process} is running.",
+    "process killed": "{who} killed process {process}; it stays down until it is started.",
+    "process frozen": "{who} froze process {process}; it stands still until it is thawed.",
+    "process thawed": "{who} thawed process {process}.",
+    "process restarted": "{who} started process {process} again.",
+}
+
+
+def sentence(kind: str, payload: Mapping[str, Any]) -> str:
+    """The event in plain English. A detail the payload lacks is shown as "?". Raises `UnknownKind`."""
+    if kind not in SENTENCES:
+        raise UnknownKind(f"no sentence tells events of kind {kind!r}")
+    return SENTENCES[kind].format_map(_Details({name: _in_words(name, detail) for name, detail in payload.items()}))
+
+
+def _in_words(name: str, detail: Any) -> Any:
+    """A moment as its time of day (UTC, as everywhere on the pages), a number of rows or seconds with its unit."""
+    if name == "rows" and isinstance(detail, int):
+        return "1 row" if detail == 1 else f"{detail:,} rows"
+    if name == "seconds" and isinstance(detail, float):
+        return f"{detail:.1f}"
+    if isinstance(detail, str) and MOMENT.fullmatch(detail):
+        return datetime.fromisoformat(detail).astimezone(UTC).strftime("%H:%M:%S")
+    return detail
+
+
+class _Details(dict[str, Any]):
+    def __missing__(self, key: str) -> str:
+        return "?"

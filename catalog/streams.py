@@ -1,0 +1,59 @@
+"""What the catalog shows on live pages: the tables, and one table with its versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from catalog import descriptor, live, selectors
+from catalog.elements_view import differences, elements
+from catalog.models import Descriptor, Table
+
+VERSIONS_SHOWN = 30
+
+
+def _tables(_id: int) -> dict[str, Any]:
+    return {"tables": [_table_line(table) for table in selectors.live_tables()]}
+
+
+def _table_line(table: Table) -> dict[str, Any]:
+    newest = selectors.newest_descriptor(table.pk)
+    shown = [] if newest is None else elements(newest)
+    return {
+        "id": table.pk,
+        "name": table.name,
+        "state": table.state,
+        "table_state": newest.state.value if newest else "absent",
+        "version": table.version,
+        "columns": sum(e["element"] == "column" for e in shown),
+        "indexes": [e["name"] for e in shown if e["element"] in ("index", "unique index")],
+        "moving": [e for e in shown if not e["is_public"]],
+    }
+
+
+def _schema(table_id: int) -> dict[str, Any]:
+    """The newest version's elements, and what each version changed, newest first."""
+    rows = list(Descriptor.objects.filter(table_id=table_id).order_by("-version")[: VERSIONS_SHOWN + 1])
+    bodies = [descriptor.from_json(row.body) for row in rows]
+    versions = [
+        {
+            "version": row.version,
+            "modified_at": row.modified_at.isoformat(),
+            "schema_hash": row.schema_hash,
+            "sharding_hash": row.sharding_hash,
+            "differences": differences(older, newer),
+        }
+        for row, newer, older in zip(rows, bodies, [*bodies[1:], None], strict=True)
+    ]
+    return {
+        "elements": elements(bodies[0]) if bodies else [],
+        "table_state": bodies[0].state.value if bodies else "absent",
+        "name": bodies[0].name if bodies else "",
+        "version": bodies[0].version if bodies else 0,
+        "versions": versions[:VERSIONS_SHOWN],
+        "more": len(rows) > VERSIONS_SHOWN,
+    }
+
+
+live.register("cluster", "tables", "parts/tables.html", _tables)
+live.register("table", "schema", "parts/schema.html", _schema)
+live.register_stream("table", lambda table_id: Table.objects.filter(pk=table_id).exists())

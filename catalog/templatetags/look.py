@@ -1,0 +1,161 @@
+"""The pieces that look the same on every page: icons, states, times.
+
+A state is shown by glyph, word and pattern, and only then by colour, so that nobody needs the colour.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.templatetags.static import static
+from django.utils.dateparse import parse_datetime
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext_lazy
+
+register = template.Library()
+
+GLYPHS = {
+    "absent": "circle-dashed",
+    "delete-only": "minus",
+    "write-only": "arrow-up",
+    "reorganising": "slashes",
+    "public": "check",
+}
+STATE_WORDS = {
+    "absent": pgettext_lazy("state", "absent"),
+    "delete-only": pgettext_lazy("state", "delete-only"),
+    "write-only": pgettext_lazy("state", "write-only"),
+    "reorganising": pgettext_lazy("state", "reorganising"),
+    "public": pgettext_lazy("state", "public"),
+}
+OUTCOMES = {
+    "queued": ("hourglass", pgettext_lazy("change", "queued")),
+    "running": ("play", pgettext_lazy("change", "running")),
+    "waiting": ("hourglass", pgettext_lazy("change", "waiting")),
+    "paused": ("pause", pgettext_lazy("change", "paused")),
+    "rolling_back": ("undo-2", pgettext_lazy("change", "walking back")),
+    "done": ("check", pgettext_lazy("change", "done")),
+    "failed": ("octagon-alert", pgettext_lazy("change", "failed")),
+    "cancelled": ("x", pgettext_lazy("change", "cancelled")),
+}
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """An icon that repeats what the words beside it say, so readers skip it."""
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', static("icons.svg"), name)
+
+
+@register.simple_tag
+def state(name: str, filling: bool = False) -> SafeString:
+    """A state of an element; `filling` makes it the phase in which its data are reorganised."""
+    shown = "reorganising" if filling else name
+    return format_html(
+        '<span class="state" data-state="{}">{} <span class="word">{}</span></span>',
+        shown,
+        swatch(shown),
+        STATE_WORDS[shown],
+    )
+
+
+@register.simple_tag
+def swatch(name: str) -> SafeString:
+    """The glyph of a state on its pattern."""
+    return format_html('<span class="swatch pattern" data-state="{}">{}</span>', name, icon(GLYPHS[name]))
+
+
+@register.simple_tag
+def state_key() -> SafeString:
+    """What the five looks mean."""
+    shown = [state(name) for name in GLYPHS]
+    return format_html('<div class="key">{}{}{}{}{}</div>', *shown)
+
+
+@register.simple_tag
+def outcome(status: str) -> SafeString:
+    """How a change fares."""
+    glyph, word = OUTCOMES[status]
+    return format_html('<span class="outcome" data-outcome="{}">{} {}</span>', status, icon(glyph), word)
+
+
+@register.simple_tag
+def until(moment: Any) -> SafeString:
+    """A moment to come: the time, and a ring and words that count down on the server's clock."""
+    at = _moment(moment)
+    if at is None:
+        return SafeString("")
+    return format_html(
+        '<time class="until" datetime="{}" data-until="{}" data-of="{}">'
+        '<svg class="ring" viewBox="0 0 36 36" aria-hidden="true"><circle class="track" cx="18" cy="18" r="15"/>'
+        '<circle class="left" cx="18" cy="18" r="15" pathLength="100" stroke-dasharray="{} 100"/></svg>'
+        '<span>{}</span> <span class="muted-left" data-left aria-hidden="true"></span></time>',
+        at.isoformat(),
+        at.isoformat(),
+        int(settings.LEASE_S),
+        _share(at),
+        at.strftime("%H:%M:%S"),
+    )
+
+
+@register.simple_tag
+def clock(moment: Any) -> SafeString:
+    """A moment of today as a time, an older one with its date; always UTC, the full moment in the tooltip."""
+    at = _moment(moment)
+    if at is None:
+        return SafeString("")
+    form = "%H:%M:%S" if at.date() == datetime.now(UTC).date() else "%Y-%m-%d %H:%M:%S"
+    return format_html(
+        '<time class="num nowrap" datetime="{}" title="{}">{}</time>',
+        at.isoformat(),
+        at.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        at.strftime(form),
+    )
+
+
+@register.simple_tag
+def ago(moment: Any) -> SafeString:
+    """How long ago, counted in the browser."""
+    at = _moment(moment)
+    return SafeString("") if at is None else format_html('<span data-ago="{}"></span>', at.isoformat())
+
+
+@register.filter
+def seconds(value: Any) -> str:
+    """A span in words that fit a table."""
+    if value is None:
+        return ""
+    number = float(value)
+    if number < 1:
+        return gettext("%(ms)s ms") % {"ms": round(number * 1000)}
+    if number < 90:
+        return gettext("%(s)s s") % {"s": f"{number:.1f}" if number < 10 else round(number)}
+    return gettext("%(m)s min") % {"m": round(number / 60)}
+
+
+@register.filter
+def latency(ms: float) -> str:
+    """Milliseconds with two figures that count: 0.38 ms, 4.2 ms, 38 ms, 1.2 s."""
+    if ms >= 1000:
+        return gettext("%(s)s s") % {"s": f"{ms / 1000:.1f}"}
+    return gettext("%(ms)s ms") % {"ms": f"{ms:.2f}" if ms < 1 else f"{ms:.1f}" if ms < 10 else f"{ms:.0f}"}
+
+
+@register.filter
+def thousands(value: Any) -> str:
+    """12,345,678 with thin spaces between the groups."""
+    return "" if value is None else f"{int(value):,}".replace(",", "\u202f")
+
+
+def _moment(value: Any) -> datetime | None:
+    at = parse_datetime(value) if isinstance(value, str) else value
+    return at.astimezone(UTC) if at else None
+
+
+def _share(at: datetime) -> int:
+    """What is left of a lease, in percent: what the ring shows until the browser counts."""
+    left = (at - datetime.now(UTC)).total_seconds()
+    return int(max(0.0, min(100.0, 100 * left / max(float(settings.LEASE_S), 0.001))) // 100 * 100)

@@ -1,0 +1,254 @@
+"""The nine SQL types a column may have, and their PostgreSQL text form.
+
+A value lives in three shapes: text on the wire, a Python value here, and bytes in
+the store (`storage.encoding`). This file owns the first two, so that a node, a bulk
+load and a test read and print a value the same way.
+
+    boolean bool · integer, bigint int · double float · text str · uuid UUID
+    date date · timestamp naive datetime · timestamptz datetime in UTC
+"""
+
+import datetime as dt
+import re
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+from enum import Enum
+
+Value = bool | int | float | str | dt.date | dt.datetime | uuid.UUID
+
+
+class SqlType(Enum):
+    """A column type; the value is its SQL name."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    BIGINT = "bigint"
+    DOUBLE = "double precision"
+    TEXT = "text"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    TIMESTAMPTZ = "timestamptz"
+    UUID = "uuid"
+
+    @property
+    def oid(self) -> int:
+        """PostgreSQL's object id of the type, as the wire protocol names it."""
+        return _WIRE[self][0]
+
+    @property
+    def typlen(self) -> int:
+        """Bytes of a binary value; -1 when they vary."""
+        return _WIRE[self][1]
+
+
+_WIRE = {
+    SqlType.BOOLEAN: (16, 1),
+    SqlType.INTEGER: (23, 4),
+    SqlType.BIGINT: (20, 8),
+    SqlType.DOUBLE: (701, 8),
+    SqlType.TEXT: (25, -1),
+    SqlType.DATE: (1082, 4),
+    SqlType.TIMESTAMP: (1114, 8),
+    SqlType.TIMESTAMPTZ: (1184, 8),
+    SqlType.UUID: (2950, 16),
+}
+
+INT_LIMITS = {SqlType.INTEGER: 2**31, SqlType.BIGINT: 2**63}
+
+
+class BadValue(ValueError):
+    """A text that is no value of its type. `sqlstate` is PostgreSQL's code for it."""
+
+    sqlstate = "22000"
+
+
+class InvalidText(BadValue):
+    sqlstate = "22P02"
+
+
+class InvalidDatetime(BadValue):
+    sqlstate = "22007"
+
+
+class NumberOutOfRange(BadValue):
+    sqlstate = "22003"
+
+
+class DatetimeOutOfRange(BadValue):
+    sqlstate = "22008"
+
+
+class BadCharacter(BadValue):
+    sqlstate = "22021"
+
+
+def parse_text(sql_type: SqlType, text: str) -> Value:
+    """The value that `text` stands for. Raises a `BadValue` that names type and text."""
+    return _PARSERS[sql_type](sql_type, text)
+
+
+def to_text(sql_type: SqlType, value: Value) -> str:
+    """PostgreSQL's output form of `value` (DateStyle ISO, time zone UTC, shortest exact doubles)."""
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    if isinstance(value, float):
+        return _double_text(value)
+    if isinstance(value, dt.datetime):
+        return _datetime_text(value)
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    return str(value)
+
+
+def _invalid(sql_type: SqlType, text: str) -> InvalidText:
+    return InvalidText(f'invalid input syntax for type {sql_type.value}: "{text}"')
+
+
+_TRUE = {"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"}
+_FALSE = {"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"}
+
+
+def _parse_boolean(sql_type: SqlType, text: str) -> bool:
+    word = text.strip().lower()
+    if word in _TRUE:
+        return True
+    if word in _FALSE:
+        return False
+    raise _invalid(sql_type, text)
+
+
+_INTEGER = re.compile(r"\s*[+-]?\d+(_\d+)*\s*", re.ASCII)
+DIGITS_MAX = 1000
+
+
+def _parse_integer(sql_type: SqlType, text: str) -> int:
+    if not _INTEGER.fullmatch(text):
+        raise _invalid(sql_type, text)
+    limit = INT_LIMITS[sql_type]
+    if len(text) > DIGITS_MAX or not -limit <= (value := int(text)) < limit:
+        raise NumberOutOfRange(f'value "{text}" is out of range for type {sql_type.value}')
+    return value
+
+
+_DOUBLE = re.compile(r"\s*([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
+
+
+def _parse_double(sql_type: SqlType, text: str) -> float:
+    if not _DOUBLE.fullmatch(text):
+        raise _invalid(sql_type, text)
+    value = float(text)
+    is_word = "n" in text.lower()
+    mantissa = text.lower().partition("e")[0]
+    is_lost = value == 0 and any(digit in mantissa for digit in "123456789")
+    if (value in (float("inf"), float("-inf")) and not is_word) or is_lost:
+        raise NumberOutOfRange(f'"{text}" is out of range for type {sql_type.value}')
+    return value
+
+
+def _parse_string(_: SqlType, text: str) -> str:
+    if "\x00" in text:
+        raise BadCharacter('invalid byte sequence for encoding "UTF8": 0x00')
+    return text
+
+
+def _parse_date(sql_type: SqlType, text: str) -> dt.date:
+    return _parse_datetime(sql_type, text).date()
+
+
+def _parse_timestamp(sql_type: SqlType, text: str) -> dt.datetime:
+    return _parse_datetime(sql_type, text).replace(tzinfo=None)
+
+
+def _parse_timestamptz(sql_type: SqlType, text: str) -> dt.datetime:
+    value = _parse_datetime(sql_type, text)
+    if value.tzinfo is None:
+        return value.replace(tzinfo=dt.UTC)
+    try:
+        return value.astimezone(dt.UTC)
+    except OverflowError:
+        raise DatetimeOutOfRange(f'timestamp out of range: "{text}"') from None
+
+
+_DATE = r"(\d{4})-(\d\d?)-(\d\d?)"
+_CLOCK = r"(\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)"
+_ZONE = r"(Z|UTC|[+-]\d\d?(?::?\d\d)?)"
+_DATETIME = re.compile(rf"{_DATE}(?:[ T]\s*{_CLOCK}\s*{_ZONE}?)?", re.ASCII | re.IGNORECASE)
+
+
+def _parse_datetime(sql_type: SqlType, text: str) -> dt.datetime:
+    match = _DATETIME.fullmatch(text.strip())
+    if match is None:
+        raise InvalidDatetime(f'invalid input syntax for type {sql_type.value}: "{text}" (use YYYY-MM-DD HH:MM:SS)')
+    year, month, day, clock, zone = match.groups()
+    try:
+        day_start = dt.datetime(int(year), int(month), int(day), tzinfo=_zone(zone))
+        return day_start + _since_midnight(clock or "0:00")
+    except (ValueError, OverflowError):
+        raise DatetimeOutOfRange(f'date/time field value out of range: "{text}"') from None
+
+
+def _since_midnight(clock: str) -> dt.timedelta:
+    hours, minutes, seconds = (clock + ":0").split(":")[:3]
+    whole, _, fraction = seconds.partition(".")
+    if int(hours) > 24 or int(minutes) > 59 or int(whole) > 59 or (int(hours) == 24 and clock.strip("240:.")):
+        raise ValueError(clock)
+    micros = int(fraction.ljust(6, "0")) if fraction else 0
+    return dt.timedelta(hours=int(hours), minutes=int(minutes), seconds=int(whole), microseconds=micros)
+
+
+def _zone(zone: str | None) -> dt.tzinfo | None:
+    if zone is None:
+        return None
+    if zone.upper() in ("Z", "UTC"):
+        return dt.UTC
+    digits = zone[1:].replace(":", "")
+    hours, minutes = (int(digits), 0) if len(digits) <= 2 else (int(digits[:-2]), int(digits[-2:]))
+    if hours > 15 or minutes > 59:
+        raise ValueError(zone)
+    offset = dt.timedelta(hours=hours, minutes=minutes)
+    return dt.timezone(-offset if zone[0] == "-" else offset)
+
+
+def _parse_uuid(sql_type: SqlType, text: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(text.strip())
+    except ValueError:
+        raise _invalid(sql_type, text) from None
+
+
+def _double_text(value: float) -> str:
+    """The shortest decimal that reads back equal, with PostgreSQL's choice of exponent (float8out)."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    minus = "-" if sign else ""
+    power = len(digits) + exponent - 1
+    if value != 0 and not -4 <= power < 15:
+        mantissa = "".join(map(str, digits))
+        point = "." if len(digits) > 1 else ""
+        return f"{minus}{mantissa[0]}{point}{mantissa[1:]}e{'-' if power < 0 else '+'}{abs(power):02d}"
+    return f"{Decimal(repr(value)).normalize():f}"
+
+
+def _datetime_text(value: dt.datetime) -> str:
+    text = value.replace(tzinfo=None, microsecond=0).isoformat(sep=" ")
+    if value.microsecond:
+        text += f".{value.microsecond:06d}".rstrip("0")
+    return text if value.tzinfo is None else text + "+00"
+
+
+_PARSERS: dict[SqlType, Callable[[SqlType, str], Value]] = {
+    SqlType.BOOLEAN: _parse_boolean,
+    SqlType.INTEGER: _parse_integer,
+    SqlType.BIGINT: _parse_integer,
+    SqlType.DOUBLE: _parse_double,
+    SqlType.TEXT: _parse_string,
+    SqlType.DATE: _parse_date,
+    SqlType.TIMESTAMP: _parse_timestamp,
+    SqlType.TIMESTAMPTZ: _parse_timestamptz,
+    SqlType.UUID: _parse_uuid,
+}

@@ -1,0 +1,135 @@
+"""Home, tables, signing in, help: pages that need to know what a schema is, and nothing above it."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required, login_required
+from django.contrib.auth.views import LoginView, LogoutView
+from django.db import connection
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+from redis import Redis
+from redis.exceptions import RedisError
+
+from catalog import live, selectors
+from catalog.models import Table
+from catalog.story import CLUSTER, table_stream
+
+THEMES = ("system", "light", "dark")
+THEME_S = 365 * 24 * 3600
+
+
+@login_required
+@require_GET
+def cluster(request: HttpRequest) -> HttpResponse:
+    return render(request, "cluster.html", {"section": "cluster"} | live.page_context(CLUSTER))
+
+
+@login_required
+@require_GET
+def tables(request: HttpRequest) -> HttpResponse:
+    return render(request, "tables.html", {"section": "tables"} | live.page_context(CLUSTER))
+
+
+@login_required
+@require_GET
+def table(request: HttpRequest, table_id: int) -> HttpResponse:
+    shown = Table.objects.filter(pk=table_id).first()
+    if shown is None or not shown.descriptors.exists():
+        raise Http404(f"there is no table with id {table_id}")
+    context = {"section": "tables", "table": shown, "storages": range(1, settings.STORAGE_COUNT + 1)}
+    return render(request, "table.html", context | live.page_context(table_stream(table_id)))
+
+
+@login_required
+@require_GET
+def table_named(request: HttpRequest, name: str) -> HttpResponse:
+    found = selectors.table_named(name)
+    if found is None:
+        raise Http404(f"no table is called {name}")
+    return redirect("table", found.pk)
+
+
+@never_cache
+@require_GET
+def poll(request: HttpRequest) -> HttpResponse:
+    """What a WebSocket would have said, for browsers that cannot keep one open."""
+    stream, since = request.GET.get("stream", ""), request.GET.get("since", "")
+    if since and not (since.isascii() and since.isdigit() and len(since) < 16):
+        return HttpResponseBadRequest("since must be the number of the last event seen")
+    html = request.GET.get("html") == "1"
+    try:
+        live.check_may_follow(request.user, stream)
+    except live.NoSuchStream as refusal:
+        status = 404 if request.user.is_authenticated else 403
+        return JsonResponse({"type": "error", "stream": stream, "message": str(refusal)}, status=status)
+    if since:
+        news = [*live.missed(stream, int(since), html=html), live.state_message(stream, html=html)]
+    else:
+        news = [live.snapshot_of(stream, html=html)]
+    return JsonResponse({"messages": [live.hello(), *news]})
+
+
+@require_POST
+def theme(request: HttpRequest) -> HttpResponse:
+    chosen, back = request.POST.get("theme", ""), request.POST.get("next", "/")
+    if chosen not in THEMES:
+        return HttpResponseBadRequest(f"theme must be one of {', '.join(THEMES)}")
+    answer = redirect(back if url_has_allowed_host_and_scheme(back, {request.get_host()}) else "/")
+    answer.set_cookie("theme", chosen, max_age=THEME_S, samesite="Lax")
+    return answer
+
+
+class SignIn(LoginView):
+    template_name = "sign-in.html"
+    redirect_authenticated_user = True
+
+
+sign_in = login_not_required(SignIn.as_view())
+sign_out = LogoutView.as_view()
+
+
+@require_GET
+def help_page(request: HttpRequest) -> HttpResponse:
+    return render(request, "help.html", {"section": "help"})
+
+
+@login_required
+@require_GET
+def about(request: HttpRequest) -> HttpResponse:
+    return render(request, "about.html", {"facts": _facts()})
+
+
+def _facts() -> dict[str, Any]:
+    """What the cluster runs on, asked of the services themselves."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version")
+        (postgresql,) = cursor.fetchone()
+    packages = ("Django", "channels", "celery", "pyspark", "duckdb", "psycopg")
+    return {
+        "LEASE_S": settings.LEASE_S,
+        "STORAGE_COUNT": settings.STORAGE_COUNT,
+        "BUCKET_COUNT": settings.BUCKET_COUNT,
+        "SPARK_MASTER": settings.SPARK_MASTER,
+        "IS_DATABASE_EMBEDDED": settings.IS_DATABASE_EMBEDDED,
+        "IS_REDIS_EMBEDDED": settings.IS_REDIS_EMBEDDED,
+        "postgresql": postgresql,
+        "redis": _redis_version(),
+        "packages": [(name, version(name)) for name in packages],
+    }
+
+
+def _redis_version() -> str:
+    """Redis may be away at any time (X3): the page says so instead of failing."""
+    try:
+        with Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1) as client:
+            return str(client.info("server")["redis_version"])
+    except (RedisError, OSError):
+        return gettext("does not answer")

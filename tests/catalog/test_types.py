@@ -1,0 +1,83 @@
+"""Values as text: what is read, what is refused, and PostgreSQL's way of printing."""
+
+import datetime as dt
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catalog.types import BadValue, SqlType, parse_text, to_text
+
+
+@pytest.mark.parametrize(
+    ("sql_type", "text", "printed"),
+    [
+        pytest.param(SqlType.BOOLEAN, " YES ", "t", id="a boolean may be a word with spaces around"),
+        pytest.param(SqlType.INTEGER, " -7 ", "-7", id="an integer may have spaces around"),
+        pytest.param(SqlType.BIGINT, "1_000", "1000", id="digits may be grouped"),
+        pytest.param(SqlType.DOUBLE, "1", "1", id="a whole double has no point"),
+        pytest.param(SqlType.DOUBLE, "1e15", "1e+15", id="an exponent from fifteen digits on"),
+        pytest.param(SqlType.DOUBLE, "123456789012345", "123456789012345", id="no exponent up to fifteen digits"),
+        pytest.param(SqlType.DOUBLE, "0.00001", "1e-05", id="an exponent below 1e-4"),
+        pytest.param(SqlType.DOUBLE, "-inf", "-Infinity", id="infinity is a double"),
+        pytest.param(SqlType.DATE, "2013-1-5", "2013-01-05", id="a date prints with two digits"),
+        pytest.param(SqlType.TIMESTAMP, "2013-01-05T10:00:00.120", "2013-01-05 10:00:00.12", id="zeros are trimmed"),
+        pytest.param(SqlType.TIMESTAMP, "2013-01-05 24:00", "2013-01-06 00:00:00", id="24:00 is the next day"),
+        pytest.param(SqlType.TIMESTAMP, "2013-01-05 10:00+05", "2013-01-05 10:00:00", id="timestamp ignores a zone"),
+        pytest.param(SqlType.TIMESTAMPTZ, "2013-01-05 10:00+05:30", "2013-01-05 04:30:00+00", id="printed in UTC"),
+        pytest.param(SqlType.TIMESTAMPTZ, "2013-01-05T10:00:00Z", "2013-01-05 10:00:00+00", id="Z is UTC"),
+        pytest.param(
+            SqlType.UUID,
+            "{A0EEBC99-9C0B4EF8-BB6D6BB9-BD380A11}",
+            "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+            id="a uuid in any of its spellings",
+        ),
+    ],
+)
+def test_a_value_is_read_and_printed_as_postgresql_does(sql_type: SqlType, text: str, printed: str) -> None:
+    assert to_text(sql_type, parse_text(sql_type, text)) == printed
+
+
+@pytest.mark.parametrize(
+    ("sql_type", "text", "sqlstate", "message"),
+    [
+        (SqlType.INTEGER, "x", "22P02", 'invalid input syntax for type integer: "x"'),
+        (SqlType.INTEGER, "2147483648", "22003", 'value "2147483648" is out of range for type integer'),
+        (SqlType.BIGINT, "9" * 5000, "22003", "out of range for type bigint"),
+        (SqlType.DOUBLE, "1e400", "22003", '"1e400" is out of range for type double precision'),
+        (SqlType.DOUBLE, "1e-400", "22003", '"1e-400" is out of range for type double precision'),
+        (SqlType.BOOLEAN, "maybe", "22P02", 'invalid input syntax for type boolean: "maybe"'),
+        (SqlType.DATE, "2013-02-30", "22008", 'date/time field value out of range: "2013-02-30"'),
+        (SqlType.TIMESTAMP, "yesterday", "22007", 'invalid input syntax for type timestamp: "yesterday"'),
+        (SqlType.TIMESTAMP, "2013-01-05 25:00", "22008", "date/time field value out of range"),
+        (SqlType.TIMESTAMPTZ, "0001-01-01 00:00+05", "22008", "timestamp out of range"),
+        (SqlType.TEXT, "a\x00b", "22021", 'invalid byte sequence for encoding "UTF8": 0x00'),
+        (SqlType.UUID, "a0ee", "22P02", 'invalid input syntax for type uuid: "a0ee"'),
+    ],
+)
+def test_a_bad_value_is_refused_by_name(sql_type: SqlType, text: str, sqlstate: str, message: str) -> None:
+    with pytest.raises(BadValue) as refused:
+        parse_text(sql_type, text)
+    assert refused.value.sqlstate == sqlstate
+    assert message in str(refused.value)
+
+
+VALUES = {
+    SqlType.BOOLEAN: st.booleans(),
+    SqlType.INTEGER: st.integers(-(2**31), 2**31 - 1),
+    SqlType.BIGINT: st.integers(-(2**63), 2**63 - 1),
+    SqlType.DOUBLE: st.floats(allow_nan=False),
+    SqlType.TEXT: st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])),
+    SqlType.DATE: st.dates(),
+    SqlType.TIMESTAMP: st.datetimes(),
+    SqlType.TIMESTAMPTZ: st.datetimes(timezones=st.just(dt.UTC)),
+    SqlType.UUID: st.builds(lambda number: uuid.UUID(int=number), st.integers(0, 2**128 - 1)),
+}
+
+
+@pytest.mark.parametrize("sql_type", list(SqlType), ids=lambda t: f"{t.value} survives its text form")
+@given(data=st.data())
+def test_every_value_survives_its_text_form(sql_type: SqlType, data: st.DataObject) -> None:
+    value = data.draw(VALUES[sql_type])
+    assert parse_text(sql_type, to_text(sql_type, value)) == value
