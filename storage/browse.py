@@ -1,0 +1,88 @@
+"""Stored pairs in words, for people: whose pair a key is, and what its value says.
+
+    flights  id=7            exists
+    flights  id=7            carrier      'AA'
+    by_dest  dest='JFK'  ->  id=7                     (index entry)
+    by_dest  dest='BOS'  ->  id=9         tombstone
+
+A pair that no element of the shown version explains is shown raw and marked, never hidden.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, PRIMARY, Index
+from catalog.types import to_text
+from storage import encoding
+from storage.pairs import ForeignKey, PairName, key_parts, name_of
+
+SHOWN_BYTES_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PairLine:
+    """One pair as a page shows it. `element` is empty for a pair that nothing in this version explains."""
+
+    storage: int
+    key: str
+    value: str | None
+    element: str
+    row: str
+    says: str
+    is_tombstone: bool
+    is_unknown: bool = False
+
+
+def describe(descriptor: Descriptor, storage: int, key: bytes, value: bytes | None) -> PairLine:
+    """A stored pair in words under one version of its table."""
+    raw = None if value is None else _hex(value)
+    try:
+        element, row, says = _words(descriptor, name_of(descriptor, key), value)
+    except (ForeignKey, encoding.Undecodable, LookupError) as why:
+        return PairLine(storage, _hex(key), raw, "", "", str(why), value is None, is_unknown=True)
+    return PairLine(storage, _hex(key), raw, element, row, says, value is None)
+
+
+def _words(descriptor: Descriptor, name: PairName, value: bytes | None) -> tuple[str, str, str]:
+    if name.index != PRIMARY:
+        index = descriptor.index(name.index)
+        row = name.row_key if name.row_key is not None else value
+        return index.name, _row(descriptor, row) if row else "", _indexed(descriptor, index, name.values or b"")
+    assert name.row_key is not None
+    row_words = _row(descriptor, name.row_key)
+    if name.column == EXISTS:
+        return descriptor.name, row_words, "exists"
+    assert name.column is not None
+    column = descriptor.column(name.column)
+    return column.name, row_words, "" if value is None else _text(descriptor, column.id, value)
+
+
+def _row(descriptor: Descriptor, key: bytes) -> str:
+    parts = key_parts(descriptor, key)
+    return ", ".join(f"{descriptor.column(c).name}={_text(descriptor, c, data)}" for c, data in parts.items())
+
+
+def _indexed(descriptor: Descriptor, index: Index, values: bytes) -> str:
+    words, offset = [], 0
+    for part in index.columns:
+        column = descriptor.column(part.column)
+        value, offset = encoding.decode(column.type, values, offset, descending=part.descending)
+        words.append(f"{column.name}={'NULL' if value is None else to_text(column.type, value)}")
+    return ", ".join(words)
+
+
+def _text(descriptor: Descriptor, column_id: int, data: bytes) -> str:
+    column = next(column for column in descriptor.columns if column.id == column_id)
+    value, _ = encoding.decode(column.type, data)
+    return "NULL" if value is None else _short(to_text(column.type, value))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN_BYTES_MAX else f"{text[:SHOWN_BYTES_MAX]}…"
+
+
+def _hex(data: bytes) -> str:
+    shown = data[:SHOWN_BYTES_MAX].hex()
+    return shown if len(data) <= SHOWN_BYTES_MAX else f"{shown}… ({len(data)} bytes)"

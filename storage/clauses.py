@@ -1,0 +1,243 @@
+"""The seven clauses: when a representation is consistent with a schema (protocol.md, section 2).
+
+    C1  every column pair belongs to an existing row and a column the schema contains
+    C2  every row has a pair for every required public column
+    C3  every index entry belongs to an index the schema contains
+    C4  every public index has an entry for every row
+    C5  every index entry matches the current values of an existing row
+    C6  every public constraint holds
+    C7  nothing else is there; tombstones only while the element's change goes on
+
+C1, C3, C5 and C7 forbid orphans (too much), C2, C4 and C6 demand integrity (too little).
+During a change the same pairs must satisfy every version in force.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, PRIMARY, Column, Index, Placement, State
+from storage import encoding
+from storage.buckets import BUCKETS, storage_of
+from storage.mutations import entry_bucket, unique_bucket
+from storage.pairs import (
+    ForeignKey,
+    PairName,
+    StoredRow,
+    column_key,
+    has_null,
+    index_entry,
+    index_values,
+    key_parts,
+    name_of,
+    prefix,
+    row_bucket,
+    rows_of,
+    text_of,
+)
+
+Pairs = Mapping[bytes, bytes | None]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Violation:
+    """One clause broken by one key of one storage (0: by the table as a whole)."""
+
+    clause: str
+    storage: int
+    key: bytes
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.clause}: {self.why}"
+
+
+def check(
+    descriptor: Descriptor,
+    storages: Sequence[Pairs],
+    *,
+    unfinished: frozenset[str] = frozenset(),
+    buckets: int = BUCKETS,
+) -> list[Violation]:
+    """Every violation of the seven clauses by `storages` (pairs of storage 1, 2, ..) under `descriptor`.
+
+    `unfinished` names public elements whose change has not ended: tombstones of theirs are allowed still.
+    """
+    table = _Table(descriptor, storages, unfinished, buckets)
+    found = [*table.pairs_that_belong_nowhere()]
+    for placement in descriptor.placements:
+        found += _integrity(table, placement)
+    return sorted(found)
+
+
+def element_label(element: Column | Index | Placement) -> str:
+    """How `unfinished` names an element."""
+    return f"{type(element).__name__.lower()} {element.id}"
+
+
+class _Table:
+    """The pairs of a table read once: rows by placement, names of all keys."""
+
+    def __init__(
+        self, descriptor: Descriptor, storages: Sequence[Pairs], unfinished: frozenset[str], buckets: int
+    ) -> None:
+        self.descriptor, self.storages, self.unfinished, self.buckets = descriptor, storages, unfinished, buckets
+        self.rows = {p.id: self._rows_of(p) for p in descriptor.placements}
+
+    def _rows_of(self, placement: Placement) -> dict[bytes, tuple[StoredRow, int]]:
+        return {
+            row.key: (row, number)
+            for number, pairs in enumerate(self.storages, 1)
+            for row in rows_of(self.descriptor, placement, sorted(pairs.items()))
+        }
+
+    def home(self, bucket: int) -> int:
+        return storage_of(bucket, len(self.storages), self.buckets)
+
+    def pair_at(self, bucket: int, key: bytes) -> bytes | None:
+        return self.storages[self.home(bucket) - 1].get(key)
+
+    def pairs_that_belong_nowhere(self) -> Iterable[Violation]:
+        """C1, C3, C5, C7: what is there and should not be."""
+        for number, pairs in enumerate(self.storages, 1):
+            for key, value in pairs.items():
+                broken = self._orphan(number, key, value)
+                if broken is not None:
+                    yield Violation(broken[0], number, key, broken[1])
+
+    def _orphan(self, number: int, key: bytes, value: bytes | None) -> tuple[str, str] | None:
+        try:
+            name = name_of(self.descriptor, key)
+        except ForeignKey as error:
+            index = _index_of_entry(key)
+            if index and all(known.id != index for known in self.descriptor.indexes):
+                return "C3", f"an entry of index {index}, which {self.descriptor} does not contain"
+            return ("C3" if index else "C7"), str(error)
+        placement = next(p for p in self.descriptor.placements if p.id == name.placement)
+        if self.descriptor.state is State.ABSENT:
+            clause = "C1" if name.index == PRIMARY else "C3"
+            return clause, f"a pair is left of {self.descriptor.name}, which {self.descriptor} does not contain"
+        if placement.state is State.ABSENT:
+            return "C7", f"{self.descriptor.name} has no such placement now"
+        if name.index == PRIMARY:
+            return self._orphan_of_row(number, placement, name, value)
+        return self._orphan_of_index(number, placement, self.descriptor.index(name.index), name, value)
+
+    def _orphan_of_row(
+        self, number: int, placement: Placement, name: PairName, value: bytes | None
+    ) -> tuple[str, str] | None:
+        assert name.row_key is not None
+        row = row_words(self.descriptor, name.row_key)
+        column = next((c for c in self.descriptor.columns if c.id == name.column), None)
+        if name.column != EXISTS and (column is None or column.state is State.ABSENT):
+            return "C1", f"a pair of {row} is of column {name.column}, which {self.descriptor} does not contain"
+        if value is None:
+            return self._tombstone(placement, column, row)
+        if placement.state is not State.PUBLIC and (stale := self._stale_copy(placement, name, value)) is not None:
+            return stale
+        if name.column == EXISTS:
+            there = self.rows[placement.id][name.row_key][0]
+            home = self.home(row_bucket(self.descriptor, placement, there, self.buckets))
+            return None if home == number else ("C7", f"{row} lies on storage {number}, its place is {home}")
+        assert column is not None
+        if self.rows[placement.id].get(name.row_key, (None, 0))[1] != number:
+            return "C1", f"column {column.name} has a value for {row}, which does not exist"
+        return None
+
+    def _stale_copy(self, placement: Placement, name: PairName, value: bytes) -> tuple[str, str] | None:
+        """A placement that is not read holds copies: each pair as the row has it now where it is read."""
+        assert name.row_key is not None
+        words = row_words(self.descriptor, name.row_key)
+        row, _ = self.rows[self.descriptor.placement.id].get(name.row_key, (None, 0))
+        if row is None:
+            return "C5", f"placement {placement.id} has a copy of {words}, which does not exist"
+        if name.column != EXISTS and name.column is not None and row.columns.get(name.column) != value:
+            return "C5", f"placement {placement.id} has a copy of {words} with a value the row no longer has"
+        return None
+
+    def _orphan_of_index(
+        self, number: int, placement: Placement, index: Index, name: PairName, value: bytes | None
+    ) -> tuple[str, str] | None:
+        if index.state is State.ABSENT:
+            return "C3", f"an entry of index {index.name}, which {self.descriptor} does not contain"
+        if value is None:
+            return self._tombstone(placement, index, f"index {index.name}")
+        owner = name.row_key if name.row_key is not None else value
+        row, _ = self.rows[placement.id].get(owner, (None, 0))
+        words = row_words(self.descriptor, owner)
+        if row is None:
+            return "C5", f"index {index.name} has an entry for {words}, which does not exist"
+        if index_values(self.descriptor, index, row) != name.values:
+            return "C5", f"index {index.name} has an entry for {words} with values the row no longer has"
+        home = self.home(entry_bucket(self.descriptor, placement, index, row, self.buckets))
+        if home != number:
+            return "C5", f"the entry of index {index.name} for {words} lies on storage {number}, its place is {home}"
+        return None
+
+    def _tombstone(self, placement: Placement, element: Column | Index | None, what: str) -> tuple[str, str] | None:
+        candidates = [placement] if element is None else [placement, element]
+        if any(e.state is not State.PUBLIC or element_label(e) in self.unfinished for e in candidates):
+            return None
+        return "C7", f"a tombstone is left in {what} although the change has ended"
+
+
+def _integrity(table: _Table, placement: Placement) -> Iterable[Violation]:
+    """C2, C4, C6: what should be there and is not."""
+    if placement.state is not State.PUBLIC or table.descriptor.state is State.ABSENT:
+        return
+    for row, number in table.rows[placement.id].values():
+        yield from _missing_columns(table.descriptor, placement, row, number)
+        yield from _missing_entries(table, placement, row, number)
+        yield from _nulls(table.descriptor, row, number)
+    yield from _duplicates(table, placement)
+
+
+def _missing_columns(descriptor: Descriptor, placement: Placement, row: StoredRow, number: int) -> Iterable[Violation]:
+    for column in descriptor.stored_columns:
+        if column.state is State.PUBLIC and column.required and column.id not in row.columns:
+            key = column_key(prefix(descriptor, placement.id), row.key, column.id)
+            yield Violation("C2", number, key, f"{row_words(descriptor, row.key)} has no value of {column.name}")
+
+
+def _missing_entries(table: _Table, placement: Placement, row: StoredRow, number: int) -> Iterable[Violation]:
+    for index in table.descriptor.public_indexes:
+        key, value = index_entry(table.descriptor, placement, index, row)
+        bucket = entry_bucket(table.descriptor, placement, index, row, table.buckets)
+        if table.pair_at(bucket, key) != value:
+            words = row_words(table.descriptor, row.key)
+            yield Violation("C4", number, key, f"index {index.name} has no entry for {words}")
+
+
+def _nulls(descriptor: Descriptor, row: StoredRow, number: int) -> Iterable[Violation]:
+    for column in descriptor.stored_columns:
+        if column.state is State.PUBLIC and column.not_null and row.columns.get(column.id) == encoding.NULL:
+            words = row_words(descriptor, row.key)
+            yield Violation("C6", number, row.key, f"{words} has NULL in {column.name}, which is NOT NULL")
+
+
+def _duplicates(table: _Table, placement: Placement) -> Iterable[Violation]:
+    for index in table.descriptor.public_indexes:
+        if not index.unique:
+            continue
+        first: dict[bytes, bytes] = {}
+        for row, _ in table.rows[placement.id].values():
+            if has_null(table.descriptor, index, row):
+                continue
+            values = index_values(table.descriptor, index, row)
+            other = first.setdefault(values, row.key)
+            if other != row.key:
+                pair = f"{row_words(table.descriptor, other)} and {row_words(table.descriptor, row.key)}"
+                home = table.home(unique_bucket(values, table.buckets))
+                yield Violation("C6", home, values, f"{pair} have the same values in unique index {index.name}")
+
+
+def _index_of_entry(key: bytes) -> int:
+    """Which index a key is an entry of; 0 when it is of none."""
+    return int.from_bytes(key[6:8]) if len(key) > 8 else 0
+
+
+def row_words(descriptor: Descriptor, key: bytes) -> str:
+    """A row named by its primary key, for people: "row id = 7"."""
+    parts = key_parts(descriptor, key)
+    names = {c.id: c.name for c in descriptor.columns}
+    return "row " + ", ".join(f"{names[c]} = {text_of(descriptor, c, data)}" for c, data in parts.items())

@@ -1,0 +1,175 @@
+"""Values as bytes whose order is the order of the values.
+
+    NULL        02                       sorts last, as in PostgreSQL
+    boolean     01 · 00 or 01
+    integer     01 · 4 bytes, bigint 8   big-endian, sign bit flipped
+    double      01 · 8 bytes             IEEE 754, negatives inverted, -0 is 0, NaN is greatest
+    text        01 · UTF-8 · 00          byte order is code point order; NUL cannot occur
+    date        01 · 4 bytes             days since 1970-01-01
+    timestamp   01 · 8 bytes             microseconds since 1970-01-01 (UTC with time zone)
+    uuid        01 · 16 bytes
+
+Every encoding ends by itself, so a key is encodings one after the other. Column values
+in pairs use the same bytes: an index key is made of them, nothing is decoded. A column
+that sorts backwards has every byte inverted.
+"""
+
+import datetime as dt
+import struct
+import uuid
+from collections.abc import Callable
+
+from catalog.types import SqlType, Value
+
+NULL = b"\x02"
+LIVE = b"\x01"
+TEXT_END = 0
+SIGN_32, SIGN_64 = 1 << 31, 1 << 63
+MASK_64 = (1 << 64) - 1
+EPOCH_DAY = dt.date(1970, 1, 1)
+EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
+EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+MICROSECOND = dt.timedelta(microseconds=1)
+INVERSE = bytes(255 - byte for byte in range(256))
+
+_U32, _U64, _DOUBLE = struct.Struct(">I"), struct.Struct(">Q"), struct.Struct(">d")
+
+PAYLOAD_BYTES = {
+    SqlType.BOOLEAN: 1,
+    SqlType.INTEGER: 4,
+    SqlType.BIGINT: 8,
+    SqlType.DOUBLE: 8,
+    SqlType.DATE: 4,
+    SqlType.TIMESTAMP: 8,
+    SqlType.TIMESTAMPTZ: 8,
+    SqlType.UUID: 16,
+}
+"""Bytes after the marker of each type of fixed length; text ends with 00 instead."""
+
+
+class Undecodable(ValueError):
+    """Bytes that are no encoding of the type they should be of."""
+
+
+def encode(sql_type: SqlType, value: Value | None, *, descending: bool = False) -> bytes:
+    """The bytes of one value. The value must be of the Python type that `catalog.types` names."""
+    data = NULL if value is None else LIVE + _ENCODERS[sql_type](value)
+    return inverted(data) if descending else data
+
+
+def decode(sql_type: SqlType, data: bytes, offset: int = 0, *, descending: bool = False) -> tuple[Value | None, int]:
+    """The value that starts at `offset`, and where the next one starts. Raises `Undecodable`."""
+    end = offset + length_at(sql_type, data, offset, descending=descending)
+    piece = inverted(data[offset:end]) if descending else data[offset:end]
+    if piece == NULL:
+        return None, end
+    return _DECODERS[sql_type](piece[1:]), end
+
+
+def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool = False) -> int:
+    """How many bytes the encoded value at `offset` takes. Raises `Undecodable`."""
+    flip = 0xFF if descending else 0
+    marker = data[offset] ^ flip if offset < len(data) else -1
+    if marker == NULL[0]:
+        return 1
+    if marker != LIVE[0]:
+        raise Undecodable(f"no {sql_type.value} starts at byte {offset} of {data.hex()}")
+    payload = PAYLOAD_BYTES.get(sql_type)
+    end = data.find(TEXT_END ^ flip, offset) + 1 if payload is None else offset + 1 + payload
+    if end <= offset or end > len(data):
+        raise Undecodable(f"the {sql_type.value} at byte {offset} of {data.hex()} has no end")
+    return end - offset
+
+
+def inverted(data: bytes) -> bytes:
+    """Every bit flipped: turns ascending order into descending."""
+    return data.translate(INVERSE)
+
+
+def _encode_boolean(value: Value) -> bytes:
+    return b"\x01" if value else b"\x00"
+
+
+def _encode_integer(value: Value) -> bytes:
+    assert isinstance(value, int)
+    return _U32.pack(value + SIGN_32)
+
+
+def _encode_bigint(value: Value) -> bytes:
+    assert isinstance(value, int)
+    return _U64.pack(value + SIGN_64)
+
+
+def _encode_double(value: Value) -> bytes:
+    assert isinstance(value, float)
+    number = 0.0 if value == 0 else (float("nan") if value != value else value)
+    bits: int = _U64.unpack(_DOUBLE.pack(number))[0] & MASK_64
+    return _U64.pack(bits ^ MASK_64 if bits & SIGN_64 else bits | SIGN_64)
+
+
+def _encode_text(value: Value) -> bytes:
+    assert isinstance(value, str), value
+    assert "\x00" not in value, "text with NUL is refused where it is read"
+    return value.encode() + b"\x00"
+
+
+def _encode_date(value: Value) -> bytes:
+    assert isinstance(value, dt.date)
+    return _U32.pack((value - EPOCH_DAY).days + SIGN_32)
+
+
+def _encode_timestamp(value: Value) -> bytes:
+    assert isinstance(value, dt.datetime)
+    return _U64.pack((value - EPOCH) // MICROSECOND + SIGN_64)
+
+
+def _encode_timestamptz(value: Value) -> bytes:
+    assert isinstance(value, dt.datetime)
+    return _U64.pack((value - EPOCH_UTC) // MICROSECOND + SIGN_64)
+
+
+def _encode_uuid(value: Value) -> bytes:
+    assert isinstance(value, uuid.UUID)
+    return value.bytes
+
+
+def _signed_64(payload: bytes) -> int:
+    bits: int = _U64.unpack(payload)[0]
+    return bits - SIGN_64
+
+
+def _signed_32(payload: bytes) -> int:
+    bits: int = _U32.unpack(payload)[0]
+    return bits - SIGN_32
+
+
+def _decode_double(payload: bytes) -> float:
+    bits: int = _U64.unpack(payload)[0]
+    raw = bits ^ SIGN_64 if bits & SIGN_64 else bits ^ MASK_64
+    number: float = _DOUBLE.unpack(_U64.pack(raw))[0]
+    return number
+
+
+_ENCODERS: dict[SqlType, Callable[[Value], bytes]] = {
+    SqlType.BOOLEAN: _encode_boolean,
+    SqlType.INTEGER: _encode_integer,
+    SqlType.BIGINT: _encode_bigint,
+    SqlType.DOUBLE: _encode_double,
+    SqlType.TEXT: _encode_text,
+    SqlType.DATE: _encode_date,
+    SqlType.TIMESTAMP: _encode_timestamp,
+    SqlType.TIMESTAMPTZ: _encode_timestamptz,
+    SqlType.UUID: _encode_uuid,
+}
+
+_DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
+    SqlType.BOOLEAN: lambda payload: payload != b"\x00",
+    SqlType.INTEGER: _signed_32,
+    SqlType.BIGINT: _signed_64,
+    SqlType.DOUBLE: _decode_double,
+    SqlType.TEXT: lambda payload: payload[:-1].decode(),
+    SqlType.DATE: lambda payload: EPOCH_DAY + dt.timedelta(days=_signed_32(payload)),
+    SqlType.TIMESTAMP: lambda payload: EPOCH + dt.timedelta(microseconds=_signed_64(payload)),
+    SqlType.TIMESTAMPTZ: lambda payload: EPOCH_UTC + dt.timedelta(microseconds=_signed_64(payload)),
+    SqlType.UUID: lambda payload: uuid.UUID(bytes=payload),
+}

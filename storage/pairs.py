@@ -1,0 +1,189 @@
+"""A table as pairs: where each piece of a row lies in the store.
+
+    row existence      T · P · 0 · K(r) · 0             empty
+    non-key column C   T · P · 0 · K(r) · C             the encoded value
+    index entry        T · P · I · values of r · K(r)   empty
+    unique entry       T · P · I · values of r          K(r)     (no value NULL)
+
+T table (4 bytes), P placement (2), I index (2; 0 is the rows themselves), C column (2).
+K(r) is the encoded primary key. Byte order of keys is the order of (table, placement,
+index, typed values), so one key range holds one table, one index, or one row.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from catalog.descriptor import Descriptor, UnknownElement
+from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, Index, IndexId, Placement, PlacementId
+from catalog.types import SqlType, Value, to_text
+from storage import encoding
+from storage.buckets import bucket_of
+
+PREFIX = struct.Struct(">IHH")
+COLUMN = struct.Struct(">H")
+EMPTY = b""
+
+Pair = tuple[bytes, bytes | None]
+"""A key and its value; the value None is a tombstone."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A row as its pairs say it: K(r), and the encoded value of every column pair there is."""
+
+    key: bytes
+    columns: Mapping[ColumnId, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PairName:
+    """What a key says: whose pair it is. `column` for pairs of rows, `values` for index entries."""
+
+    placement: PlacementId
+    index: IndexId
+    row_key: bytes | None
+    column: ColumnId | None = None
+    values: bytes | None = None
+
+
+class ForeignKey(ValueError):
+    """A key that cannot be a pair of this table under this descriptor."""
+
+
+def prefix(descriptor: Descriptor, placement: PlacementId, index: IndexId = PRIMARY) -> bytes:
+    """The first 8 bytes of every key of one index (0: of the rows) of one placement."""
+    return PREFIX.pack(descriptor.table_id, placement, index)
+
+
+def after(key_prefix: bytes) -> bytes:
+    """The first key after all that start with `key_prefix`: the end of its range."""
+    return (int.from_bytes(key_prefix) + 1).to_bytes(len(key_prefix))
+
+
+def column_key(key_prefix: bytes, row_key: bytes, column: ColumnId = EXISTS) -> bytes:
+    """The key of a row's column pair, or of its existence."""
+    return key_prefix + row_key + COLUMN.pack(column)
+
+
+def row_key(descriptor: Descriptor, values: Iterable[Value | None]) -> bytes:
+    """K(r): the encoded primary key, from its values in key order."""
+    types = (column.type for column in descriptor.key_columns)
+    return b"".join(encoding.encode(t, v) for t, v in zip(types, values, strict=True))
+
+
+def key_parts(descriptor: Descriptor, key: bytes) -> dict[ColumnId, bytes]:
+    """K(r) cut into the encoded values of the primary key's columns. Raises `encoding.Undecodable`."""
+    parts, offset = {}, 0
+    for column in descriptor.key_columns:
+        size = encoding.length_at(column.type, key, offset)
+        parts[column.id] = key[offset : offset + size]
+        offset += size
+    if offset != len(key):
+        raise encoding.Undecodable(f"{len(key) - offset} bytes follow the key of {descriptor.name}: {key.hex()}")
+    return parts
+
+
+def encoded_value(descriptor: Descriptor, row: StoredRow, column_id: ColumnId) -> bytes:
+    """The encoded value a row has in a column; a missing pair reads as the fill value or NULL."""
+    if column_id in descriptor.primary_key:
+        return key_parts(descriptor, row.key)[column_id]
+    missing = missing_value(descriptor.column(column_id))
+    return row.columns.get(column_id, missing)
+
+
+def missing_value(column: Column) -> bytes:
+    """What a missing pair of a column reads as: its fill value while it is filled, NULL otherwise."""
+    return column.fill_value if column.filling and column.fill_value is not None else encoding.NULL
+
+
+def index_values(descriptor: Descriptor, index: Index, row: StoredRow) -> bytes:
+    """The encoded indexed values of a row, in index order, descending ones inverted."""
+    pieces = []
+    for part in index.columns:
+        value = encoded_value(descriptor, row, part.column)
+        pieces.append(encoding.inverted(value) if part.descending else value)
+    return b"".join(pieces)
+
+
+def has_null(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
+    """Whether an indexed value is NULL: such rows never collide in a unique index."""
+    return any(encoded_value(descriptor, row, part.column) == encoding.NULL for part in index.columns)
+
+
+def index_entry(descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow) -> tuple[bytes, bytes]:
+    """The one pair that `index` keeps for `row`."""
+    start = prefix(descriptor, placement.id, index.id) + index_values(descriptor, index, row)
+    if index.unique and not has_null(descriptor, index, row):
+        return start, row.key
+    return start + row.key, EMPTY
+
+
+def row_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow, buckets: int) -> int:
+    """The bucket of a row under one placement, from its sharding key."""
+    key = placement.sharding_key or descriptor.primary_key
+    parts = [text_of(descriptor, column_id, encoded_value(descriptor, row, column_id)) for column_id in key]
+    return bucket_of(placement.function, parts, buckets)
+
+
+def text_of(descriptor: Descriptor, column_id: ColumnId, data: bytes) -> str | None:
+    """An encoded value of a column as text; None for NULL."""
+    sql_type = descriptor.column(column_id).type
+    value, _ = encoding.decode(sql_type, data)
+    return None if value is None else to_text(sql_type, value)
+
+
+def name_of(descriptor: Descriptor, key: bytes) -> PairName:
+    """Which element's pair a key is. Raises `ForeignKey` when it is none of this table's."""
+    if len(key) < PREFIX.size:
+        raise ForeignKey(f"key {key.hex()} is too short for a pair")
+    table, placement, index_id = PREFIX.unpack_from(key)
+    if table != descriptor.table_id or placement not in {p.id for p in descriptor.placements}:
+        raise ForeignKey(f"key {key.hex()} is of table {table}, placement {placement}, not of {descriptor}")
+    try:
+        if index_id == PRIMARY:
+            return _row_pair(descriptor, PlacementId(placement), key[PREFIX.size :])
+        return _entry(descriptor, PlacementId(placement), descriptor.index(IndexId(index_id)), key[PREFIX.size :])
+    except (UnknownElement, encoding.Undecodable) as error:
+        raise ForeignKey(f"key {key.hex()} is no pair of {descriptor}: {error}") from error
+
+
+def _row_pair(descriptor: Descriptor, placement: PlacementId, rest: bytes) -> PairName:
+    key, suffix = rest[: -COLUMN.size], rest[-COLUMN.size :]
+    key_parts(descriptor, key)
+    return PairName(placement, PRIMARY, key, column=ColumnId(COLUMN.unpack(suffix)[0]))
+
+
+def _entry(descriptor: Descriptor, placement: PlacementId, index: Index, rest: bytes) -> PairName:
+    offset, null = 0, False
+    for part in index.columns:
+        sql_type = descriptor.column(part.column).type
+        size = encoding.length_at(sql_type, rest, offset, descending=part.descending)
+        null |= size == 1
+        offset += size
+    key = None if index.unique and not null else rest[offset:]
+    if key is None and offset != len(rest):
+        raise encoding.Undecodable(f"{len(rest) - offset} bytes follow the values of a unique entry")
+    if key is not None:
+        key_parts(descriptor, key)
+    return PairName(placement, index.id, key, values=rest[:offset])
+
+
+def types_of_key(descriptor: Descriptor) -> tuple[SqlType, ...]:
+    return tuple(column.type for column in descriptor.key_columns)
+
+
+def rows_of(descriptor: Descriptor, placement: Placement, pairs: Iterable[Pair]) -> list[StoredRow]:
+    """The existing rows among `pairs` of one placement (in key order when the pairs are)."""
+    columns: dict[bytes, dict[ColumnId, bytes]] = {}
+    existing = []
+    start = prefix(descriptor, placement.id)
+    for key, value in pairs:
+        if value is None or not key.startswith(start):
+            continue
+        this, column_id = key[len(start) : -COLUMN.size], ColumnId(COLUMN.unpack(key[-COLUMN.size :])[0])
+        if column_id == EXISTS:
+            existing.append(this)
+        else:
+            columns.setdefault(this, {})[column_id] = value
+    return [StoredRow(key, columns.get(key, {})) for key in existing]

@@ -1,0 +1,267 @@
+"""The store in PostgreSQL: a schema for each storage, one pair table in it for each table of the lab.
+
+    storage_i.kv_7       pairs of table 7 (a NULL value is a tombstone)
+    storage_i.fence_7    a sequence: the oldest version of table 7 that may still write, read as of now
+    storage_i.versions   what the storage knows of every (table, version): both hashes
+    storage_i.enter(..)  the door of every transaction (T2)
+
+A transaction holds a shared advisory lock on (table, version) from `enter` to its end. Who wants to
+know that no transaction of a version is left takes that lock exclusively (L7, L9): one lock serves all
+storages. Functions here take any psycopg cursor; builders of SQL serve blocking and asyncio callers alike.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg import errors
+
+from storage.buckets import BUCKETS
+from storage.mutations import Op
+from storage.pairs import Pair
+from storage.statements import (
+    KeyTooLong,
+    Statement,
+    column_suffixes,
+    get_sql,
+    kv,
+    next_low,
+    packed_scan_sql,
+    scan_sql,
+    statements_for,
+)
+from storage.store import DuplicateKey, SerializationFailure
+
+__all__ = [
+    "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "VERSION_NOT_VISIBLE", "Holder", "KeyTooLong", "PostgresStore",
+    "PostgresTransaction", "Statement", "arm_deadline_sql", "column_suffixes", "end_sessions", "end_sessions_named",
+    "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv", "make_spare_tables",
+    "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence", "statements_for", "take_spare_table",
+    "try_exclusive",
+]  # fmt: skip
+
+BELOW_FENCE, VERSION_NOT_VISIBLE, HASH_DIFFERS, LEASE_OVER = "SL001", "SL002", "SL003", "SL004"
+"""How `enter` refuses: the version is too old; newer than the snapshot; another schema; no time left."""
+
+SESSION_SETTINGS = {
+    "default_transaction_isolation": "serializable",
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
+    "max_parallel_workers_per_gather": "0",
+    "jit": "off",
+    "timezone": "UTC",
+}
+"""Of every session that reads or writes pairs in serializable transactions (T6): keys and key ranges only."""
+
+
+def session_options(application_name: str, **settings: str) -> dict[str, str]:
+    """Keyword arguments for `psycopg.connect` that make a data session of it."""
+    chosen = SESSION_SETTINGS | settings
+    options = " ".join(f"-c {name}={value}" for name, value in chosen.items())
+    return {"options": options, "application_name": application_name}
+
+
+# --- the door
+
+
+def enter_sql(storages: int) -> str:
+    """`enter` on all storages in one statement; its parameters come from `enter_params`. (T2)"""
+    door = "storage_{}.enter(%(table)s, %(version)s, %(schema_hash)s, %(sharding_hash)s, %(expires_at)s)"
+    return "SELECT " + ", ".join(door.format(number) for number in range(1, storages + 1))
+
+
+def enter_params(
+    table_id: int, version: int, *, schema_hash: str | None, sharding_hash: str | None, expires_at: Any
+) -> dict[str, Any]:
+    """A hash of None is not compared; `expires_at` is the earliest among all tables the transaction has pinned (T4)."""
+    return {
+        "table": table_id,
+        "version": version,
+        "schema_hash": schema_hash,
+        "sharding_hash": sharding_hash,
+        "expires_at": expires_at,
+    }
+
+
+def arm_deadline_sql() -> str:
+    """Move the transaction's deadline after a renewal at the same version (T4). Parameter: the expiration."""
+    return "SELECT storage_arm_deadline(%s)"
+
+
+# --- versions and fences
+
+
+def insert_version_copy(
+    cur: psycopg.Cursor[Any], storages: int, table_id: int, version: int, *, schema_hash: str, sharding_hash: str
+) -> None:
+    """What every storage knows of one version of a table. Inserted once, never updated (T2)."""
+    for number in range(1, storages + 1):
+        cur.execute(
+            f"INSERT INTO storage_{number}.versions (table_id, version, schema_hash, sharding_hash)"
+            " VALUES (%s, %s, %s, %s)",
+            (table_id, version, schema_hash, sharding_hash),
+        )
+
+
+def set_fence(cur: psycopg.Cursor[Any], storages: int, table_id: int, version: int) -> None:
+    """Refuse versions below `version` from this moment on, whatever becomes of the caller's transaction.
+
+    The caller holds the exclusive lock of each version it shuts out (L7, L9). A fence never goes back.
+    """
+    cur.execute(
+        "SELECT "
+        + ", ".join(
+            f"setval('{name}', greatest({int(version)}, pg_sequence_last_value('{name}')))"
+            for name in (f"storage_{number}.fence_{int(table_id)}" for number in range(1, storages + 1))
+        )
+    )
+
+
+def fence(cur: psycopg.Cursor[Any], storages: int, table_id: int) -> int:
+    """The oldest version that every storage still accepts; 0 before the first is published."""
+    names = ", ".join(
+        f"pg_sequence_last_value('storage_{number}.fence_{int(table_id)}')" for number in range(1, storages + 1)
+    )
+    row = cur.execute(f"SELECT coalesce(greatest({names}), 0)").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+# --- who still uses a version
+
+
+def try_exclusive(cur: psycopg.Cursor[Any], table_id: int, version: int) -> bool:
+    """Whether no transaction of (table, version) is left; if so the caller's transaction keeps the lock (L7, L9)."""
+    row = cur.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", (table_id, version)).fetchone()
+    assert row is not None
+    return bool(row[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A database session with a transaction under (table, version)."""
+
+    pid: int
+    application_name: str
+    since: Any
+
+
+def holders(cur: psycopg.Cursor[Any], table_id: int, version: int) -> list[Holder]:
+    """The sessions whose transactions hold the shared lock of (table, version), longest first (L8)."""
+    cur.execute(
+        "SELECT a.pid, a.application_name, a.xact_start FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
+        " WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.mode = 'ShareLock'"
+        " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        " AND l.classid = %s::bigint::oid AND l.objid = %s::bigint::oid ORDER BY a.xact_start",
+        (table_id, version),
+    )
+    return [Holder(*row) for row in cur.fetchall()]
+
+
+def end_sessions(cur: psycopg.Cursor[Any], sessions: Iterable[Holder], *, wait_ms: int = 1000) -> int:
+    """End exactly these sessions: process and transaction must still be the ones that were seen. Returns how many."""
+    return sum(_end(cur, "pid = %s AND xact_start = %s", (s.pid, s.since), wait_ms) for s in sessions)
+
+
+def end_sessions_named(cur: psycopg.Cursor[Any], application_name: str, *, wait_ms: int = 1000) -> int:
+    """End every session of this name, such as a node's former incarnation (L10). Returns how many."""
+    return _end(cur, "application_name = %s AND pid <> pg_backend_pid()", (application_name,), wait_ms)
+
+
+def _end(cur: psycopg.Cursor[Any], condition: str, params: Sequence[Any], wait_ms: int) -> int:
+    cur.execute(
+        "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity"
+        f" WHERE datname = current_database() AND {condition}",
+        (wait_ms, *params),
+    )
+    return sum(bool(ended) for (ended,) in cur.fetchall())
+
+
+# --- tables
+
+
+def make_spare_tables(cur: psycopg.Cursor[Any], stock: int) -> int:
+    """Keep `stock` pair tables in store. Returns how many were made."""
+    row = cur.execute("SELECT storage_make_spares(%s)", (stock,)).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def take_spare_table(cur: psycopg.Cursor[Any]) -> int:
+    """The id of a new table, with its pair tables and fences; made on the spot when none is in store."""
+    row = cur.execute("SELECT storage_take_table()").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+# --- the store of one table, as the memory store is
+
+
+@dataclass
+class PostgresStore:
+    """The pairs of one table behind the interface of `storage.store`; `enter` is run at each begin when given."""
+
+    connect: Callable[[], psycopg.Connection[Any]]
+    table_id: int
+    storages: int = 2
+    buckets: int = BUCKETS
+    enter: Callable[[psycopg.Connection[Any]], object] | None = None
+
+    def begin(self) -> "PostgresTransaction":
+        connection = self.connect()
+        connection.autocommit = False
+        connection.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
+        if self.enter is None:
+            connection.execute("SELECT 1")  # the snapshot is taken here, as the memory store takes it
+        else:
+            self.enter(connection)
+        return PostgresTransaction(self, connection)
+
+    def contents(self) -> list[dict[bytes, bytes | None]]:
+        with self.connect() as connection:
+            return [
+                dict(connection.execute(f"SELECT key, value FROM {kv(number, self.table_id)}").fetchall())
+                for number in range(1, self.storages + 1)
+            ]
+
+
+@dataclass
+class PostgresTransaction:
+    """One serializable transaction, with PostgreSQL's refusals told as the memory store tells them."""
+
+    store: PostgresStore
+    connection: psycopg.Connection[Any]
+    refused: list[bytes] = field(default_factory=list)
+
+    def get(self, storage: int, key: bytes) -> bytes | None:
+        row = self._run(get_sql(storage, self.store.table_id), ([key],)).fetchone()
+        return None if row is None else row[1]
+
+    def scan(self, storage: int, low: bytes, high: bytes) -> list[Pair]:
+        page = scan_sql(storage, self.store.table_id, tombstones=True)
+        return self._run(page, (low, high, None)).fetchall()
+
+    def apply(self, ops: Iterable[Op]) -> None:
+        for statement in statements_for(ops, self.store.table_id, self.store.storages, buckets=self.store.buckets):
+            result = self._run(statement.sql, statement.params)
+            if statement.returns_keys:
+                for key in statement.refused(key for (key,) in result.fetchall()):
+                    raise DuplicateKey(key)
+
+    def commit(self) -> None:
+        try:
+            self.connection.commit()
+        except errors.SerializationFailure as failure:
+            raise SerializationFailure(str(failure)) from failure
+        finally:
+            self.connection.close()
+
+    def rollback(self) -> None:
+        self.connection.close()
+
+    def _run(self, sql: str, params: Sequence[Any]) -> psycopg.Cursor[Any]:
+        try:
+            return self.connection.execute(sql, params)
+        except (errors.SerializationFailure, errors.DeadlockDetected) as failure:
+            raise SerializationFailure(str(failure)) from failure

@@ -1,0 +1,31 @@
+"""Reading stored pairs for pages: a bounded page of one index of one table, from one storage."""
+
+from __future__ import annotations
+
+from django.db import connection
+
+from catalog.descriptor import Descriptor
+from catalog.elements import IndexId
+from storage.browse import PairLine, describe
+from storage.pairs import after, prefix
+from storage.statements import next_low, scan_sql
+
+PAIRS_SHOWN = 50
+
+
+def pairs_page(
+    descriptor: Descriptor, *, storage: int, index: IndexId, start: bytes = b"", limit: int = PAIRS_SHOWN
+) -> tuple[list[PairLine], bytes | None]:
+    """Pairs in key order, tombstones included, and where the next page starts (None: there is none)."""
+    placement = descriptor.placements[0].id
+    low = prefix(descriptor, placement, index)
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = '2s'")
+        try:
+            sql = scan_sql(storage, descriptor.table_id, tombstones=True).replace("%b", "%s")
+            cursor.execute(sql, [max(low, start), after(low), limit + 1])
+            rows = [(bytes(key), None if value is None else bytes(value)) for key, value in cursor.fetchall()]
+        finally:
+            cursor.execute("RESET statement_timeout")
+    lines = [describe(descriptor, storage, key, value) for key, value in rows[:limit]]
+    return lines, next_low(rows[limit - 1][0]) if len(rows) > limit else None

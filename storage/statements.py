@@ -1,0 +1,153 @@
+"""SQL for pairs: the acts of one statement, and pages of a scan. Built here, run by whoever holds a connection.
+
+Acts are grouped by kind and storage, removals first, keys ascending, so a statement over any number
+of rows costs a handful of round trips (one in a pipeline) and two writers meet in the same order:
+
+    DELETE .. = ANY(keys)      INSERT .. unnest(keys, values) ON CONFLICT ..      CREATE says what it put
+
+Rows are only ever reached by key or key range, so that serializable transactions lock what they read
+and nothing beside it (T6). Parameters are for psycopg's `%b`: arrays travel in binary.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from storage.buckets import BUCKETS, storage_of
+from storage.mutations import Act, Op, in_order
+
+ACTS = tuple(Act)
+REFUSABLE = frozenset({Act.CREATE, Act.PUT_UNIQUE})
+KEY_BYTES_MAX = 2600
+"""The longest key a pair may have; a B-tree page takes a few bytes more."""
+
+
+class KeyTooLong(ValueError):
+    """A key that no index page can hold."""
+
+    sqlstate = "54000"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One SQL statement on one storage. Refusable ones return the keys that were put."""
+
+    storage: int
+    act: Act
+    sql: str
+    keys: tuple[bytes, ...]
+    params: tuple[list[bytes], ...]
+
+    @property
+    def returns_keys(self) -> bool:
+        return self.act in REFUSABLE
+
+    def refused(self, returned: Iterable[bytes]) -> list[bytes]:
+        """The keys where another live pair stood in the way (23505), given the keys that came back."""
+        put = set(returned)
+        return [key for key in self.keys if key not in put] if self.returns_keys else []
+
+
+def kv(storage: int, table_id: int) -> str:
+    """The name of the PostgreSQL table that holds a table's pairs on one storage."""
+    return f"storage_{storage}.kv_{table_id}"
+
+
+_DELETE = "DELETE FROM {kv} AS kv WHERE key = ANY(%b::bytea[])"
+_INSERT = "INSERT INTO {kv} AS kv (key, value) SELECT * FROM unnest(%b::bytea[], %b::bytea[]) ON CONFLICT (key)"
+_PUT = f"{_INSERT} DO UPDATE SET value = excluded.value"
+_TOMBSTONE = "INSERT INTO {kv} AS kv (key) SELECT unnest(%b::bytea[]) ON CONFLICT (key) DO UPDATE SET value = NULL"
+_OWNER = "(SELECT own.value FROM unnest(%b::bytea[], %b::bytea[]) AS own (key, value) WHERE own.key = kv.key)"
+
+SQL = {
+    Act.REMOVE: _DELETE,
+    Act.REMOVE_UNIQUE: f"{_DELETE} AND (value IS NULL OR value = {_OWNER})",
+    Act.TOMBSTONE: _TOMBSTONE,
+    Act.TOMBSTONE_UNIQUE: f"{_TOMBSTONE} WHERE kv.value IS NULL OR kv.value = {_OWNER}",
+    Act.CREATE: f"{_PUT} WHERE kv.value IS NULL RETURNING key",
+    Act.PUT: _PUT,
+    Act.PUT_UNIQUE: f"{_PUT} WHERE kv.value IS NULL OR kv.value = excluded.value RETURNING key",
+}
+
+
+def statements_for(ops: Iterable[Op], table_id: int, storages: int, *, buckets: int = BUCKETS) -> list[Statement]:
+    """The SQL of one statement's operations, to be run in this order inside one transaction.
+
+    Raises `KeyTooLong` before anything is sent.
+    """
+    groups: dict[tuple[int, int, int], list[Op]] = {}
+    for op, wave in _waves(in_order(ops), storages, buckets):
+        if len(op.key) > KEY_BYTES_MAX:
+            raise KeyTooLong(f"a key or index entry of {len(op.key)} bytes; the limit is {KEY_BYTES_MAX}")
+        place = (ACTS.index(op.act), wave, storage_of(op.bucket, storages, buckets))
+        groups.setdefault(place, []).append(op)
+    return [_statement(storage, table_id, groups[act, wave, storage]) for act, wave, storage in sorted(groups)]
+
+
+def _waves(ops: Iterable[Op], storages: int, buckets: int) -> Iterator[tuple[Op, int]]:
+    """Each op with how often its key met the same act before: one SQL statement may touch a row only once."""
+    seen: dict[tuple[Act, int, bytes], int] = {}
+    for op in ops:
+        place = (op.act, storage_of(op.bucket, storages, buckets), op.key)
+        wave = seen.get(place, -1) + 1
+        seen[place] = wave
+        yield op, wave
+
+
+def _statement(storage: int, table_id: int, ops: list[Op]) -> Statement:
+    act = ops[0].act
+    ordered = sorted(ops, key=lambda op: op.key)
+    keys, values = [op.key for op in ordered], [op.value for op in ordered]
+    params: tuple[list[bytes], ...]
+    if act in (Act.REMOVE, Act.TOMBSTONE):
+        params = (keys,)
+    elif act in (Act.REMOVE_UNIQUE, Act.TOMBSTONE_UNIQUE):
+        params = (keys, keys, values)
+    else:
+        params = (keys, values)
+    return Statement(storage, act, SQL[act].format(kv=kv(storage, table_id)), tuple(keys), params)
+
+
+PAGE_PAIRS = 20_000
+"""Pairs in a page of a scan: some ten milliseconds of the server's time."""
+
+COLUMN_SUFFIX = "substr(key, octet_length(key) - 1)"
+"""The column id that ends the key of a row's pair, as SQL."""
+
+_PACKED = """SELECT count(*), string_agg(key, ''), string_agg(value, ''),
+ string_agg(int4send(octet_length(key)), ''), string_agg(int4send(octet_length(value)), '')
+ FROM ({page}) AS page"""
+
+
+def scan_sql(storage: int, table_id: int, *, columns: bool = False, tombstones: bool = False) -> str:
+    """A page of (key, value) in key order. Parameters: low, high, [column suffixes,] limit; low is included, high not.
+
+    The next page begins at `next_low(last key)`. With `columns` only pairs whose key ends with one of the
+    suffixes (`column_suffixes`) are read: of rows, not of index entries.
+    """
+    live = "" if tombstones else " AND value IS NOT NULL"
+    named = f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])" if columns else ""
+    pairs = f"SELECT key, value FROM {kv(storage, table_id)}"
+    return f"{pairs} WHERE key >= %b AND key < %b{live}{named} ORDER BY key LIMIT %b"
+
+
+def packed_scan_sql(storage: int, table_id: int, *, columns: bool = False) -> str:
+    """The same page of live pairs in one row: count, all keys, all values, both lengths (4 bytes each).
+
+    `storage.arrow.unpack` turns it into Arrow arrays without a Python object per pair.
+    """
+    return _PACKED.format(page=scan_sql(storage, table_id, columns=columns))
+
+
+def column_suffixes(column_ids: Iterable[int]) -> list[bytes]:
+    """What the keys of these columns' pairs end with (0: the row's existence)."""
+    return [column_id.to_bytes(2) for column_id in column_ids]
+
+
+def next_low(last_key: bytes) -> bytes:
+    """The first key after `last_key`."""
+    return last_key + b"\x00"
+
+
+def get_sql(storage: int, table_id: int) -> str:
+    """The live pairs among given keys. Parameter: the keys."""
+    return f"SELECT key, value FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"

@@ -1,0 +1,207 @@
+"""The vectorised encoder says what the plain one says, for every type; rows and entries likewise."""
+
+import math
+import struct
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, TableId
+from catalog.types import SqlType
+from storage import arrow, arrow_rows, encoding, pairs
+from storage.buckets import storage_of
+from tests.catalog.test_types import VALUES
+
+NULLABLE = {sql_type: st.none() | values for sql_type, values in VALUES.items()}
+ALL_TYPES = [pytest.param(sql_type, id=sql_type.value) for sql_type in SqlType]
+
+
+def column_of(sql_type: SqlType, values: list) -> pa.Array:
+    if sql_type is SqlType.UUID:
+        raw = pa.array([None if v is None else v.bytes for v in values], pa.binary(16))
+        return pa.ExtensionArray.from_storage(pa.uuid(), raw)
+    return pa.array(values, arrow.ARROW[sql_type])
+
+
+def bytes_of(sql_type: SqlType, values: list, *, descending: bool = False) -> list[bytes]:
+    return [encoding.encode(sql_type, value, descending=descending) for value in values]
+
+
+@pytest.mark.parametrize("sql_type", ALL_TYPES)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_both_encoders_say_the_same(sql_type: SqlType, data: st.DataObject) -> None:
+    values, descending = data.draw(st.lists(NULLABLE[sql_type], max_size=12)), data.draw(st.booleans())
+    padding = data.draw(st.integers(0, 3))
+    column = column_of(sql_type, [None] * padding + values).slice(padding)
+    encoded = arrow.encode(sql_type, column, descending=descending)
+    assert encoded.to_pylist() == bytes_of(sql_type, values, descending=descending)
+
+
+@pytest.mark.parametrize("sql_type", ALL_TYPES)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_both_decoders_say_the_same(sql_type: SqlType, data: st.DataObject) -> None:
+    values, descending = data.draw(st.lists(NULLABLE[sql_type], max_size=12)), data.draw(st.booleans())
+    padding = data.draw(st.integers(0, 3))
+    stored = bytes_of(sql_type, [None] * padding + values, descending=descending)
+    column = arrow.decode(sql_type, pa.array(stored, pa.binary()).slice(padding), descending=descending)
+    assert column.equals(column_of(sql_type, values)) or _same_doubles(column.to_pylist(), values)
+
+
+def _same_doubles(left: list, right: list) -> bool:
+    def bits(value: float | None) -> bytes | None:
+        return None if value is None else struct.pack(">d", 0.0 if value == 0 else value)
+
+    return all(isinstance(v, float | None) for v in right) and list(map(bits, left)) == list(map(bits, right))
+
+
+def test_doubles_that_are_equal_have_one_encoding() -> None:
+    column = pa.array([0.0, -0.0, math.nan, -math.nan, math.inf])
+    assert arrow.encode(SqlType.DOUBLE, column).to_pylist() == bytes_of(SqlType.DOUBLE, column.to_pylist())
+
+
+def test_bytes_that_are_no_value_are_refused() -> None:
+    with pytest.raises(arrow.MalformedPairs, match="3 bytes are not 1 values of bigint"):
+        arrow.decode(SqlType.BIGINT, pa.array([b"\x01abc"]))
+
+
+def table_of(types: list[SqlType], key: list[SqlType]) -> Descriptor:
+    key_columns = tuple(Column(ColumnId(n), f"k{n}", t, not_null=True) for n, t in enumerate(key, 1))
+    others = tuple(Column(ColumnId(n), f"c{n}", t) for n, t in enumerate(types, len(key) + 1))
+    return Descriptor(TableId(7), "things", 3, key_columns + others, tuple(c.id for c in key_columns))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[Descriptor, list[pairs.StoredRow], Index]:
+    """A table of some types, rows of it with missing pairs here and there, and an index over some columns."""
+    key = draw(st.lists(st.sampled_from(SqlType), min_size=1, max_size=3))
+    descriptor = table_of(draw(st.lists(st.sampled_from(SqlType), max_size=3)), key)
+    rows = {}
+    for _ in range(draw(st.integers(0, 6))):
+        row_key = pairs.row_key(descriptor, [draw(VALUES[t]) for t in key])
+        columns = {c.id: encoding.encode(c.type, draw(NULLABLE[c.type])) for c in descriptor.stored_columns}
+        missing = draw(st.sets(st.sampled_from(sorted(columns)))) if columns else set()
+        rows[row_key] = pairs.StoredRow(row_key, {c: v for c, v in columns.items() if c not in missing})
+    chosen = draw(st.lists(st.sampled_from([c.id for c in descriptor.columns]), min_size=1, max_size=3, unique=True))
+    parts = tuple(IndexColumn(c, draw(st.booleans())) for c in chosen)
+    index = Index(IndexId(1), "by_some", parts, unique=draw(st.booleans()))
+    return replace(descriptor, indexes=(index,)), [rows[k] for k in sorted(rows)], index
+
+
+def pairs_of(descriptor: Descriptor, rows: list[pairs.StoredRow]) -> arrow.Pairs:
+    start, found = pairs.prefix(descriptor, descriptor.placement.id), {}
+    for row in rows:
+        found[pairs.column_key(start, row.key)] = b""
+        found |= {pairs.column_key(start, row.key, c): v for c, v in row.columns.items()}
+    keys = sorted(found)
+    return arrow.Pairs(pa.array(keys, pa.binary()), pa.array([found[k] for k in keys], pa.binary()))
+
+
+def read(descriptor: Descriptor, page: arrow.Pairs, *, step: int) -> arrow_rows.StoredRows:
+    """All rows, from pages of `step` pairs."""
+    reader = arrow_rows.RowReader(c.id for c in descriptor.stored_columns)
+    parts = [reader.feed(page.slice(n, step)) for n in range(0, len(page), step)] + [reader.finish()]
+    return arrow_rows.StoredRows(
+        pa.concat_arrays([p.keys for p in parts]),
+        {c.id: pa.concat_arrays([p.columns[c.id] for p in parts]) for c in descriptor.stored_columns},
+        arrow.concat(p.orphans for p in parts),
+    )
+
+
+@settings(max_examples=60)
+@given(table=tables(), step=st.integers(1, 7))
+def test_rows_come_out_of_pages_wherever_a_page_cuts_them(
+    table: tuple[Descriptor, list[pairs.StoredRow], Index], step: int
+) -> None:
+    descriptor, rows, _ = table
+    found = read(descriptor, pairs_of(descriptor, rows), step=step)
+    assert found.keys.to_pylist() == [row.key for row in rows]
+    for column_id, values in found.columns.items():
+        assert values.to_pylist() == [row.columns.get(column_id) for row in rows]
+    again = arrow_rows.row_pairs(descriptor, descriptor.placement.id, found).sorted()
+    expected = pairs_of(descriptor, rows)
+    assert (again.keys, again.values) == (expected.keys, expected.values)
+
+
+@settings(max_examples=60)
+@given(table=tables())
+def test_entries_are_those_that_a_statement_puts(table: tuple[Descriptor, list[pairs.StoredRow], Index]) -> None:
+    descriptor, rows, index = table
+    found = arrow_rows.index_entries(
+        descriptor, descriptor.placement.id, index, read(descriptor, pairs_of(descriptor, rows), step=1000)
+    )
+    expected = [pairs.index_entry(descriptor, descriptor.placement, index, row) for row in rows]
+    assert list(zip(found.keys.to_pylist(), found.values.to_pylist(), strict=True)) == expected
+
+
+@settings(max_examples=60)
+@given(table=tables())
+def test_rows_are_typed_columns_and_back(table: tuple[Descriptor, list[pairs.StoredRow], Index]) -> None:
+    descriptor, rows, _ = table
+    stored = read(descriptor, pairs_of(descriptor, rows), step=1000)
+    batch = arrow_rows.record_batch(descriptor, stored, descriptor.columns)
+    assert batch.num_rows == len(rows)
+    columns = {c.id: batch.column(n) for n, c in enumerate(descriptor.columns)}
+    again = arrow_rows.rows_of_batch(descriptor, columns)
+    assert again.keys == stored.keys
+    for column in descriptor.stored_columns:
+        read_as = [pairs.encoded_value(descriptor, row, column.id) for row in rows]
+        assert again.columns[column.id].to_pylist() == read_as
+
+
+def test_a_batch_without_columns_still_counts_its_rows() -> None:
+    stored = arrow_rows.StoredRows(pa.array([b"a", b"b"]), {}, arrow.concat([]))
+    assert arrow_rows.record_batch(table_of([], [SqlType.TEXT]), stored, []).num_rows == 2
+
+
+def test_a_pair_of_a_row_that_does_not_exist_goes_to_no_neighbour() -> None:
+    descriptor = table_of([SqlType.BIGINT], [SqlType.BIGINT])
+    first, gone, last = (pairs.row_key(descriptor, [n]) for n in (1, 2, 3))
+    start, value = pairs.prefix(descriptor, descriptor.placement.id), encoding.encode(SqlType.BIGINT, 5)
+    page = arrow.Pairs(
+        pa.array([pairs.column_key(start, *key) for key in ((first,), (gone, ColumnId(2)), (last,))]),
+        pa.array([b"", value, b""]),
+    )
+    found = arrow_rows.stored_rows(page, [ColumnId(2)])
+    assert found.keys.to_pylist() == [first, last]
+    assert found.columns[ColumnId(2)].to_pylist() == [None, None]
+    assert found.orphans.keys.to_pylist() == [pairs.column_key(start, gone, ColumnId(2))]
+
+
+def test_the_microsecond_before_the_epoch_is_kept() -> None:
+    moment = encoding.EPOCH - encoding.MICROSECOND
+    encoded = arrow.encode(SqlType.TIMESTAMP, column_of(SqlType.TIMESTAMP, [moment]))
+    assert arrow.decode(SqlType.TIMESTAMP, encoded).to_pylist() == [moment]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pytest.param([b"ab", b"cd"], id="of one length"),
+        pytest.param([b"a", b"", b"cde"], id="of several lengths"),
+        pytest.param([], id="none"),
+    ],
+)
+def test_copy_payload_is_postgresqls_binary_format(keys: list[bytes]) -> None:
+    values = [key + b"!" for key in keys]
+    payload = arrow.copy_payload(arrow.Pairs(pa.array(keys, pa.binary()), pa.array(values, pa.binary())))
+    fields = b"".join(
+        struct.pack(">h", 2) + b"".join(struct.pack(">i", len(f)) + f for f in pair)
+        for pair in zip(keys, values, strict=True)
+    )
+    assert payload == b"PGCOPY\n\xff\r\n\x00" + bytes(8) + fields + b"\xff\xff"
+
+
+@settings(max_examples=60)
+@given(table=tables())
+def test_rows_lie_where_their_bucket_says(table: tuple[Descriptor, list[pairs.StoredRow], Index]) -> None:
+    descriptor, rows, _ = table
+    stored = read(descriptor, pairs_of(descriptor, rows), step=1000)
+    found = arrow_rows.row_storages(descriptor, stored, storages=3, buckets=3000)
+    buckets = [pairs.row_bucket(descriptor, descriptor.placement, row, 3000) for row in rows]
+    assert found.to_pylist() == [storage_of(bucket, 3, 3000) for bucket in buckets]

@@ -1,0 +1,234 @@
+"""The door of every transaction: the order inside `enter` (T2), the fence, the snapshot (T3), the deadline (T4, T5)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from storage import postgres
+from tests.storage.stage import BY_NAME, STORAGES, Stage, user
+
+
+@pytest.fixture
+def client(stage: Stage) -> Iterator[psycopg.Connection[Any]]:
+    with stage.connect() as connection:
+        yield connection
+        if not connection.closed:
+            connection.rollback()
+
+
+@pytest.fixture
+def publisher(stage: Stage) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(stage.dsn) as connection:
+        yield connection
+        connection.rollback()
+
+
+def refusal(stage: Stage, client: psycopg.Connection[Any], version: int, **options: Any) -> psycopg.Error:
+    with pytest.raises(psycopg.Error) as caught:
+        stage.enter(client, version, **options)
+    return caught.value
+
+
+def test_a_version_below_the_fence_is_refused_with_the_oldest_accepted(
+    stage: Stage, client: psycopg.Connection[Any]
+) -> None:
+    stage.publish(stage.now.with_index(BY_NAME))
+    refused = refusal(stage, client, 1)
+    assert (refused.sqlstate, refused.diag.message_primary) == (
+        postgres.BELOW_FENCE,
+        f"version 1 of table {stage.table_id} is below the fence: storage_1 accepts version 2 and newer",
+    )
+
+
+def test_the_fence_is_read_as_of_now_not_of_the_snapshot(stage: Stage, client: psycopg.Connection[Any]) -> None:
+    client.execute("SELECT count(*) FROM storage_1.versions")  # the snapshot is older than the publish
+    stage.publish(stage.now.with_index(BY_NAME))
+    assert refusal(stage, client, 1).sqlstate == postgres.BELOW_FENCE
+
+
+def test_a_version_newer_than_the_snapshot_cannot_be_used(stage: Stage, client: psycopg.Connection[Any]) -> None:
+    client.execute("SELECT count(*) FROM storage_1.versions")
+    stage.publish(stage.now.with_index(BY_NAME), fence=1)
+    refused = refusal(stage, client, 2)
+    assert refused.sqlstate == postgres.VERSION_NOT_VISIBLE
+    assert "version 2 of table" in str(refused)
+    client.rollback()
+    client.execute("SELECT count(*) FROM storage_1.versions")
+    stage.enter(client, 1)  # T3: an older one that is still leased may be used
+    stage.enter(client, 2)
+
+
+@pytest.mark.parametrize("which", ["schema_hash", "sharding_hash"])
+def test_another_hash_is_refused_and_the_storages_own_named(
+    stage: Stage, client: psycopg.Connection[Any], which: str
+) -> None:
+    hashes: dict[str, str | None] = {"schema_hash": None, "sharding_hash": None, which: "0123456789abcdef"}
+    params = postgres.enter_params(stage.table_id, 1, expires_at="infinity", **hashes)
+    with pytest.raises(psycopg.Error) as caught:
+        client.execute(postgres.enter_sql(STORAGES), params)
+    [(known,)] = stage.sql(f"SELECT {which} FROM storage_1.versions WHERE table_id = %s", [stage.table_id])
+    assert caught.value.sqlstate == postgres.HASH_DIFFERS
+    assert caught.value.diag.message_detail == f"storage_1 has {known}, the request 0123456789abcdef"
+
+
+def test_a_table_that_does_not_exist_is_refused(stage: Stage, client: psycopg.Connection[Any]) -> None:
+    params = postgres.enter_params(999_999, 1, schema_hash=None, sharding_hash=None, expires_at="infinity")
+    with pytest.raises(psycopg.Error, match="version 1 of table 999999 is not in this transaction's snapshot"):
+        client.execute(postgres.enter_sql(STORAGES), params)
+
+
+# --- the publisher wins between any two statements of `enter`
+
+LOCK = "SELECT pg_advisory_xact_lock_shared(%(table)s, %(version)s)"
+FENCE = "SELECT %(version)s >= pg_sequence_last_value(to_regclass('storage_1.fence_' || %(table)s))"
+VISIBLE = "SELECT count(*) = 1 FROM storage_1.versions WHERE table_id = %(table)s AND version = %(version)s"
+STEPS = ["SELECT 1", LOCK, FENCE, VISIBLE]
+
+
+def shuts_out_version_1(stage: Stage, publisher: psycopg.Connection[Any]) -> bool:
+    """The publisher's part of L7 for version 3: no transaction of version 1 may be left. Whether it got through."""
+    cursor = publisher.cursor()
+    if not postgres.try_exclusive(cursor, stage.table_id, 1):
+        publisher.rollback()
+        return False
+    postgres.set_fence(cursor, STORAGES, stage.table_id, 2)
+    publisher.commit()
+    return True
+
+
+@pytest.mark.parametrize("split", range(1, len(STEPS) + 1), ids=lambda n: f"after statement {n}")
+def test_either_the_publisher_waits_or_the_writer_is_refused(
+    stage: Stage, client: psycopg.Connection[Any], publisher: psycopg.Connection[Any], split: int
+) -> None:
+    stage.publish(stage.now.with_index(BY_NAME), fence=1)
+    params = {"table": stage.table_id, "version": 1}
+    accepted = True
+    for number, step in enumerate(STEPS, 1):
+        row = client.execute(step, params).fetchone()
+        accepted &= row is not None and row[0] is not False
+        if number == split:
+            got_through = shuts_out_version_1(stage, publisher)
+    assert got_through != accepted, "a transaction of version 1 goes on although its end was proved"
+
+
+def test_the_steps_above_are_those_of_enter(stage: Stage) -> None:
+    [(source,)] = stage.sql("SELECT prosrc FROM pg_proc WHERE oid = 'storage_1.enter'::regproc")
+    order = ["pg_advisory_xact_lock_shared", "pg_sequence_last_value", ".versions v", "storage_arm_deadline"]
+    places = [source.index(word) for word in order]
+    assert places == sorted(places)
+
+
+def test_enter_waits_for_a_publisher_and_then_sees_its_fence(
+    stage: Stage, client: psycopg.Connection[Any], publisher: psycopg.Connection[Any]
+) -> None:
+    stage.publish(stage.now.with_index(BY_NAME), fence=1)
+    assert postgres.try_exclusive(publisher.cursor(), stage.table_id, 1)
+    client.execute("SET LOCAL lock_timeout = '50ms'")
+    assert refusal(stage, client, 1).sqlstate == "55P03"
+    client.rollback()
+    postgres.set_fence(publisher.cursor(), STORAGES, stage.table_id, 2)
+    publisher.commit()
+    assert refusal(stage, client, 1).sqlstate == postgres.BELOW_FENCE
+
+
+# --- T4, T5
+
+
+def test_less_than_a_millisecond_is_no_lease(stage: Stage, client: psycopg.Connection[Any]) -> None:
+    assert refusal(stage, client, 1, seconds=0.0005).sqlstate == postgres.LEASE_OVER
+
+
+def test_the_deadline_ends_an_idle_transaction(stage: Stage, client: psycopg.Connection[Any]) -> None:
+    stage.enter(client, 1, seconds=0.2)
+    with pytest.raises(psycopg.errors.TransactionTimeout) as caught:
+        client.execute("SELECT pg_sleep(5)")
+    assert caught.value.sqlstate == "25P04"
+    assert client.closed
+
+
+def test_the_deadline_moves_with_a_renewal(stage: Stage, client: psycopg.Connection[Any]) -> None:
+    stage.enter(client, 1, seconds=0.2)
+    [(later,)] = stage.sql("SELECT clock_timestamp() + interval '1 minute'")
+    client.execute(postgres.arm_deadline_sql(), (later,))
+    client.execute("SELECT pg_sleep(0.3)")
+
+
+def test_a_rollback_to_a_savepoint_loses_lock_and_deadline_until_enter_is_called_again(
+    stage: Stage, client: psycopg.Connection[Any], publisher: psycopg.Connection[Any]
+) -> None:
+    client.execute("SELECT 1")
+    client.execute("SAVEPOINT s")
+    stage.enter(client, 1, seconds=5)
+    client.execute("ROLLBACK TO SAVEPOINT s")
+    assert client.execute("SHOW transaction_timeout").fetchone() == ("0",)
+    assert postgres.try_exclusive(publisher.cursor(), stage.table_id, 1)
+    publisher.rollback()
+    stage.enter(client, 1, seconds=5)
+    assert client.execute("SHOW transaction_timeout").fetchone() != ("0",)
+    assert not postgres.try_exclusive(publisher.cursor(), stage.table_id, 1)
+
+
+# --- who holds a version, fences, spare tables
+
+
+def test_holders_are_named_and_can_be_ended(stage: Stage, publisher: psycopg.Connection[Any]) -> None:
+    with stage.connect("schemalab node n1 7") as node:
+        stage.enter(node, 1)
+        cursor = publisher.cursor()
+        [holder] = postgres.holders(cursor, stage.table_id, 1)
+        assert (holder.pid, holder.application_name) == (node.info.backend_pid, "schemalab node n1 7")
+        assert postgres.holders(cursor, stage.table_id, 2) == []
+        publisher.commit()
+        assert postgres.end_sessions(cursor, [holder]) == 1
+        assert postgres.holders(cursor, stage.table_id, 1) == []
+        with pytest.raises(psycopg.OperationalError):
+            node.execute("SELECT 1")
+
+
+def test_a_session_that_has_gone_on_to_another_transaction_is_not_ended(
+    stage: Stage, publisher: psycopg.Connection[Any]
+) -> None:
+    with stage.connect("schemalab node n1 7") as node:
+        stage.enter(node, 1)
+        cursor = publisher.cursor()
+        seen = postgres.holders(cursor, stage.table_id, 1)
+        publisher.commit()
+        node.rollback()
+        stage.enter(node, 1)
+        assert postgres.end_sessions(cursor, seen) == 0
+        node.rollback()
+
+
+def test_sessions_are_ended_by_name(stage: Stage, publisher: psycopg.Connection[Any]) -> None:
+    with stage.connect("schemalab node n1 7"), stage.connect("schemalab node n2 7") as other:
+        assert postgres.end_sessions_named(publisher.cursor(), "schemalab node n1 7") == 1
+        other.execute("SELECT 1")
+
+
+def test_a_fence_stands_at_once_and_never_goes_back(stage: Stage, publisher: psycopg.Connection[Any]) -> None:
+    cursor = publisher.cursor()
+    postgres.set_fence(cursor, STORAGES, stage.table_id, 3)
+    with psycopg.connect(stage.dsn) as other:
+        assert postgres.fence(other.cursor(), STORAGES, stage.table_id) == 3
+    publisher.rollback()
+    postgres.set_fence(cursor, STORAGES, stage.table_id, 2)
+    assert postgres.fence(cursor, STORAGES, stage.table_id) == 3
+
+
+def test_spare_tables_are_taken_once_and_made_when_none_is_left(stage: Stage) -> None:
+    with psycopg.connect(stage.dsn) as first, psycopg.connect(stage.dsn) as second:
+        postgres.make_spare_tables(first.cursor(), 2)
+        first.commit()
+        assert postgres.make_spare_tables(first.cursor(), 2) == 0
+        taken = {postgres.take_spare_table(c.cursor()) for c in (first, second, first, second)}
+        assert len(taken) == 4
+        for connection in (first, second):
+            connection.rollback()
+
+
+def test_a_long_key_is_refused_before_anything_is_sent(stage: Stage) -> None:
+    stage.publish(stage.now.with_index(BY_NAME).with_index_state(BY_NAME.id, BY_NAME.state.PUBLIC))
+    with pytest.raises(postgres.KeyTooLong, match="a key or index entry of 3019 bytes; the limit is 2600"):
+        stage.insert([user(stage.now, 1, "x" * 3000)])
