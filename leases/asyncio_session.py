@@ -1,0 +1,129 @@
+"""One database session of a node that is made anew when it is lost, and given up when it does not answer in time.
+
+Autocommit: each request is one statement, one round trip (L3). A request that is out of time is not cancelled, since
+psycopg would then ask the server to cancel it and wait for the answer; a frozen server never gives one. The socket is
+shut down instead: the request ends at once with an error, and the server drops what it was doing when it wakes.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+log = logging.getLogger(__name__)
+
+SERVER_S_MAX = 2
+"""No transaction of a session outlasts this on the server, whatever becomes of its client."""
+
+Row = tuple[Any, ...]
+
+
+class Unreachable(Exception):
+    """The database did not answer, or not in time."""
+
+
+class Session:
+    """`run` makes one request at a time, in the order they were asked."""
+
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        name: str,
+        request_s_max: float,
+        channel: str | None = None,
+        on_notify: Callable[[str], None] = lambda payload: None,
+    ) -> None:
+        self._dsn, self._name, self._request_s_max = dsn, name, request_s_max
+        self._channel, self._on_notify = channel, on_notify
+        self._turn = asyncio.Lock()
+        self._connection: psycopg.AsyncConnection[Row] | None = None
+
+    async def run(self, query: str, params: Sequence[Any], *, tries_max: int) -> list[Row]:
+        """The statement's rows. It is made again on a new session when this one is lost, so it may run twice.
+
+        Raises `Unreachable`, or psycopg's error when the database refused it.
+        """
+        async with self._turn:
+            for _ in range(tries_max - 1):
+                try:
+                    return await self._run_once(query, params)
+                except Unreachable as error:
+                    log.info("%s: session lost, made anew: %s", self._name, error)
+            return await self._run_once(query, params)
+
+    async def _run_once(self, query: str, params: Sequence[Any]) -> list[Row]:
+        connection = await self._connected()
+        request = asyncio.ensure_future(_rows(connection, query, params))
+        try:
+            await asyncio.wait({request}, timeout=self._request_s_max)
+        finally:
+            if not request.done():
+                _shut_down(connection)
+                await asyncio.gather(request, return_exceptions=True)
+        try:
+            return request.result()
+        except psycopg.Error as error:
+            if not connection.closed and not isinstance(error, psycopg.OperationalError):
+                raise
+            await self.close()
+            raise Unreachable(_first_line(error)) from error
+
+    async def _connected(self) -> psycopg.AsyncConnection[Row]:
+        if self._connection is not None and self._connection.closed:
+            await self.close()
+        if self._connection is None:
+            self._connection = await self._connect()
+            if self._channel is not None:
+                await self._run_once(f"LISTEN {self._channel}", [])
+        return self._connection
+
+    async def _connect(self) -> psycopg.AsyncConnection[Row]:
+        """While there is no session yet, a time limit may cancel: nothing is asked of the server."""
+        options = f"{conninfo_to_dict(self._dsn).get('options') or ''} -c transaction_timeout={SERVER_S_MAX}s"
+        try:
+            async with asyncio.timeout(self._request_s_max):
+                connection = await psycopg.AsyncConnection.connect(
+                    self._dsn, autocommit=True, application_name=self._name, options=options, prepare_threshold=None
+                )
+        except TimeoutError as error:
+            raise Unreachable(f"no session within {self._request_s_max:g} s") from error
+        except psycopg.OperationalError as error:
+            raise Unreachable(_first_line(error)) from error
+        connection.add_notify_handler(lambda notify: self._on_notify(notify.payload))
+        return connection
+
+    def abandon(self) -> None:
+        """Let the request under way fail now."""
+        if self._connection is not None and not self._connection.closed:
+            _shut_down(self._connection)
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+
+async def _rows(connection: psycopg.AsyncConnection[Row], query: str, params: Sequence[Any]) -> list[Row]:
+    cursor = await connection.execute(query, params)
+    return [] if cursor.description is None else await cursor.fetchall()
+
+
+def _shut_down(connection: psycopg.AsyncConnection[Row]) -> None:
+    """Both ends see the end of the stream; the file descriptor stays psycopg's own."""
+    if connection.closed:
+        return
+    with socket.socket(fileno=os.dup(connection.fileno())) as stream:
+        try:
+            stream.shutdown(socket.SHUT_RDWR)
+        except OSError as error:
+            log.debug("session was gone already: %s", error)
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,55 @@
+"""How news of a version spreads, and why it cannot do harm.
+
+News says "table 7 now has version 4". It may be lost, late, doubled or overtaken by
+newer news; it changes nothing but speed (L6), because a listener only ever keeps the
+highest version it heard and then asks the database:
+
+    heard    -     3     3     4     4
+    news        3     2     4     4
+                new   old   new   old
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from catalog.elements import TableId
+
+
+class MalformedNews(ValueError):
+    """A message on the news channel that is not of the form `table:version`."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """`table` has at least `version` now."""
+
+    table: TableId
+    version: int
+
+
+def is_news(heard: int, version: int) -> bool:
+    """Whether a version tells more than what was heard before (0: nothing was)."""
+    return version > heard
+
+
+def highest(heard: int, version: int) -> int:
+    """What to remember after hearing of `version`."""
+    return max(heard, version)
+
+
+def merge(heard: Mapping[TableId, int], news: News) -> dict[TableId, int]:
+    """What is known of all tables after `news`; older and repeated news is dropped."""
+    return {**heard, news.table: highest(heard.get(news.table, 0), news.version)}
+
+
+def to_text(news: News) -> str:
+    """The message on the wire."""
+    return f"{news.table}:{news.version}"
+
+
+def from_text(text: str) -> News:
+    """The news in a message; raises `MalformedNews`."""
+    table, _, version = text.partition(":")
+    if not (table.isascii() and table.isdigit() and version.isascii() and version.isdigit()):
+        raise MalformedNews(f"news {text!r} is not of the form table:version, such as 7:4")
+    return News(TableId(int(table)), int(version))

@@ -1,0 +1,190 @@
+"""What a node knows of its leases: the state of `leases.machine`, as frozen values.
+
+    NodeLeases ── tables ── TableLeases ── held     versions it may use, newest last
+                                        ├─ waiters  callers without a version yet
+                                        ├─ flight   the one acquisition on its way (L3)
+                                        └─ leaving  versions on their way back
+
+All times are on the node's monotonic clock, except `expires_at`.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from catalog.elements import NodeId, TableId
+from leases import rules
+from leases.gossip import is_news
+from leases.vocabulary import Effect, EndTransactions, RequestId
+
+RETRY_S = 0.2
+"""An acquisition for news, a renewal or a release that failed is tried again after this long."""
+
+TRIES_MAX = 5
+"""So often an acquisition for news and a release are tried; then the older lease just runs out."""
+
+
+class Phase(Enum):
+    """What the node does with callers."""
+
+    SERVING = "serving"
+    DRAINING = "draining"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A lease on `version`, used by the requests in `pins`."""
+
+    version: int
+    expires_at: float
+    renew_at: float
+    stop_at: float
+    deadline: float
+    pins: frozenset[RequestId] = frozenset()
+
+    @property
+    def references(self) -> int:
+        return len(self.pins)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.pins
+
+
+@dataclass(frozen=True, slots=True)
+class Waiter:
+    """A caller without a version. `needs_next`: it wants the freshest, and came after the flight began."""
+
+    request: RequestId
+    needs_next: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """An acquisition that was asked for at `asked_at`, when `heard` was the highest version known."""
+
+    asked_at: float
+    heard: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A version given back: asked `tries` times, again at `again_at` (None: the answer is outstanding)."""
+
+    version: int
+    tries: int = 1
+    again_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableLeases:
+    """One table. `heard` is the highest version known; `failures` in a row to look for it, next try at `look_at`."""
+
+    held: tuple[Held, ...] = ()
+    heard: int = 0
+    waiters: tuple[Waiter, ...] = ()
+    flight: Flight | None = None
+    leaving: tuple[Leaving, ...] = ()
+    failures: int = 0
+    look_at: float = 0.0
+
+    @property
+    def newest(self) -> Held | None:
+        return self.held[-1] if self.held else None
+
+    @property
+    def newest_version(self) -> int:
+        return self.held[-1].version if self.held else 0
+
+    @property
+    def is_behind(self) -> bool:
+        """There is a newer version than the newest held."""
+        return bool(self.held) and is_news(self.newest_version, self.heard)
+
+    @property
+    def looks_for_news(self) -> bool:
+        """It is behind, is not asking already, and has not given up."""
+        return self.is_behind and self.flight is None and self.failures < TRIES_MAX
+
+    @property
+    def has_given_up(self) -> bool:
+        """It is behind and will not get the newer version: the table is gone, or the database does not answer."""
+        return self.is_behind and self.flight is None and self.failures >= TRIES_MAX
+
+    @property
+    def is_releasing_newest(self) -> bool:
+        return any(one.version > self.newest_version for one in self.leaving)
+
+    @property
+    def is_forgotten(self) -> bool:
+        return not (self.held or self.waiters or self.flight or self.leaving)
+
+    def version(self, number: int) -> Held | None:
+        return next((held for held in self.held if held.version == number), None)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLeases:
+    """The machine's whole state, tables sorted by id. `renewing`: the newest versions a renewal in flight asked for."""
+
+    node: NodeId
+    incarnation: int = 1
+    phase: Phase = Phase.SERVING
+    tables: tuple[tuple[TableId, TableLeases], ...] = ()
+    renewing: tuple[tuple[TableId, int], ...] = ()
+    renew_asked_at: float = 0.0
+    renew_again_at: float | None = None
+    wake_at: float | None = None
+
+    def table(self, table: TableId) -> TableLeases:
+        return next((leases for known, leases in self.tables if known == table), TableLeases())
+
+    @property
+    def is_drained(self) -> bool:
+        return self.phase is Phase.DRAINING and not self.tables
+
+
+Step = tuple[NodeLeases, tuple[Effect, ...]]
+TableStep = tuple[TableLeases, tuple[Effect, ...]]
+
+
+def edit(state: NodeLeases, table: TableId, change: TableStep) -> Step:
+    """`state` with one table's leases replaced; a table with nothing left is forgotten."""
+    leases, effects = change
+    others = tuple((known, one) for known, one in state.tables if known != table)
+    tables = others if leases.is_forgotten else tuple(sorted((*others, (table, leases)), key=lambda entry: entry[0]))
+    return replace(state, tables=tables), effects
+
+
+def hold(leases: TableLeases, *, version: int, asked_at: float, expires_at: float, remaining_s: float) -> TableLeases:
+    """With a lease on `version` that runs at least as long as this answer says; its users stay."""
+    deadline = rules.local_deadline(asked_at=asked_at, remaining_s=remaining_s)
+    new = Held(
+        version=version,
+        expires_at=expires_at,
+        renew_at=rules.renew_at(asked_at=asked_at, deadline=deadline),
+        stop_at=rules.stop_at(asked_at=asked_at, deadline=deadline),
+        deadline=deadline,
+    )
+    old = leases.version(version)
+    if old is not None:
+        new = replace(new if new.deadline >= old.deadline else old, pins=old.pins)
+    others = (one for one in leases.held if one.version != version)
+    return replace(leases, held=tuple(sorted((*others, new), key=lambda one: one.version)))
+
+
+def end(leases: TableLeases, version: int, table: TableId, reason: str) -> TableStep:
+    """A lease is no more: it is forgotten, and whoever uses it must end."""
+    held = leases.version(version)
+    if held is None:
+        return leases, ()
+    without = replace(leases, held=tuple(one for one in leases.held if one is not held))
+    return without, () if held.is_idle else (EndTransactions(table, version, held.pins, reason),)
+
+
+def describe(leases: TableLeases) -> str:
+    """What is held and asked for, for the message of a mistake."""
+    held = ", ".join(f"version {one.version} ({one.references} references)" for one in leases.held) or "nothing"
+    leaving = ", ".join(f"version {one.version}" for one in leases.leaving) or "nothing"
+    asked = "an acquisition is" if leases.flight else "no acquisition is"
+    return f"held: {held}; being released: {leaving}; {asked} in flight"

@@ -1,0 +1,105 @@
+"""The Cluster page's version lanes: for each table, which node uses which version.
+
+    flights      v6  by_dest write-only    v7  by_dest public        versions in use: 2
+    n1                                     [=========]
+    n2                                     [=========]
+    n3           [/ / until 12:04 / /]                               n3 is down: its lease still counts
+
+A table on which all agree needs no lanes: one line says so. With many nodes only the laggards get a lane.
+Calculated from `leases.selectors.lane_snapshot`; what only counts seconds is left out, so that a page
+that shows the same is not sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+LANES_MAX = 60
+VERSIONS_AT_ONCE_MAX = 2  # L2
+Json = dict[str, Any]
+
+
+def lanes(snapshot: Mapping[str, Any]) -> Json:
+    """What the page shows: nodes, tables in motion with a lane for each node, and tables at rest."""
+    nodes = [_node(node) for node in snapshot["nodes"]]
+    tables = [_table(table, snapshot["nodes"]) for table in snapshot["tables"]]
+    return {
+        "nodes": nodes,
+        "moving": [table for table in tables if table["is_moving"]],
+        "settled": [table for table in tables if not table["is_moving"]],
+        "alarm": any(table["alarm"] for table in tables),
+        "in_use_most": max((len(table["in_use"]) for table in tables), default=0),
+        "down": [node["name"] for node in nodes if node["is_down"]],
+    }
+
+
+def phase(moving: Sequence[Mapping[str, Any]], table_state: str) -> str:
+    """The one state in which a version is drawn: that of the element which has furthest to go."""
+    if table_state != "public":
+        return table_state
+    if any(element["filling"] for element in moving):
+        return "reorganising"
+    states = {element["state"] for element in moving}
+    return next((state for state in ("delete-only", "write-only") if state in states), "public")
+
+
+def _node(node: Mapping[str, Any]) -> Json:
+    kept = ("name", "incarnation", "host", "port", "state", "leases_end_at")
+    shown = {name: node[name] for name in kept}
+    is_down = node["state"] == "down"
+    return shown | {
+        "is_down": is_down,
+        "has_left": is_down and node["heartbeat_at"] is None,
+        "leases": [
+            {"table": lease["table"], "version": lease["version"], "expires_at": lease["expires_at"]}
+            for lease in node["leases"]
+        ],
+    }
+
+
+def _table(table: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Json:
+    known = {version["version"]: version for version in table["versions"]}
+    leased = [lease for node in nodes for lease in node["leases"] if lease["table_id"] == table["id"]]
+    versions = [_version(number, known.get(number)) for number in sorted({*known, *table["in_use"]})]
+    is_moving = len(table["in_use"]) > 1 or any(v["moving"] or v["phase"] != "public" for v in versions[-1:])
+    rows = [_row(node, versions, leased) for node in nodes] if is_moving else []
+    newest = table["newest"]
+    return {
+        "id": table["id"],
+        "name": table["name"],
+        "state": table["state"],
+        "newest": newest,
+        "in_use": table["in_use"],
+        "alarm": len(table["in_use"]) > VERSIONS_AT_ONCE_MAX,
+        "is_moving": is_moving,
+        "versions": versions,
+        "rows": [row for row in rows if len(rows) <= LANES_MAX or row["is_behind"]],
+        "holders": sorted({lease["node"] for lease in leased if lease["version"] == newest}),
+        "until": max((lease["expires_at"] for lease in leased), default=None),
+    }
+
+
+def _version(number: int, known: Mapping[str, Any] | None) -> Json:
+    """A version older than the two newest is shown by number alone: that it is used at all is the alarm."""
+    if known is None:
+        return {"version": number, "moving": [], "phase": "public", "published_at": None, "count": None}
+    return {
+        "version": number,
+        "moving": known["moving"],
+        "phase": phase(known["moving"], known["state"]),
+        "published_at": known["published_at"],
+        "count": len(known["nodes"]),
+    }
+
+
+def _row(node: Mapping[str, Any], versions: Sequence[Json], leased: Sequence[Mapping[str, Any]]) -> Json:
+    own = {lease["version"]: lease["expires_at"] for lease in leased if lease["node"] == node["name"]}
+    cells = [{"version": v["version"], "phase": v["phase"], "expires_at": own.get(v["version"])} for v in versions]
+    return {
+        "node": node["name"],
+        "state": node["state"],
+        "is_down": node["state"] == "down",
+        "is_behind": any(version < versions[-1]["version"] for version in own),
+        "cells": cells,
+    }

@@ -1,0 +1,308 @@
+"""One node's leases: which version of which table it may use, as a function of what it heard.
+
+    Pin ----> held and good? --yes--> Grant
+                 | no
+                 v
+              waiters --Acquire--> Acquired ------> Grant all who asked before it began
+                 ^                    |             the fresh ones who came later: again
+                 |                    v
+              News, Renewed --> a newer version: held    v3 (newest, kept at zero references)
+              tell of one       the older one goes:      v2 (released at its last Unpin)
+
+What it protects:
+
+    L1   its deadlines are counted from before it asked
+    L3   one acquisition per table is in flight; a caller that needs the freshest is never
+         satisfied by one that began before its call; nobody is stranded when it fails
+    L4   the newest version is kept at zero references, an older one goes with its last
+    L5   renewals run in the background, well before expiry, one statement for all tables
+    L6   news makes it look at once, and only that
+    L10  what cannot be renewed is not served: transactions end, the process exits
+
+`step` takes the state (`leases.holdings`) and an event (`leases.vocabulary`), answers what
+follows from it, and then does the upkeep that is due whatever the event was
+(`leases.upkeep`). An older version's expiry is no accident: it was never to be extended,
+its users end. The newest version's expiry is fatal.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import assert_never
+
+from catalog.elements import TableId
+from leases import rules
+from leases.gossip import News, highest, is_news
+from leases.holdings import (
+    RETRY_S,
+    TRIES_MAX,
+    Flight,
+    Held,
+    NodeLeases,
+    Phase,
+    Step,
+    TableLeases,
+    TableStep,
+    Waiter,
+    describe,
+    edit,
+    end,
+    hold,
+)
+from leases.upkeep import do_upkeep, set_alarm
+from leases.vocabulary import (
+    Acquired,
+    AcquireFailed,
+    Drain,
+    DrainDone,
+    Effect,
+    Event,
+    Grant,
+    Pin,
+    Recheck,
+    Refuse,
+    Released,
+    ReleaseFailed,
+    Renewal,
+    Renewed,
+    RenewFailed,
+    RenewOutcome,
+    RequestId,
+    Revoked,
+    Tick,
+    Undrain,
+    Unpin,
+    Why,
+)
+
+SKIPPED_AGAIN_S = 0.025
+"""A table that a renewal skipped is asked for again after this long (L5: within 50 ms)."""
+
+
+class IllegalTransition(Exception):
+    """An answer to a question that was not asked: a mistake of the shell."""
+
+
+def step(state: NodeLeases, event: Event, now: float) -> Step:
+    """What the node becomes by `event` at `now` (its monotonic clock), and what its shell must do, in order."""
+    after, effects = _react(state, event, now)
+    after, upkeep = do_upkeep(after, now)
+    drained = (DrainDone(),) if after.is_drained and not state.is_drained else ()
+    return set_alarm(after, (*effects, *upkeep, *drained))
+
+
+def grantable(state: NodeLeases, table: TableId, now: float) -> Held | None:
+    """The version a caller that does not insist on the freshest would get at once."""
+    newest = state.table(table).newest
+    return newest if newest is not None and now < newest.stop_at else None
+
+
+def _react(state: NodeLeases, event: Event, now: float) -> Step:
+    if state.phase is Phase.STOPPED:
+        return _react_stopped(state, event)
+    match event:
+        case Pin():
+            return _pin(state, event, now)
+        case Unpin():
+            return edit(state, event.table, _unpin(state.table(event.table), event.request))
+        case Acquired():
+            return edit(state, event.table, _acquired(state.table(event.table), event, now))
+        case AcquireFailed():
+            return edit(state, event.table, _acquire_failed(state.table(event.table), event, now))
+        case News():
+            return edit(state, event.table, (_hear(state.table(event.table), event.version), ()))
+        case Renewed():
+            return _renewed(state, event.outcomes, now)
+        case RenewFailed():
+            return _renew_failed(state, event, now)
+        case Released() | ReleaseFailed():
+            return edit(state, event.table, (_answered_release(state.table(event.table), event, now), ()))
+        case Revoked():
+            reason = f"its lease on version {event.version} was revoked"
+            return edit(state, event.table, end(state.table(event.table), event.version, event.table, reason))
+        case Recheck():
+            return replace(state, renew_again_at=now), ()
+        case Tick():
+            return state, ()
+        case Drain():
+            return _drain(state)
+        case Undrain():
+            return replace(state, phase=Phase.SERVING), ()
+        case _:
+            assert_never(event)
+
+
+def _react_stopped(state: NodeLeases, event: Event) -> Step:
+    """A node that stopped only says no; answers still on their way are nobody's any more."""
+    if isinstance(event, Pin):
+        reason = f"node {state.node} has stopped serving: a lease could not be renewed"
+        return state, (Refuse(event.request, event.table, Why.STOPPED, reason),)
+    return state, ()
+
+
+# Callers
+
+
+def _pin(state: NodeLeases, event: Pin, now: float) -> Step:
+    if state.phase is Phase.DRAINING:
+        return state, (_refuse_draining(state, event.request, event.table),)
+    leases = state.table(event.table)
+    if not event.fresh and grantable(state, event.table, now):
+        return edit(state, event.table, _grant(leases, event.table, (event.request,)))
+    waiter = Waiter(event.request, needs_next=event.fresh and leases.flight is not None)
+    return edit(state, event.table, (replace(leases, waiters=(*leases.waiters, waiter)), ()))
+
+
+def _grant(leases: TableLeases, table: TableId, requests: Iterable[RequestId]) -> TableStep:
+    """Everybody in `requests` uses the newest version held."""
+    newest = leases.newest
+    assert newest is not None, "a grant needs a lease"
+    asked = tuple(requests)
+    used = replace(newest, pins=newest.pins.union(asked))
+    grants = tuple(Grant(request, table, newest.version) for request in asked)
+    return replace(leases, held=(*leases.held[:-1], used)), grants
+
+
+def _unpin(leases: TableLeases, request: RequestId) -> TableStep:
+    held = tuple(replace(one, pins=one.pins - {request}) if request in one.pins else one for one in leases.held)
+    waiters = tuple(waiter for waiter in leases.waiters if waiter.request != request)
+    return replace(leases, held=held, waiters=waiters), ()
+
+
+def _drain(state: NodeLeases) -> Step:
+    refusals = tuple(
+        _refuse_draining(state, waiter.request, table) for table, leases in state.tables for waiter in leases.waiters
+    )
+    quiet = tuple((table, replace(leases, waiters=())) for table, leases in state.tables)
+    return replace(state, phase=Phase.DRAINING, tables=quiet), refusals
+
+
+def _refuse_draining(state: NodeLeases, request: RequestId, table: TableId) -> Refuse:
+    reason = f"node {state.node} is draining: it takes no new leases, use another node"
+    return Refuse(request, table, Why.DRAINING, reason)
+
+
+# Acquisitions
+
+
+def _acquired(leases: TableLeases, event: Acquired, now: float) -> TableStep:
+    flight = _asked(leases, event.table, "a lease was acquired")
+    deadline = rules.local_deadline(asked_at=flight.asked_at, remaining_s=event.remaining_s)
+    if now >= rules.stop_at(asked_at=flight.asked_at, deadline=deadline):
+        late = f"the lease on table {event.table} was over before it arrived"
+        return _acquire_failed(leases, AcquireFailed(event.table, late), now)
+    held = hold(
+        leases,
+        version=event.version,
+        asked_at=flight.asked_at,
+        expires_at=event.expires_at,
+        remaining_s=event.remaining_s,
+    )
+    heard = _heard_after(leases, flight, event.version)
+    return _serve(replace(held, heard=heard, flight=None, failures=0, look_at=now), event.table)
+
+
+def _heard_after(leases: TableLeases, flight: Flight, version: int) -> int:
+    """News that came during the flight is kept; news older than it that proved false is forgotten (L6)."""
+    return highest(leases.heard, version) if leases.heard > flight.heard else version
+
+
+def _serve(leases: TableLeases, table: TableId) -> TableStep:
+    """Those who asked before the flight began are answered; the fresh ones who came later wait for the next."""
+    served = (waiter.request for waiter in leases.waiters if not waiter.needs_next)
+    granted, effects = _grant(leases, table, served)
+    return replace(granted, waiters=_still_waiting(leases)), effects
+
+
+def _still_waiting(leases: TableLeases) -> tuple[Waiter, ...]:
+    """They are satisfied by the next flight, which begins after their call."""
+    return tuple(Waiter(waiter.request, needs_next=False) for waiter in leases.waiters if waiter.needs_next)
+
+
+def _acquire_failed(leases: TableLeases, event: AcquireFailed, now: float) -> TableStep:
+    """Who waited for this flight hears the true cause at once; who came later gets one of its own."""
+    _asked(leases, event.table, "an acquisition failed")
+    why = Why.GONE if event.gone else Why.UNREACHABLE
+    refusals = tuple(
+        Refuse(waiter.request, event.table, why, event.reason) for waiter in leases.waiters if not waiter.needs_next
+    )
+    failed = replace(
+        leases,
+        flight=None,
+        heard=highest(leases.heard, leases.newest_version + 1) if event.gone else leases.heard,
+        failures=TRIES_MAX if event.gone else leases.failures + 1,
+        look_at=now + RETRY_S,
+        waiters=_still_waiting(leases),
+    )
+    return failed, refusals
+
+
+def _asked(leases: TableLeases, table: TableId, what: str) -> Flight:
+    if leases.flight is None:
+        raise IllegalTransition(f"{what} on table {table}, but none was asked for ({describe(leases)})")
+    return leases.flight
+
+
+# News, renewals, releases
+
+
+def _hear(leases: TableLeases, version: int) -> TableLeases:
+    """Remember the highest version heard of a table we use, and look for it at once (L6)."""
+    if leases.is_forgotten or not is_news(leases.heard, version):
+        return leases
+    return replace(leases, heard=version, failures=0, look_at=0.0)
+
+
+def _renewed(state: NodeLeases, outcomes: tuple[RenewOutcome, ...], now: float) -> Step:
+    _expect_renewal(state, "renewed")
+    skipped = any(outcome.outcome is Renewal.SKIPPED for outcome in outcomes)
+    again_at = now + SKIPPED_AGAIN_S if skipped else state.renew_again_at
+    after = replace(state, renewing=(), renew_again_at=again_at)
+    effects: tuple[Effect, ...] = ()
+    for outcome in outcomes:
+        asked = dict(state.renewing).get(outcome.table)
+        change = _renewed_table(after.table(outcome.table), outcome, asked, state.renew_asked_at)
+        after, more = edit(after, outcome.table, change)
+        effects += more
+    return after, effects
+
+
+def _renewed_table(leases: TableLeases, outcome: RenewOutcome, asked: int | None, asked_at: float) -> TableStep:
+    """`asked` is the version held when the renewal was sent: an answer about another one says nothing of ours."""
+    held = leases.newest
+    if held is None or held.version != asked:
+        return leases, ()
+    if is_news(held.version, outcome.version):
+        return _hear(leases, outcome.version), ()
+    if outcome.outcome is Renewal.LOST:
+        return end(leases, held.version, outcome.table, "its lease was taken away")
+    if outcome.outcome is Renewal.SKIPPED:
+        return leases, ()
+    extended = hold(
+        leases,
+        version=held.version,
+        asked_at=asked_at,
+        expires_at=outcome.expires_at,
+        remaining_s=outcome.remaining_s,
+    )
+    return extended, ()
+
+
+def _renew_failed(state: NodeLeases, event: RenewFailed, now: float) -> Step:
+    _expect_renewal(state, f"not renewed ({event.reason})")
+    return replace(state, renewing=(), renew_again_at=now + RETRY_S), ()
+
+
+def _expect_renewal(state: NodeLeases, what: str) -> None:
+    if not state.renewing:
+        raise IllegalTransition(f"leases of node {state.node} were {what}, but no renewal was asked for")
+
+
+def _answered_release(leases: TableLeases, event: Released | ReleaseFailed, now: float) -> TableLeases:
+    leaving = next((one for one in leases.leaving if one.version == event.version), None)
+    if leaving is None or leaving.again_at is not None:
+        what = f"version {event.version} of table {event.table} was released, but that was not asked for"
+        raise IllegalTransition(f"{what} ({describe(leases)})")
+    others = tuple(one for one in leases.leaving if one is not leaving)
+    if isinstance(event, ReleaseFailed) and leaving.tries < TRIES_MAX:
+        others = (*others, replace(leaving, again_at=now + RETRY_S))
+    return replace(leases, leaving=others)

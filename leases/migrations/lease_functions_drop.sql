@@ -1,0 +1,18 @@
+DROP FUNCTION node_leave(text, bigint);
+DROP FUNCTION node_drain(text, boolean);
+DROP FUNCTION node_heartbeat(text, bigint);
+DROP FUNCTION node_register(text, text, int, int);
+DROP FUNCTION node_forget_leases(text);
+DROP FUNCTION node_session_prefix(text);
+DROP FUNCTION lease_revoke(int, text, int);
+DROP FUNCTION lease_end_sessions(int[]);
+DROP FUNCTION lease_is_session(int);
+DROP FUNCTION lease_users(int, int);
+DROP FUNCTION lease_sweep();
+DROP FUNCTION lease_release(int, int, text, bigint);
+DROP FUNCTION lease_renew(text, bigint, float8, int[]);
+DROP FUNCTION lease_remaining(timestamptz);
+DROP FUNCTION lease_expiration(float8);
+DROP FUNCTION lease_acquire(int, text, bigint, float8);
+DROP FUNCTION lease_refusal(int);
+DROP FUNCTION lease_assert_read_committed();

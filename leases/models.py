@@ -1,0 +1,76 @@
+"""The lease table: which node may use which version of which table until when (L1), as in seed 003.
+
+    leases_node    one row per node; a new incarnation for each start of its process
+    leases_lease   one row per (table, version, node, incarnation); the expiration is the database's time
+
+Rows of both are written by the server functions of `migrations/lease_functions.sql` alone: each is one
+statement of the client, so no lock ever waits for a client (L3).
+"""
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+# A database session of a node is named "schemalab node <name> <incarnation>"; PostgreSQL keeps 63 bytes of that.
+NODE_NAME_PATTERN = r"^[a-z][a-z0-9_-]{0,23}$"
+
+
+class Node(models.Model):
+    """A server process. `heartbeat_at` is null when its process has left in good order."""
+
+    class State(models.TextChoices):
+        UP = "up", _("up")
+        DRAINING = "draining", _("draining")
+        DOWN = "down", _("down")
+
+    name = models.TextField(_("name"), primary_key=True)
+    incarnation = models.BigIntegerField(_("incarnation"), default=0)
+    host = models.TextField(_("host"))
+    port = models.IntegerField(_("port"))
+    pid = models.IntegerField(_("process"))
+    state = models.TextField(_("state"), choices=State.choices, default=State.UP)
+    is_drain_asked = models.BooleanField(_("drain asked"), default=False)
+    heartbeat_at = models.DateTimeField(_("last heartbeat"), null=True)
+
+    class Meta:
+        verbose_name = _("node")
+        verbose_name_plural = _("nodes")
+        ordering = ("name",)
+        permissions = (("drain_node", _("Can drain and undrain nodes")),)
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(name__regex=NODE_NAME_PATTERN), name="leases_node_name_fits_session_name"
+            ),
+            models.CheckConstraint(condition=Q(state__in=("up", "draining", "down")), name="leases_node_state_known"),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Lease(models.Model):
+    """Incarnation `incarnation` of `node` may use `version` of table `table_id` until `expires_at`."""
+
+    table_id = models.IntegerField(_("table"))
+    version = models.IntegerField(_("version"))
+    node = models.TextField(_("node"))
+    incarnation = models.BigIntegerField(_("incarnation"))
+    expires_at = models.DateTimeField(_("expires"))
+
+    class Meta:
+        verbose_name = _("lease")
+        verbose_name_plural = _("leases")
+        ordering = ("table_id", "version", "node", "incarnation")
+        permissions = (
+            ("release_lease", _("Can release leases that nobody uses")),
+            ("revoke_lease", _("Can revoke leases and end the sessions that use them")),
+        )
+        constraints = (
+            # Its index begins with (table_id, version): what a publisher asks for (L7).
+            models.UniqueConstraint(
+                fields=("table_id", "version", "node", "incarnation"), name="leases_lease_one_per_version_and_node"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.node} leases version {self.version} of table {self.table_id}"

@@ -1,0 +1,101 @@
+"""News of versions over Redis pub/sub: it makes nodes look at once, and nothing depends on it (L6).
+
+A node that was cut off from Redis may have missed news, so the listener says `Missed` each time it has
+subscribed; its keeper then asks the database.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from redis import Redis
+from redis import asyncio as redis_asyncio
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
+
+from catalog.elements import TableId
+from leases.gossip import MalformedNews, News, from_text, to_text
+
+log = logging.getLogger(__name__)
+
+CHANNEL = "schemalab:news"
+PUBLISH_S_MAX = 0.5
+PROBE_S = 2.0
+"""A connection silent for this long is asked whether it still lives."""
+RECONNECT_S_MIN = 0.05
+RECONNECT_S_MAX = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """From here on news is heard; what came before may be lost."""
+
+
+def publish_news(table_id: int, version: int) -> bool:
+    """Tell the nodes that a table has a new version. False: nobody could be told, which costs time only."""
+    news = to_text(News(TableId(table_id), version))
+    try:
+        _publisher(settings.REDIS_URL).publish(CHANNEL, news)
+    except (RedisError, OSError) as error:
+        log.warning("news %s not sent: %s", news, error)
+        return False
+    return True
+
+
+@cache
+def _publisher(url: str) -> Redis:
+    return Redis.from_url(url, socket_timeout=PUBLISH_S_MAX, socket_connect_timeout=PUBLISH_S_MAX)
+
+
+async def listen(url: str) -> AsyncIterator[News | Missed]:
+    """All news there is, across any number of lost connections; ends only when it is cancelled."""
+    pause_s = RECONNECT_S_MIN
+    while True:
+        try:
+            async for heard in _listen_once(url):
+                pause_s = RECONNECT_S_MIN
+                yield heard
+        except (RedisError, OSError) as error:
+            log.warning("no gossip from Redis, again in %.2f s: %s", pause_s, error)
+        await asyncio.sleep(pause_s)
+        pause_s = min(pause_s * 2, RECONNECT_S_MAX)
+
+
+async def _listen_once(url: str) -> AsyncIterator[News | Missed]:
+    """News until the connection is lost. Redis-py must not reconnect by itself: what was missed would go unseen."""
+    client = redis_asyncio.from_url(
+        url, retry=Retry(NoBackoff(), 0), socket_connect_timeout=PROBE_S, socket_timeout=PROBE_S, decode_responses=True
+    )
+    async with client, client.pubsub() as channel:
+        await channel.subscribe(CHANNEL)
+        is_probed = False
+        while True:
+            message = await channel.get_message(timeout=PROBE_S)
+            if message is None and is_probed:
+                raise RedisConnectionError(f"no answer within {PROBE_S:g} s")
+            is_probed = message is None
+            if message is None:
+                await channel.ping()
+            else:
+                heard = _heard(message)
+                if heard is not None:
+                    yield heard
+
+
+def _heard(message: dict[str, Any]) -> News | Missed | None:
+    """None: nothing that matters, such as the answer to a probe."""
+    if message["type"] == "subscribe":
+        return Missed()
+    if message["type"] != "message":
+        return None
+    try:
+        return from_text(message["data"])
+    except MalformedNews as error:
+        log.warning("ignored: %s", error)
+        return None

@@ -1,0 +1,70 @@
+"""A node's last minute, in Redis: told once a second, gone seconds after the node is.
+
+Nothing depends on it. Where Redis is away the page shows no figures, and nodes go on.
+"""
+
+import logging
+from collections.abc import Iterable
+from functools import cache
+
+from django.conf import settings
+from redis import Redis
+from redis import asyncio as redis_asyncio
+from redis.exceptions import RedisError
+
+from leases.samples import SECONDS, MalformedSample, Sample, from_text
+
+log = logging.getLogger(__name__)
+
+GONE_AFTER_S = 5
+"""A node that has told nothing for so long has no figures."""
+REDIS_S_MAX = 0.5
+
+
+def open_client(url: str) -> redis_asyncio.Redis:
+    """For a node, which tells its samples by `publish`."""
+    return redis_asyncio.from_url(url, socket_timeout=REDIS_S_MAX, socket_connect_timeout=REDIS_S_MAX)
+
+
+async def publish(client: redis_asyncio.Redis, node: str, sample: Sample) -> bool:
+    """Tell the node's newest second. False: nobody could be told."""
+    key = _key(node)
+    try:
+        async with client.pipeline(transaction=True) as pipe:
+            pipe.lpush(key, sample.to_text())
+            pipe.ltrim(key, 0, SECONDS - 1)
+            pipe.expire(key, GONE_AFTER_S)
+            await pipe.execute()
+    except (RedisError, OSError) as error:
+        log.debug("sample of %s not told: %s", node, error)
+        return False
+    return True
+
+
+def read_all(nodes: Iterable[str]) -> dict[str, list[Sample]]:
+    """The last minute of each of these nodes that tells samples; empty where Redis does not answer."""
+    names = sorted(nodes)
+    if not names:
+        return {}
+    try:
+        with _reader(settings.REDIS_URL).pipeline(transaction=False) as pipe:
+            for name in names:
+                pipe.lrange(_key(name), 0, SECONDS - 1)
+            found = pipe.execute()
+    except (RedisError, OSError) as error:
+        log.warning("samples of nodes not read: %s", error)
+        return {}
+    try:
+        return {name: [from_text(text) for text in texts] for name, texts in zip(names, found, strict=True) if texts}
+    except MalformedSample as error:  # written by a node of another release
+        log.warning("samples of nodes not shown: %s", error)
+        return {}
+
+
+@cache
+def _reader(url: str) -> Redis:
+    return Redis.from_url(url, socket_timeout=REDIS_S_MAX, socket_connect_timeout=REDIS_S_MAX)
+
+
+def _key(node: str) -> str:
+    return f"schemalab:samples:{node}"

@@ -1,0 +1,161 @@
+"""Who may use which version of a table, and until when.
+
+A node may run a statement only under a lease. At most two versions of a table are
+leased at once (L2), so the publisher waits here before it takes the next step:
+
+    version   1    2    3
+    leased    -    n1   n2      publish(4) waits for n1
+
+A lease is a row: it ends when its node gives it back, or at `expires_at` by the
+database's clock. A node counts the same span on its own monotonic clock, from the
+moment before it asked (L1), so it always believes its lease ends no later than the
+database does:
+
+    asked ........ renew at half-way ........ stop serving | deadline <= expires_at
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from catalog.elements import NodeId, State, TableId
+
+RENEW_AFTER_SHARE = 0.5
+"""A lease is renewed when this share of it is over: well before expiry (L5)."""
+
+STOP_BEFORE_SHARE = 0.05
+STOP_BEFORE_S_MAX = 1.0
+"""A node stops serving this long before its lease ends (L10): a share of the lease, or this many seconds."""
+
+
+class LeaseError(Exception):
+    """A table cannot be leased, or a lease is of no use."""
+
+
+class NotLeasable(LeaseError):
+    """The table is in a state that no statement may use (L13)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Node `node` may use `version` of `table` until `expires_at` (seconds, database clock)."""
+
+    table: TableId
+    version: int
+    node: NodeId
+    incarnation: int
+    expires_at: float
+
+    def is_live(self, now: float) -> bool:
+        return self.expires_at > now
+
+
+@dataclass(frozen=True, slots=True)
+class Hindrance:
+    """Why a publish or a drain cannot go on: `leases` that are live, versions whose lock is `locked` (L7, L9)."""
+
+    leases: tuple[Lease, ...]
+    locked: tuple[int, ...] = ()
+
+    @property
+    def until(self) -> float | None:
+        """When the last of the leases ends at the latest; None when only locks are in the way."""
+        return ends_at_most(self.leases)
+
+    @property
+    def nodes(self) -> tuple[NodeId, ...]:
+        return tuple(sorted({lease.node for lease in self.leases}))
+
+
+def live_leases(leases: Iterable[Lease], *, table: TableId, now: float) -> list[Lease]:
+    """The table's unexpired leases, oldest version first."""
+    live = (lease for lease in leases if lease.table == table and lease.is_live(now))
+    return sorted(live, key=lambda lease: (lease.version, lease.node, lease.incarnation))
+
+
+def versions_in_use(leases: Iterable[Lease], *, table: TableId, now: float) -> tuple[int, ...]:
+    """The versions somebody may be using, oldest first."""
+    return tuple(sorted({lease.version for lease in live_leases(leases, table=table, now=now)}))
+
+
+def outside_two_versions(leases: Iterable[Lease], *, table: TableId, newest: int, now: float) -> list[Lease]:
+    """The live leases that break the two-version invariant (L2): on neither of the two newest versions."""
+    live = live_leases(leases, table=table, now=now)
+    return [lease for lease in live if lease.version not in (newest, newest - 1)]
+
+
+def blockers(leases: Iterable[Lease], *, table: TableId, next_version: int, now: float) -> list[Lease]:
+    """The live leases that forbid publishing `next_version`: all older than its predecessor."""
+    live = live_leases(leases, table=table, now=now)
+    return [lease for lease in live if lease.version < next_version - 1]
+
+
+def ends_at_most(leases: Iterable[Lease]) -> float | None:
+    """When the last of these leases is over, whatever its node does; None when there is none."""
+    return max((lease.expires_at for lease in leases), default=None)
+
+
+def publish_hindrance(
+    leases: Iterable[Lease], *, table: TableId, next_version: int, now: float, locked: Collection[int] = ()
+) -> Hindrance | None:
+    """What forbids publishing `next_version` (L7): live leases below its predecessor, or the lock of the last of those.
+
+    `locked` are the versions whose advisory lock is held by running transactions.
+    """
+    leased = tuple(blockers(leases, table=table, next_version=next_version, now=now))
+    held = tuple(sorted(version for version in locked if version == next_version - 2))
+    return Hindrance(leased, held) if leased or held else None
+
+
+def may_publish(
+    leases: Iterable[Lease], *, table: TableId, next_version: int, now: float, locked: Collection[int] = ()
+) -> bool:
+    """L7's condition."""
+    return publish_hindrance(leases, table=table, next_version=next_version, now=now, locked=locked) is None
+
+
+def drain_hindrance(
+    leases: Iterable[Lease], *, table: TableId, version: int, now: float, locked: Collection[int] = ()
+) -> Hindrance | None:
+    """What keeps `version` from being drained (L9): live leases, or held locks, of any older version."""
+    live = live_leases(leases, table=table, now=now)
+    leased = tuple(lease for lease in live if lease.version < version)
+    held = tuple(sorted(older for older in locked if older < version))
+    return Hindrance(leased, held) if leased or held else None
+
+
+def is_drained(
+    leases: Iterable[Lease], *, table: TableId, version: int, now: float, locked: Collection[int] = ()
+) -> bool:
+    """Whether nobody can still use a version older than `version` (L9)."""
+    return drain_hindrance(leases, table=table, version=version, now=now, locked=locked) is None
+
+
+def check_leasable(name: str, state: State, *, internal: bool = False) -> None:
+    """A public table may be leased, a delete-only one for internal deletes alone (L13); raises `NotLeasable`."""
+    if state is State.PUBLIC or (state is State.DELETE_ONLY and internal):
+        return
+    if state is State.DELETE_ONLY:
+        raise NotLeasable(
+            f"table {name} is delete-only: it is being added or dropped, only its rows' removal may use it"
+        )
+    raise NotLeasable(f"table {name} is {state.value}: only a public table can be used")
+
+
+def may_acquire(state: State, *, internal: bool = False) -> bool:
+    """Whether a node may lease a table in `state` (L13)."""
+    return state is State.PUBLIC or (state is State.DELETE_ONLY and internal)
+
+
+def local_deadline(*, asked_at: float, remaining_s: float) -> float:
+    """When a lease ends on the node's own clock: its span counted from before the node asked (L1)."""
+    return asked_at + remaining_s
+
+
+def renew_at(*, asked_at: float, deadline: float) -> float:
+    """When to begin renewing a lease (L5)."""
+    return asked_at + (deadline - asked_at) * RENEW_AFTER_SHARE
+
+
+def stop_at(*, asked_at: float, deadline: float) -> float:
+    """When the node stops serving under a lease that it could not renew (L10)."""
+    return deadline - min((deadline - asked_at) * STOP_BEFORE_SHARE, STOP_BEFORE_S_MAX)

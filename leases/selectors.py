@@ -1,0 +1,232 @@
+"""Who leases what, who blocks whom and until when at most. Reads only; times are the database's."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from catalog.descriptor import Descriptor, from_json
+from catalog.elements import NodeId, State, TableId
+from leases import rules
+from leases.models import Lease, Node
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseOn:
+    """A live lease; `newest` is the table's newest version."""
+
+    id: int
+    table_id: int
+    table: str
+    version: int
+    newest: int
+    node: str
+    incarnation: int
+    expires_at: datetime
+    remaining_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWithLeases:
+    """A node as it was seen last, and its live leases."""
+
+    name: str
+    incarnation: int
+    host: str
+    port: int
+    pid: int
+    state: str
+    heartbeat_at: datetime | None
+    leases: tuple[LeaseOn, ...]
+
+    @property
+    def leases_end_at(self) -> datetime | None:
+        """When nothing of it is left to wait for, whatever happens to it."""
+        return max((lease.expires_at for lease in self.leases), default=None)
+
+
+LEASES = """
+    SELECT l.id, l.table_id, t.name, l.version, newest.version, l.node, l.incarnation, l.expires_at,
+           lease_remaining(l.expires_at)
+    FROM leases_lease l
+    JOIN catalog_table t ON t.id = l.table_id
+    CROSS JOIN LATERAL (SELECT max(d.version) AS version FROM catalog_descriptor d WHERE d.table_id = t.id) newest
+    WHERE l.expires_at > clock_timestamp() AND l.table_id = coalesce(%s, l.table_id)
+    ORDER BY t.name, l.version, l.node, l.incarnation
+"""
+
+
+def database_now() -> datetime:
+    """The one clock that leases are judged by (L1)."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return cursor.fetchone()[0]
+
+
+def leases_on(table_id: int | None = None) -> list[LeaseOn]:
+    """The live leases on a table, or on all, oldest version first."""
+    with connection.cursor() as cursor:
+        cursor.execute(LEASES, [table_id])
+        return [LeaseOn(*row) for row in cursor.fetchall()]
+
+
+def nodes() -> list[NodeWithLeases]:
+    """Every node that was ever registered, with its live leases."""
+    leases = leases_on()
+    return [
+        NodeWithLeases(
+            name=node.name,
+            incarnation=node.incarnation,
+            host=node.host,
+            port=node.port,
+            pid=node.pid,
+            state=node.state,
+            heartbeat_at=node.heartbeat_at,
+            leases=tuple(lease for lease in leases if lease.node == node.name),
+        )
+        for node in Node.objects.all()
+    ]
+
+
+def hindrance(table_id: int, next_version: int) -> rules.Hindrance | None:
+    """Who forbids publishing `next_version`, and until when at most; None: nobody (L7)."""
+    table = TableId(table_id)
+    locked = [next_version - 2] if users(table_id, next_version - 2) else []
+    return rules.publish_hindrance(
+        _rule_leases(table_id), table=table, next_version=next_version, now=_seconds(database_now()), locked=locked
+    )
+
+
+def blockers(table_id: int, next_version: int) -> list[rules.Lease]:
+    """The live leases that forbid publishing `next_version`; each ends at `expires_at` at the latest."""
+    return rules.blockers(
+        _rule_leases(table_id), table=TableId(table_id), next_version=next_version, now=_seconds(database_now())
+    )
+
+
+def users(table_id: int, version: int) -> list[str]:
+    """The names of the database sessions whose transactions use a version now."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT session_name FROM lease_users(%s, %s) ORDER BY session_name", [table_id, version])
+        return [name for (name,) in cursor.fetchall()]
+
+
+def _rule_leases(table_id: int) -> list[rules.Lease]:
+    return [
+        rules.Lease(
+            table=TableId(row.table_id),
+            version=row.version,
+            node=NodeId(row.node),
+            incarnation=row.incarnation,
+            expires_at=_seconds(row.expires_at),
+        )
+        for row in Lease.objects.filter(table_id=table_id)
+    ]
+
+
+def _seconds(at: datetime) -> float:
+    return at.timestamp()
+
+
+NEWEST_TWO = """
+    SELECT t.id, t.name, t.state, d.version, d.body, d.modified_at
+    FROM catalog_table t
+    CROSS JOIN LATERAL (
+        SELECT version, body, modified_at FROM catalog_descriptor WHERE table_id = t.id ORDER BY version DESC LIMIT 2
+    ) d
+    WHERE t.state <> 'dropped' ORDER BY t.name, d.version DESC
+"""
+
+
+def lane_snapshot() -> dict[str, Any]:
+    """The Cluster page's lanes, JSON-able: nodes with the versions they use, tables with their two newest versions."""
+    now = database_now()
+    leases = leases_on()
+    return {
+        "at": now.isoformat(),
+        "nodes": [node_json(node) for node in nodes()],
+        "tables": _tables_json(leases),
+    }
+
+
+def node_json(node: NodeWithLeases) -> dict[str, Any]:
+    return {
+        "name": node.name,
+        "incarnation": node.incarnation,
+        "host": node.host,
+        "port": node.port,
+        "state": node.state,
+        "heartbeat_at": _iso(node.heartbeat_at),
+        "leases_end_at": _iso(node.leases_end_at),
+        "leases": [lease_json(lease) for lease in node.leases],
+    }
+
+
+def lease_json(lease: LeaseOn) -> dict[str, Any]:
+    return {
+        "id": lease.id,
+        "table_id": lease.table_id,
+        "table": lease.table,
+        "version": lease.version,
+        "newest": lease.newest,
+        "node": lease.node,
+        "incarnation": lease.incarnation,
+        "expires_at": lease.expires_at.isoformat(),
+        "remaining_s": round(lease.remaining_s, 3),
+    }
+
+
+def _tables_json(leases: list[LeaseOn]) -> list[dict[str, Any]]:
+    tables: dict[int, dict[str, Any]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(NEWEST_TWO)
+        rows = cursor.fetchall()
+    for table_id, name, state, version, body, modified_at in rows:
+        used = sorted({lease.version for lease in leases if lease.table_id == table_id})
+        table = {"id": table_id, "name": name, "state": state, "newest": version, "in_use": used, "versions": []}
+        shown = tables.setdefault(table_id, table)
+        shown["versions"].append(_version_json(_descriptor(body), modified_at, leases))
+    return list(tables.values())
+
+
+def _descriptor(body: Any) -> Descriptor:
+    return from_json(json.loads(body) if isinstance(body, str) else body)
+
+
+def _version_json(descriptor: Descriptor, modified_at: datetime, leases: list[LeaseOn]) -> dict[str, Any]:
+    holders = [
+        lease for lease in leases if lease.table_id == descriptor.table_id and lease.version == descriptor.version
+    ]
+    return {
+        "version": descriptor.version,
+        "state": descriptor.state.value,
+        "published_at": modified_at.isoformat(),
+        "moving": moving_elements(descriptor),
+        "nodes": [lease.node for lease in holders],
+        "until": _iso(max((lease.expires_at for lease in holders), default=None)),
+    }
+
+
+def moving_elements(descriptor: Descriptor) -> list[dict[str, Any]]:
+    """The elements that are on their way: neither public nor absent."""
+    kinds = {
+        "column": descriptor.columns,
+        "index": descriptor.indexes,
+        "constraint": descriptor.constraints,
+    }
+    moving = [
+        {"element": kind, "name": e.name, "state": e.state.value, "filling": getattr(e, "filling", False)}
+        for kind, elements in kinds.items()
+        for e in elements
+        if e.state not in (State.PUBLIC, State.ABSENT)
+    ]
+    placements = [p for p in descriptor.placements if p.state not in (State.PUBLIC, State.ABSENT)]
+    return moving + [
+        {"element": "placement", "name": str(p.id), "state": p.state.value, "filling": p.filling} for p in placements
+    ]
+
+
+def _iso(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()

@@ -1,0 +1,205 @@
+"""What operators and the clock do to leases and nodes: one transaction each, with its rows and its story.
+
+Nodes themselves do not come this way: their keeper calls the server functions directly (`asyncio_keeper`).
+Lease rows first, the story's counter rows last (L14).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+from catalog.models import Table
+from catalog.services import tell
+from catalog.story import CLUSTER, table_stream
+from leases.models import Lease, Node
+
+SILENT_AFTER_S = 3.0
+"""A node sends a heartbeat each second; one that missed three does not answer."""
+
+Cursor = Any
+
+
+class CannotBeDone(Exception):
+    """Something cannot be done to a lease or a node."""
+
+
+class UnknownNode(CannotBeDone):
+    """No node bears this name."""
+
+
+class NoSuchLease(CannotBeDone):
+    """There is no such lease: it was given back, or is over."""
+
+
+class LeaseInUse(CannotBeDone):
+    """Transactions run under the lease: it can be revoked, not released."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A node's new incarnation, and what was left of the former ones."""
+
+    incarnation: int
+    sessions_ended: int
+    leases_ended: int
+
+
+@dataclass(frozen=True, slots=True)
+class Revocation:
+    """A lease that was taken away, and how many database sessions ended with it."""
+
+    version: int
+    sessions_ended: int
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """A lease that was over and is deleted."""
+
+    table_id: int
+    version: int
+    node: str
+    incarnation: int
+    expires_at: datetime
+
+
+@contextmanager
+def control_transaction() -> Iterator[Cursor]:
+    """A short READ COMMITTED transaction: it ends after 2 s whatever happens to its client (L7)."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL transaction_timeout = '2s'")
+        yield cursor
+
+
+def register_node(name: str, *, host: str, port: int, pid: int) -> Registration:
+    """A node starts: its former incarnations' sessions end, then their leases (L10)."""
+    with control_transaction() as cursor:
+        cursor.execute("SELECT * FROM node_register(%s, %s, %s, %s)", [name, host, port, pid])
+        registration = Registration(*cursor.fetchone())
+        tell("node joined", name, {"node": name, "incarnation": registration.incarnation}, [CLUSTER])
+    return registration
+
+
+def leave_node(name: str, *, incarnation: int) -> bool:
+    """A node stops in good order: nothing of it is left to wait for. False: it was superseded."""
+    with control_transaction() as cursor:
+        cursor.execute("SELECT node_leave(%s, %s)", [name, incarnation])
+        has_left = cursor.fetchone()[0]
+        if has_left:
+            tell("node left", name, {"node": name}, [CLUSTER])
+    return has_left
+
+
+def release_lease(lease_id: int, *, who: str) -> Lease:
+    """Give back a lease that no transaction uses, in its node's place. Raises `NoSuchLease`, `LeaseInUse`."""
+    with control_transaction() as cursor:
+        lease = Lease.objects.filter(id=lease_id).first()
+        if lease is None:
+            raise NoSuchLease(f"lease {lease_id} does not exist any more: it was given back, or is over")
+        users = _users_of(cursor, lease)
+        if users:
+            raise LeaseInUse(f"cannot release: {lease} and {users} of its transactions run; revoke ends them")
+        cursor.execute(
+            "SELECT lease_release(%s, %s, %s, %s), pg_notify('schemalab_node', %s)",
+            [lease.table_id, lease.version, lease.node, lease.incarnation, lease.node],
+        )
+        _tell_of_lease("lease released", lease.table_id, lease.version, node=lease.node, who=who)
+    return lease
+
+
+def _users_of(cursor: Cursor, lease: Lease) -> int:
+    cursor.execute(
+        "SELECT count(*) FROM lease_users(%s, %s) u WHERE starts_with(u.session_name, node_session_prefix(%s))",
+        [lease.table_id, lease.version, lease.node],
+    )
+    return cursor.fetchone()[0]
+
+
+def revoke_lease(table_id: int, node: str, *, who: str, version: int | None = None) -> list[Revocation]:
+    """Take a node's leases on a table (or one version) away and end the sessions that use them (L10).
+
+    Raises `NoSuchLease` when the node leases nothing there.
+    """
+    with control_transaction() as cursor:
+        cursor.execute("SELECT version, sessions_ended FROM lease_revoke(%s, %s, %s)", [table_id, node, version])
+        revoked = [Revocation(*row) for row in cursor.fetchall()]
+        if not revoked:
+            what = f"table {_table_name(table_id)}" + ("" if version is None else f" v{version}")
+            raise NoSuchLease(f"cannot revoke: {node} has no lease on {what}")
+        for revocation in revoked:
+            _tell_of_lease("lease revoked", table_id, revocation.version, node=node, who=who)
+    return revoked
+
+
+def _tell_of_lease(kind: str, table_id: int, version: int, *, node: str, who: str) -> None:
+    name = _table_name(table_id)
+    payload = {"who": who, "node": node, "table": name, "version": version}
+    tell(kind, name, payload, [CLUSTER, table_stream(table_id)])
+
+
+def _table_name(table_id: int) -> str:
+    return Table.objects.filter(id=table_id).values_list("name", flat=True).first() or str(table_id)
+
+
+def drain_node(name: str, *, who: str) -> None:
+    """From now on the node gets no lease; it gives back idle ones at once, used ones when they become idle (L10)."""
+    _ask_drain(name, who=who, is_asked=True, kind="node draining")
+
+
+def undrain_node(name: str, *, who: str) -> None:
+    """The node takes leases again."""
+    _ask_drain(name, who=who, is_asked=False, kind="node undrained")
+
+
+def _ask_drain(name: str, *, who: str, is_asked: bool, kind: str) -> None:
+    with control_transaction() as cursor:
+        cursor.execute("SELECT node_drain(%s, %s)", [name, is_asked])
+        if not cursor.fetchone()[0]:
+            known = ", ".join(Node.objects.values_list("name", flat=True)) or "none"
+            raise UnknownNode(f"there is no node {name}; known: {known}")
+        tell(kind, name, {"node": name, "who": who}, [CLUSTER])
+
+
+def sweep_expired() -> list[Swept]:
+    """Delete the leases that are over."""
+    with control_transaction() as cursor:
+        cursor.execute("SELECT table_id, version, node, incarnation, expires_at FROM lease_sweep()")
+        return [Swept(*row) for row in cursor.fetchall()]
+
+
+SILENT = """
+    UPDATE leases_node n SET state = 'down'
+    WHERE n.state <> 'down' AND n.heartbeat_at < clock_timestamp() - make_interval(secs => %s)
+    RETURNING n.name, n.heartbeat_at,
+        (SELECT max(l.expires_at) FROM leases_lease l WHERE l.node = n.name AND l.expires_at > clock_timestamp())
+"""
+BACK = """
+    UPDATE leases_node n SET state = CASE WHEN n.is_drain_asked THEN 'draining' ELSE 'up' END
+    WHERE n.state = 'down' AND n.heartbeat_at >= clock_timestamp() - make_interval(secs => %s)
+    RETURNING n.name
+"""
+
+
+def watch_nodes() -> None:
+    """Tell once when a node falls silent, and once when it answers again: whoever changes the row tells it."""
+    with control_transaction() as cursor:
+        cursor.execute(SILENT, [SILENT_AFTER_S])
+        silent = cursor.fetchall()
+        cursor.execute(BACK, [SILENT_AFTER_S])
+        back = cursor.fetchall()
+        for name, since, until in sorted(silent):
+            _tell_silent(name, since=since, until=until)
+        for (name,) in sorted(back):
+            tell("node back", name, {"node": name}, [CLUSTER])
+
+
+def _tell_silent(name: str, *, since: datetime, until: datetime | None) -> None:
+    payload = {"node": name, "since": since.isoformat()}
+    if until is None:
+        tell("node silent without leases", name, payload, [CLUSTER])
+    else:
+        tell("node silent", name, payload | {"until": until.isoformat()}, [CLUSTER])

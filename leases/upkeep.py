@@ -1,0 +1,153 @@
+"""What a node's leases need after every event: time has passed, something may be due.
+
+    newest version, not renewed in time   stop serving, end all, exit (L10)
+    older version, over                   its users end, it is forgotten (L5)
+    older version, idle                   release (L4); every idle one when draining
+    somebody waits, or news came          acquire, one at a time (L3, L6)
+    half of a newest lease is over        renew all in one statement (L5)
+
+None of it looks at which event it was, so no event can forget to do it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from catalog.elements import TableId
+from leases.holdings import Flight, Leaving, NodeLeases, Phase, Step, TableLeases, TableStep, edit, end
+from leases.vocabulary import Acquire, Effect, EndTransactions, Exit, Refuse, Release, Renew, WakeAt, Why
+
+
+def do_upkeep(state: NodeLeases, now: float) -> Step:
+    """`state` after all that is due at `now`, and what it takes."""
+    if state.phase is Phase.STOPPED:
+        return state, ()
+    fatal = _unrenewed(state, now)
+    if fatal is not None:
+        return _stop(state, fatal)
+    effects: tuple[Effect, ...] = ()
+    for table, leases in state.tables:
+        kept, more = _keep_table(leases, table, now, draining=state.phase is Phase.DRAINING)
+        if kept is not leases:
+            state, more = edit(state, table, (kept, more))
+        effects += more
+    state, renewals = _renew_due(state, now)
+    return state, (*effects, *renewals)
+
+
+def set_alarm(state: NodeLeases, effects: tuple[Effect, ...]) -> Step:
+    """Ask to be woken when the next thing is due; said only when the time changes."""
+    wake_at = min(_due_times(state), default=None)
+    if wake_at == state.wake_at:
+        return state, effects
+    return replace(state, wake_at=wake_at), (*effects, WakeAt(wake_at))
+
+
+def _unrenewed(state: NodeLeases, now: float) -> str | None:
+    """The newest version of some table could not be renewed in time (L10)."""
+    for table, leases in state.tables:
+        newest = leases.newest
+        if newest is not None and not leases.is_behind and now >= newest.stop_at:
+            return f"the lease on version {newest.version} of table {table} could not be renewed before it ends"
+    return None
+
+
+def _stop(state: NodeLeases, reason: str) -> Step:
+    """Serve nobody any more: refuse who waits, end who runs, exit (L10)."""
+    refusals = (
+        Refuse(waiter.request, table, Why.STOPPED, f"node {state.node} stops: {reason}")
+        for table, leases in state.tables
+        for waiter in leases.waiters
+    )
+    endings = (
+        EndTransactions(table, held.version, held.pins, reason)
+        for table, leases in state.tables
+        for held in leases.held
+        if not held.is_idle
+    )
+    stopped = replace(state, phase=Phase.STOPPED, tables=(), renewing=(), renew_again_at=None)
+    return stopped, (*endings, *refusals, Exit(reason))
+
+
+def _keep_table(leases: TableLeases, table: TableId, now: float, *, draining: bool) -> TableStep:
+    """Let what is over go, give back what nobody needs, look for what is new."""
+    kept, ended = _expire(leases, table, now)
+    kept, released = _release_idle(kept, table, draining=draining)
+    kept, again = _release_again(kept, table, now)
+    kept, acquired = _look(kept, table, now, draining=draining)
+    return kept, (*ended, *released, *again, *acquired)
+
+
+def _expire(leases: TableLeases, table: TableId, now: float) -> TableStep:
+    """An older version just runs to its end (L5), and its users with it."""
+    effects: tuple[Effect, ...] = ()
+    for held in leases.held:
+        if now >= held.stop_at:
+            leases, more = end(leases, held.version, table, f"its lease on version {held.version} ran out")
+            effects += more
+    return leases, effects
+
+
+def _release_idle(leases: TableLeases, table: TableId, *, draining: bool) -> TableStep:
+    """L4: an older version goes with its last reference; the newest held only when it will not be needed."""
+    keeps_newest = not (draining or leases.has_given_up)
+    newest = leases.newest_version
+    idle = [held for held in leases.held if held.is_idle and not (keeps_newest and held.version == newest)]
+    if not idle:
+        return leases, ()
+    kept = tuple(held for held in leases.held if held not in idle)
+    leaving = (*leases.leaving, *(Leaving(held.version) for held in idle))
+    return replace(leases, held=kept, leaving=leaving), tuple(Release(table, held.version) for held in idle)
+
+
+def _release_again(leases: TableLeases, table: TableId, now: float) -> TableStep:
+    """A release that failed is tried again."""
+    due = [one.version for one in leases.leaving if one.again_at is not None and now >= one.again_at]
+    if not due:
+        return leases, ()
+    leaving = tuple(
+        replace(one, tries=one.tries + 1, again_at=None) if one.version in due else one for one in leases.leaving
+    )
+    return replace(leases, leaving=leaving), tuple(Release(table, version) for version in due)
+
+
+def _look(leases: TableLeases, table: TableId, now: float, *, draining: bool) -> TableStep:
+    """Begin an acquisition when somebody waits or news came; one at a time (L3).
+
+    The newest version is never acquired while it is being released: the two could
+    arrive in either order, and the node would believe in a row that is gone.
+    """
+    wanted = bool(leases.waiters) or (leases.looks_for_news and now >= leases.look_at)
+    if draining or not wanted or leases.is_releasing_newest or leases.flight is not None:
+        return leases, ()
+    return replace(leases, flight=Flight(now, leases.heard)), (Acquire(table),)
+
+
+def _renew_due(state: NodeLeases, now: float) -> Step:
+    """One statement for all tables, as soon as one is due (L5)."""
+    due_at = _renew_at(state)
+    if state.renewing or due_at is None or now < due_at:
+        return state, ()
+    asked = tuple((table, leases.newest_version) for table, leases in state.tables if leases.held)
+    if not asked:
+        return replace(state, renew_again_at=None), ()
+    renewing = replace(state, renewing=asked, renew_asked_at=now, renew_again_at=None)
+    return renewing, (Renew(tuple(table for table, _ in asked)),)
+
+
+def _renew_at(state: NodeLeases) -> float | None:
+    """When the next renewal is due: a retry when one is set, else the earliest of the newest versions'."""
+    if state.renew_again_at is not None:
+        return state.renew_again_at
+    newest = (leases.newest for _, leases in state.tables if not leases.is_behind)
+    return min((held.renew_at for held in newest if held is not None), default=None)
+
+
+def _due_times(state: NodeLeases) -> Iterable[float]:
+    renew_at = _renew_at(state)
+    if renew_at is not None and not state.renewing:
+        yield renew_at
+    for _, leases in state.tables:
+        yield from (held.stop_at for held in leases.held)
+        yield from (one.again_at for one in leases.leaving if one.again_at is not None)
+        if leases.looks_for_news and not leases.is_releasing_newest and state.phase is Phase.SERVING:
+            yield leases.look_at

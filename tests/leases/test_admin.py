@@ -1,0 +1,87 @@
+"""Leases and nodes in Django's admin: to look at, and to act on with permission and a row in the log."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from leases.models import Lease, Node
+from tests.leases.rows import Connection, acquire, leased, make_table, register
+
+LEASES, NODES = "/admin/leases/lease/", "/admin/leases/node/"
+CATALOG = ("/admin/catalog/table/", "/admin/catalog/descriptor/", "/admin/catalog/storyevent/")
+
+
+@pytest.fixture
+def node(database: Connection) -> None:
+    make_table(database)
+    register(database)
+    acquire(database)
+
+
+@pytest.fixture
+def staff(client: Client, node: None) -> Callable[..., Client]:
+    """Signed in as ada, who may look and do what is named."""
+
+    def signed_in(*codenames: str) -> Client:
+        ada = User.objects.create_user("ada", is_staff=True)
+        ada.user_permissions.set(Permission.objects.filter(codename__in=("view_lease", "view_node", *codenames)))
+        client.force_login(ada)
+        return client
+
+    return signed_in
+
+
+def act(client: Client, page: str, action: str, *chosen: object) -> str:
+    response = client.post(page, {"action": action, "_selected_action": list(chosen)}, follow=True)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_revoking_deletes_the_lease_and_is_logged(staff: Callable[..., Client], database: Connection) -> None:
+    page = act(staff("revoke_lease"), LEASES, "revoke", Lease.objects.get().pk)
+    assert "Revoked: 1" in page
+    assert leased(database) == []
+    entry = LogEntry.objects.get()
+    assert (entry.user.username, entry.change_message) == ("ada", "Revoked")
+    assert entry.object_repr == "n1 leases version 1 of table 7"
+
+
+def test_releasing_deletes_the_lease_and_is_logged(staff: Callable[..., Client], database: Connection) -> None:
+    assert "Released: 1" in act(staff("release_lease"), LEASES, "release", Lease.objects.get().pk)
+    assert leased(database) == []
+    assert LogEntry.objects.get().change_message == "Released"
+
+
+@pytest.mark.parametrize("action", ["release", "revoke"])
+def test_without_the_permission_an_action_is_not_there(
+    staff: Callable[..., Client], database: Connection, action: str
+) -> None:
+    client = staff()
+    assert f'value="{action}"' not in client.get(LEASES).content.decode()
+    act(client, LEASES, action, Lease.objects.get().pk)
+    assert len(leased(database)) == 1
+    assert not LogEntry.objects.exists()
+
+
+def test_draining_and_undraining_are_logged(staff: Callable[..., Client]) -> None:
+    client = staff("drain_node")
+    assert "Drained: 1" in act(client, NODES, "drain", "n1")
+    assert Node.objects.get().state == Node.State.DRAINING
+    assert "Undrained: 1" in act(client, NODES, "undrain", "n1")
+    assert [entry.change_message for entry in LogEntry.objects.order_by("id")] == ["Drained", "Undrained"]
+
+
+@pytest.mark.parametrize("rows", [LEASES, NODES, *CATALOG])
+def test_nothing_is_added_changed_or_deleted_here(node: None, admin_client: Client, rows: str) -> None:
+    assert admin_client.get(rows).status_code == 200
+    assert admin_client.get(f"{rows}add/").status_code == 403
+    assert 'value="delete_selected"' not in admin_client.get(rows).content.decode()
+
+
+def test_lists_can_be_filtered(staff: Callable[..., Client]) -> None:
+    client = staff()
+    assert "1 lease" in client.get(f"{LEASES}?node=n1").content.decode()
+    assert "0 leases" in client.get(f"{LEASES}?node=n2").content.decode()

@@ -1,0 +1,90 @@
+"""`manage.py leases` and `manage.py nodes`: what they print, and their exit codes."""
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.leases.rows import Connection, acquire, leased, make_table, publish, register, users
+
+
+@pytest.fixture
+def node(database: Connection) -> None:
+    make_table(database)
+    register(database)
+    acquire(database)
+
+
+def run(*words: str) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+def refusal(*words: str) -> tuple[int, str]:
+    with pytest.raises(CommandError) as refused:
+        run(*words)
+    return refused.value.returncode, str(refused.value)
+
+
+def test_leases_are_listed_with_the_version_they_lag_behind(
+    database: Connection, publisher: Connection, node: None
+) -> None:
+    publish(publisher, users(2))
+    (line,) = run("leases", "users").splitlines()
+    assert line.startswith("users@1  n1  for 2")
+    assert line.endswith(" s  (newest: 2)")
+
+
+def test_leases_as_json(database: Connection, node: None) -> None:
+    (lease,) = json.loads(run("leases", "--json"))
+    assert {"table": "users", "version": 1, "node": "n1", "incarnation": 1}.items() <= lease.items()
+
+
+def test_nothing_leased_is_said(database: Connection, dsn: str) -> None:
+    make_table(database)
+    assert run("leases") == "nobody leases anything\n"
+    assert run("leases", "users") == "nobody leases users\n"
+    assert run("nodes") == "no node was ever started\n"
+    assert json.loads(run("leases", "--json")) == json.loads(run("nodes", "--json")) == []
+
+
+def test_revoking_from_the_command_line(database: Connection, node: None) -> None:
+    assert run("leases", "revoke", "users", "n1") == "revoked users@1 from n1; sessions ended: 0\n"
+    assert leased(database) == []
+    assert refusal("leases", "revoke", "users", "n1") == (1, "cannot revoke: n1 has no lease on table users")
+
+
+def test_nodes_are_listed_with_address_state_and_leases(database: Connection, node: None) -> None:
+    assert run("nodes") == "n1  up  127.0.0.1:5433  leases users@1\n"
+    (n1,) = json.loads(run("nodes", "--json"))
+    assert {"name": "n1", "host": "127.0.0.1", "port": 5433, "state": "up", "incarnation": 1}.items() <= n1.items()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(("leases", "orders"), "there is no table orders; known: users", id="an unknown table is named"),
+        pytest.param(("leases", "revoke", "users"), "usage: manage.py leases", id="revoke needs a node"),
+        pytest.param(("leases", "revoke", "a", "b", "c"), "usage: manage.py leases", id="too many words"),
+    ],
+)
+def test_bad_usage_exits_with_2_and_one_line(
+    database: Connection, node: None, words: tuple[str, ...], message: str
+) -> None:
+    code, line = refusal(*words)
+    assert code == 2
+    assert line.startswith(message)
+    assert "\n" not in line
+
+
+def test_the_functions_can_be_taken_back_and_made_again(database: Connection, dsn: str, capsys: Any) -> None:
+    call_command("migrate", "leases", "0001", verbosity=0)
+    try:
+        left = database.execute("SELECT proname FROM pg_proc WHERE proname ~ '^(lease|node)_'").fetchall()
+        assert left == []
+    finally:
+        call_command("migrate", verbosity=0)
+    call_command("makemigrations", "leases", check=True, dry_run=True, verbosity=0)

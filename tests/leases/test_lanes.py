@@ -1,0 +1,87 @@
+"""The version lanes of the Cluster page, from what the leases say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leases.lanes import LANES_MAX, lanes, phase
+
+UNTIL = "2026-01-01T12:00:30+00:00"
+
+
+def lease(node: str, version: int) -> dict[str, Any]:
+    return {"table_id": 1, "table": "flights", "version": version, "node": node, "expires_at": UNTIL}
+
+
+def node(name: str, *versions: int, state: str = "up") -> dict[str, Any]:
+    where = {"incarnation": 1, "host": "127.0.0.1", "port": 1, "leases_end_at": UNTIL, "heartbeat_at": UNTIL}
+    return where | {"name": name, "state": state, "leases": [lease(name, version) for version in versions]}
+
+
+def version(number: int, *moving: dict[str, Any], nodes: tuple[str, ...] = ()) -> dict[str, Any]:
+    published = {"published_at": UNTIL, "until": UNTIL, "state": "public"}
+    return published | {"version": number, "moving": list(moving), "nodes": list(nodes)}
+
+
+def snapshot(nodes: list[dict[str, Any]], *versions: dict[str, Any]) -> dict[str, Any]:
+    in_use = sorted({held["version"] for one in nodes for held in one["leases"]})
+    newest = max(one["version"] for one in versions)
+    table = {"id": 1, "name": "flights", "state": "live", "newest": newest, "in_use": in_use}
+    return {"at": UNTIL, "nodes": nodes, "tables": [table | {"versions": list(versions)}]}
+
+
+INDEX = {"element": "index", "name": "by_dest", "state": "delete-only", "filling": False}
+
+
+def test_a_table_on_which_all_agree_needs_no_lanes() -> None:
+    shown = lanes(snapshot([node("n1", 3), node("n2", 3)], version(3), version(2)))
+    assert shown["moving"] == []
+    assert (shown["settled"][0]["holders"], shown["settled"][0]["alarm"]) == (["n1", "n2"], False)
+
+
+def test_each_node_has_a_cell_for_each_version() -> None:
+    shown = lanes(snapshot([node("n1", 3), node("n2", 2, 3)], version(3, INDEX), version(2)))
+    [table] = shown["moving"]
+    held = {row["node"]: [bool(cell["expires_at"]) for cell in row["cells"]] for row in table["rows"]}
+    assert held == {"n1": [False, True], "n2": [True, True]}
+    assert [row["is_behind"] for row in table["rows"]] == [False, True]
+    assert [one["phase"] for one in table["versions"]] == ["public", "delete-only"]
+
+
+def test_a_third_version_is_shown_and_is_an_alarm() -> None:
+    shown = lanes(snapshot([node("n1", 3), node("n2", 2), node("n3", 1)], version(3), version(2)))
+    assert shown["alarm"]
+    assert [one["version"] for one in shown["moving"][0]["versions"]] == [1, 2, 3]
+
+
+def test_a_dead_nodes_lease_still_counts() -> None:
+    shown = lanes(snapshot([node("n1", 3), node("n2", 2, state="down")], version(3), version(2)))
+    dead = shown["moving"][0]["rows"][1]
+    assert (dead["is_down"], dead["cells"][0]["expires_at"]) == (True, UNTIL)
+
+
+def test_of_many_nodes_only_the_laggards_get_a_lane() -> None:
+    crowd = [node(f"n{number:02}", 3) for number in range(LANES_MAX)] + [node("slow", 2)]
+    shown = lanes(snapshot(crowd, version(3), version(2)))
+    assert [row["node"] for row in shown["moving"][0]["rows"]] == ["slow"]
+    assert [one["count"] for one in shown["moving"][0]["versions"]] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("moving", "table_state", "looks"),
+    [
+        pytest.param([], "public", "public", id="nothing moves"),
+        pytest.param([], "delete-only", "delete-only", id="the table itself is on its way"),
+        pytest.param([INDEX], "public", "delete-only", id="an index that is delete-only"),
+        pytest.param(
+            [INDEX, INDEX | {"state": "write-only"}], "public", "delete-only", id="of two, the one with further to go"
+        ),
+        pytest.param([INDEX | {"state": "write-only", "filling": True}], "public", "reorganising", id="a fill"),
+    ],
+)
+def test_a_version_looks_like_the_element_with_furthest_to_go(
+    moving: list[dict[str, Any]], table_state: str, looks: str
+) -> None:
+    assert phase(moving, table_state) == looks

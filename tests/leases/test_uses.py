@@ -1,0 +1,85 @@
+"""Many users share one reference of the machine, and it goes back when the machine is to know (L4)."""
+
+import pytest
+
+from catalog.elements import NodeId, TableId
+from leases.holdings import Held, NodeLeases, Phase, TableLeases
+from leases.uses import Pin, Schema, Uses
+from tests.leases.rows import USERS, users
+
+T = TableId(USERS)
+SCHEMA = Schema(users(), "schema", "sharding")
+
+
+def held(version: int, *, stop_at: float = 9.5) -> Held:
+    return Held(version=version, expires_at=1000.25, renew_at=5.0, stop_at=stop_at, deadline=stop_at + 0.5)
+
+
+def machine_holds(*versions: Held, phase: Phase = Phase.SERVING) -> NodeLeases:
+    return NodeLeases(NodeId("n1"), 1, phase, ((T, TableLeases(held=versions)),))
+
+
+@pytest.fixture
+def uses() -> Uses:
+    return Uses()
+
+
+@pytest.fixture
+def first(uses: Uses) -> Pin:
+    return uses.begin(1, T, held(1), SCHEMA)
+
+
+def test_who_comes_later_joins(uses: Uses, first: Pin) -> None:
+    joined = uses.join(T, now=9.0)
+    assert joined is not None
+    assert joined is not first
+    assert joined.use is first.use
+
+
+def test_nobody_joins_an_unknown_table_or_a_lease_about_to_end(uses: Uses, first: Pin) -> None:
+    assert uses.join(TableId(8), now=0.0) is None
+    assert uses.join(T, now=9.5) is None
+
+
+def test_the_newest_version_keeps_its_reference_until_the_machine_is_to_hear(uses: Uses, first: Pin) -> None:
+    assert uses.leave(first) is None
+    assert uses.join(T, now=1.0) is not None
+    assert uses.take_idle() == []
+
+
+def test_an_idle_use_is_given_back_once(uses: Uses, first: Pin) -> None:
+    uses.leave(first)
+    assert [use.request for use in uses.take_idle()] == [1]
+    assert uses.take_idle() == []
+    assert uses.join(T, now=1.0) is None
+
+
+def test_an_older_version_goes_with_its_last_user(uses: Uses, first: Pin) -> None:
+    second = uses.join(T, now=1.0)
+    assert second is not None
+    uses.learn(machine_holds(held(1), held(2)))
+    assert uses.join(T, now=1.0) is None
+    assert uses.leave(first) is None
+    assert uses.leave(second) == 1
+    assert uses.leave(second) is None
+
+
+def test_a_draining_node_keeps_no_idle_reference(uses: Uses, first: Pin) -> None:
+    uses.learn(machine_holds(held(1), phase=Phase.DRAINING))
+    assert uses.join(T, now=1.0) is None
+    assert uses.leave(first) == 1
+
+
+def test_a_renewal_moves_the_times_on(uses: Uses, first: Pin) -> None:
+    uses.learn(machine_holds(held(1, stop_at=19.5)))
+    joined = uses.join(T, now=15.0)
+    assert joined is not None
+    assert (first.deadline, joined.deadline) == (10.0, 20.0)
+    assert first.expires_at_now.microsecond == 250_000
+
+
+def test_all_who_use_an_ended_reference_are_named(uses: Uses, first: Pin) -> None:
+    second = uses.join(T, now=1.0)
+    assert set(uses.end([1, 99])) == {first, second}
+    assert uses.join(T, now=1.0) is None
+    assert uses.leave(first) is None
