@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class SparkTasksConfig(AppConfig):
+    name = "spark_tasks"

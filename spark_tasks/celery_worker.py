@@ -1,0 +1,51 @@
+"""The worker with the warm Spark session, as a command sees it: does it answer, and has it done the job?
+
+A session costs ten seconds to start and some hundred megabytes, so a command hands its job to the worker that has
+one. Where no worker answers (no cluster runs), the command does the job itself.
+"""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from celery import current_app
+from kombu.exceptions import OperationalError
+
+from spark_tasks.models import AuditJob, LoadJob, RunState
+
+ANSWER_S_MAX = 1.0
+LOOK_AGAIN_S = 0.2
+RESEND_S = 15.0
+HOST = "spark@"
+Job = TypeVar("Job", AuditJob, LoadJob)
+
+
+class NoEnd(Exception):
+    """The job was not done in time."""
+
+
+def is_listening() -> bool:
+    """Whether a worker of the queue `spark` answers a ping."""
+    try:
+        answers = current_app.control.ping(timeout=ANSWER_S_MAX)
+    except (OSError, OperationalError):
+        return False
+    return any(name.startswith(HOST) for answer in answers or [] for name in answer)
+
+
+def wait_until_ended(job: Job, *, resend: Callable[[], object], seen: Callable[[Job], None], seconds_max: float) -> Job:
+    """Look at the job's row until it has ended; send it again now and then, since a worker may have died with it.
+
+    Sending twice is harmless: a job that is alive is not claimed again. Raises `NoEnd`.
+    """
+    deadline, send_at = time.monotonic() + seconds_max, time.monotonic() + RESEND_S
+    while time.monotonic() < deadline:
+        job.refresh_from_db()
+        seen(job)
+        if job.state in (RunState.DONE, RunState.FAILED):
+            return job
+        if time.monotonic() > send_at:
+            resend()
+            send_at += RESEND_S
+        time.sleep(LOOK_AGAIN_S)
+    raise NoEnd(f"{job} has not ended within {seconds_max:g} s; it goes on in the worker")

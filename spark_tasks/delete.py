@@ -1,0 +1,152 @@
+"""Removing what nobody uses any more: the entries of an index, or the rows of a table, in delete-only.
+
+An index goes by keys: entries and tombstones, whatever is there (R8). A table goes row by row, each with all
+its entries in one transaction (R9), so that at every moment what is left is consistent. Whoever still
+removes pairs of the element meanwhile is not hindered: a chunk gives way, as a fill's does.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Index, State
+from spark_tasks.marks import GIVES_WAY, Chunk, Connection, Mark, Order, RangeDone, Ticket, chunk, keep_pace, tries
+from spark_tasks.pace import Pace
+from spark_tasks.ranges import KeyRange
+from storage.arrow import Pairs, unpack
+from storage.arrow_rows import StoredRows, index_entries, stored_rows
+from storage.buckets import storage_of
+from storage.mutations import unique_bucket
+from storage.pairs import PREFIX
+from storage.postgres import kv, next_low, packed_scan_sql
+
+Step = Callable[[KeyRange, int], tuple[int, bytes | None]]
+"""Removes a few pairs from a range: how many, and where to go on (None: nothing is left of the range)."""
+
+DELETE_PAGE = """WITH page AS MATERIALIZED (
+    SELECT key FROM {kv} WHERE key >= %b AND key < %b{only} ORDER BY key LIMIT %b
+), gone AS (
+    DELETE FROM {kv} AS kv USING page WHERE kv.key = page.key{only_kv}
+) SELECT count(*), (SELECT key FROM page ORDER BY key DESC LIMIT 1) FROM page"""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteKeys:
+    """Remove every pair of the ranges; with `tombstones_only` just tombstones (the purge of R8)."""
+
+    ticket: Ticket
+    table_id: int
+    tombstones_only: bool = False
+
+    def __call__(self, pieces: Iterable[KeyRange]) -> Iterator[int]:
+        """Empty the ranges one after the other; yields how many pairs went. Raises `RunClosed`."""
+        with self.ticket.connect() as connection:
+            yield from empty(connection, self.ticket, pieces, lambda piece, size: self._step(connection, piece, size))
+
+    def _step(self, connection: Connection, piece: KeyRange, size: int) -> tuple[int, bytes | None]:
+        only = (" AND value IS NULL", " AND kv.value IS NULL") if self.tombstones_only else ("", "")
+        sql = DELETE_PAGE.format(kv=kv(piece.storage, self.table_id), only=only[0], only_kv=only[1])
+        row = connection.cursor(binary=True).execute(sql, (piece.low, piece.high, size)).fetchone()
+        assert row is not None
+        count, last = row
+        return count, None if count < size else next_low(last)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRows:
+    """Remove the rows of the ranges, each with the entries of every index, as `mutations.delete_row` says."""
+
+    ticket: Ticket
+    descriptor: Descriptor
+    storages: int
+    buckets: int
+
+    def __call__(self, pieces: Iterable[KeyRange]) -> Iterator[int]:
+        """Empty the ranges one after the other; yields how many pairs of rows went. Raises `RunClosed`."""
+        with self.ticket.connect() as connection:
+            yield from empty(connection, self.ticket, pieces, lambda piece, size: self._step(connection, piece, size))
+
+    def _step(self, connection: Connection, piece: KeyRange, size: int) -> tuple[int, bytes | None]:
+        size = max(size, 4 * (len(self.descriptor.columns) + 1))  # some whole rows fit
+        page = self._page(connection, piece, size)
+        is_last = len(page) < size
+        whole = page if is_last else page.slice(0, _whole_rows(page))
+        for storage, keys in self._doomed(piece.storage, whole).items():
+            sql = f"DELETE FROM {kv(storage, self.descriptor.table_id)} WHERE key = ANY(%b::bytea[])"
+            connection.execute(sql, (keys,))
+        return len(whole), None if is_last else next_low(whole.keys[-1].as_py())
+
+    def _page(self, connection: Connection, piece: KeyRange, size: int) -> Pairs:
+        sql = packed_scan_sql(piece.storage, self.descriptor.table_id)
+        row = connection.cursor(binary=True).execute(sql, (piece.low, piece.high, size)).fetchone()
+        assert row is not None
+        return unpack(*row)
+
+    def _doomed(self, storage: int, page: Pairs) -> dict[int, list[bytes]]:
+        """The keys to remove on each storage: the rows' own pairs, and their entries."""
+        doomed: dict[int, list[bytes]] = {storage: page.keys.to_pylist()}
+        rows = stored_rows(page, [c.id for c in self.descriptor.stored_columns])
+        for index in self.descriptor.indexes:
+            if index.state is not State.ABSENT:
+                for home, key in self._entries(storage, index, rows):
+                    doomed.setdefault(home, []).append(key)
+        return {home: sorted(keys) for home, keys in doomed.items()}
+
+    def _entries(self, storage: int, index: Index, rows: StoredRows) -> Iterator[tuple[int, bytes]]:
+        entries = index_entries(self.descriptor, self.descriptor.placement.id, index, rows)
+        for key, value in zip(entries.keys.to_pylist(), entries.values.to_pylist(), strict=True):
+            yield entry_home(key, value, storage, self.storages, self.buckets), key
+
+
+def entry_home(key: bytes, value: bytes, row_storage: int, storages: int, buckets: int) -> int:
+    """The storage of an entry: its row's, but a unique entry's own (`mutations.entry_bucket`)."""
+    return storage_of(unique_bucket(key[PREFIX.size :], buckets), storages, buckets) if value else row_storage
+
+
+def _whole_rows(page: Pairs) -> int:
+    """How many pairs of a full page belong to rows that end within it: all before the last row's first pair."""
+    last = page.keys[-1].as_py()[:-2]
+    count = len(page)
+    while count and page.keys[count - 1].as_py()[:-2] == last:
+        count -= 1
+    return count
+
+
+def empty(connection: Connection, ticket: Ticket, pieces: Iterable[KeyRange], step: Step) -> Iterator[int]:
+    """Repeat `step` in chunks until each range is empty; yields the pairs removed from each."""
+    pace, order = Pace(), Order()
+    for piece in pieces:
+        removed, rest = 0, piece
+        try:
+            while True:
+                began = time.perf_counter()
+                count, low, pace = _chunk(connection, ticket, rest, removed, step, pace, order)
+                removed += count
+                if low is None:
+                    break
+                rest = replace(rest, low=low)
+                keep_pace(ticket, order, rows=count, seconds=time.perf_counter() - began)
+        except RangeDone:
+            pass  # by another attempt: what was to be removed is gone
+        yield removed
+
+
+def _chunk(
+    connection: Connection, ticket: Ticket, rest: KeyRange, removed: int, step: Step, pace: Pace, order: Order
+) -> tuple[int, bytes | None, Pace]:
+    for _ in tries(f"range {rest.id} of run {ticket.run_id}"):
+        began = time.perf_counter()
+        try:
+            with chunk(connection, ticket, rest, order) as leaves:
+                count, low = step(rest, pace.pairs)
+                _mark(leaves, removed + count, rest.rows, is_done=low is None)
+        except GIVES_WAY:
+            pace = pace.after_giving_way()
+        else:
+            return count, low, pace.after(pairs=count, seconds=time.perf_counter() - began)
+    raise AssertionError("tries() raises before this")
+
+
+def _mark(leaves: Chunk, removed: int, expected: int, *, is_done: bool) -> None:
+    leaves.mark = Mark(removed, removed if is_done else max(removed, expected), is_done)

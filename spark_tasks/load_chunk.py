@@ -1,0 +1,327 @@
+"""One chunk of a bulk load: some thousand rows in one SERIALIZABLE transaction, with the mark that says so (T1).
+
+    lease the newest version; rows as pairs under it      again when the version moved
+    BEGIN SERIALIZABLE; enter; COPY to each storage; mark; COMMIT
+        a key is taken    by a live row: named, and the load fails
+                          by a tombstone: put over it, as a statement would
+
+Runs in workers of Spark: no Django here.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+import pyarrow.compute as pc
+from psycopg import errors
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, Kind, State
+from catalog.states import Write, rule
+from catalog.types import BadValue, SqlType, parse_text
+from spark_tasks.delete import entry_home
+from spark_tasks.pseudo_node import Lease, Membership, NotLeasable, acquire, release
+from storage import encoding, postgres
+from storage.arrow import ARROW, Pairs, concat, copy_payload
+from storage.arrow_rows import StoredRows, index_entries, row_pairs, row_storages, rows_of_batch
+from storage.clauses import row_words
+from storage.mutations import Act
+from storage.pairs import column_key, prefix
+from storage.statements import SQL
+
+TRIES_MAX = 100
+PAUSE_S_MAX = 0.2
+DUPLICATES_NAMED = 20
+MARKS = "spark_tasks_loadmark"
+STALE = (postgres.BELOW_FENCE, postgres.VERSION_NOT_VISIBLE, postgres.HASH_DIFFERS, postgres.LEASE_OVER)
+RETRIED = frozenset({"40001", "40P01", "25P04", "57P01", *STALE})
+
+
+class CannotLoad(Exception):
+    """The file cannot be loaded; the message says which row or column and why."""
+
+
+class Duplicates(CannotLoad):
+    """Rows of the file have keys that are taken."""
+
+    def __init__(self, words: list[str]) -> None:
+        more = ", .." if len(words) == DUPLICATES_NAMED else ""
+        super().__init__(f"already there, or twice in the file: {', '.join(words)}{more}")
+        self.words = words
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a worker says of its part of the file."""
+
+    rows: int = 0
+    retries: int = 0
+    error: str = ""
+    duplicates: tuple[str, ...] = ()
+
+
+@dataclass
+class Loader:
+    """Loads chunks for one job, one after the other, through two sessions: one for leases, one for rows."""
+
+    node: Membership
+    job_id: int
+    table_id: int
+    storages: int
+    buckets: int
+    _lease: Lease | None = None
+    _leases: psycopg.Connection[Any] = field(init=False)
+    _rows: psycopg.Connection[Any] = field(init=False)
+
+    def __enter__(self) -> "Loader":
+        name = self.node.session_name
+        self._leases = psycopg.connect(self.node.dsn, autocommit=True, application_name=name)
+        self._rows = self._connect()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leases.close()
+        self._rows.close()
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        options = postgres.session_options(self.node.session_name)
+        return psycopg.connect(self.node.dsn, autocommit=True, **options)
+
+    def marks(self, first: int, last: int) -> set[int]:
+        """Where the chunks between two row numbers begin that are in the table already."""
+        sql = f"SELECT first FROM {MARKS} WHERE job_id = %s AND first >= %s AND first < %s"
+        return {number for (number,) in self._leases.execute(sql, (self.job_id, first, last)).fetchall()}
+
+    def load(self, first: int, texts: Mapping[str, pa.Array]) -> int:
+        """Put the rows in; returns how many tries it took. Raises `CannotLoad`."""
+        for attempt in range(TRIES_MAX):
+            if attempt:
+                time.sleep(min(PAUSE_S_MAX, 0.002 * 2 ** min(attempt, 8)))
+            lease = self._newest()
+            rows = typed_rows(lease.descriptor, texts, first)
+            try:
+                self._write(lease, rows, first)
+            except errors.UniqueViolation as violation:
+                if violation.diag.table_name == MARKS:
+                    return attempt  # another attempt has put exactly this chunk
+                self._put_over_tombstones(lease, rows, first)
+            except psycopg.Error as error:
+                if error.sqlstate not in RETRIED and not self._rows.closed:
+                    raise
+                if self._rows.closed:
+                    self._rows = self._connect()
+                continue
+            return attempt
+        raise CannotLoad(f"rows from {first % ROWS_PER_PART + 1}: {TRIES_MAX} tries met other transactions each time")
+
+    def _newest(self) -> Lease:
+        lease = acquire(self._leases, self.node, self.table_id)
+        if self._lease is not None and self._lease.descriptor.version != lease.descriptor.version:
+            release(self._leases, self.node, self._lease)
+        self._lease = lease
+        return lease
+
+    def _begin(self, lease: Lease) -> None:
+        params = postgres.enter_params(
+            self.table_id,
+            lease.descriptor.version,
+            schema_hash=lease.schema_hash,
+            sharding_hash=lease.sharding_hash,
+            expires_at=lease.expires_at,
+        )
+        self._rows.execute(postgres.enter_sql(self.storages), params)
+
+    def _write(self, lease: Lease, rows: StoredRows, first: int) -> None:
+        with self._rows.transaction():
+            self._begin(lease)
+            self._mark(first, len(rows))
+            for storage, pairs in self._pairs(lease.descriptor, rows):
+                table = postgres.kv(storage, self.table_id)
+                with self._rows.cursor().copy(f"COPY {table} (key, value) FROM STDIN (FORMAT BINARY)") as copy:
+                    copy.write(copy_payload(pairs.sorted()))
+
+    def _mark(self, first: int, count: int) -> None:
+        self._rows.execute(
+            f"INSERT INTO {MARKS} (job_id, first, rows) VALUES (%s, %s, %s)", (self.job_id, first, count)
+        )
+
+    def _put_over_tombstones(self, lease: Lease, rows: StoredRows, first: int) -> None:
+        """As a statement would: existence and unique entries are refused where a live pair is, the rest replaces."""
+        with self._rows.transaction():
+            self._begin(lease)
+            self._mark(first, len(rows))
+            for storage, pairs in self._pairs(lease.descriptor, rows):
+                for act, part in _by_act(lease.descriptor, pairs):
+                    sql = SQL[act].format(kv=postgres.kv(storage, self.table_id))
+                    keys = part.keys.to_pylist()
+                    try:
+                        result = self._rows.execute(sql, (keys, part.values.to_pylist()))
+                    except errors.CardinalityViolation:
+                        raise Duplicates(_twice(lease.descriptor, rows)) from None
+                    if act is not Act.PUT:
+                        self._refuse(lease.descriptor, rows, keys, {key for (key,) in result.fetchall()})
+
+    def _refuse(self, descriptor: Descriptor, rows: StoredRows, keys: list[bytes], put: set[bytes]) -> None:
+        taken = {key for key in keys if key not in put}
+        if not taken:
+            return
+        start = prefix(descriptor, descriptor.placement.id)
+        mine = [k for k in rows.keys.to_pylist() if column_key(start, k) in taken]
+        words = [row_words(descriptor, key) for key in mine[:DUPLICATES_NAMED]]
+        raise Duplicates(words or [f"{len(taken)} values of a unique index"])
+
+    def _pairs(self, descriptor: Descriptor, rows: StoredRows) -> Iterator[tuple[int, Pairs]]:
+        """All pairs of the rows by storage: theirs, and the entries their indexes put now (`catalog.states`)."""
+        homes = row_storages(descriptor, rows, storages=self.storages, buckets=self.buckets)
+        entries: dict[int, list[Pairs]] = {}
+        for storage in sorted(pc.unique(homes).to_pylist()):
+            here = _take(rows, pc.equal(homes, storage))
+            entries.setdefault(storage, []).append(row_pairs(descriptor, descriptor.placement.id, here))
+            for index in descriptor.indexes:
+                if rule(index.kind, index.state).insert is Write.PUT:
+                    found = index_entries(descriptor, descriptor.placement.id, index, here)
+                    for home, part in self._entry_homes(storage, found, is_unique=index.unique):
+                        entries.setdefault(home, []).append(part)
+        for storage, parts in sorted(entries.items()):
+            yield storage, concat(parts)
+
+    def _entry_homes(self, storage: int, entries: Pairs, *, is_unique: bool) -> Iterator[tuple[int, Pairs]]:
+        if not is_unique:
+            yield storage, entries
+            return
+        pairs = zip(entries.keys.to_pylist(), entries.values.to_pylist(), strict=True)
+        homes = pa.array([entry_home(k, v, storage, self.storages, self.buckets) for k, v in pairs], pa.int32())
+        for home in pc.unique(homes).to_pylist():
+            yield home, entries.filter(pc.equal(homes, home))
+
+
+ROWS_PER_PART = 1 << 40
+"""Row numbers of a part of the file begin at part * this, so that marks of all parts are one sequence."""
+
+
+def load_batches(loader: Loader, part: int, batches: Iterable[pa.RecordBatch]) -> Said:
+    """Load the chunks of a part that have no mark."""
+    first, retries = part * ROWS_PER_PART, 0
+    done = loader.marks(first, first + ROWS_PER_PART)
+    try:
+        for batch in batches:
+            if batch.num_rows and first not in done:
+                retries += loader.load(first, dict(zip(batch.schema.names, batch.columns, strict=True)))
+            first += batch.num_rows
+    except Duplicates as duplicates:
+        return Said(error=str(duplicates), duplicates=tuple(duplicates.words))
+    except (CannotLoad, NotLeasable) as refusal:
+        return Said(error=str(refusal))
+    return Said(rows=first - part * ROWS_PER_PART, retries=retries)
+
+
+# --- rows from text
+
+
+def typed_rows(descriptor: Descriptor, texts: Mapping[str, pa.Array], first: int) -> StoredRows:
+    """The rows of a chunk under one version. Raises `CannotLoad` with row, column and value."""
+    if rule(Kind.TABLE, descriptor.state).insert is not Write.PUT:
+        raise CannotLoad(f"table {descriptor.name} is {descriptor.state.value}: it takes no rows")
+    names = {c.name: c for c in descriptor.columns}
+    for name in texts:
+        if name not in names or names[name].state is not State.PUBLIC:
+            public = ", ".join(c.name for c in descriptor.public_columns)
+            raise CannotLoad(f"the file has a column {name}, the table has not; it has {public}")
+    count = len(next(iter(texts.values())))
+    columns = {c.id: _typed(c, texts.get(c.name), count, first) for c in descriptor.columns if _is_put(c)}
+    rows = rows_of_batch(descriptor, columns)
+    defaults = {c.id: _default(c, count) for c in descriptor.stored_columns if _is_defaulted(c)}
+    return StoredRows(rows.keys, {**rows.columns, **defaults}, rows.orphans)
+
+
+def _is_put(column: Column) -> bool:
+    return rule(column.kind, column.state).insert is Write.PUT
+
+
+def _is_defaulted(column: Column) -> bool:
+    return rule(column.kind, column.state).insert is Write.PUT_DEFAULT
+
+
+def _default(column: Column, count: int) -> pa.Array:
+    """A column that is being added is not in the file: it gets what the fill would put."""
+    value = encoding.NULL if column.fill_value is None else column.fill_value
+    return pa.repeat(pa.scalar(value, pa.binary()), count)
+
+
+def _typed(column: Column, given: pa.Array | None, count: int, first: int) -> pa.Array:
+    if given is None:
+        if column.default is not None or column.not_null:
+            why = "has a default, which a bulk load does not evaluate" if column.default else "is NOT NULL"
+            raise CannotLoad(f"the file has no column {column.name}, which {why}")
+        return pa.nulls(count, ARROW[column.type])
+    if column.not_null and given.null_count:
+        place = given.is_null().index(True).as_py()
+        raise CannotLoad(f"row {_number(first, place)}: column {column.name} is NOT NULL and has no value")
+    return _parse(column, given, first)
+
+
+FAST = frozenset({SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE})
+
+
+def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
+    """Arrow's cast where it reads what PostgreSQL reads, one by one where it does not."""
+    if column.type is SqlType.TEXT:
+        return _without_nul(column, given.cast(pa.string()), first)
+    if given.type == ARROW[column.type]:
+        return given
+    if column.type in FAST:
+        try:
+            return given.cast(ARROW[column.type])
+        except pa.ArrowInvalid:
+            pass  # the slow way names the value
+    values = [_value(column, text, _number(first, n)) for n, text in enumerate(given.cast(pa.string()).to_pylist())]
+    if column.type is SqlType.UUID:
+        raw = pa.array([None if v is None else v.bytes for v in values], pa.binary(16))
+        return pa.ExtensionArray.from_storage(pa.uuid(), raw)
+    return pa.array(values, ARROW[column.type])
+
+
+def _value(column: Column, text: str | None, number: int) -> Any:
+    try:
+        return None if text is None else parse_text(column.type, text)
+    except BadValue as bad:
+        raise CannotLoad(f"row {number}: column {column.name}: {bad}") from None
+
+
+def _without_nul(column: Column, texts: pa.Array, first: int) -> pa.Array:
+    has_nul = pc.fill_null(pc.match_substring(texts, "\x00"), False)
+    if pc.any(has_nul).as_py():
+        number = _number(first, has_nul.index(True).as_py())
+        raise CannotLoad(f"row {number}: column {column.name}: a text may not contain the character 0x00")
+    return texts
+
+
+def _number(first: int, place: int) -> int:
+    return first % ROWS_PER_PART + place + 1
+
+
+def _take(rows: StoredRows, mask: pa.Array) -> StoredRows:
+    columns: dict[ColumnId, pa.Array] = {c: values.filter(mask) for c, values in rows.columns.items()}
+    return StoredRows(rows.keys.filter(mask), columns, rows.orphans)
+
+
+def _by_act(descriptor: Descriptor, pairs: Pairs) -> Iterator[tuple[Act, Pairs]]:
+    """The pairs by how a statement puts them: existence is created, a unique entry its owner's, the rest replaces."""
+    rows = prefix(descriptor, descriptor.placement.id)
+    is_row = pc.equal(pc.binary_slice(pairs.keys, 0, len(rows)), rows)
+    is_existence = pc.and_(is_row, pc.equal(pc.binary_slice(pairs.keys, -2, 1 << 30), b"\x00\x00"))
+    is_owned = pc.and_(pc.invert(is_row), pc.greater(pc.binary_length(pairs.values), 0))
+    others = pc.invert(pc.or_(is_existence, is_owned))
+    for act, mask in ((Act.CREATE, is_existence), (Act.PUT, others), (Act.PUT_UNIQUE, is_owned)):
+        part = pairs.filter(mask).sorted()
+        if len(part):
+            yield act, part
+
+
+def _twice(descriptor: Descriptor, rows: StoredRows) -> list[str]:
+    counts = pc.value_counts(rows.keys)
+    doubled = [count["values"].as_py() for count in counts if count["counts"].as_py() > 1]
+    return [row_words(descriptor, key) for key in doubled[:DUPLICATES_NAMED]] or ["values of a unique index"]

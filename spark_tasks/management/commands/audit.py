@@ -1,0 +1,61 @@
+"""`manage.py audit TABLE`: the seven clauses over all data. Exit 0: consistent; 1: not; 2: bad usage."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from catalog.models import Table
+from catalog.selectors import live_tables, table_named
+from spark_tasks import celery_worker, session
+from spark_tasks.audit import NothingToAudit, Report, audit_table, first_words
+from spark_tasks.models import AuditJob, RunState
+from spark_tasks.runner import database_dsn
+from spark_tasks.services import request_audit
+
+AUDIT_S_MAX = 24 * 3600.0
+
+
+class Command(BaseCommand):
+    help = "Judge all pairs of a table by the seven clauses, in one snapshot, beside all traffic."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("table")
+        parser.add_argument("--json", action="store_true", help="print the report as JSON")
+
+    def handle(self, *args: Any, table: str, **options: Any) -> None:
+        found = table_named(table)
+        if found is None:
+            known = ", ".join(t.name for t in live_tables()) or "none"
+            raise CommandError(f"there is no table {table}; there are: {known}", returncode=2)
+        try:
+            report = _on_the_worker(found) if celery_worker.is_listening() else _here(found)
+        except NothingToAudit as nothing:
+            raise CommandError(str(nothing), returncode=2) from nothing
+        as_json = asdict(report) | {"is_consistent": report.is_consistent}
+        self.stdout.write(json.dumps(as_json) if options["json"] else first_words(report))
+        if not report.is_consistent:
+            sys.exit(1)
+
+
+def _here(table: Table) -> Report:
+    counts = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
+    try:
+        return audit_table(database_dsn(), table.id, **counts)
+    finally:
+        session.stop()
+
+
+def _on_the_worker(table: Table) -> Report:
+    """The cluster's warm session does it; the answer is kept and shown on the table's page as well."""
+    job = AuditJob.objects.get(id=request_audit(table.id))
+    celery_worker.wait_until_ended(
+        job, resend=lambda: request_audit(table.id), seen=lambda _: None, seconds_max=AUDIT_S_MAX
+    )
+    if job.state == RunState.FAILED:
+        raise NothingToAudit(job.error)
+    return Report(table.name, job.versions, job.rows, job.pairs, job.snapshot_s, job.violations)

@@ -1,0 +1,72 @@
+"""`manage.py load FILE --table T`: CSV or Parquet. Exit 0: all rows are in; 1: refused, and why; 2: bad usage."""
+
+import json
+import sys
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, OutputWrapper
+
+from catalog.selectors import table_named
+from spark_tasks import celery_worker, session
+from spark_tasks.load import job_json, run_load
+from spark_tasks.models import LoadJob
+from spark_tasks.tasks import load
+
+LOAD_S_MAX = 24 * 3600.0
+
+
+class Command(BaseCommand):
+    help = "Load the rows of a CSV or Parquet file into a table, through Spark. A load that was cut off goes on."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--table", required=True)
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    def handle(self, *args: Any, file: Path, table: str, json: bool, **options: Any) -> None:
+        found = table_named(table)
+        if found is None:
+            raise CommandError(f"there is no table {table}", returncode=2)
+        path = str(file.resolve())
+        unfinished = LoadJob.objects.filter(table_id=found.id, path=path, state__in=("waiting", "running")).first()
+        job = unfinished or LoadJob.objects.create(table_id=found.id, path=path)
+        self._run(job, quiet=json)
+        self.stdout.write(_words(job, as_json=json))
+        if job.state != "done":
+            sys.exit(1)
+
+    def _run(self, job: LoadJob, *, quiet: bool) -> None:
+        """On the cluster's warm session when there is one, otherwise here."""
+        if not celery_worker.is_listening():
+            run_load(job.id)
+            session.stop()
+            job.refresh_from_db()
+            return
+        progress = Progress(self.stderr, quiet=quiet)
+        load.delay(job.id)
+        celery_worker.wait_until_ended(
+            job, resend=lambda: load.delay(job.id), seen=progress.show, seconds_max=LOAD_S_MAX
+        )
+
+
+class Progress:
+    """A line each second once rows come in."""
+
+    def __init__(self, out: OutputWrapper, *, quiet: bool) -> None:
+        self._out, self._quiet, self._shown_at = out, quiet, time.monotonic()
+
+    def show(self, job: LoadJob) -> None:
+        if job.rows_done and not self._quiet and time.monotonic() - self._shown_at >= 1.0:
+            self._shown_at = time.monotonic()
+            self._out.write(f"{job.rows_done:,} rows, {job.rows_per_s:,.0f} rows/s")
+
+
+def _words(job: LoadJob, *, as_json: bool) -> str:
+    if as_json:
+        return json.dumps(job_json(job))
+    if job.state == "done":
+        return f"{job.rows_done} rows loaded, {job.rows_per_s:.0f} rows/s"
+    return f"not loaded ({job.rows_done} rows are in): {job.error}"

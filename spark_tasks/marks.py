@@ -1,0 +1,156 @@
+"""A chunk: a short transaction that first asks whether it may still write, and leaves its mark as it commits.
+
+    BEGIN; the run's row FOR SHARE where the token is ours (R7); the range's row FOR UPDATE, not done (R3)
+        pairs
+    the range's mark; COMMIT; what is wanted of the run now
+
+Closing a run moves its token, which waits for the chunks that hold its row and shuts out all later ones.
+Workers are processes of Spark: no Django here, one connection for each task.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import errors
+
+from spark_tasks.pace import wait_s
+from spark_tasks.ranges import KeyRange
+from storage.postgres import session_options
+
+Connection = psycopg.Connection[Any]
+log = logging.getLogger(__name__)
+
+LOCK_TIMEOUT = "20ms"
+CHUNK_TIMEOUT = "5s"
+TRIES_MAX = 500
+PAUSE_S_MAX = 0.05
+GIVES_WAY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
+
+
+class RunClosed(Exception):
+    """The run was closed, paused, or taken over by a newer attempt: this attempt must not write any more (R7)."""
+
+
+class RangeDone(Exception):
+    """Another attempt has finished the range: it is never done again (R3)."""
+
+
+class CannotGetThrough(Exception):
+    """A chunk gave way to writers more often than is reasonable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What lets a worker write for a run: its token. `hands` workers share the run's throttle."""
+
+    dsn: str
+    run_id: int
+    token: int
+    hands: int = 1
+
+    def connect(self) -> Connection:
+        """A worker's session: READ COMMITTED, asynchronous commit, gives way after 20 ms (R3)."""
+        options = session_options(
+            f"schemalab run {self.run_id}",
+            default_transaction_isolation="read\\ committed",
+            lock_timeout=LOCK_TIMEOUT,
+            transaction_timeout=CHUNK_TIMEOUT,
+            synchronous_commit="off",
+        )
+        return psycopg.connect(self.dsn, autocommit=True, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a chunk leaves behind: rows done of those there are in the range."""
+
+    rows_done: int
+    rows_total: int
+    is_done: bool
+
+
+@dataclass
+class Chunk:
+    """The transaction in the making: the mark it will leave."""
+
+    mark: Mark | None = None
+
+
+@dataclass
+class Order:
+    """What is wanted of the run: read with each commit."""
+
+    wanted: str = "run"
+    rows_per_s_max: float | None = None
+
+
+BEGIN = """BEGIN;
+SELECT 1 FROM spark_tasks_reorgrun WHERE id = {run} AND token = {token} FOR SHARE;
+SELECT is_done FROM spark_tasks_reorgrange WHERE id = {range} FOR UPDATE;
+SAVEPOINT chunk"""
+
+END = """UPDATE spark_tasks_reorgrange SET rows_done = greatest(rows_done, {mark.rows_done}),
+rows_total = {mark.rows_total}, is_done = {mark.is_done} WHERE id = {range};
+COMMIT;
+SELECT wanted, rows_per_s_max FROM spark_tasks_reorgpulse WHERE run_id = {run}"""
+
+
+@contextmanager
+def chunk(connection: Connection, ticket: Ticket, piece: KeyRange, order: Order) -> Iterator[Chunk]:
+    """The transaction of one chunk, under a savepoint named `chunk`. Raises `RunClosed`, `RangeDone`."""
+    leaves = Chunk()
+    if order.wanted != "run":
+        raise RunClosed(f"run {ticket.run_id} is wanted to {order.wanted}: no further chunk is begun")
+    try:
+        cursor = connection.execute(BEGIN.format(run=ticket.run_id, token=ticket.token, range=piece.id))
+        _require_open(cursor, ticket)
+        yield leaves
+        assert leaves.mark is not None, "a chunk leaves a mark"
+        cursor = connection.execute(END.format(run=ticket.run_id, range=piece.id, mark=leaves.mark))
+        while cursor.nextset():
+            pass
+        order.wanted, order.rows_per_s_max = cursor.fetchone() or ("close", None)
+    except BaseException:
+        if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _require_open(cursor: psycopg.Cursor[Any], ticket: Ticket) -> None:
+    cursor.nextset()
+    if cursor.fetchone() is None:
+        raise RunClosed(f"run {ticket.run_id} has another token than {ticket.token}: it was closed or taken over")
+    cursor.nextset()
+    row = cursor.fetchone()
+    if row is None or row[0]:
+        raise RangeDone
+
+
+def tries(what: str) -> Iterator[int]:
+    """Numbers of attempts, with a growing pause before each but the first, up to a limit."""
+    for attempt in range(TRIES_MAX):
+        if attempt:
+            time.sleep(min(PAUSE_S_MAX, 0.001 * 2 ** min(attempt, 6)))
+        yield attempt
+    raise CannotGetThrough(f"{what} gave way to writers {TRIES_MAX} times")
+
+
+def keep_pace(ticket: Ticket, order: Order, *, rows: int, seconds: float) -> None:
+    """Wait as the throttle says."""
+    share = None if order.rows_per_s_max is None else order.rows_per_s_max / ticket.hands
+    pause = wait_s(rows=rows, seconds=seconds, rows_per_s_max=share)
+    if pause:
+        time.sleep(pause)
+
+
+def until_closed(work: Callable[[Iterable[KeyRange]], Iterator[Any]], pieces: Iterable[KeyRange]) -> Iterator[Any]:
+    """What `work` says of each range, up to the moment the run is closed: the driver sees by the marks what is left."""
+    try:
+        yield from work(pieces)
+    except RunClosed as closed:
+        log.info("stopped: %s", closed)

@@ -1,0 +1,162 @@
+"""What is known of jobs on Spark, so that any worker can go on with one (X2, X3).
+
+    ReorgRun     one reorganisation of one change: what, under which version, and the token of its chunks
+    ReorgRange   a piece of its key space with its mark: written in the same transaction as the pairs (R3)
+    ReorgPulse   what changes while it runs: progress, heartbeat, throttle, what is wanted of it
+
+The run's row is locked FOR SHARE by every chunk (R7), so nothing that changes often may stand in it.
+"""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Kind(models.TextChoices):
+    """What a run does. The values are the step kinds of a plan."""
+
+    CLEAR = "clear", _("clear")
+    FILL = "fill", _("fill")
+    VERIFY = "verify", _("verify")
+    DELETE = "delete", _("delete")
+    PURGE = "purge", _("purge")
+
+
+class RunState(models.TextChoices):
+    """`prepared`: its ranges are stored (R6), nobody has asked for it to start yet."""
+
+    PREPARED = "prepared", _("prepared")
+    WAITING = "waiting", _("waiting")
+    RUNNING = "running", _("running")
+    DONE = "done", _("done")
+    FAILED = "failed", _("failed")
+
+
+class Wanted(models.TextChoices):
+    """What is asked of a run while it runs. `close` is asked before the token moves, so no new chunk begins (R7)."""
+
+    RUN = "run", _("run")
+    PAUSE = "pause", _("pause")
+    CLOSE = "close", _("close")
+
+
+class ReorgRun(models.Model):
+    """A reorganisation. At most one of a kind for a version of a change: starting it again finds it."""
+
+    change_id = models.BigIntegerField(_("change"))
+    table_id = models.IntegerField(_("table"))
+    kind = models.CharField(_("kind"), max_length=8, choices=Kind)
+    element = models.JSONField(_("element"))
+    version = models.IntegerField(_("version"))
+    state = models.CharField(_("state"), max_length=8, choices=RunState, default=RunState.WAITING)
+    token = models.BigIntegerField(_("token"), default=0)
+    attempt = models.IntegerField(_("attempt"), default=0)
+    are_ranges_stored = models.BooleanField(_("ranges stored"), default=False)
+    is_closed = models.BooleanField(_("closed"), default=False)
+    error = models.TextField(_("error"), blank=True, default="")
+    violations = models.JSONField(_("violations"), default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name = _("reorganisation")
+        verbose_name_plural = _("reorganisations")
+        constraints = [
+            models.UniqueConstraint(fields=["change_id", "kind", "version"], name="a_change_runs_each_step_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} run {self.pk} of change {self.change_id}"
+
+
+class ReorgRange(models.Model):
+    """Keys low <= key < high of one storage, number `number` of its run."""
+
+    run = models.ForeignKey(ReorgRun, on_delete=models.CASCADE, related_name="ranges")
+    number = models.IntegerField()
+    storage = models.IntegerField()
+    low = models.BinaryField()
+    high = models.BinaryField()
+    rows_total = models.BigIntegerField(help_text="estimated from a sample until the range is read, exact from then on")
+    rows_done = models.BigIntegerField(default=0)
+    is_done = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "number"], name="ranges_are_numbered_once")]
+        ordering = ["number"]
+
+    def __str__(self) -> str:
+        return f"range {self.number} of run {self.run_id}"
+
+
+class ReorgPulse(models.Model):
+    """The live side of a run. `rows_done` never goes back."""
+
+    run = models.OneToOneField(ReorgRun, on_delete=models.CASCADE, primary_key=True, related_name="pulse")
+    wanted = models.CharField(max_length=8, choices=Wanted, default=Wanted.RUN)
+    rows_per_s_max = models.FloatField(_("throttle"), null=True)
+    throttle_reason = models.TextField(blank=True, default="")
+    rows_done = models.BigIntegerField(default=0)
+    rows_total = models.BigIntegerField(default=0)
+    rows_per_s = models.FloatField(default=0)
+    heartbeat_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"pulse of run {self.run_id}"
+
+
+class LoadJob(models.Model):
+    """A bulk load of a file into a table."""
+
+    table_id = models.IntegerField()
+    path = models.TextField()
+    state = models.CharField(max_length=8, choices=RunState, default=RunState.WAITING)
+    attempt = models.IntegerField(default=0)
+    parts_total = models.IntegerField(default=0)
+    rows_total = models.BigIntegerField(default=0)
+    rows_done = models.BigIntegerField(default=0)
+    rows_per_s = models.FloatField(default=0)
+    error = models.TextField(blank=True, default="")
+    duplicates = models.JSONField(default=list)
+    heartbeat_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"load {self.pk} of {self.path}"
+
+
+class LoadMark(models.Model):
+    """Rows `first` to before `first + rows` of a load are in the table: committed with them.
+
+    No foreign key in the database: its check would read the job's row in a data transaction (T6).
+    """
+
+    job = models.ForeignKey(LoadJob, on_delete=models.CASCADE, related_name="marks", db_constraint=False)
+    first = models.BigIntegerField()
+    rows = models.IntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "first"], name="a_chunk_is_loaded_once")]
+
+    def __str__(self) -> str:
+        return f"rows from {self.first} of load {self.job_id}"
+
+
+class AuditJob(models.Model):
+    """The seven clauses judged over all pairs of a table, in one snapshot held for `snapshot_s` seconds."""
+
+    table_id = models.IntegerField()
+    state = models.CharField(max_length=8, choices=RunState, default=RunState.WAITING)
+    versions = models.JSONField(default=list)
+    rows = models.BigIntegerField(default=0)
+    pairs = models.BigIntegerField(default=0)
+    violations = models.JSONField(default=list)
+    snapshot_s = models.FloatField(default=0)
+    error = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"audit {self.pk} of table {self.table_id}"

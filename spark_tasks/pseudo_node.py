@@ -1,0 +1,95 @@
+"""A job that writes rows is a node like any other (T1): it registers, leases the version it uses, and leaves.
+
+So a publisher waits for it by the same rules, and a job that died holds nobody up longer than its lease.
+"""
+
+import threading
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import psycopg
+
+from catalog.descriptor import Descriptor, from_json
+
+HEARTBEAT_S = 1.0
+
+
+class NotLeasable(Exception):
+    """The table cannot be written now: it is absent, dropped, or was never published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The node as workers need to know it. Its database sessions bear its name (L8)."""
+
+    dsn: str
+    name: str
+    incarnation: int
+    lease_s: float
+
+    @property
+    def session_name(self) -> str:
+        return f"schemalab node {self.name} {self.incarnation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The newest version of a table, leased until `expires_at`."""
+
+    descriptor: Descriptor
+    schema_hash: str
+    sharding_hash: str
+    expires_at: Any
+
+
+def acquire(connection: psycopg.Connection[Any], node: Membership, table_id: int) -> Lease:
+    """A lease on the newest version, new or longer. `connection` is READ COMMITTED in autocommit (L3)."""
+    row = connection.execute(
+        "SELECT body, schema_hash, sharding_hash, expires_at FROM lease_acquire(%s, %s, %s, %s)",
+        (table_id, node.name, node.incarnation, node.lease_s),
+    ).fetchone()
+    if row is None:
+        why = connection.execute("SELECT lease_refusal(%s)", (table_id,)).fetchone()
+        raise NotLeasable(why[0] if why and why[0] else f"table {table_id} cannot be leased now")
+    return Lease(from_json(row[0]), row[1], row[2], row[3])
+
+
+def release(connection: psycopg.Connection[Any], node: Membership, lease: Lease) -> None:
+    """Give back a version that is not used any more, so that the next publish need not wait."""
+    connection.execute(
+        "SELECT lease_release(%s, %s, %s, %s)",
+        (lease.descriptor.table_id, lease.descriptor.version, node.name, node.incarnation),
+    )
+
+
+class PseudoNode:
+    """Registered while the block lasts; heartbeats come from a thread of its own. A former incarnation is ended."""
+
+    def __init__(self, dsn: str, name: str, *, pid: int, lease_s: float) -> None:
+        self._dsn, self._name, self._pid, self._lease_s = dsn, name, pid, lease_s
+        self._stop = threading.Event()
+
+    def __enter__(self) -> Membership:
+        self._connection = psycopg.connect(self._dsn, autocommit=True, application_name="schemalab job")
+        row = self._connection.execute(
+            "SELECT incarnation FROM node_register(%s, %s, %s, %s)", (self._name, "spark", 0, self._pid)
+        ).fetchone()
+        assert row is not None
+        self._node = Membership(self._dsn, self._name, row[0], self._lease_s)
+        self._thread = threading.Thread(target=self._beat, name=f"heart of {self._name}", daemon=True)
+        self._thread.start()
+        return self._node
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stop.set()
+        self._thread.join(timeout=10 * HEARTBEAT_S)
+        with self._connection as connection:
+            me = (self._node.name, self._node.incarnation)
+            connection.execute("SELECT node_leave(%s, %s)", me)
+            connection.execute("DELETE FROM leases_node WHERE name = %s AND incarnation = %s", me)
+
+    def _beat(self) -> None:
+        with psycopg.connect(self._dsn, autocommit=True, application_name="schemalab job") as beats:
+            while not self._stop.wait(HEARTBEAT_S):
+                beats.execute("SELECT node_heartbeat(%s, %s)", (self._node.name, self._node.incarnation))

@@ -1,0 +1,43 @@
+"""How a key space is cut into ranges: by keys seen in a sample, about equally many rows in each.
+
+    sample, in key order    a  b  c  d  e  f  g  h        1 of 10,000 rows was seen
+    2 of them to a range    [low, c) [c, e) [e, g) [g, high)
+
+Ranges lie side by side without a gap and are computed once (R1): a row written later belongs to the range
+its key falls in. How many rows a range holds is an estimate until it is read.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+ROWS_PER_RANGE = 20_000
+SAMPLE_PER_RANGE_MIN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """Keys low <= key < high of one storage, about `rows` rows. `id` is that of its stored mark."""
+
+    storage: int
+    low: bytes
+    high: bytes
+    rows: int
+    id: int = 0
+
+
+def split(
+    *, storage: int, low: bytes, high: bytes, sample: Sequence[bytes], rows: int, rows_per_range: int = ROWS_PER_RANGE
+) -> list[KeyRange]:
+    """Ranges that cover low..high. `sample` holds keys at which a row begins, in key order; `rows` is the estimate."""
+    count = min(max(1, -(-rows // rows_per_range)), max(1, len(sample) // SAMPLE_PER_RANGE_MIN))
+    cuts = [sample[len(sample) * number // count] for number in range(1, count)]
+    bounds = [low, *(cut for cut in cuts if low < cut < high), high]
+    share = rows // (len(bounds) - 1)
+    return [KeyRange(storage, a, b, share) for a, b in pairwise(bounds)]
+
+
+def hands(count: int, workers: int) -> list[list[int]]:
+    """Which of `count` pieces each worker gets: every n-th, so that all work from the start of the key space on."""
+    used = min(count, workers)
+    return [list(range(first, count, used)) for first in range(used)]

@@ -1,0 +1,194 @@
+"""What a change asks of its reorganisations: start one, see how it goes, close it.
+
+Starting is idempotent, so an executor that died between two steps just asks again. The message to the worker
+is only a hint: a lost one is sent again by `resend_if_dead`, which the timetable calls too.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+from kombu.exceptions import OperationalError as BrokerError
+
+from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState, Wanted
+
+log = logging.getLogger(__name__)
+
+CLOSE_LOCK_TIMEOUT = "1s"
+CLOSE_TRIES_MAX = 10
+LOST_AFTER_S = 5.0
+AUDITS = 0x5C4F
+"""The advisory lock (AUDITS, table) under which an audit is asked for: one at a time for a table."""
+
+
+class CannotClose(Exception):
+    """Sessions that hold the run's row would not end."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """A run as people and the executor see it. `rows_total` is an estimate until `is_exact`; `seconds` at its end."""
+
+    state: str
+    kind: str
+    rows_done: int
+    rows_total: int
+    is_exact: bool
+    rows_per_s: float
+    eta_s: float | None
+    seconds: float
+    error: str
+    violations: list[dict[str, Any]]
+    attempt: int
+    rows_per_s_max: float | None
+    throttle_reason: str
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in (RunState.DONE, RunState.FAILED)
+
+
+def start_run(change_id: int, table_id: int, kind: str, element: Mapping[str, Any], version: int) -> int:
+    """The run of this step of a change, started now or before. `element` is {"kind", "id", "name"}."""
+    with transaction.atomic():
+        run, _ = ReorgRun.objects.get_or_create(
+            change_id=change_id,
+            kind=kind,
+            version=version,
+            defaults={"table_id": table_id, "element": dict(element)},
+        )
+        ReorgPulse.objects.get_or_create(run=run)
+        if ReorgRun.objects.filter(id=run.id, state=RunState.PREPARED).update(state=RunState.WAITING):
+            run.state = RunState.WAITING
+        if run.state == RunState.WAITING:
+            transaction.on_commit(lambda: _send(run.id), robust=True)
+    return int(run.id)
+
+
+def _send(run_id: int) -> None:
+    from spark_tasks.tasks import reorganise
+
+    try:
+        reorganise.delay(run_id)
+    except (BrokerError, OSError) as error:
+        log.warning("run %s not sent, the timetable will: %s", run_id, error)
+
+
+def run_status(run_id: int) -> RunStatus:
+    """Where a run stands. Raises `ReorgRun.DoesNotExist`."""
+    run = ReorgRun.objects.select_related("pulse").get(id=run_id)
+    pulse = run.pulse
+    left = max(pulse.rows_total - pulse.rows_done, 0)
+    is_over = run.state in (RunState.DONE, RunState.FAILED)
+    return RunStatus(
+        state=run.state,
+        kind=run.kind,
+        rows_done=pulse.rows_done,
+        rows_total=max(pulse.rows_total, pulse.rows_done),
+        is_exact=run.state == RunState.DONE,
+        rows_per_s=pulse.rows_per_s,
+        eta_s=None if is_over or not pulse.rows_per_s else left / pulse.rows_per_s,
+        seconds=_seconds(run),
+        error=run.error,
+        violations=run.violations,
+        attempt=run.attempt,
+        rows_per_s_max=pulse.rows_per_s_max,
+        throttle_reason=pulse.throttle_reason,
+    )
+
+
+def _seconds(run: ReorgRun) -> float:
+    if run.started_at is None or run.ended_at is None:
+        return 0.0
+    return float((run.ended_at - run.started_at).total_seconds())
+
+
+def throttle_run(run_id: int, rows_per_s_max: float | None, *, reason: str = "") -> None:
+    """At most so many rows per second from the next chunk on; None: as fast as writers allow (R11)."""
+    ReorgPulse.objects.filter(run_id=run_id).update(rows_per_s_max=rows_per_s_max, throttle_reason=reason)
+
+
+def close_run(run_id: int) -> None:
+    """From the return of this on nothing of the run is written, whoever still believes to work on it (R7).
+
+    First no new chunk is begun, then the token moves, which waits for the chunks that hold the run's row; a
+    session that holds it longer than a second is ended. Closing a closed run is nothing.
+    """
+    ReorgPulse.objects.filter(run_id=run_id).update(wanted=Wanted.CLOSE)
+    for _ in range(CLOSE_TRIES_MAX):
+        if _move_token(run_id):
+            return
+        _end_holders(run_id)
+    raise CannotClose(f"run {run_id} cannot be closed: its row is locked and its holders would not end")
+
+
+def _move_token(run_id: int) -> bool:
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{CLOSE_LOCK_TIMEOUT}'")
+            cursor.execute(
+                "UPDATE spark_tasks_reorgrun SET token = token + 1, is_closed = true,"
+                " state = CASE WHEN state IN ('waiting', 'running') THEN 'failed' ELSE state END,"
+                " error = CASE WHEN state IN ('waiting', 'running') THEN 'closed before it ended' ELSE error END"
+                " WHERE id = %s AND NOT is_closed",
+                [run_id],
+            )
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None) != "55P03":
+            raise
+        return False
+    return True
+
+
+def _end_holders(run_id: int) -> None:
+    """End this run's workers that have been in one transaction for more than a second."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid, 1000), pid FROM pg_stat_activity WHERE datname = current_database()"
+            " AND application_name = %s AND xact_start < clock_timestamp() - interval '1 s'",
+            [f"schemalab run {run_id}"],
+        )
+        for ended, pid in cursor.fetchall():
+            log.warning("run %s: session %s held its row while it was closed; ended: %s", run_id, pid, ended)
+
+
+def resend_if_dead(run_id: int) -> bool:
+    """Send a run to a worker again when its attempt has fallen silent, or none has begun. Whether it was sent."""
+    is_dead = run_id in dead_runs()
+    if is_dead:
+        _send(run_id)
+    return is_dead
+
+
+def dead_runs() -> list[int]:
+    """Runs that should be worked on, and nobody does."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT run.id FROM spark_tasks_reorgrun run JOIN spark_tasks_reorgpulse pulse ON pulse.run_id = run.id"
+            " WHERE run.state IN ('waiting', 'running') AND NOT run.is_closed AND pulse.wanted = 'run' AND"
+            " greatest(pulse.heartbeat_at, run.created_at) < clock_timestamp() - make_interval(secs => %s)",
+            [LOST_AFTER_S],
+        )
+        return [run_id for (run_id,) in cursor.fetchall()]
+
+
+def request_audit(table_id: int) -> int:
+    """The audit of this table that is under way, or a new one."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", (AUDITS, table_id))
+        found = AuditJob.objects.filter(table_id=table_id, ended_at__isnull=True).order_by("-id").first()
+        job = found or AuditJob.objects.create(table_id=table_id)
+        transaction.on_commit(lambda: _send_audit(job.id), robust=True)
+    return int(job.id)
+
+
+def _send_audit(job_id: int) -> None:
+    """Sent again for a job that was found, too: its first message may be lost, and doing it twice is harmless."""
+    from spark_tasks.tasks import audit
+
+    try:
+        audit.apply_async((job_id,), retry=False)
+    except (BrokerError, OSError) as error:
+        log.warning("audit %s not sent, ask again: %s", job_id, error)

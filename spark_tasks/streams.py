@@ -1,0 +1,76 @@
+"""What Spark shows on live pages: that it warms up, bulk loads under way, and a table's last audit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from catalog import live
+from catalog.models import Table
+from spark_tasks.models import AuditJob, LoadJob, RunState
+from spark_tasks.redis_state import PHASES
+from spark_tasks.redis_state import read as read_state
+
+VIOLATIONS_SHOWN = 20
+Json = dict[str, Any]
+
+
+def _spark(_id: int) -> Json:
+    """How far the worker is, as a step of so many; nothing more to say once it is warm."""
+    told = read_state()
+    phase = told["phase"] if told else "absent"
+    state = {"phase": phase, "step": PHASES.index(phase) + 1 if phase in PHASES else 0, "steps": len(PHASES)}
+    return state | {"began_at": told.get("began_at") if told else None, "error": told["error"] if told else ""}
+
+
+def _loads(_id: int) -> Json:
+    """Loads that wait, run or have failed; those that are done are told by the story."""
+    names = dict(Table.objects.values_list("pk", "name"))
+    jobs = LoadJob.objects.exclude(state=RunState.DONE).order_by("pk")
+    loads = [_load(job, names.get(job.table_id, "?")) for job in jobs]
+    return {"loads": loads, "is_busy": any(load["state"] in (RunState.WAITING, RunState.RUNNING) for load in loads)}
+
+
+def _load(job: LoadJob, table: str) -> Json:
+    total = max(job.rows_total, job.rows_done)
+    return {
+        "id": job.pk,
+        "table": table,
+        "table_id": job.table_id,
+        "state": job.state,
+        "done": job.rows_done,
+        "total": total,
+        "percent": 100 * job.rows_done // total if total else 0,
+        "rows_per_s": round(job.rows_per_s),
+        "error": job.error,
+    }
+
+
+def _audit(table_id: int) -> Json:
+    """The newest audit of the table, and whether one is under way."""
+    newest = AuditJob.objects.filter(table_id=table_id).order_by("-pk").first()
+    ended = AuditJob.objects.filter(table_id=table_id, ended_at__isnull=False).order_by("-pk").first()
+    is_running = newest is not None and newest.ended_at is None
+    return {
+        "is_running": is_running,
+        "is_busy": is_running,
+        "last": None if ended is None else _verdict(ended),
+    }
+
+
+def _verdict(job: AuditJob) -> Json:
+    return {
+        "is_clean": job.state == RunState.DONE and not job.violations,
+        "error": job.error,
+        "versions": job.versions,
+        "rows": job.rows,
+        "pairs": job.pairs,
+        "violations": job.violations[:VIOLATIONS_SHOWN],
+        "count": len(job.violations),
+        "snapshot_s": job.snapshot_s,
+        "ended_at": job.ended_at.isoformat() if job.ended_at else None,
+    }
+
+
+live.register("cluster", "spark", "parts/spark.html", _spark, is_sampled=True)
+live.register("cluster", "load", "parts/load.html", _loads)
+live.register("table", "audit", "parts/audit.html", _audit)

@@ -1,0 +1,77 @@
+"""Tasks of the queue `spark`: fetch by id, do what is left. Each may run twice and can resume."""
+
+from celery import shared_task
+from celery.signals import worker_ready, worker_shutting_down
+from django.db import connection, transaction
+
+from catalog.services import tell
+from catalog.story import CLUSTER
+from spark_tasks import session
+from spark_tasks.audit_jobs import run_audit
+from spark_tasks.load import run_load
+from spark_tasks.redis_state import telling
+from spark_tasks.runner import run_reorganisation
+from spark_tasks.services import dead_runs, resend_if_dead
+from storage.postgres import make_spare_tables
+
+SPARES = 8
+
+BEAT = {
+    "keep-spare-tables": {"task": "spark_tasks.tasks.keep_spare_tables", "schedule": 2.0, "options": {"expires": 2}},
+    "resend-dead-runs": {"task": "spark_tasks.tasks.resend_dead_runs", "schedule": 2.0, "options": {"expires": 2}},
+}
+
+
+@shared_task
+def reorganise(run_id: int) -> None:
+    run_reorganisation(run_id)
+
+
+@shared_task
+def load(job_id: int) -> None:
+    run_load(job_id)
+
+
+@shared_task
+def audit(job_id: int) -> None:
+    run_audit(job_id)
+
+
+@shared_task
+def keep_spare_tables() -> None:
+    with connection.cursor() as cursor:
+        make_spare_tables(cursor, SPARES)
+
+
+@shared_task
+def resend_dead_runs() -> None:
+    for run_id in dead_runs():
+        resend_if_dead(run_id)
+
+
+@shared_task
+def warm_up() -> None:
+    """Start what the first reorganisation would otherwise wait for, step by step for those who watch."""
+    try:
+        telling.say("session")
+        session.spark()
+        telling.say("python")
+        session.warm_up()
+    except Exception as error:
+        telling.say("failed", str(error))
+        raise
+    with transaction.atomic():
+        tell("spark warm", "spark", {"seconds": telling.say("warm")}, [CLUSTER])
+
+
+@worker_ready.connect
+def warm_up_when_ready(sender: object, **_: object) -> None:
+    """A worker of this queue starts its session at once, in a task: the worker answers meanwhile."""
+    if "spark@" in str(getattr(sender, "hostname", "")):
+        telling.begin()
+        warm_up.delay()
+
+
+@worker_shutting_down.connect
+def say_no_more(**_: object) -> None:
+    telling.end()

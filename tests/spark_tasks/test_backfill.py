@@ -1,0 +1,354 @@
+"""Filling an index while writers go on: whoever decided first wins, and nothing is written after the end (R1 - R7)."""
+
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+
+from catalog.descriptor import Descriptor
+from catalog.elements import IndexId, State
+from spark_tasks import backfill
+from spark_tasks.marks import Order, RunClosed, Ticket
+from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, RunState, Wanted
+from spark_tasks.pace import Pace
+from spark_tasks.ranges import KeyRange
+from spark_tasks.runner import claim_run, database_dsn, prepare_fill, run_reorganisation
+from spark_tasks.services import close_run, dead_runs, resend_if_dead, run_status, throttle_run
+from storage.pairs import StoredRow
+from storage.pairs import rows_of as stored
+from tests.spark_tasks.runs import Runs, entries, entry_of, to_filling, to_public, tombstones
+from tests.storage.stage import BY_NAME, Stage, user
+
+
+@pytest.fixture
+def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
+    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    yield Runs(stage, change_id=stage.table_id)
+    ReorgRun.objects.filter(table_id=stage.table_id).delete()
+
+
+def rows_of(stage: Stage, count: int) -> list[StoredRow]:
+    return [user(stage.now, n, f"name {n % 7}") for n in range(count)]
+
+
+def test_an_index_of_existing_rows_becomes_public_and_consistent(stage: Stage, runs: Runs) -> None:
+    stage.insert(rows_of(stage, 50))
+    runs.add_index()
+    assert stage.violations() == []
+    assert len(entries(stage)) == 50
+    status = run_status(runs.of(Kind.FILL).id)
+    assert (status.rows_done, status.rows_total, status.is_exact) == (50, 50, True)
+
+
+def test_an_empty_table_is_filled_too(stage: Stage, runs: Runs) -> None:
+    runs.add_index()
+    assert stage.violations() == []
+
+
+# --- between reading a range and writing its chunk, a writer comes first
+
+Between = Callable[[Stage, StoredRow], None]
+
+
+def _delete(stage: Stage, row: StoredRow) -> None:
+    stage.delete([row])
+
+
+def _delete_again(stage: Stage, row: StoredRow) -> None:
+    stage.delete([row])
+    stage.insert([row])
+    stage.delete([row])
+
+
+def _rename(stage: Stage, row: StoredRow) -> None:
+    stage.rename(row, "new")
+
+
+def _rename_and_back(stage: Stage, row: StoredRow) -> None:
+    stage.rename(stage.rename(row, "new"), "name 3")
+
+
+def _reinsert(stage: Stage, row: StoredRow) -> None:
+    stage.delete([row])
+    stage.insert([row])
+
+
+def _delete_as_delete_only(stage: Stage, row: StoredRow) -> None:
+    """T8: a delete in delete-only committing during the backfill is impossible after the drain: the fence says so."""
+    with pytest.raises(psycopg.Error, match="is below the fence"):
+        stage.delete([row], stage.versions[-2])
+
+
+@pytest.mark.parametrize(
+    "between", [_delete, _delete_again, _rename, _rename_and_back, _reinsert, _delete_as_delete_only]
+)
+def test_a_writer_that_comes_between_reading_and_writing_wins(stage: Stage, runs: Runs, between: Between) -> None:
+    rows = rows_of(stage, 10)
+    stage.insert(rows)
+    to_filling(stage)
+    claim, ticket, fill = fill_in_hand(stage, runs)
+    read = [(piece, entries_read(fill, piece)) for piece in pieces(claim)]
+    between(stage, rows[3])
+    with ticket.connect() as connection:
+        for piece, found in read:
+            fill.put(connection, piece, found, Pace(), Order())
+    to_public(stage)
+    assert stage.violations(unfinished=frozenset({"index 1"})) == []
+    assert len(entries(stage)) == sum(len(rows_in(stage.now, pairs)) for pairs in stage.contents())
+
+
+def rows_in(descriptor: Descriptor, pairs: dict[bytes, bytes | None]) -> list[StoredRow]:
+    return stored(descriptor, descriptor.placement, sorted(pairs.items()))
+
+
+def fill_in_hand(stage: Stage, runs: Runs) -> tuple[ReorgRun, Ticket, backfill.Fill]:
+    """A claimed fill run, not yet begun."""
+    claim = claim_run(runs.start("fill"))
+    assert claim is not None
+    prepare_fill(claim.run)
+    ticket = Ticket(database_dsn(), claim.run.id, claim.token)
+    return claim.run, ticket, backfill.Fill(ticket, stage.now, BY_NAME.id)
+
+
+def pieces(run: ReorgRun) -> list[KeyRange]:
+    ranges = ReorgRange.objects.filter(run=run)
+    return [KeyRange(r.storage, bytes(r.low), bytes(r.high), r.rows_total, r.id) for r in ranges]
+
+
+def entries_read(fill: backfill.Fill, piece: KeyRange) -> backfill.Pairs:
+    with fill.ticket.connect() as connection:
+        return fill.entries(connection, piece)
+
+
+def test_a_range_done_twice_is_not_written_twice(stage: Stage, runs: Runs) -> None:
+    rows = rows_of(stage, 10)
+    stage.insert(rows)
+    to_filling(stage)
+    run, _, fill = fill_in_hand(stage, runs)
+    read = {piece.id: entries_read(fill, piece) for piece in pieces(run)}
+    assert sum(fill(pieces(run))) == 10
+    stage.sql(f"DELETE FROM storage_1.kv_{stage.table_id} WHERE key = %s", [entry_of(stage, rows[1])])
+    before = stage.contents()
+    with fill.ticket.connect() as connection:
+        for piece in pieces(run):
+            fill.put(connection, piece, read[piece.id], Pace(), Order())
+    assert stage.contents() == before, "a finished range is never done again (R3)"
+
+
+def test_an_attempt_that_outlived_its_close_writes_nothing(stage: Stage, runs: Runs) -> None:
+    stage.insert(rows_of(stage, 10))
+    to_filling(stage)
+    run, _, zombie = fill_in_hand(stage, runs)
+    read = {piece.id: entries_read(zombie, piece) for piece in pieces(run)}
+    close_run(run.id)
+    with zombie.ticket.connect() as connection:
+        for piece in pieces(run):
+            with pytest.raises(RunClosed, match=f"run {run.id} has another token than 1"):
+                zombie.put(connection, piece, read[piece.id], Pace(), Order())
+    assert entries(stage) == set()
+    assert run_status(run.id).error == "closed before it ended"
+    assert claim_run(run.id) is None, "a closed run is never begun again"
+
+
+def test_a_newer_attempt_shuts_out_the_older_one_and_finishes(stage: Stage, runs: Runs) -> None:
+    stage.insert(rows_of(stage, 10))
+    to_filling(stage)
+    run, _, zombie = fill_in_hand(stage, runs)
+    assert claim_run(run.id) is None, "the first attempt is alive"
+    assert not resend_if_dead(run.id)
+    fall_silent(stage, run)
+    assert run.id in dead_runs()
+    run_reorganisation(run.id)
+    status = run_status(run.id)
+    assert (status.state, status.attempt, status.rows_done) == ("done", 2, 10)
+    with pytest.raises(RunClosed):
+        list(zombie(pieces(run)))
+
+
+def fall_silent(stage: Stage, run: ReorgRun) -> None:
+    stage.sql(
+        "UPDATE spark_tasks_reorgpulse SET heartbeat_at = clock_timestamp() - interval '1 minute' WHERE run_id = %s",
+        [run.id],
+    )
+    stage.sql(
+        "UPDATE spark_tasks_reorgrun SET created_at = clock_timestamp() - interval '1 minute' WHERE id = %s", [run.id]
+    )
+
+
+def test_closing_waits_for_a_chunk_and_ends_a_session_that_holds_on(stage: Stage, runs: Runs) -> None:
+    stage.insert(rows_of(stage, 10))
+    to_filling(stage)
+    run, ticket, _ = fill_in_hand(stage, runs)
+    with ticket.connect() as stuck:
+        stuck.execute("BEGIN")
+        stuck.execute("SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s FOR SHARE", (run.id,))
+        close_run(run.id)
+        with pytest.raises(psycopg.OperationalError):
+            stuck.execute("SELECT 1")
+    assert ReorgRun.objects.get(id=run.id).is_closed
+
+
+def test_tombstones_of_before_the_drain_are_cleared_once(stage: Stage, runs: Runs) -> None:
+    """R6: a delete-only node re-inserted the row without an entry; the old tombstone must not keep it out."""
+    row = user(stage.now, 1, "ann")
+    stage.insert([row])
+    delete_only = stage.publish(stage.now.with_index(BY_NAME))
+    stage.publish(stage.now.with_index_state(BY_NAME.id, State.WRITE_ONLY, filling=True), fence=delete_only.version)
+    stage.delete([row])
+    stage.insert([row], delete_only)
+    assert tombstones(stage) == {entry_of(stage, row)}
+    assert runs.do("clear").state == "done"
+    assert tombstones(stage) == set()
+    later = user(stage.now, 2, "bob")
+    stage.insert([later])
+    stage.delete([later])
+    assert runs.do("fill").state == "done"
+    assert entries(stage) == {entry_of(stage, row)}
+    assert tombstones(stage) == {entry_of(stage, later)}, "what was written after the clear counts"
+
+
+def test_clear_prepares_the_fill_but_does_not_start_it(stage: Stage, runs: Runs) -> None:
+    to_filling(stage)
+    runs.do("clear")
+    fill = runs.of(Kind.FILL)
+    assert (fill.state, fill.are_ranges_stored) == (RunState.PREPARED, True)
+    assert claim_run(fill.id) is None
+    assert runs.start("fill") == fill.id
+
+
+def test_the_purge_waits_for_the_close(stage: Stage, runs: Runs) -> None:
+    rows = rows_of(stage, 4)
+    stage.insert(rows)
+    to_filling(stage)
+    runs.do("clear")
+    stage.delete(rows[:1])
+    assert runs.do("fill").state == "done"
+    refused = runs.do("purge")
+    assert (refused.state, tombstones(stage)) == ("failed", {entry_of(stage, rows[0])})
+    assert "is not closed, it may still need the tombstones" in refused.error
+
+
+def test_the_purge_removes_tombstones_and_nothing_else(stage: Stage, runs: Runs) -> None:
+    rows = rows_of(stage, 4)
+    stage.insert(rows)
+    to_filling(stage)
+    runs.do("clear")
+    stage.delete(rows[:1])
+    runs.do("fill")
+    close_run(runs.of(Kind.FILL).id)
+    to_public(stage)
+    assert [v.clause for v in stage.violations()] == ["C7"]
+    purged = runs.do("purge")
+    assert (purged.state, purged.rows_done) == ("done", 1)
+    assert stage.violations() == []
+    assert len(entries(stage)) == 3
+
+
+def test_a_dropped_index_leaves_nothing_behind(stage: Stage, runs: Runs) -> None:
+    stage.insert(rows_of(stage, 10))
+    runs.add_index()
+    stage.publish(stage.now.with_index_state(BY_NAME.id, State.WRITE_ONLY))
+    stage.publish(stage.now.with_index_state(BY_NAME.id, State.DELETE_ONLY))
+    deleted = runs.do("delete")
+    assert (deleted.state, deleted.rows_done, deleted.rows_total) == ("done", 10, 10)
+    stage.publish(stage.now.without_index(BY_NAME.id))
+    assert stage.violations() == []
+
+
+def test_a_fill_rolled_back_leaves_neither_entries_nor_tombstones(stage: Stage, runs: Runs) -> None:
+    rows = rows_of(stage, 10)
+    stage.insert(rows)
+    to_filling(stage)
+    runs.do("clear")
+    stage.delete(rows[:2])
+    runs.do("fill")
+    close_run(runs.of(Kind.FILL).id)
+    stage.publish(stage.now.with_index_state(BY_NAME.id, State.DELETE_ONLY))
+    assert runs.do("delete").state == "done"
+    stage.publish(stage.now.without_index(BY_NAME.id))
+    assert stage.violations() == []
+
+
+def test_a_dropped_table_goes_row_by_row(stage: Stage, runs: Runs) -> None:
+    stage.insert(rows_of(stage, 30))
+    runs.add_index()
+    stage.publish(stage.now.with_state(State.DELETE_ONLY))
+    element = {"kind": "table", "id": stage.table_id, "name": "users"}
+    status = runs.do("delete", element)
+    assert (status.state, stage.contents()) == ("done", [{}, {}])
+    assert status.rows_done == 30 * 3, "counted in pairs of rows"
+
+
+def test_verification_names_what_is_missing_and_what_is_stale(stage: Stage, runs: Runs) -> None:
+    rows = rows_of(stage, 10)
+    stage.insert(rows)
+    to_filling(stage)
+    runs.do("fill")
+    missing, stale = entry_of(stage, rows[3]), entry_of(stage, user(stage.now, 5, "was her name"))
+    for storage in (1, 2):
+        stage.sql(f"DELETE FROM storage_{storage}.kv_{stage.table_id} WHERE key = %s", [missing])
+    stage.sql(f"INSERT INTO storage_1.kv_{stage.table_id} VALUES (%s, '')", [stale])
+    status = runs.do("verify")
+    assert status.state == "failed"
+    assert [(v["clause"], v["key"], v["why"]) for v in status.violations] == [
+        ("C4", missing.hex(), "index by_name has no entry for row id = 3"),
+        ("C5", stale.hex(), "index by_name has an entry for row id = 5 with values the row no longer has"),
+    ]
+    assert status.error == "2 violations, the first: index by_name has no entry for row id = 3"
+
+
+def test_starting_a_step_again_finds_its_run(stage: Stage, runs: Runs) -> None:
+    to_filling(stage)
+    assert runs.start("fill") == runs.start("fill")
+    assert runs.start("verify") != runs.start("fill")
+    run_reorganisation(runs.start("fill"))
+    assert runs.do("fill").attempt == 1, "what is done is not done again"
+
+
+def test_a_throttled_fill_takes_its_time(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("spark_tasks.marks.time.sleep", waits.append)
+    monkeypatch.setattr("spark_tasks.pace.PAIRS_FIRST", 5)
+    stage.insert(rows_of(stage, 40))
+    to_filling(stage)
+    run_id = runs.start("fill")
+    throttle_run(run_id, 10.0, reason="asked by ann")
+    monkeypatch.setattr(backfill, "Pace", lambda: Pace(5))
+    run_reorganisation(run_id)
+    status = run_status(run_id)
+    assert (status.state, status.rows_per_s_max, status.throttle_reason) == ("done", 10.0, "asked by ann")
+    assert max(waits) > 0.3, "five rows at ten rows a second"
+
+
+def test_a_paused_fill_stops_between_chunks_and_goes_on_where_it_stood(
+    stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backfill, "Pace", lambda: Pace(5))
+    stage.insert(rows_of(stage, 40))
+    to_filling(stage)
+    run_id = runs.start("fill")
+    ReorgPulse.objects.filter(run_id=run_id).update(rows_per_s_max=1.0)
+    pause = ReorgPulse.objects.filter(run_id=run_id).update
+    monkeypatch.setattr("spark_tasks.marks.time.sleep", lambda _: pause(wanted=Wanted.PAUSE))
+    run_reorganisation(run_id)
+    paused = run_status(run_id)
+    assert paused.state == "waiting"
+    assert 0 < paused.rows_done < 40
+    assert claim_run(run_id) is None
+    pause(wanted=Wanted.RUN, rows_per_s_max=None)
+    assert runs.start("fill") == run_id
+    run_reorganisation(run_id)
+    assert (run_status(run_id).state, run_status(run_id).rows_done, len(entries(stage))) == ("done", 40, 40)
+
+
+def test_an_unexpected_error_is_retried_and_then_told(stage: Stage, runs: Runs) -> None:
+    to_filling(stage)
+    run_id = runs.start("verify", {"kind": "index", "id": IndexId(99), "name": "no such"})
+    for _ in range(2):
+        with pytest.raises(LookupError):
+            run_reorganisation(run_id)
+    run_reorganisation(run_id)
+    assert (
+        run_status(run_id).error.startswith("UnknownElement: 'there is no index 99")
+        or "index 99" in run_status(run_id).error
+    )

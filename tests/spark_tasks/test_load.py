@@ -1,0 +1,133 @@
+"""Bulk load: every row once, with the entries its indexes put now, or none and a reason."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from catalog.elements import State
+from spark_tasks.load import run_load
+from spark_tasks.load_chunk import ROWS_PER_PART, CannotLoad, Loader, load_batches
+from spark_tasks.models import LoadJob
+from spark_tasks.pseudo_node import Membership, PseudoNode
+from tests.spark_tasks.runs import entries, to_filling, to_public, tombstones
+from tests.storage.stage import BY_NAME, Stage, user
+
+
+@pytest.fixture
+def node(stage: Stage) -> Iterator[Membership]:
+    with PseudoNode(stage.dsn, f"load-{stage.table_id}", pid=1, lease_s=30) as member:
+        yield member
+    assert stage.sql("SELECT name FROM leases_node WHERE name = %s", [f"load-{stage.table_id}"]) == []
+
+
+@pytest.fixture
+def loader(stage: Stage, node: Membership) -> Iterator[Loader]:
+    job = LoadJob.objects.create(table_id=stage.table_id, path="people.csv")
+    with Loader(node, job.id, stage.table_id, 2, 3000) as made:
+        yield made
+    job.delete()
+
+
+def people(first: int, count: int) -> dict[str, pa.Array]:
+    numbers = range(first, first + count)
+    return {"id": pa.array([str(n) for n in numbers]), "name": pa.array([f"name {n}" for n in numbers])}
+
+
+def test_rows_come_in_with_the_entries_their_indexes_put(stage: Stage, loader: Loader) -> None:
+    stage.publish(stage.now.with_index(BY_NAME))
+    loader.load(0, people(0, 50))
+    assert entries(stage) == set(), "delete-only: nothing is put"
+    stage.publish(stage.now.with_index_state(BY_NAME.id, State.WRITE_ONLY))
+    loader.load(50, people(50, 50))
+    assert len(entries(stage)) == 50
+    assert stage.violations() == []
+
+
+def test_the_version_moves_between_two_chunks_and_the_old_lease_is_given_back(stage: Stage, loader: Loader) -> None:
+    loader.load(0, people(0, 5))
+    stage.publish(stage.now.with_index(BY_NAME))
+    loader.load(5, people(5, 5))
+    leased = stage.sql("SELECT version FROM leases_lease WHERE table_id = %s", [stage.table_id])
+    assert leased == [(2,)]
+
+
+def test_a_tombstone_gives_way_to_a_loaded_row(stage: Stage, loader: Loader) -> None:
+    to_filling(stage)
+    row = user(stage.now, 3, "name 3")
+    stage.insert([row])
+    stage.delete([row])
+    assert len(tombstones(stage)) == 1
+    loader.load(0, people(0, 10))
+    to_public(stage)
+    assert stage.violations() == []
+    assert len(entries(stage)) == 10
+
+
+def test_duplicates_are_named_and_nothing_of_the_chunk_is_left(stage: Stage, loader: Loader) -> None:
+    stage.insert([user(stage.now, 7, "was here")])
+    before = stage.contents()
+    with pytest.raises(CannotLoad, match="already there, or twice in the file: row id = 7$"):
+        loader.load(0, people(0, 10))
+    twice = {name: pa.concat_arrays([column, column]) for name, column in people(20, 1).items()}
+    with pytest.raises(CannotLoad, match="row id = 20"):
+        loader.load(10, twice)
+    assert stage.contents() == before
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        pytest.param(
+            {"id": ["1", "x"]}, 'row 2: column id: invalid input syntax for type bigint: "x"', id="not a number"
+        ),
+        pytest.param({"id": ["1", None]}, "row 2: column id is NOT NULL and has no value", id="a missing key"),
+        pytest.param({"name": ["ann"]}, "the file has no column id, which is NOT NULL", id="no key at all"),
+        pytest.param(
+            {"id": ["1"], "shoe": ["43"]},
+            "the file has a column shoe, the table has not; it has id, name, age",
+            id="an unknown column",
+        ),
+        pytest.param(
+            {"id": ["1"], "age": ["9999999999"]},
+            'row 1: column age: value "9999999999" is out of range for type integer',
+            id="out of range",
+        ),
+        pytest.param({"id": ["1"], "name": ["a\x00b"]}, "row 1: column name: a text may not contain", id="a NUL"),
+    ],
+)
+def test_a_bad_file_is_refused_with_row_and_column(
+    stage: Stage, loader: Loader, texts: dict[str, list[str | None]], message: str
+) -> None:
+    with pytest.raises(CannotLoad) as caught:
+        loader.load(0, {name: pa.array(column, pa.string()) for name, column in texts.items()})
+    assert message in str(caught.value)
+    assert stage.contents() == [{}, {}]
+
+
+def test_a_load_goes_on_after_its_last_mark(stage: Stage, loader: Loader) -> None:
+    batches = [pa.RecordBatch.from_pydict(people(first, 10)) for first in (0, 10, 20)]
+    loader.load(3 * ROWS_PER_PART, people(0, 10))
+    said = load_batches(loader, 3, batches)
+    assert (said.rows, said.error) == (30, "")
+    assert stage.violations() == []
+    assert load_batches(loader, 3, batches).rows == 30, "a third time puts nothing twice"
+
+
+def test_a_job_reads_csv_and_parquet(stage: Stage, spark: None, tmp_path: Path) -> None:
+    import pyarrow.parquet as parquet
+
+    csv, typed = tmp_path / "people.csv", tmp_path / "people.parquet"
+    csv.write_text('id,name,age\n1,"a, ""b""\nc",30\n2,,\n')
+    parquet.write_table(pa.table({"id": [3, 4], "name": ["x", None], "age": [1, 2]}), typed)
+    for path in (csv, typed, tmp_path / "none.csv"):
+        job = LoadJob.objects.create(table_id=stage.table_id, path=str(path))
+        run_load(job.id)
+    jobs = list(LoadJob.objects.filter(table_id=stage.table_id).order_by("id"))
+    assert [(j.state, j.rows_done, j.error) for j in jobs[:2]] == [("done", 2, ""), ("done", 2, "")]
+    assert (jobs[2].state, jobs[2].error) == ("failed", f"there is no file {tmp_path / 'none.csv'}")
+    values = {value for pairs in stage.contents() for value in pairs.values()}
+    assert b'\x01a, "b"\nc\x00' in values
+    assert stage.violations() == []
+    LoadJob.objects.filter(table_id=stage.table_id).delete()
