@@ -1,0 +1,318 @@
+"""A statement as the user typed it, read by PostgreSQL's own grammar into an action, or refused with its place.
+
+`parse` needs nothing but the text. `changes.ddl_check.resolve` then holds it against the tables there are. What
+PostgreSQL knows and we do not is refused by name (0A000), never ignored: an ignored clause is a promise broken.
+
+The grammar gives two kinds of position: the cursor of a syntax error counts characters from 1, the location of a
+node counts bytes from 0. Clients expect the first kind, so `_Text.where` makes one of the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import postgast
+from google.protobuf.message import DecodeError
+
+from changes.actions import Action, CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
+from changes.ddl_columns import ColumnDef, kind_of, read_column, refuse_constraint
+from changes.ddl_errors import (
+    DUPLICATE_COLUMN,
+    INVALID_TABLE_DEFINITION,
+    NOT_SUPPORTED,
+    SYNTAX_ERROR,
+    TOO_COMPLEX,
+    TOO_LONG,
+    UNDEFINED_COLUMN,
+    UNDEFINED_SCHEMA,
+    DdlError,
+    unsupported,
+)
+
+Node = Any
+
+STATEMENT_BYTES_MAX = 64 * 1024
+COLUMNS_MAX = 1600
+INDEX_COLUMNS_MAX = 32
+UNNAMED = Name("")
+"""Stands for the index name that CREATE INDEX leaves to us, and for the table that DROP INDEX does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A parsed statement. `forgiving` is IF EXISTS or IF NOT EXISTS: nothing to do is no error."""
+
+    action: Action
+    forgiving: bool = False
+
+
+def parse(text: str) -> Statement:
+    """The one DDL statement in `text`; raises `DdlError`."""
+    size = len(text.encode())
+    if size > STATEMENT_BYTES_MAX:
+        raise DdlError(TOO_LONG, f"statement is too long: {size} bytes, at most {STATEMENT_BYTES_MAX} are read")
+    source = _Text(text)
+    statements = source.statements()
+    if not statements:
+        raise DdlError(SYNTAX_ERROR, "there is no statement", hint="Write CREATE TABLE, CREATE INDEX or DROP.")
+    if len(statements) > 1:
+        message = "one statement at a time: a change has one way forward and one way back"
+        raise DdlError(SYNTAX_ERROR, message, position=source.start_of(statements[1]))
+    return _read(statements[0], source)
+
+
+def is_ddl(node_name: str) -> bool:
+    """Whether the grammar's node (`create_stmt`, ..) is a statement that changes a schema."""
+    return node_name in READERS or node_name in REFUSED_STATEMENTS
+
+
+class _Text:
+    """The statement's text, and where its words stand."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.bytes = text, text.encode()
+
+    def statements(self) -> list[Node]:
+        if "\x00" in self.text:
+            raise DdlError("22021", 'invalid byte sequence for encoding "UTF8": 0x00')
+        try:
+            return list(postgast.parse(self.text).stmts)
+        except postgast.PgQueryError as error:
+            raise _refused_by_grammar(error) from error
+        except DecodeError as error:
+            raise DdlError(TOO_COMPLEX, "statement is nested too deeply") from error
+
+    def where(self, byte: int) -> int | None:
+        """The character (from 1) at a byte offset (from 0; negative when the grammar does not say)."""
+        return None if byte < 0 else len(self.bytes[:byte].decode(errors="replace")) + 1
+
+    def start_of(self, statement: Node) -> int | None:
+        """The first word of a statement, behind white space and comments."""
+        return next((self.where(t.start) for t in self.tokens() if t.start >= statement.stmt_location), None)
+
+    def find(self, word: str, *, after: int = 0) -> int | None:
+        """Where an identifier stands, for the nodes that the grammar gives no location."""
+        return next((self.where(t.start) for t in self.tokens() if t.start >= after and self._is(t, word)), None)
+
+    def tokens(self) -> list[Node]:
+        comments = (postgast.pg_query_pb2.SQL_COMMENT, postgast.pg_query_pb2.C_COMMENT)
+        return [token for token in postgast.scan(self.text).tokens if token.token not in comments]
+
+    def _is(self, token: Node, word: str) -> bool:
+        spelled = self.bytes[token.start : token.end].decode(errors="replace")
+        if spelled.startswith('"'):
+            return spelled[1:-1].replace('""', '"') == word
+        return spelled.lower() == word
+
+
+def _refused_by_grammar(error: postgast.PgQueryError) -> DdlError:
+    if error.message.startswith("memory exhausted"):
+        return DdlError(TOO_COMPLEX, "statement is nested too deeply", position=error.cursorpos or None)
+    return DdlError(SYNTAX_ERROR, error.message, position=error.cursorpos or None)
+
+
+def _read(statement: Node, source: _Text) -> Statement:
+    kind = statement.stmt.WhichOneof("node")
+    if kind in READERS:
+        return READERS[kind](getattr(statement.stmt, kind), source)
+    position = source.start_of(statement)
+    if kind in REFUSED_STATEMENTS:
+        raise unsupported(REFUSED_STATEMENTS[kind], position=position)
+    message = "this statement does not change a schema"
+    hint = "A change is CREATE TABLE, DROP TABLE, CREATE INDEX or DROP INDEX; send others to a node."
+    raise DdlError(NOT_SUPPORTED, message, position=position, hint=hint)
+
+
+def _relation(node: Node, source: _Text) -> Name:
+    position = source.where(node.location)
+    if node.catalogname:
+        raise unsupported("a database name before the table's", position=position)
+    _check_schema(node.schemaname, position)
+    if node.relpersistence not in ("p", ""):
+        what = {"t": "a TEMPORARY table", "u": "an UNLOGGED table"}[node.relpersistence]
+        raise unsupported(what, position=position)
+    return Name(node.relname, position)
+
+
+def _check_schema(schema: str, position: int | None) -> None:
+    if schema not in ("", "public"):
+        hint = "All tables are in the schema public."
+        raise DdlError(UNDEFINED_SCHEMA, f'schema "{schema}" does not exist', position=position, hint=hint)
+
+
+def _create_table(node: Node, source: _Text) -> Statement:
+    table = _relation(node.relation, source)
+    _refuse_table_clauses(node, table)
+    columns, keys = [], []
+    for element in node.table_elts:
+        kind = element.WhichOneof("node")
+        if kind == "column_def":
+            columns.append(read_column(element.column_def, source.where))
+        elif kind == "constraint" and kind_of(element.constraint) == "CONSTR_PRIMARY":
+            keys.append(element.constraint)
+        elif kind == "constraint":
+            raise refuse_constraint(element.constraint, source.where)
+        else:
+            raise unsupported("LIKE", position=source.where(element.table_like_clause.relation.location))
+    _check_columns(table, columns)
+    key = _primary_key(table, columns, keys, source)
+    action = CreateTable(table, tuple(_new_column(c, key) for c in columns), key)
+    return Statement(action, forgiving=node.if_not_exists)
+
+
+def _refuse_table_clauses(node: Node, table: Name) -> None:
+    clauses = {
+        "INHERITS or PARTITION OF": bool(node.inh_relations) or node.HasField("partbound"),
+        "PARTITION BY": node.HasField("partspec"),
+        "OF a type": node.HasField("of_typename"),
+        "WITH, and with it a sharding key other than the primary key,": bool(node.options),
+        "TABLESPACE": bool(node.tablespacename),
+        "USING an access method": bool(node.access_method),
+    }
+    for clause, is_there in clauses.items():
+        if is_there:
+            raise unsupported(clause, position=table.position)
+
+
+def _check_columns(table: Name, columns: list[ColumnDef]) -> None:
+    if len(columns) > COLUMNS_MAX:
+        raise DdlError("54011", f"tables can have at most {COLUMNS_MAX} columns", position=table.position)
+    seen: set[str] = set()
+    for column in columns:
+        if column.name in seen:
+            message = f'column "{column.name}" specified more than once'
+            raise DdlError(DUPLICATE_COLUMN, message, position=column.position)
+        seen.add(column.name)
+
+
+def _primary_key(table: Name, columns: list[ColumnDef], keys: list[Node], source: _Text) -> tuple[Name, ...]:
+    inline = [Name(column.name, column.position) for column in columns if column.is_key]
+    if len(inline) + len(keys) > 1:
+        position = source.where(keys[-1].location) if keys else inline[-1].position
+        message = f'multiple primary keys for table "{table}" are not allowed'
+        raise DdlError(INVALID_TABLE_DEFINITION, message, position=position)
+    if keys:
+        return _table_level_key(columns, keys[0], source)
+    if not inline:
+        hint = "Write PRIMARY KEY behind a column, or PRIMARY KEY (a, b) as an element of its own."
+        message = f'table "{table}" needs a primary key'
+        raise DdlError(INVALID_TABLE_DEFINITION, message, position=table.position, hint=hint)
+    return tuple(inline)
+
+
+def _table_level_key(columns: list[ColumnDef], node: Node, source: _Text) -> tuple[Name, ...]:
+    if node.including or node.options or node.without_overlaps or node.deferrable:
+        raise unsupported("a clause behind PRIMARY KEY", position=source.where(node.location))
+    known = {column.name for column in columns}
+    key: list[Name] = []
+    for item in node.keys:
+        word = item.string.sval
+        name = Name(word, source.find(word, after=node.location))
+        if word not in known:
+            message = f'column "{word}" named in key does not exist'
+            raise DdlError(UNDEFINED_COLUMN, message, position=name.position)
+        if name in key:
+            message = f'column "{word}" appears twice in primary key constraint'
+            raise DdlError(DUPLICATE_COLUMN, message, position=name.position)
+        key.append(name)
+    return tuple(key)
+
+
+def _new_column(column: ColumnDef, key: tuple[Name, ...]) -> NewColumn:
+    name = Name(column.name, column.position)
+    return NewColumn(name, column.type, column.not_null or name in key, column.default, column.identity)
+
+
+def _create_index(node: Node, source: _Text) -> Statement:
+    table = _relation(node.relation, source)
+    _refuse_index_clauses(node, source, table)
+    if len(node.index_params) > INDEX_COLUMNS_MAX:
+        message = f"cannot use more than {INDEX_COLUMNS_MAX} columns in an index"
+        raise DdlError("54011", message, position=table.position)
+    after = max(node.relation.location, 0) + len(node.relation.relname.encode())
+    parts = tuple(_index_part(item.index_elem, source, after) for item in node.index_params)
+    index = Name(node.idxname, source.find(node.idxname)) if node.idxname else UNNAMED
+    return Statement(CreateIndex(index, table, parts), forgiving=node.if_not_exists)
+
+
+def _refuse_index_clauses(node: Node, source: _Text, table: Name) -> None:
+    clauses = {
+        "a UNIQUE index": node.unique,
+        "INCLUDE": bool(node.index_including_params),
+        "an index WITH options": bool(node.options),
+        "TABLESPACE": bool(node.table_space),
+        "ONLY": not node.relation.inh,
+        "a partial index (WHERE)": node.HasField("where_clause"),
+    }
+    for clause, is_there in clauses.items():
+        if is_there:
+            word = next((w for w in ("unique", "include", "only", "where") if w in clause.lower()), "")
+            raise unsupported(clause, position=source.find(word) or table.position)
+    if node.access_method != "btree":
+        hint = "Indexes are ordered by their key, as btree is."
+        raise unsupported(f"an index USING {node.access_method}", position=source.find(node.access_method), hint=hint)
+
+
+SORTBY_DESC, NULLS_FIRST, NULLS_LAST = 3, 2, 3
+
+
+def _index_part(node: Node, source: _Text, after: int) -> IndexPart:
+    if not node.name:
+        inner = getattr(node.expr, node.expr.WhichOneof("node"))
+        position = source.where(getattr(inner, "location", -1))
+        raise unsupported("an index over an expression", position=position)
+    name = Name(node.name, source.find(node.name, after=after))
+    if node.collation or node.opclass or node.opclassopts:
+        raise unsupported("COLLATE or an operator class in an index", position=name.position)
+    descending = node.ordering == SORTBY_DESC
+    if node.nulls_ordering == (NULLS_LAST if descending else NULLS_FIRST):
+        hint = "NULLs come last, and first where the column is DESC."
+        raise unsupported("another place for NULLs in an index", position=name.position, hint=hint)
+    return IndexPart(name, descending)
+
+
+def _drop(node: Node, source: _Text) -> Statement:
+    kind = node.DESCRIPTOR.fields_by_name["remove_type"].enum_type.values_by_number[node.remove_type].name
+    what = kind.removeprefix("OBJECT_").replace("_", " ")
+    if what not in ("TABLE", "INDEX"):
+        raise unsupported(f"DROP {what}", position=1)
+    names = [[item.string.sval for item in each.list.items] for each in node.objects]
+    if len(names) > 1:
+        position = source.find(names[1][-1])
+        raise unsupported(f"dropping several with one DROP {what}", position=position, hint="Drop one at a time.")
+    *schema, word = names[0]
+    name = Name(word, source.find(word))
+    _check_schema(".".join(schema), name.position)
+    action: Action = DropTable(name) if what == "TABLE" else DropIndex(name, UNNAMED)
+    return Statement(action, forgiving=node.missing_ok)
+
+
+READERS = {"create_stmt": _create_table, "index_stmt": _create_index, "drop_stmt": _drop}
+
+REFUSED_STATEMENTS = {
+    "alter_table_stmt": "ALTER TABLE",
+    "rename_stmt": "ALTER .. RENAME",
+    "create_table_as_stmt": "CREATE TABLE AS",
+    "view_stmt": "CREATE VIEW",
+    "create_seq_stmt": "CREATE SEQUENCE",
+    "alter_seq_stmt": "ALTER SEQUENCE",
+    "create_schema_stmt": "CREATE SCHEMA",
+    "create_enum_stmt": "CREATE TYPE",
+    "composite_type_stmt": "CREATE TYPE",
+    "create_domain_stmt": "CREATE DOMAIN",
+    "create_function_stmt": "CREATE FUNCTION",
+    "create_trig_stmt": "CREATE TRIGGER",
+    "create_extension_stmt": "CREATE EXTENSION",
+    "create_role_stmt": "CREATE ROLE",
+    "createdb_stmt": "CREATE DATABASE",
+    "dropdb_stmt": "DROP DATABASE",
+    "grant_stmt": "GRANT and REVOKE",
+    "comment_stmt": "COMMENT",
+    "reindex_stmt": "REINDEX",
+    "cluster_stmt": "CLUSTER",
+    "vacuum_stmt": "VACUUM and ANALYZE",
+    "create_stats_stmt": "CREATE STATISTICS",
+    "create_policy_stmt": "CREATE POLICY",
+    "rule_stmt": "CREATE RULE",
+}

@@ -1,0 +1,437 @@
+r"""The shell of the executor's machine: it does what the machine asks, and tells it what came of it.
+
+    take the table (X2) -> the machine's state from its row -> effect -> event -> state, story and step row
+                                                                 \__________ one transaction ___________/
+
+Each transition is one control transaction that locks the change's row, then the schema-change lease (L14), and writes
+what happened together with where the machine stands then. So a driver may die between any two statements, and the next
+one goes on from the row; and a cancel and a publish, which lock the same row, cannot both win (X6).
+
+Waiting is listening: releases, runs and people's wishes are notified. Only a transaction that outlives its lease is
+looked at again and again, since the end of a lock is told to nobody; after a grace its session is ended (L8).
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db import connection as django_connection
+from django.db.utils import DatabaseError, InterfaceError, OperationalError
+
+from catalog.elements import NodeId, TableId
+from catalog.services import push
+from changes import moves, publishing
+from changes.ddl_errors import DdlError
+from changes.execution import Execution, Mode
+from changes.executor import IllegalTransition, step
+from changes.models import ENDED, Change, Status
+from changes.plan import RUNS, Plan, StepKind
+from changes.postgres import (
+    Ear,
+    LostTheTable,
+    Renewer,
+    TableIsTaken,
+    control_transaction,
+    let_go,
+    open_connection,
+    take_table,
+)
+from changes.publishing import GRACE_S, Blocked, UnexpectedVersion
+from changes.recording import HasEnded, Transition, load, lock_change, newest_version
+from changes.selectors import next_in_queue
+from changes.services import end_unstarted, plan_again, send_driver
+from leases.redis_gossip import publish_news
+from leases.rules import Hindrance, Lease
+from spark_tasks import services as runs
+from spark_tasks.models import ReorgPulse, ReorgRun, RunState, Wanted
+
+log = logging.getLogger(__name__)
+
+LOOK_AGAIN_S = 5.0
+"""A wait that should be ended by a notification looks again after this long, should one ever be lost."""
+ROW_PAUSE_S = (0.002, 0.010)
+"""When only a row was locked for a moment (L7)."""
+LOCK_PAUSE_S = (0.005, 0.100)
+"""Between two looks at a lock that outlives its lease; each pause twice the last."""
+NO_HINDRANCE = Hindrance(())
+"""Blocked by nothing that can be named."""
+RECONNECTS_MAX = 30
+RECONNECT_S = (0.1, 2.0)
+HELD_WELL_S = 10.0
+"""A connection that lasted so long was a good one: the next failure is the first again."""
+
+HERALD_S = 2.0
+
+LOST = (psycopg.OperationalError, psycopg.InterfaceError, OperationalError, InterfaceError)
+Hook = Callable[[str], None]
+
+
+class NotItsTurn(Exception):
+    """The change has ended, or another one of its table moves first (X1)."""
+
+
+def drive(change_id: int, *, holder: str, hook: Hook = lambda _: None) -> Status | None:
+    """Walk the change until it ends or rests. None: it is not this worker's to walk.
+
+    Lost connections are made anew, at most `RECONNECTS_MAX` times in a row; the change itself loses nothing.
+    `hook` is called before and after each effect with its name: for tests that let the worker die there.
+    """
+    failures = 0
+    while failures < RECONNECTS_MAX:
+        began = time.monotonic()
+        try:
+            with Driver(change_id, holder, hook) as driver:
+                return driver.run()
+        except (TableIsTaken, NotItsTurn, HasEnded, LostTheTable) as why:
+            log.info("change %s is not driven by %s: %s", change_id, holder, why)
+            return None
+        except LOST as error:
+            log.warning("change %s: database lost (%s), again", change_id, error)
+            django_connection.close()
+            failures = 1 if time.monotonic() - began > HELD_WELL_S else failures + 1
+            time.sleep(min(RECONNECT_S[0] * 2**failures, RECONNECT_S[1]))
+    raise ConnectionError(f"change {change_id} stands still: no database after {RECONNECTS_MAX} attempts")
+
+
+class Driver:
+    """One worker's walk: two connections, a grip on the table, and the machine's state as last committed."""
+
+    def __init__(self, change_id: int, holder: str, hook: Hook) -> None:
+        self.change_id, self.holder, self.hook = change_id, holder, hook
+        self.state: Execution
+        self.todo: deque[moves.Effect] = deque()
+        self.run_id: int | None = None
+        self.held_since: float | None = None
+        self.lock_pause_s = LOCK_PAUSE_S[0]
+
+    def __enter__(self) -> Driver:
+        change = Change.objects.get(pk=self.change_id)
+        if change.status in ENDED:
+            raise NotItsTurn(f"it has ended: {change.status}")
+        self.table_id, self.status = change.table_id, Status(change.status)
+        self.conn = open_connection(f"driver of change {self.change_id}")
+        try:
+            self.pid = self.conn.info.backend_pid
+            self.grip = take_table(self.conn, self.table_id, self.holder)
+            self.ear = Ear(open_connection(f"ear of change {self.change_id}"))
+        except BaseException:
+            self.conn.close()
+            raise
+        self.renewer = Renewer(self.grip)
+        self.renewer.start()
+        self.herald = Herald()
+        self.clock_ahead_s = self._database_time() - time.monotonic()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """A driver that fails keeps its lease until it expires: that is the pause before the next one tries."""
+        self.renewer.stop()
+        self.herald.stop()
+        if kind in (None, NotItsTurn, HasEnded):
+            with suppress(psycopg.Error):
+                let_go(self.conn, self.grip)
+        self.conn.close()
+        self.ear.close()
+        if self.status in ENDED and kind is None:
+            following = next_in_queue(self.table_id)
+            if following is not None:
+                send_driver(following)
+
+    def run(self) -> Status:
+        """Until the change ends or rests. A mistake of ours stops it and asks for a person."""
+        try:
+            self._begin()
+            while self.status not in ENDED and (self.todo or self.state.mode is not Mode.PAUSED):
+                if self.renewer.lost:
+                    raise LostTheTable(f"table {self.table_id} was taken over from {self.holder}")
+                if self.todo:
+                    self._perform(self.todo.popleft())
+                else:
+                    self._await_run()
+        except (IllegalTransition, UnexpectedVersion) as mistake:
+            log.exception("change %s cannot go on by itself", self.change_id)
+            self.status = self._rest_with(str(mistake))
+        return self.status
+
+    def now(self) -> float:
+        """The database's clock, in seconds."""
+        return time.monotonic() + self.clock_ahead_s
+
+    def _database_time(self) -> float:
+        row = self.conn.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
+        assert row is not None
+        return float(row[0])
+
+    # --- the beginning
+
+    def _begin(self) -> None:
+        """Take the machine up where its row says it stands."""
+        plan = self._plan_if_new()
+        if plan is None:
+            return
+        with control_transaction(self.conn) as cur:
+            row = lock_change(cur, self.change_id)
+            self.state = load(row) if row.executor_state else Execution(self.change_id, plan)
+        with self._transition() as found:
+            if not self.grip.is_takeover:
+                found.quiet = frozenset({"executor replaced"})
+            if self.state.mode is not Mode.PAUSED:
+                found.feed(moves.Started(newest_version(found.cur, self.table_id)))
+            found.hear_wishes()
+
+    def _plan_if_new(self) -> Plan | None:
+        """The plan, made again if this is the start; None when the statement has become impossible meanwhile."""
+        change = Change.objects.get(pk=self.change_id)
+        if change.status in ENDED or next_in_queue(self.table_id) != self.change_id:
+            raise NotItsTurn(f"change {self.change_id} is {change.status}; others of its table come first")
+        try:
+            return plan_again(change)
+        except DdlError as error:
+            self.status = end_unstarted(self.change_id, error)
+            return None
+
+    @contextmanager
+    def _transition(self) -> Iterator[Transition]:
+        """A transaction around one transition. What came of it counts once it has committed."""
+        before = self.state
+        with control_transaction(self.conn) as cur:
+            happening = Transition.begin(cur, self.change_id, self.grip, before, self.now())
+            yield happening
+            happening.save(before)
+            happening.seal()
+        self.state = happening.state
+        self.status = happening.status
+        if happening.todo or happening.finish:
+            self.run_id = None
+        self.todo.extend(happening.todo)
+        self.herald.tell(happening.told)
+
+    def _rest_with(self, message: str) -> Status:
+        """Something happened that must not: nothing more is done before a person has looked."""
+        with control_transaction(self.conn) as cur:
+            lock_change(cur, self.change_id)
+            cur.execute(
+                "UPDATE changes_change SET status = 'paused', wishes = '[]',"
+                " error = jsonb_build_object('message', %s::text) WHERE id = %s",
+                (message, self.change_id),
+            )
+            cur.execute("SELECT pg_notify('schemalab_change', %s)", (str(self.change_id),))
+        return Status.PAUSED
+
+    # --- effects
+
+    def _perform(self, effect: moves.Effect) -> None:
+        name = type(effect).__name__
+        self.hook(f"before {name}")
+        if isinstance(effect, moves.Wait):
+            self._wait(effect)
+        else:
+            self._do(effect)
+        self.hook(f"after {name}")
+
+    def _do(self, effect: moves.Effect) -> None:
+        """What can be done at all is done; what the database refuses for good is the machine's to judge (X4)."""
+        doings: dict[type[moves.Effect], Callable[[Any], None]] = {
+            moves.TryPublish: self._try_publish,
+            moves.TryDrain: self._try_drain,
+            moves.StartRun: self._start_run,
+            moves.PauseRun: self._pause_runs,
+            moves.CloseRun: self._close_runs,
+        }
+        try:
+            doings[type(effect)](effect)
+        except LOST:
+            raise
+        except (psycopg.Error, DatabaseError, runs.CannotClose) as error:
+            log.exception("change %s: %s failed", self.change_id, type(effect).__name__)
+            with self._transition() as now:
+                now.feed(moves.StepFailed(str(error).splitlines()[0]))
+
+    def _try_publish(self, effect: moves.TryPublish) -> None:
+        """L7. The fence is the last thing, still under the lock."""
+        is_out = False
+        with self._transition() as now:
+            if now.hear_wishes():
+                return
+            if now.state.cancel_wanted:
+                now.feed(moves.Blocked(NO_HINDRANCE))  # the cancel came first, and nothing is published (X6)
+                return
+            blocked = publishing.publish(now.cur, effect.descriptor, storages=settings.STORAGE_COUNT)
+            if blocked is None:
+                now.tell(effect.story.kind, effect.story.payload)
+                now.feed(moves.Published(effect.version))
+                now.last = lambda: publishing.close_last_but_one(
+                    now.cur, effect.descriptor, storages=settings.STORAGE_COUNT
+                )
+                is_out = True
+            else:
+                self._report(now, blocked)
+        if is_out:
+            publish_news(self.table_id, effect.version)
+            self.hook("committed TryPublish")
+
+    def _try_drain(self, effect: moves.TryDrain) -> None:
+        """L9. The fence is set under the locks, which the transaction keeps to its end."""
+        with self._transition() as now:
+            if now.hear_wishes():
+                return
+            blocked = publishing.drain(now.cur, self.table_id, effect.version, storages=settings.STORAGE_COUNT)
+            if blocked is None:
+                now.tell(effect.story.kind, effect.story.payload)
+                now.feed(moves.Drained(effect.version))
+            else:
+                self._report(now, blocked)
+
+    def _report(self, now: Transition, blocked: Blocked) -> None:
+        """Say who is in the way; a transaction that has outlived every lease for the grace is ended (L8)."""
+        if not blocked.held or blocked.leases:
+            self.held_since = None
+        elif self.held_since is None:
+            self.held_since, self.lock_pause_s = time.monotonic(), LOCK_PAUSE_S[0]
+        elif time.monotonic() - self.held_since >= GRACE_S:
+            self._end_holders(now, blocked)
+        now.feed(moves.Blocked(_hindrance(self.table_id, blocked)))
+
+    def _end_holders(self, now: Transition, blocked: Blocked) -> None:
+        ended = publishing.end_holders(now.cur, self.table_id, blocked.held)
+        self.held_since = None
+        if ended:
+            whom = ", ".join(sorted({publishing.node_of(one.session) for one in ended}))
+            payload = {"whom": whom, "table": now.row.table_name, "version": ended[0].version, "change": self.change_id}
+            now.tell("sessions ended", payload)
+
+    def _start_run(self, effect: moves.StartRun) -> None:
+        """Start it, or let it go on: one that failed and is retried begins anew with the ranges that have no mark."""
+        mine = ReorgRun.objects.filter(change_id=self.change_id, kind=effect.kind.value, version=effect.version)
+        if self.state.trouble:
+            mine.filter(state=RunState.FAILED, is_closed=False).update(state=RunState.WAITING, attempt=0, error="")
+        ReorgPulse.objects.filter(run__in=mine, wanted=Wanted.PAUSE).update(wanted=Wanted.RUN)
+        element = {"kind": effect.element.kind.value, "id": effect.element.id, "name": effect.element.name}
+        self.run_id = runs.start_run(self.change_id, self.table_id, effect.kind.value, element, effect.version)
+
+    def _pause_runs(self, _: moves.PauseRun) -> None:
+        mine = ReorgPulse.objects.filter(run__change_id=self.change_id, wanted=Wanted.RUN)
+        mine.filter(run__state__in=(RunState.WAITING, RunState.RUNNING)).update(wanted=Wanted.PAUSE)
+
+    def _close_runs(self, _: moves.CloseRun) -> None:
+        """R7: after this nothing of any run of the change is written, whoever still believes to work on it."""
+        for run in ReorgRun.objects.filter(change_id=self.change_id, is_closed=False).order_by("id"):
+            runs.close_run(run.pk)
+        with self._transition() as now:
+            now.feed(moves.RunClosed())
+            now.hear_wishes()
+
+    def _await_run(self) -> None:
+        """Until the run that was started is over, or somebody wishes something."""
+        assert self.run_id is not None, f"change {self.change_id} waits for nothing: {self.state.mode}"
+        event = self._run_event(self.run_id)
+        if event is None:
+            self.ear.wait({("schemalab_reorg", str(self.run_id)), self._wish}, LOOK_AGAIN_S, not_from=self.pid)
+            event = self._run_event(self.run_id)
+        if event is None and not self._is_wished():
+            return
+        with self._transition() as now:
+            if not now.hear_wishes() and event is not None:
+                now.feed(event)
+
+    def _run_event(self, run_id: int) -> moves.Event | None:
+        status = runs.run_status(run_id)
+        if not status.has_ended:
+            return None
+        kind = StepKind(status.kind)
+        if status.state != RunState.DONE:
+            return moves.RunFailed(kind, status.error)
+        return moves.RunDone(kind, status.rows_done, status.seconds)
+
+    # --- waiting
+
+    @property
+    def _wish(self) -> tuple[str, str]:
+        return "schemalab_change", str(self.change_id)
+
+    def _is_wished(self) -> bool:
+        row = self.conn.execute("SELECT wishes <> '[]' FROM changes_change WHERE id = %s", (self.change_id,)).fetchone()
+        return row is not None and bool(row[0])
+
+    def _wait(self, effect: moves.Wait) -> None:
+        """Until woken. A publish or drain is attempted anew, and writes what it finds; a run that goes on is told."""
+        self._sleep(effect.hindrance, self._pause_s(effect))
+        if self._is_wished():
+            with self._transition() as now:
+                if now.hear_wishes():
+                    return
+        if effect.hindrance is None and effect.until is not None and self.now() < effect.until:
+            self.todo.append(effect)  # the pause before a retry is not over
+            return
+        if self.state.step is not None and self.state.step.kind in RUNS:
+            with self._transition() as now:
+                now.feed(moves.Woken())
+            return
+        self.state, todo = step(self.state, moves.Woken(), self.now())
+        self.todo.extend(todo)
+
+    def _sleep(self, hindrance: Hindrance | None, pause_s: float) -> None:
+        """Until somebody wishes something, the last lease in the way has gone, or the pause is over."""
+        wanted = {self._wish, ("schemalab_lease", str(self.table_id))}
+        end = time.monotonic() + pause_s
+        while (left_s := end - time.monotonic()) > 0 and self.ear.wait(wanted, left_s, not_from=self.pid):
+            if hindrance is None or not self._is_leased(hindrance) or self._is_wished():
+                return
+
+    def _is_leased(self, hindrance: Hindrance) -> bool:
+        """A glance without locks; the next attempt looks again with them."""
+        newest = max((lease.version for lease in hindrance.leases), default=0)
+        with self.conn.cursor() as cur:
+            return bool(publishing.live_leases(cur, self.table_id, below=newest + 1))
+
+    def _pause_s(self, effect: moves.Wait) -> float:
+        if effect.hindrance is not None and not effect.hindrance.leases:
+            return self._lock_pause() if effect.hindrance.locked else random.uniform(*ROW_PAUSE_S)
+        if effect.until is None:
+            return LOOK_AGAIN_S
+        return min(max(effect.until - self.now(), ROW_PAUSE_S[0]), LOOK_AGAIN_S)
+
+    def _lock_pause(self) -> float:
+        pause_s, self.lock_pause_s = self.lock_pause_s, min(self.lock_pause_s * 2, LOCK_PAUSE_S[1])
+        return pause_s
+
+
+class Herald:
+    """Pushes committed events to browsers from a thread of its own: nobody's next step waits for a web page."""
+
+    def __init__(self) -> None:
+        self._told: queue.SimpleQueue[list[Any] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="herald", daemon=True)
+        self._thread.start()
+
+    def tell(self, events: list[Any]) -> None:
+        if events:
+            self._told.put(events)
+
+    def stop(self) -> None:
+        """Push what is left, within `HERALD_S`: a push that is lost costs nothing."""
+        self._told.put(None)
+        self._thread.join(timeout=HERALD_S)
+
+    def _run(self) -> None:
+        while (events := self._told.get()) is not None:
+            push(events)
+
+
+def _hindrance(table_id: int, blocked: Blocked) -> Hindrance:
+    """What the machine needs to know of a blocked attempt."""
+    leases = tuple(
+        Lease(TableId(table_id), row.version, NodeId(row.node), row.incarnation, row.expires_at.timestamp())
+        for row in blocked.leases
+    )
+    return Hindrance(leases, tuple(sorted({held.version for held in blocked.held})))

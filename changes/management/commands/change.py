@@ -1,0 +1,122 @@
+"""`manage.py change submit "DDL" [--wait]`, `list`, `show ID`, `wait ID`, `pause ID`, `resume ID`, `cancel ID`.
+
+Exit code 0: done as asked; 1: refused, failed or cancelled; 2: not a command; 3: it is not known yet how it ends.
+"""
+
+import getpass
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from changes import selectors, services
+from changes.management.refusals import refusals, statement_of
+from changes.models import ENDED, Change, Status
+
+UNKNOWN = 3
+LIST_MAX = 50
+
+
+class Command(BaseCommand):
+    help = "Submit a schema change, look at changes, wait for one, pause, resume or cancel it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        deeds = parser.add_subparsers(dest="deed", required=True)
+        submit = deeds.add_parser("submit", help="submit a statement")
+        submit.add_argument("statement", nargs="?", metavar="DDL")
+        submit.add_argument("--file", metavar="F", help="read the statement from a file")
+        submit.add_argument("--wait", action="store_true", help="tell its steps, and end when it ends")
+        submit.add_argument("--timeout", type=float, metavar="S", help="wait at most so many seconds")
+        deeds.add_parser("list", help="the newest changes").add_argument(
+            "--open", action="store_true", help="only open"
+        )
+        for deed in ("show", "wait", "pause", "resume", "cancel"):
+            one = deeds.add_parser(deed, help=f"{deed} a change")
+            one.add_argument("id", type=int, metavar="ID")
+            if deed == "wait":
+                one.add_argument("--timeout", type=float, metavar="S", help="wait at most so many seconds")
+        for deed in deeds.choices.values():
+            deed.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    def handle(self, *args: Any, deed: str, **options: Any) -> None:
+        if deed == "submit":
+            self._submit(options)
+        elif deed == "list":
+            self._list(options)
+        else:
+            self._one(deed, options)
+
+    def _submit(self, options: dict[str, Any]) -> None:
+        statement = statement_of(options["statement"], options["file"])
+        with refusals(statement):
+            change = services.submit(statement, who=getpass.getuser())
+        if not options["json"]:
+            self.stdout.write(f"change {change.pk} submitted")
+        if options["wait"]:
+            self._wait(change.pk, options)
+        elif options["json"]:
+            self._print_json(change.pk)
+
+    def _list(self, options: dict[str, Any]) -> None:
+        lines = selectors.changes_in_flight() if options["open"] else selectors.recent_changes(LIST_MAX)
+        if options["json"]:
+            self.stdout.write(json.dumps(lines, indent=2))
+        for line in [] if options["json"] else lines:
+            self.stdout.write(f"{line['id']:5}  {line['status']:12}  {line['table']:20}  {line['statement']}")
+
+    def _one(self, deed: str, options: dict[str, Any]) -> None:
+        change_id = options["id"]
+        if not Change.objects.filter(pk=change_id).exists():
+            raise CommandError(f"there is no change {change_id}", returncode=1)
+        wishes: dict[str, Callable[..., None]] = {
+            "pause": services.pause,
+            "resume": services.resume,
+            "cancel": services.cancel,
+        }
+        if deed in wishes:
+            with refusals():
+                wishes[deed](change_id, who=getpass.getuser())
+        if deed == "wait":
+            self._wait(change_id, options)
+        elif options["json"]:
+            self._print_json(change_id)
+        elif deed == "show":
+            self._show(selectors.change_snapshot(change_id))
+        else:
+            self.stdout.write(f"{deed} of change {change_id} is asked for")
+
+    def _wait(self, change_id: int, options: dict[str, Any]) -> None:
+        """Tell the change's story as it happens; its end is the answer."""
+        deadline = None if options.get("timeout") is None else time.monotonic() + options["timeout"]
+        for event in services.follow(change_id, until=deadline):
+            if not options["json"]:
+                self.stdout.write(event["sentence"])
+        if options["json"]:
+            self._print_json(change_id)
+        change = Change.objects.get(pk=change_id)
+        if change.status not in ENDED:
+            message = f"change {change_id} has not ended after {options['timeout']} s: it is {change.status}"
+            raise CommandError(message, returncode=UNKNOWN)
+        if change.status != Status.DONE:
+            why = f": {change.error['message']}" if change.error else ""
+            raise CommandError(f"change {change_id} {change.status}{why}", returncode=1)
+
+    def _print_json(self, change_id: int) -> None:
+        self.stdout.write(json.dumps(selectors.change_snapshot(change_id), indent=2))
+
+    def _show(self, seen: dict[str, Any]) -> None:
+        self.stdout.write(f"change {seen['id']} by {seen['who']}: {seen['statement']}")
+        self.stdout.write(f"{seen['status']}" + (f": {seen['error']['message']}" if seen["error"] else ""))
+        for road, steps in seen["roads"].items():
+            for step in steps:
+                mark = "done" if step["ended_at"] else "now" if step["started_at"] else ""
+                waited = f" (waited {step['waited_s']:.1f} s)" if step["waited_s"] else ""
+                self.stdout.write(f"{road:8} {mark:5} {step['text']}{waited}")
+        for blocker in seen["blockers"]:
+            self.stdout.write(
+                f"blocked by {blocker['node']} on v{blocker['version']}, at most until {blocker['until']}"
+            )
+        for other in seen["behind"]:
+            self.stdout.write(f"waits behind change {other}")

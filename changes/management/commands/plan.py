@@ -1,0 +1,78 @@
+"""`manage.py plan "DDL"` or `--file F`: the road a change would take, what it costs, its dangers, and its proof.
+
+A file holds a statement, or a plan that somebody wrote, as JSON (see `changes.handwritten`). With `--prove` the
+exit code is the verdict: 0 proved, 1 violated, 3 unknown. A written plan that breaks a rule is refused: 1.
+"""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from changes import proofs, services
+from changes.handwritten import MalformedPlan, read_plan
+from changes.management.refusals import refusals, statement_of
+from changes.review import find_faults
+
+EXIT_CODES = {"proved": 0, "violated": 1, "unknown": 3}
+Json = dict[str, Any]
+
+
+class Command(BaseCommand):
+    help = "Show the versions, reorganisations, dangers, estimated time and proof of a change; changes nothing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("statement", nargs="?", metavar="DDL")
+        parser.add_argument("--file", metavar="F", help="read the statement, or a plan written as JSON, from a file")
+        parser.add_argument("--prove", action="store_true", help="exit 0 when proved, 1 when violated, 3 when unknown")
+        parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        text = statement_of(options["statement"], options["file"])
+        is_written = options["file"] is not None and text.lstrip().startswith("{")
+        with refusals("" if is_written else text):
+            statement, foreseen = _written(text, options["file"]) if is_written else (text, services.plan_ahead(text))
+            plan = services.described(statement, foreseen)
+        faults = [
+            {"step": fault.at + 1, "clauses": fault.clauses, "why": fault.why} for fault in find_faults(foreseen.plan)
+        ]
+        found = {"faults": faults, "proof": proofs.wait(foreseen.plan)}
+        if options["json"]:
+            self.stdout.write(json.dumps(plan | found | {"plan": foreseen.plan.to_json()}, indent=2))
+        else:
+            self._show(plan)
+            self._judge(found)
+        code = 1 if faults else EXIT_CODES[found["proof"]["verdict"]] if options["prove"] else 0
+        if code:
+            raise SystemExit(code)
+
+    def _show(self, plan: Json) -> None:
+        about = "" if plan["rows_exact"] else "about "
+        self.stdout.write(f"{plan['element']['kind']} {plan['element']['name']}: {about}{plan['rows']} rows")
+        for step in plan["steps"]:
+            turn = "   (no way back from here)" if step["number"] == plan["turn"] else ""
+            self.stdout.write(f"{step['number'] + 1:3}  {step['text']}{turn}")
+        for danger in plan["dangers"]:
+            self.stdout.write(f"danger: {danger}")
+        for change in plan["behind"]:
+            self.stdout.write(f"waits behind change {change['id']}: {change['statement']}")
+        self.stdout.write(f"reorganisations take about {plan['estimated_s']} s; waits for nodes come on top")
+
+    def _judge(self, found: Json) -> None:
+        for fault in found["faults"]:
+            clauses = f" ({' and '.join(fault['clauses'])})" if fault["clauses"] else ""
+            self.stdout.write(f"refused at step {fault['step']}{clauses}: {fault['why']}")
+        for line in proofs.in_words(found["proof"]):
+            self.stdout.write(line)
+
+
+def _written(text: str, file: str) -> tuple[str, services.Foreseen]:
+    """A written plan and the statement it is for. Raises `CommandError`, and what planning raises."""
+    try:
+        body = json.loads(text)
+        plan = read_plan(body, lambda statement: services.plan_ahead(statement).plan)
+    except json.JSONDecodeError as error:
+        raise CommandError(f"{file} is no JSON: {error}", returncode=2) from error
+    except MalformedPlan as error:
+        raise CommandError(f"{file}: {error}", returncode=2) from error
+    return str(body.get("statement", "")), services.Foreseen(plan, is_exact=False)

@@ -1,0 +1,133 @@
+"""What is known of a change, so that any worker can go on with it (X3).
+
+    Change             the statement, its plan, where the executor's machine stands
+    Step               one leg of the way: which version, how long it took, whom it waited for
+    SchemaChangeLease  which worker may move a table's schema, and its token (X2)
+    Reservation        a name that a transaction on some node holds for the table it is making (T9)
+    Proof              what the explorer says of a plan, whoever asked for it
+
+That one change at a time moves a table (X1) is a constraint of the database, not a habit of the workers.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Status(models.TextChoices):
+    QUEUED = "queued", "queued"
+    RUNNING = "running", "running"
+    WAITING = "waiting", "waiting"
+    PAUSED = "paused", "paused"
+    ROLLING_BACK = "rolling_back", "rolling back"
+    DONE = "done", "done"
+    FAILED = "failed", "failed"
+    CANCELLED = "cancelled", "cancelled"
+
+
+MOVING = (Status.RUNNING, Status.WAITING, Status.PAUSED, Status.ROLLING_BACK)
+OPEN = (Status.QUEUED, *MOVING)
+ENDED = (Status.DONE, Status.FAILED, Status.CANCELLED)
+
+
+class Change(models.Model):
+    """One DDL statement on its way. `table_id` is known from the start: CREATE TABLE takes a spare one.
+
+    `executor_state` is the machine's, without its plan. `wishes` are what people asked for and the driver has not heard
+    yet, in order: {"wish": "cancel", "who": ..}. Whoever publishes looks at them under the row's lock (X6).
+    """
+
+    table_id = models.IntegerField()
+    table_name = models.TextField()
+    statement = models.TextField()
+    plan = models.JSONField()
+    direction = models.CharField(max_length=16, default="forward")
+    status = models.CharField(max_length=16, choices=Status.choices, default=Status.QUEUED)
+    step = models.IntegerField(default=0)
+    executor_state = models.JSONField(null=True)
+    error = models.JSONField(null=True)
+    who = models.TextField()
+    wishes = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["table_id"], condition=models.Q(status__in=MOVING), name="one_change_moves_a_table"
+            )
+        ]
+        indexes = [models.Index(fields=["table_id", "id"], name="changes_of_a_table")]
+
+    def __str__(self) -> str:
+        return f"change {self.pk}: {self.statement} ({self.status})"
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in OPEN
+
+
+class Step(models.Model):
+    """A step of a road, once it has begun: publish, drain (a wait), fill, .. `number` counts along its road."""
+
+    change = models.ForeignKey(Change, on_delete=models.CASCADE, related_name="steps")
+    road = models.CharField(max_length=16, default="forward")
+    number = models.IntegerField()
+    kind = models.CharField(max_length=32)
+    version = models.IntegerField(null=True)
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    waited_for = models.JSONField(default=list)
+    waited_s = models.FloatField(default=0)
+
+    class Meta:
+        ordering = ["-road", "number"]  # forward, then back
+        constraints = [
+            models.UniqueConstraint(fields=["change", "road", "number"], name="a_road_numbers_its_steps_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"step {self.number} of change {self.change_id}: {self.kind}"
+
+
+class SchemaChangeLease(models.Model):
+    """Holder `holder` may move the schema of `table_id` until `expires_at`; each new holder has a higher token."""
+
+    table_id = models.IntegerField(primary_key=True)
+    holder = models.TextField()
+    token = models.BigIntegerField()
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"table {self.table_id} moved by {self.holder} (token {self.token})"
+
+
+class Reservation(models.Model):
+    """An explicit transaction of `node` is making `table_id`; the name is freed when it ends, or its node dies."""
+
+    table_id = models.IntegerField(primary_key=True)
+    node = models.TextField()
+    incarnation = models.BigIntegerField()
+    reserved_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"table {self.table_id} reserved by {self.node}"
+
+
+class Proof(models.Model):
+    """A plan, and the explorer's answer once there is one. `key` stands for the plan and the rules it was judged by.
+
+    `model` stands for what was explored; plans that differ only in names have the same, and share an answer.
+    """
+
+    key = models.CharField(max_length=64, primary_key=True)
+    plan = models.JSONField()
+    model = models.CharField(max_length=64, default="", db_index=True)
+    answer = models.JSONField(null=True)
+    asked_at = models.DateTimeField(db_index=True)
+    begun_at = models.DateTimeField(null=True)
+    answered_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"proof {self.key[:8]}: {self.answer['verdict'] if self.answer else 'not answered yet'}"

@@ -1,0 +1,117 @@
+"""A change as its page shows it: the road, where it stands, whom it waits for, what may be done.
+
+Calculated from `changes.selectors.change_snapshot` and the leases of its table. What only counts seconds is left to
+the browser, so that a page that shows the same is not sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from changes.road import stations
+
+Json = dict[str, Any]
+MOVING = ("running", "waiting", "paused", "rolling_back")
+ENDED = ("done", "failed", "cancelled")
+
+
+def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
+    """Everything the page of a change shows."""
+    taken = [step | {"is_back": road == "back"} for road, steps in snapshot["roads"].items() for step in steps]
+    return summary(snapshot, leases) | {
+        "dangers": snapshot["plan"]["dangers"],
+        "forward": forward_road(snapshot),
+        "back": back_road(snapshot),
+        "steps": [_taken(step) for step in taken if step["started_at"]],
+        "error": snapshot["error"],
+        "violations": [v for run in snapshot["runs"] for v in run["violations"]],
+        "behind": snapshot["behind"],
+        "may_cancel": snapshot["may_cancel"],
+        "may_pause": snapshot["may_pause"],
+        "may_resume": snapshot["may_resume"],
+        "why_no_cancel": snapshot["why_no_cancel"] if snapshot["status"] in MOVING else None,
+        "wishes": [wish["wish"] for wish in snapshot["wishes"]],
+        "undo": snapshot["undo"],
+    }
+
+
+def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
+    """What a list shows of a change that is open: its road in small, and what it does now."""
+    step, is_back = snapshot["step"], snapshot["road"] == "back"
+    kept = ("id", "table", "table_id", "statement", "status", "who", "created_at", "started_at", "ended_at")
+    return {name: snapshot[name] for name in kept} | {
+        "element": f"{snapshot['plan']['element']['kind']} {snapshot['plan']['element']['name']}",
+        "direction": snapshot["plan"]["direction"],
+        "is_open": snapshot["status"] not in ENDED,
+        "is_back": is_back,
+        "took_s": span_s(snapshot["started_at"], snapshot["ended_at"]),
+        "now": step["text"] if step and snapshot["status"] in MOVING else "",
+        "road": back_road(snapshot) if is_back else forward_road(snapshot),
+        "wait": wait(snapshot, leases),
+        "progress": progress(snapshot),
+    }
+
+
+def line(change: Mapping[str, Any]) -> Json:
+    """What a list shows of a change that has ended."""
+    return dict(change) | {"took_s": span_s(change["started_at"], change["ended_at"])}
+
+
+def forward_road(snapshot: Mapping[str, Any]) -> list[Json]:
+    """The road there. Once the change has turned, it is done as far as it came."""
+    steps = snapshot["roads"]["forward"]
+    if snapshot["road"] == "forward":
+        return stations(steps, _position(snapshot), is_over=snapshot["status"] == "done")
+    came = max((step["number"] for step in steps if step["ended_at"]), default=-1)
+    road = stations(steps, came + 1)
+    return [station | {"when": "todo"} if station["when"] == "current" else station for station in road]
+
+
+def back_road(snapshot: Mapping[str, Any]) -> list[Json]:
+    """The way back, once the change has turned."""
+    steps = snapshot["roads"].get("back", [])
+    return stations(steps, _position(snapshot), is_over=snapshot["status"] in ENDED)
+
+
+def _position(snapshot: Mapping[str, Any]) -> int:
+    return -1 if snapshot["status"] == "queued" else int(snapshot["position"])
+
+
+def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json | None:
+    """Who holds the change back, and until when at most; None when nobody does.
+
+    A transaction that has outlived its lease has no such time: its session is ended after a grace (L8).
+    """
+    blockers = snapshot["blockers"]
+    if not blockers or snapshot["status"] not in MOVING:
+        return None
+    everybody = {lease["node"] for lease in leases} | {blocker["node"] for blocker in blockers}
+    held = {blocker["node"] for blocker in blockers}
+    newest = max((lease["version"] for lease in leases), default=snapshot["step"]["version"])
+    return {"newest": newest, "nodes": len(everybody), "there": len(everybody - held), "holders": list(blockers)}
+
+
+def progress(snapshot: Mapping[str, Any]) -> Json | None:
+    """How far the reorganisation is that runs now."""
+    step = snapshot["step"]
+    if step is None or not step["is_reorganisation"]:
+        return None
+    run = next((r for r in snapshot["runs"] if (r["kind"], r["version"]) == (step["kind"], step["version"])), None)
+    if run is None:
+        return None
+    done, total = run["rows_done"], run["rows_total"]
+    return dict(run) | {"done": done, "total": total, "percent": min(100, 100 * done // total) if total else 0}
+
+
+def _taken(step: Mapping[str, Any]) -> Json:
+    kept = ("text", "started_at", "waited_for", "waited_s", "is_back")
+    return {name: step[name] for name in kept} | {"took_s": span_s(step["started_at"], step["ended_at"])}
+
+
+def span_s(start: str | None, end: str | None) -> float | None:
+    """Seconds between two moments; None while one is missing."""
+    if start is None or end is None:
+        return None
+    return round((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds(), 3)

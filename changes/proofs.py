@@ -1,0 +1,171 @@
+"""What the explorer says of a plan: asked for by a task's name, kept in a table, shown when it is there.
+
+    page, command --ask--> Proof --task "lab.tasks.prove_plan"--> explorer --answer--> Proof --NOTIFY--> command
+
+Nobody who asks waits in a request: a page shows that the proof is on its way and looks again. A proof that is not
+there within `ANSWER_S` is unknown, and says why; it is shown all the same should it come later. An answer is kept
+for good, and is forgotten with the rules it is about: `rules` names them, and is part of its key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from typing import Any
+
+from celery import current_app
+from django.db import connection, transaction
+from django.utils.timezone import now
+from django.utils.translation import gettext as _
+from kombu.exceptions import OperationalError as BrokerDown
+from redis.exceptions import RedisError
+
+from changes.models import Proof
+from changes.plan import Plan, plan_from_json
+from changes.postgres import Ear, open_connection
+
+log = logging.getLogger(__name__)
+
+TASK, QUEUE, CHANNEL = "lab.tasks.prove_plan", "lab", "schemalab_proof"
+ANSWER_S = 2.0
+TAKEN_UP_S = 1.0
+"""A worker that runs and has nothing else to do takes a question up at once."""
+ASK_AGAIN_S = 30.0
+"""A question without an answer, or whose answer is unknown, is asked again after this long."""
+KEPT_MAX = 500
+Json = dict[str, Any]
+
+_rules: list[Callable[[], str]] = []
+
+
+def judged_by(rules: Callable[[], str]) -> None:
+    """Called while Django starts, by whoever proves: a text that changes when answers might."""
+    _rules[:] = [rules]
+
+
+# --- asking
+
+
+def ask(plan: Plan) -> Proof:
+    """The proof of this plan, asked for unless that has been done."""
+    key, at = key_of(plan), now()
+    proof, is_new = Proof.objects.get_or_create(key=key, defaults={"plan": plan.to_json(), "asked_at": at})
+    is_open = proof.answer is None or proof.answer["verdict"] == "unknown"
+    if is_new:
+        _forget_oldest()
+    elif not (is_open and at - proof.asked_at > timedelta(seconds=ASK_AGAIN_S)):
+        return proof
+    again = {"answer": None, "begun_at": None, "answered_at": None, "asked_at": at}
+    if is_new or Proof.objects.filter(key=key, asked_at=proof.asked_at).update(**again):
+        transaction.on_commit(lambda: _send(key))
+        proof.refresh_from_db()
+    return proof
+
+
+def key_of(plan: Plan) -> str:
+    """Sixty-four hex characters for the plan and the rules; rows and warnings have no part in a proof."""
+    body = plan.to_json() | {"rows": None, "dangers": []}
+    text = json.dumps([body, *(rules() for rules in _rules)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _send(key: str) -> None:
+    try:
+        current_app.send_task(TASK, (key,), queue=QUEUE, retry=False, expires=ASK_AGAIN_S)
+    except (BrokerDown, RedisError, OSError) as error:
+        log.warning("proof %s not asked for: %s", key[:8], error)
+
+
+def _forget_oldest() -> None:
+    kept = Proof.objects.order_by("-asked_at").values("key")[:KEPT_MAX]
+    Proof.objects.exclude(key__in=kept).delete()
+
+
+# --- answering, called by whoever proves
+
+
+def begin(key: str) -> Plan | None:
+    """The plan that is to be proved; None when it needs no proof any more. May be called twice."""
+    proof = Proof.objects.filter(key=key, answer__isnull=True).first()
+    if proof is None:
+        return None
+    Proof.objects.filter(key=key).update(begun_at=now())
+    return plan_from_json(proof.plan)
+
+
+def known_answer(model: str) -> Json | None:
+    """What was said of the same model before, unless it was unknown."""
+    kept = Proof.objects.filter(model=model, answer__isnull=False).order_by("answered_at")
+    said = kept.values_list("answer", flat=True)
+    return next((answer for answer in said if answer["verdict"] != "unknown"), None)
+
+
+def answer(key: str, said: Json, *, model: str = "") -> None:
+    """Store the answer and tell whoever waits."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        Proof.objects.filter(key=key).update(answer=said, model=model, answered_at=now())
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, key])
+
+
+# --- showing
+
+
+def shown(proof: Proof) -> Json:
+    """What is known now. "proving" is no verdict: it says that there will be one."""
+    body: Json = {"key": proof.key, "is_over": True}
+    if proof.answer is not None:
+        return body | proof.answer | _sometimes(proof.answer.get("sometimes", {}))
+    age_s = (now() - proof.asked_at).total_seconds()
+    body["is_over"] = age_s > ASK_AGAIN_S
+    if proof.begun_at is None and age_s > TAKEN_UP_S and not _is_busy():
+        return body | {"verdict": "unknown", "why": _("no worker has taken it up: is the process lab running?")}
+    if age_s > ANSWER_S:
+        late = _("there is no answer after %(s)g s; the search goes on for a while") % {"s": ANSWER_S}
+        return body | {"verdict": "unknown", "why": late}
+    return body | {"verdict": "proving", "why": ""}
+
+
+def _sometimes(seen: Json) -> Json:
+    """What the worlds of a proof were about, and what it says nothing of."""
+    return {
+        "happened": [what for what, did in seen.items() if did],
+        "never": [what for what, did in seen.items() if not did],
+    }
+
+
+def in_words(seen: Json) -> list[str]:
+    """A verdict for a terminal; a counterexample is told step by step."""
+    if seen["verdict"] == "unknown":
+        return [f"unknown whether it is safe: {seen['why']}"]
+    model = seen["model"]
+    operations = "any number of" if model["operations"] < 0 else model["operations"]
+    sizes = f"{model['nodes']} nodes, {model['rows']} rows, {model['values']} values, {operations} operations"
+    found = f"({seen['states']} states, {seen['seconds']} s)"
+    if seen["verdict"] == "proved":
+        never = [f"which says nothing of this, for it never happened: {what}" for what in seen["never"]]
+        return [f"proved safe for {sizes} {found}", *never]
+    story = [f"{number:3}  {step['sentence']}" for number, step in enumerate(seen["counterexample"], 1)]
+    broken = [f"{fault['clause']} under v{fault['version']}: {fault['why']}" for fault in seen["broken"]]
+    return [f"not safe, with {sizes} {found}; so it breaks:", *story, *broken]
+
+
+def _is_busy() -> bool:
+    """Whether a worker is at another question: one comes after the other."""
+    since = now() - timedelta(seconds=ASK_AGAIN_S)
+    return Proof.objects.filter(answer__isnull=True, begun_at__gt=since).exists()
+
+
+def wait(plan: Plan) -> Json:
+    """Ask, and wait until there is a verdict: two seconds at most, less when no worker takes it up."""
+    with closing(Ear(open_connection("asker"), [CHANNEL])) as ear:
+        proof = ask(plan)
+        while (seen := shown(proof))["verdict"] == "proving":
+            age_s = (now() - proof.asked_at).total_seconds()
+            limit_s = TAKEN_UP_S if age_s < TAKEN_UP_S else ANSWER_S
+            ear.wait({(CHANNEL, proof.key)}, limit_s - age_s + 0.01)
+            proof.refresh_from_db()
+    return seen

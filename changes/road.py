@@ -1,0 +1,71 @@
+"""The road of a change as stations on a line: states, waits, and work between them.
+
+    publish delete-only, drain, publish write-only, drain, clear, fill, verify, close, publish public, drain, purge
+
+    (absent) - (delete-only) - wait - (write-only) - wait - [reorganise] - (public) - wait - [tidy up]
+
+A wait is a station of its own: it is where a change spends its time, and where people ask why. Steps that one
+job does in a row are one station. A road back is drawn the same way, from where the change turned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+Json = dict[str, Any]
+STATION_OF = {
+    "publish": "state",
+    "drain": "wait",
+    "clear": "reorganise",
+    "fill": "reorganise",
+    "verify": "reorganise",
+    "close": "reorganise",
+    "delete": "delete",
+    "purge": "tidy",
+}
+
+
+def stations(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool = False) -> list[Json]:
+    """The stations of a road, each done, current or todo, given the number of the step that it is at.
+
+    A step has `number`, `kind`, `version`, and for a publish the states `before` and `after`.
+    """
+    road = [_start(steps)] if steps else []
+    for kind, grouped in groupby(steps, key=lambda step: STATION_OF[step["kind"]]):
+        group = list(grouped)
+        if kind == "state":
+            road += [_station(kind, [step], position, is_over) | {"state": step["after"]} for step in group]
+        else:
+            road.append(_station(kind, group, position, is_over))
+    return road
+
+
+def _start(steps: Sequence[Mapping[str, Any]]) -> Json:
+    """Where the road begins: the state before its first publish."""
+    first = next((step for step in steps if step["kind"] == "publish"), None)
+    state = first["before"] if first else None
+    version = first["version"] - 1 if first else None
+    return {"kind": "state", "state": state, "version": version, "when": "done", "works": [], "number": -1}
+
+
+def _station(kind: str, group: Sequence[Mapping[str, Any]], position: int, is_over: bool) -> Json:
+    works = [{"kind": step["kind"], "when": _when(step["number"], step["number"], position, is_over)} for step in group]
+    first, last = group[0]["number"], group[-1]["number"]
+    when = _when(first, last, position, is_over)
+    is_close = {step["kind"] for step in group} == {"close"}
+    return {
+        "kind": "close" if is_close else kind,
+        "state": None,
+        "version": group[0]["version"],
+        "when": when,
+        "works": works if len(works) > 1 else [],
+        "number": first,
+    }
+
+
+def _when(first: int, last: int, position: int, is_over: bool) -> str:
+    if is_over or last < position:
+        return "done"
+    return "current" if first <= position else "todo"

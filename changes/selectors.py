@@ -1,0 +1,325 @@
+"""Reading changes: what the next one will meet, where each one stands, and why it does not move."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.utils.timezone import now
+
+from catalog.descriptor import Descriptor
+from catalog.descriptor import from_json as descriptor_from_json
+from catalog.elements import EXISTS, State
+from changes.ddl_check import CatalogView
+from changes.execution import Execution, Road, execution_from_json
+from changes.executor import why_no_cancel
+from changes.models import OPEN, Change, Status, Step
+from changes.plan import RUNS, Plan, StepKind, describe, plan_from_json
+from changes.plan import Step as PlanStep
+from changes.publishing import live_leases
+from changes.undo import undo_of
+from spark_tasks.models import ReorgPulse, ReorgRun, RunState
+from storage.pairs import after, prefix
+from storage.statements import COLUMN_SUFFIX, kv
+
+COUNT_MAX = 20_000
+"""Up to so many pairs of a storage are counted; beyond, PostgreSQL's estimate has to do."""
+PAIR_BYTES = 90
+"""What a pair takes on disk, roughly; for tables that PostgreSQL has not analysed yet."""
+ROWS_A_SECOND = 50_000
+"""What a fill does on the demo machine, roughly: for the estimate before there is a rate to see."""
+
+NEWEST = """
+SELECT DISTINCT ON (t.id) t.id, t.name, t.state, d.body
+FROM catalog_table t LEFT JOIN catalog_descriptor d ON d.table_id = t.id
+WHERE t.state <> 'dropped' ORDER BY t.id, d.version DESC
+"""
+
+
+def open_changes(table_id: int | None = None) -> list[Change]:
+    """The changes that have not ended, oldest first: the first of a table moves, the others wait for it (X1)."""
+    found = Change.objects.filter(status__in=OPEN).order_by("id")
+    return list(found if table_id is None else found.filter(table_id=table_id))
+
+
+def next_in_queue(table_id: int) -> int | None:
+    """The change whose turn it is on a table."""
+    return next((change.pk for change in open_changes(table_id)), None)
+
+
+def execution_of(change: Change) -> Execution:
+    """Where the change's machine stands; at the start when no worker has taken it up."""
+    plan = plan_from_json(change.plan)
+    if change.executor_state is None:
+        return Execution(change.pk, plan)
+    return execution_from_json(change.executor_state | {"plan": change.plan})
+
+
+def catalog_view() -> CatalogView:
+    """The tables as the open changes will leave them, and the names that are not free yet (L12)."""
+    ahead = {change.table_id: change for change in open_changes()}
+    tables: list[Descriptor] = []
+    taken: dict[str, str] = {}
+    for table_id, name, body in _newest():
+        change = ahead.get(table_id)
+        now = descriptor_from_json(body) if body else None
+        then = plan_from_json(change.plan).result if change else now
+        if then is None:
+            taken[name] = "A transaction that has not ended is creating it."
+            continue
+        tables.append(then)
+        if change:
+            taken |= _not_free_yet(now, then, change)
+    return CatalogView(tuple(tables), taken)
+
+
+def _newest() -> list[tuple[int, str, dict[str, Any] | None]]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id, name, body FROM (" + NEWEST + ") AS newest")
+        return [(table_id, name, body_json(body)) for table_id, name, body in cursor.fetchall()]
+
+
+def body_json(body: Any) -> dict[str, Any] | None:
+    """A jsonb value as Django's raw cursors give it (as text) or psycopg's (as a dict)."""
+    return json.loads(body) if isinstance(body, str) else body
+
+
+def _not_free_yet(now: Descriptor | None, then: Descriptor, change: Change) -> dict[str, str]:
+    """Names that a change on its way gives up: not free before it is complete (L12)."""
+    if now is None:
+        return {}
+    why = f"It is being dropped by change {change.pk}; its name is free when that is done."
+    kept = {index.name for index in then.indexes} if then.state is not State.ABSENT else set()
+    gone = {index.name: why for index in now.indexes if index.name not in kept}
+    return gone | ({now.name: why} if then.state is State.ABSENT else {})
+
+
+def table_as_it_will_be(name: str) -> Descriptor | None:
+    """The table of this name, as the open changes will leave it."""
+    return catalog_view().table(name)
+
+
+# --- how much there is to do
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How many rows a table has; `is_exact` when they were counted."""
+
+    rows: int
+    is_exact: bool
+
+
+def estimate_rows(table: Descriptor | None) -> Rows:
+    """The table's rows, counted while they are few, estimated from PostgreSQL's statistics otherwise."""
+    if table is None:
+        return Rows(0, is_exact=True)
+    parts = [_storage_rows(table, storage) for storage in range(1, settings.STORAGE_COUNT + 1)]
+    return Rows(sum(part.rows for part in parts), all(part.is_exact for part in parts))
+
+
+def _storage_rows(table: Descriptor, storage: int) -> Rows:
+    low = prefix(table, table.placement.id)
+    pairs = kv(storage, table.table_id)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*), count(*) FILTER (WHERE {COLUMN_SUFFIX} = %s)"
+            f" FROM (SELECT key FROM {pairs} WHERE key >= %s AND key < %s LIMIT %s) AS counted",
+            [EXISTS.to_bytes(2), low, after(low), COUNT_MAX + 1],
+        )
+        seen, rows = cursor.fetchone()
+        if seen <= COUNT_MAX:
+            return Rows(rows, is_exact=True)
+        cursor.execute(
+            "SELECT reltuples::bigint, pg_relation_size(oid) FROM pg_class WHERE oid = %s::regclass", [pairs]
+        )
+        tuples, size = cursor.fetchone()
+    a_row = 1 + len(table.stored_columns) + len(table.indexes)
+    return Rows(max(tuples, 0) // a_row or size // PAIR_BYTES // a_row, is_exact=False)
+
+
+# --- pages
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """A plan as pages and the command show it: its road in words, and what it costs."""
+    rows = plan.rows or 0
+    return {
+        "table": plan.table,
+        "table_id": plan.table_id,
+        "element": {"kind": plan.element.kind.value, "name": plan.element.name},
+        "direction": plan.direction.value,
+        "dangers": list(plan.dangers),
+        "turn": plan.turn,
+        "rows": rows,
+        "estimated_s": round(sum(rows for step in plan.forward if step.kind in COSTLY) / ROWS_A_SECOND, 1),
+        "steps": [step_json(plan, number, step) for number, step in enumerate(plan.forward)],
+    }
+
+
+COSTLY = (StepKind.FILL, StepKind.VERIFY, StepKind.DELETE)
+
+
+def step_json(plan: Plan, number: int, step: PlanStep) -> dict[str, Any]:
+    """A step of a road, in data and in words."""
+    return {
+        "number": number,
+        "kind": step.kind.value,
+        "version": step.version,
+        "before": step.before.value if step.before else None,
+        "after": step.after.value if step.after else None,
+        "is_reorganisation": step.kind in RUNS,
+        "text": describe(plan, step),
+    }
+
+
+def change_line(change: Change) -> dict[str, Any]:
+    """A change in one line of a list."""
+    return {
+        "id": change.pk,
+        "table": change.table_name,
+        "table_id": change.table_id,
+        "statement": change.statement,
+        "status": change.status,
+        "direction": change.direction,
+        "who": change.who,
+        "created_at": iso(change.created_at),
+        "started_at": iso(change.started_at),
+        "ended_at": iso(change.ended_at),
+        "error": change.error,
+    }
+
+
+def iso(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
+
+
+def changes_in_flight() -> list[dict[str, Any]]:
+    """The changes that have not ended, with the step each is at."""
+    return [change_line(change) | {"step": current_step(change), "behind": behind(change)} for change in open_changes()]
+
+
+def recent_changes(limit: int = 50) -> list[dict[str, Any]]:
+    """The newest changes, whatever became of them."""
+    return [change_line(change) for change in Change.objects.order_by("-id")[:limit]]
+
+
+def behind(change: Change) -> list[int]:
+    """The changes that go first (X1)."""
+    return [other.pk for other in open_changes(change.table_id) if other.pk < change.pk] if change.is_open else []
+
+
+def current_step(change: Change) -> dict[str, Any] | None:
+    """The step the change is at, on whichever road."""
+    state = execution_of(change)
+    if state.step is None or not change.is_open:
+        return None
+    return step_json(state.plan, state.position, state.step) | {"road": state.road.value}
+
+
+def change_snapshot(change_id: int) -> dict[str, Any]:
+    """All that a page shows of one change. Raises `Change.DoesNotExist`."""
+    change = Change.objects.get(pk=change_id)
+    state = execution_of(change)
+    refusal = why_no_cancel(state) if change.is_open else f"change {change_id} has ended: {change.status}"
+    return change_line(change) | {
+        "plan": plan_json(state.plan),
+        "road": state.road.value,
+        "position": state.position,
+        "roads": roads(change, state),
+        "step": current_step(change),
+        "blockers": blockers(change),
+        "runs": progress_of(change_id),
+        "behind": behind(change),
+        "may_cancel": refusal is None,
+        "why_no_cancel": refusal,
+        "may_pause": change.is_open and change.status != Status.PAUSED,
+        "may_resume": change.status == Status.PAUSED,
+        "wishes": change.wishes,
+        "undo": _undo(state.plan) if change.status == Status.DONE else None,
+    }
+
+
+def _undo(plan: Plan) -> dict[str, str]:
+    undo = undo_of(plan)
+    return {"statement": undo.statement, "warning": undo.warning}
+
+
+def roads(change: Change, state: Execution) -> dict[str, list[dict[str, Any]]]:
+    """Both roads as steps with their times and waits; the road back is there once the change has turned."""
+    kept = {(step.road, step.number): step for step in Step.objects.filter(change=change)}
+    shown = {Road.FORWARD.value: state.plan.forward}
+    if state.road is Road.BACK:
+        shown[Road.BACK.value] = state.steps
+    return {
+        road: [
+            step_json(state.plan, number, step) | times(kept.get((road, number))) for number, step in enumerate(steps)
+        ]
+        for road, steps in shown.items()
+    }
+
+
+def times(step: Step | None) -> dict[str, Any]:
+    """When a step began and ended, and whom it waited for."""
+    if step is None:
+        return {"started_at": None, "ended_at": None, "waited_for": [], "waited_s": 0.0}
+    return {
+        "started_at": iso(step.started_at),
+        "ended_at": iso(step.ended_at),
+        "waited_for": step.waited_for,
+        "waited_s": step.waited_s,
+    }
+
+
+def blockers(change: Change) -> list[dict[str, Any]]:
+    """Who holds the change back right now, and until when at most: the last to end first."""
+    step = execution_of(change).step
+    if not change.is_open or step is None or step.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
+        return []
+    below = step.version - 1 if step.kind is StepKind.PUBLISH else step.version
+    with connection.cursor() as cursor:
+        return [lease.to_json() for lease in live_leases(cursor, change.table_id, below=below)]
+
+
+RANGES_BEFORE_ETA = 3
+STALLED_S = 5.0
+
+
+def progress_of(change_id: int) -> list[dict[str, Any]]:
+    """The change's reorganisations: done and total rows, rate, ETA, and why it is no faster."""
+    runs = ReorgRun.objects.filter(change_id=change_id).select_related("pulse").order_by("id")
+    return [_run_json(run) for run in runs]
+
+
+def _run_json(run: ReorgRun) -> dict[str, Any]:
+    pulse = getattr(run, "pulse", None) or ReorgPulse(run=run)
+    ranges_done = run.ranges.filter(is_done=True).count()
+    silent_s = (now() - pulse.heartbeat_at).total_seconds() if pulse.heartbeat_at else 0.0
+    is_stalled = run.state == RunState.RUNNING and silent_s > STALLED_S
+    left = max(pulse.rows_total - pulse.rows_done, 0)
+    knows_eta = run.state == RunState.RUNNING and ranges_done >= RANGES_BEFORE_ETA and pulse.rows_per_s > 0
+    return {
+        "id": run.pk,
+        "kind": run.kind,
+        "state": run.state,
+        "version": run.version,
+        "attempt": run.attempt,
+        "rows_done": min(pulse.rows_done, pulse.rows_total),
+        "rows_total": pulse.rows_total,
+        "rows_per_s": round(pulse.rows_per_s, 1),
+        "eta_s": round(left / pulse.rows_per_s, 1) if knows_eta else None,
+        "is_stalled": is_stalled,
+        "ranges_done": ranges_done,
+        "ranges_total": run.ranges.count(),
+        "throttle": pulse.rows_per_s_max,
+        "throttle_reason": pulse.throttle_reason,
+        "wanted": pulse.wanted,
+        "error": run.error,
+        "violations": run.violations,
+        "started_at": iso(run.started_at),
+        "ended_at": iso(run.ended_at),
+    }

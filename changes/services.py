@@ -1,0 +1,338 @@
+"""What people do to changes: submit, cancel, pause, resume, follow. One transaction each, with its story.
+
+The order of locks is L14's: submissions one at a time, then the change's row, then the story's counters. A cancel and
+the publish that would make it too late lock the same row, so exactly one of them wins (X6).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from celery import current_app
+from django.db import connection, transaction
+from kombu.exceptions import OperationalError as BrokerDown
+from redis.exceptions import RedisError
+
+from catalog.descriptor import Descriptor
+from catalog.models import Table
+from catalog.selectors import events_since, newest_descriptor
+from catalog.services import tell
+from catalog.story import CLUSTER, change_stream, table_stream
+from changes import selectors
+from changes.actions import Action, CreateTable, DropTable, Name
+from changes.ddl import parse
+from changes.ddl_check import resolve
+from changes.ddl_errors import DUPLICATE_TABLE, DdlError
+from changes.executor import why_no_cancel
+from changes.models import ENDED, Change, Reservation, Status
+from changes.plan import Plan, plan_from_json, with_rows
+from changes.planner import make_plan
+from changes.postgres import Ear, open_connection
+from storage.postgres import take_spare_table
+
+log = logging.getLogger(__name__)
+
+SUBMISSIONS = (0x5C4E, 1)
+"""The advisory lock under which names are looked up and taken: one submission at a time."""
+QUEUED_MAX = 100
+WISHES_MAX = 20
+FOLLOW_S = 5.0
+
+
+class ChangeError(Exception):
+    """Something cannot be done to a change. `sqlstate` is for clients that speak SQL."""
+
+    sqlstate = "55000"
+
+
+class NoSuchChange(ChangeError):
+    """No change has this number."""
+
+
+class TooLate(ChangeError):
+    """The change is past its point of no return (X6), or has ended."""
+
+
+class TooMany(ChangeError):
+    """A table cannot have any number of changes waiting, nor a change any number of wishes."""
+
+    sqlstate = "53400"
+
+
+@contextmanager
+def control_transaction() -> Iterator[Any]:
+    """READ COMMITTED with explicit locks, ended by the server after 2 s (T6, L7)."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL transaction_timeout = '2s'")
+        yield cursor
+
+
+# --- submit
+
+
+def submit(statement: str, *, who: str) -> Change:
+    """Store the change that `statement` asks for and set it going; raises `DdlError`, `NothingToDo`, `TooMany`.
+
+    A statement that cannot be applied stores nothing (X5).
+    """
+    parsed = parse(statement)
+    with control_transaction() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
+        action = resolve(parsed, selectors.catalog_view())
+        plan = _plan(action, cursor)
+        ahead = selectors.open_changes(plan.table_id)
+        if len(ahead) >= QUEUED_MAX:
+            raise TooMany(f"{len(ahead)} changes of {plan.table} are waiting already; cancel one, or wait")
+        change = _store(plan, statement, who)
+        _tell_submitted(change, ahead)
+        transaction.on_commit(lambda: send_driver(change.pk))
+    return change
+
+
+def _plan(action: Action, cursor: Any) -> Plan:
+    if isinstance(action, CreateTable):
+        return make_plan(action, None, table_id=_reserve(action.table.text, cursor))
+    return _plan_on(selectors.table_as_it_will_be(action.table.text), action)
+
+
+def _plan_on(base: Descriptor | None, action: Action) -> Plan:
+    return with_rows(make_plan(action, base), selectors.estimate_rows(base).rows)
+
+
+def _reserve(name: str, cursor: Any) -> int:
+    """A new table's id, its storage ready, its name taken."""
+    table_id = take_spare_table(cursor)
+    Table.objects.create(id=table_id, name=name, state=Table.State.RESERVED)
+    return table_id
+
+
+def _store(plan: Plan, statement: str, who: str) -> Change:
+    return Change.objects.create(
+        table_id=plan.table_id, table_name=plan.table, statement=statement, plan=plan.to_json(), who=who
+    )
+
+
+def _tell_submitted(change: Change, ahead: list[Change]) -> None:
+    payload = {"who": change.who, "change": change.pk, "statement": change.statement, "table": change.table_name}
+    tell("change submitted", change.table_name, payload, streams_of(change))
+    if ahead:
+        payload = {"change": change.pk, "behind": ahead[-1].pk, "table": change.table_name}
+        tell("change queued", change.table_name, payload, streams_of(change))
+    notify(change.pk)
+
+
+def streams_of(change: Change) -> list[str]:
+    return [CLUSTER, change_stream(change.pk), table_stream(change.table_id)]
+
+
+def notify(change_id: int) -> None:
+    """Wake the change's driver, and the pages that show it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify('schemalab_change', %s)", [str(change_id)])
+
+
+def send_driver(change_id: int) -> None:
+    """Ask a worker to drive the change. Without a broker nothing is lost: the beat finds the change (X3)."""
+    try:
+        current_app.send_task("changes.tasks.drive", (change_id,), queue="default", retry=False)
+    except (BrokerDown, RedisError, OSError) as error:
+        log.warning("change %s not sent to a worker, the beat will: %s", change_id, error)
+
+
+def preview(statement: str) -> dict[str, Any]:
+    """The plan of a statement and what it would queue behind; raises what `submit` raises, and stores nothing."""
+    return described(statement, plan_ahead(statement))
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """A plan that nobody has submitted; `is_exact` when the rows it will meet were counted."""
+
+    plan: Plan
+    is_exact: bool
+
+
+def plan_ahead(statement: str) -> Foreseen:
+    """What `submit` would plan now, with the same refusals."""
+    action = resolve(parse(statement), selectors.catalog_view())
+    if isinstance(action, CreateTable):
+        return Foreseen(make_plan(action, None, table_id=0), is_exact=True)
+    base = selectors.table_as_it_will_be(action.table.text)
+    estimate = selectors.estimate_rows(base)
+    return Foreseen(with_rows(make_plan(action, base), estimate.rows), estimate.is_exact)
+
+
+def described(statement: str, foreseen: Foreseen) -> dict[str, Any]:
+    """A plan as pages and the command show it, with the changes it would queue behind."""
+    plan = foreseen.plan
+    behind = [selectors.change_line(change) for change in selectors.open_changes(plan.table_id)]
+    return selectors.plan_json(plan) | {"statement": statement, "rows_exact": foreseen.is_exact, "behind": behind}
+
+
+# --- the start of a queued change
+
+
+def plan_again(change: Change) -> Plan:
+    """The plan on the table as it is now: changes ahead in the queue may have ended otherwise than foreseen.
+
+    Raises `DdlError` when the statement cannot be applied any more.
+    """
+    plan = plan_from_json(change.plan)
+    if change.executor_state is not None or plan.base is None:
+        return plan
+    base = newest_descriptor(change.table_id)
+    return plan if base == plan.base else _plan_on(base, action_of(change))
+
+
+def action_of(change: Change) -> Action:
+    """The change's statement as an action, with the names that were settled when it was submitted."""
+    action = parse(change.statement).action
+    if isinstance(action, CreateTable | DropTable):
+        return action
+    return replace(action, index=Name(plan_from_json(change.plan).element.name), table=Name(change.table_name))
+
+
+def end_unstarted(change_id: int, error: DdlError | None, *, who: str = "") -> Status:
+    """A change that never began is over: failed with `error`, or cancelled by `who`. Nothing is left of it."""
+    with control_transaction() as cursor:
+        change = Change.objects.select_for_update().get(pk=change_id)
+        if change.status != Status.QUEUED:
+            return Status(change.status)
+        _end_unstarted(change, cursor, error=error, who=who)
+    return Status(change.status)
+
+
+def _end_unstarted(change: Change, cursor: Any, *, error: DdlError | None, who: str) -> None:
+    change.status = Status.FAILED if error else Status.CANCELLED
+    change.error = error.to_json() if error else None
+    cursor.execute("SELECT clock_timestamp()")
+    change.ended_at = cursor.fetchone()[0]
+    change.save(update_fields=["status", "error", "ended_at"])
+    Table.objects.filter(pk=change.table_id, state=Table.State.RESERVED).update(state=Table.State.DROPPED)
+    payload = {"change": change.pk, "table": change.table_name, "who": who, "error": error.message if error else None}
+    tell(f"change {change.status}", change.table_name, payload, streams_of(change))
+    notify(change.pk)
+    following = selectors.next_in_queue(change.table_id)
+    if following is not None:
+        transaction.on_commit(lambda: send_driver(following))
+
+
+# --- what people wish
+
+
+def cancel(change_id: int, *, who: str) -> None:
+    """Walk the change back. Raises `TooLate` past the point of no return, which says why (X6)."""
+    with _locked(change_id) as (change, cursor):
+        if change.status == Status.QUEUED:
+            _end_unstarted(change, cursor, error=None, who=who)
+            return
+        refusal = why_no_cancel(selectors.execution_of(change))
+        if refusal is not None:
+            raise TooLate(refusal)
+        _wish(change, "cancel", who)
+
+
+def pause(change_id: int, *, who: str) -> None:
+    """Stop the change between two steps, or its reorganisation between two chunks. Raises `TooLate`."""
+    with _locked(change_id) as (change, _):
+        if change.status == Status.PAUSED:
+            raise ChangeError(f"change {change_id} is paused already")
+        _wish(change, "pause", who)
+
+
+def resume(change_id: int, *, who: str) -> None:
+    """Let a paused change go on: also one that stands still because it needs a person. Raises `TooLate`."""
+    with _locked(change_id) as (change, _):
+        if change.status != Status.PAUSED and not any(wish["wish"] == "pause" for wish in change.wishes):
+            raise ChangeError(f"change {change_id} is not paused: it is {change.get_status_display()}")
+        _wish(change, "resume", who)
+
+
+@contextmanager
+def _locked(change_id: int) -> Iterator[tuple[Change, Any]]:
+    """The change under its row's lock: what is decided here holds against any publish (X6)."""
+    with control_transaction() as cursor:
+        change = Change.objects.select_for_update().filter(pk=change_id).first()
+        if change is None:
+            raise NoSuchChange(f"there is no change {change_id}")
+        if change.status in ENDED:
+            raise TooLate(f"change {change_id} has ended: {change.get_status_display()}")
+        yield change, cursor
+
+
+def _wish(change: Change, wish: str, who: str) -> None:
+    if len(change.wishes) >= WISHES_MAX:
+        raise TooMany(f"change {change.pk} has {len(change.wishes)} wishes to hear first")
+    change.wishes = [*change.wishes, {"wish": wish, "who": who}]
+    change.save(update_fields=["wishes"])
+    notify(change.pk)
+    if change.status in (Status.PAUSED, Status.QUEUED):
+        transaction.on_commit(lambda: send_driver(change.pk))
+
+
+# --- following
+
+
+def follow(change_id: int, *, since: int = 0, until: float | None = None) -> Iterator[dict[str, Any]]:
+    """The change's story from event `since` on, each event as it is committed, until the change has ended.
+
+    `until` (on the monotonic clock) ends it earlier.
+    """
+    with closing(Ear(open_connection("follower"), ["schemalab_change"])) as ear:
+        while True:
+            is_over = Change.objects.values_list("status", flat=True).get(pk=change_id) in ENDED
+            for event in events_since(change_stream(change_id), since):
+                since = event["seq"]
+                yield event
+            left_s = FOLLOW_S if until is None else min(FOLLOW_S, until - time.monotonic())
+            if is_over or left_s <= 0:
+                return
+            ear.wait({("schemalab_change", str(change_id))}, left_s)
+
+
+# --- tables made inside a transaction (T9); see changes.new_table
+
+
+def reserve_table(name: str, *, node: str, incarnation: int, position: int | None = None) -> int:
+    """Take a name for a table that a transaction of this node is making; its id. Raises `DdlError` (42P07)."""
+    with control_transaction() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
+        why = selectors.catalog_view().why_taken(name)
+        if why is not None:
+            message = f'relation "{name}" already exists'
+            raise DdlError(DUPLICATE_TABLE, message, position=position, hint=why or None)
+        table_id = _reserve(name, cursor)
+        Reservation.objects.create(table_id=table_id, node=node, incarnation=incarnation)
+    return table_id
+
+
+def free_table(table_id: int) -> None:
+    """The transaction rolled back: its table never was, and the name is free."""
+    with control_transaction():
+        Table.objects.filter(pk=table_id, state=Table.State.RESERVED).update(state=Table.State.DROPPED)
+        Reservation.objects.filter(table_id=table_id).delete()
+
+
+def announce_table(table_id: int, *, who: str) -> None:
+    """The transaction has committed: tell it to the cluster, too (its own stream heard it in the transaction)."""
+    with control_transaction():
+        table = Table.objects.get(pk=table_id)
+        tell("table created", table.name, {"table": table.name, "version": table.version, "who": who}, [CLUSTER])
+
+
+def free_orphaned_tables() -> list[int]:
+    """Free the names that died nodes had reserved (T9). A frozen one that wakes finds its row changed: 40001."""
+    with control_transaction() as cursor:
+        cursor.execute(
+            "SELECT r.table_id FROM changes_reservation r LEFT JOIN leases_node n ON n.name = r.node"
+            " WHERE n.name IS NULL OR n.incarnation <> r.incarnation OR n.state = 'down' FOR UPDATE OF r SKIP LOCKED"
+        )
+        orphaned = [table_id for (table_id,) in cursor.fetchall()]
+        Table.objects.filter(pk__in=orphaned, state=Table.State.RESERVED).update(state=Table.State.DROPPED)
+        Reservation.objects.filter(table_id__in=orphaned).delete()
+    return orphaned

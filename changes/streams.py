@@ -1,0 +1,75 @@
+"""What changes show on live pages: one sentence on the cluster, those in flight, and one change in full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from catalog import live
+from changes import page, selectors
+from changes.models import ENDED, Change
+from leases.lanes import lanes
+from leases.selectors import lane_snapshot, leases_on
+
+ENDED_SHOWN = 5
+ENDED_OF_TABLE_SHOWN = 20
+Json = dict[str, Any]
+
+
+def summaries(table_id: int | None = None) -> list[Json]:
+    """The open changes, of one table or of all, in the order in which they began."""
+    leases = _leases(table_id)
+    snapshots = [selectors.change_snapshot(change.pk) for change in selectors.open_changes(table_id)]
+    return [page.summary(one, [lease for lease in leases if lease["table_id"] == one["table_id"]]) for one in snapshots]
+
+
+def ended(limit: int, **of: Any) -> list[Json]:
+    """The changes that ended last."""
+    found = Change.objects.filter(status__in=ENDED, **of).order_by("-ended_at")[:limit]
+    return [page.line(selectors.change_line(change)) for change in found]
+
+
+def _leases(table_id: int | None) -> list[Json]:
+    return [{"node": l.node, "version": l.version, "table_id": l.table_id} for l in leases_on(table_id)]  # noqa: E741
+
+
+def _in_flight(_id: int) -> Json:
+    return _with_pulse({"open": summaries(), "ended": ended(ENDED_SHOWN)})
+
+
+def _of_table(table_id: int) -> Json:
+    found = ended(ENDED_OF_TABLE_SHOWN, table_id=table_id)
+    return _with_pulse({"open": summaries(table_id), "ended": found, "is_of_table": True})
+
+
+def _with_pulse(part: Json) -> Json:
+    """A reorganisation that runs moves without a notification."""
+    return part | {"is_busy": any(one["progress"] for one in part["open"])}
+
+
+def _change(change_id: int) -> Json:
+    snapshot = selectors.change_snapshot(change_id)
+    shown = page.view(snapshot, _leases(snapshot["table_id"]))
+    return shown | {"is_busy": shown["progress"] is not None}
+
+
+def _headline(_id: int) -> Json:
+    """One sentence: what happens, and why it does not move."""
+    shown, open_ones = lanes(lane_snapshot()), summaries()
+    present = [node for node in shown["nodes"] if not node["has_left"]]
+    return {
+        "nodes": sum(not node["is_down"] for node in present),
+        "nodes_all": len(present),
+        "down": [node for node in present if node["is_down"]],
+        "tables": len(shown["moving"]) + len(shown["settled"]),
+        "in_use_most": shown["in_use_most"],
+        "alarm": shown["alarm"],
+        "first": open_ones[0] if open_ones else None,
+        "open": len(open_ones),
+    }
+
+
+live.register("cluster", "headline", "parts/headline.html", _headline)
+live.register("cluster", "changes", "parts/changes.html", _in_flight)
+live.register("table", "changes", "parts/changes.html", _of_table)
+live.register("change", "change", "parts/change.html", _change)
+live.register_stream("change", lambda change_id: Change.objects.filter(pk=change_id).exists())

@@ -1,0 +1,161 @@
+"""Changes on the site: write one and see its plan, submit it, watch it, and decide about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from catalog import live
+from catalog.marking import mark
+from catalog.story import change_stream
+from changes import page, proofs, selectors, services
+from changes.ddl_check import NothingToDo
+from changes.ddl_errors import DdlError
+from changes.models import Proof
+from changes.plan import plan_from_json, way_back
+from changes.road import stations
+from changes.streams import summaries
+from changes.throttle import TooFast, check_pace
+
+LIST_MAX = 200
+STATEMENT_CHARS_MAX = 20_000
+ACTS = {"cancel": services.cancel, "pause": services.pause, "resume": services.resume}
+
+
+@login_required
+@require_GET
+def changes(request: HttpRequest) -> HttpResponse:
+    recent = [page.line(change) for change in selectors.recent_changes(LIST_MAX)]
+    return render(request, "changes.html", {"section": "changes", "open": summaries(), "recent": recent})
+
+
+@login_required
+@permission_required("changes.add_change", raise_exception=True)
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """The editor with the plan; a POST without htmx is the plain form's way to see the plan."""
+    statement = (request.POST if request.method == "POST" else request.GET).get("statement", "")
+    context = {"section": "changes", "statement": statement, "tables": _examples()}
+    return render(request, "change_new.html", context | _plan(statement))
+
+
+@login_required
+@permission_required("changes.add_change", raise_exception=True)
+@require_POST
+def preview(request: HttpRequest) -> HttpResponse:
+    """The plan of what is in the editor now; no change is stored."""
+    return render(request, "parts/plan.html", _plan(request.POST.get("statement", "")))
+
+
+@login_required
+@permission_required("changes.add_change", raise_exception=True)
+@require_GET
+def proof(request: HttpRequest, key: str) -> HttpResponse:
+    """What the explorer says of a plan by now; no content when the page shows that already (`seen`)."""
+    found = Proof.objects.filter(pk=key).first()
+    if found is None:
+        raise Http404("this proof was not asked for, or not lately")
+    shown = proofs.shown(found)
+    if shown["verdict"] == request.GET.get("seen") and not shown["is_over"]:
+        return HttpResponse(status=204)
+    return render(request, "parts/proof.html", {"proof": shown})
+
+
+@login_required
+@permission_required("changes.add_change", raise_exception=True)
+@require_POST
+def submit(request: HttpRequest) -> HttpResponse:
+    statement = request.POST.get("statement", "")
+    try:
+        check_pace(request.user.get_username())
+        _check_length(statement)
+        change = services.submit(statement, who=request.user.get_username())
+    except (DdlError, NothingToDo, services.ChangeError, TooFast) as refusal:
+        status = 429 if isinstance(refusal, TooFast) else 422
+        context = {"section": "changes", "statement": statement, "tables": _examples()} | _refused(statement, refusal)
+        return render(request, "change_new.html", context, status=status)
+    return redirect("change", change.pk)
+
+
+@login_required
+@require_GET
+def change(request: HttpRequest, change_id: int) -> HttpResponse:
+    stream = change_stream(change_id)
+    try:
+        live.check_may_follow(request.user, stream)
+    except live.NoSuchStream as absent:
+        raise Http404(str(absent)) from absent
+    return render(request, "change.html", {"section": "changes"} | live.page_context(stream))
+
+
+@login_required
+@permission_required("changes.change_change", raise_exception=True)
+@require_http_methods(["GET", "POST"])
+def act(request: HttpRequest, change_id: int, deed: str) -> HttpResponse:
+    """First what it will do, then, on POST, do it."""
+    found = services.Change.objects.filter(pk=change_id).first()
+    if found is None or deed not in ACTS:
+        raise Http404(f"there is no change {change_id}, or nothing called {deed}")
+    if request.method == "GET":
+        return render(request, "change_act.html", {"section": "changes", "deed": deed} | _what_happens(found))
+    try:
+        ACTS[deed](change_id, who=request.user.get_username())
+    except services.ChangeError as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, {"cancel": _("It will walk back."), "pause": _("It will pause.")}.get(deed, _("On.")))
+    return redirect("change", change_id)
+
+
+def _what_happens(found: services.Change) -> dict[str, Any]:
+    """The change as it stands, and the road back from here."""
+    execution, snapshot = selectors.execution_of(found), selectors.change_snapshot(found.pk)
+    steps = way_back(plan_from_json(found.plan), execution.published)
+    road = [selectors.step_json(execution.plan, number, step) for number, step in enumerate(steps)]
+    return {"change": page.view(snapshot, []), "back": stations(road, -1), "back_steps": road}
+
+
+def _plan(statement: str) -> dict[str, Any]:
+    """What the statement would do, or why it cannot be done; nothing for an empty editor."""
+    if not statement.strip():
+        return {}
+    try:
+        _check_length(statement)
+        foreseen = services.plan_ahead(statement)
+    except (DdlError, NothingToDo, services.ChangeError) as refusal:
+        return _refused(statement, refusal)
+    plan = services.described(statement, foreseen)
+    shown = proofs.shown(proofs.ask(foreseen.plan))
+    return {"plan": plan, "road": stations(plan["steps"], -1), "proof": shown}
+
+
+def _refused(statement: str, refusal: Exception) -> dict[str, Any]:
+    position = getattr(refusal, "position", None)
+    return {
+        "refusal": {
+            "is_nothing": isinstance(refusal, NothingToDo),
+            "sqlstate": getattr(refusal, "sqlstate", ""),
+            "message": str(refusal),
+            "hint": getattr(refusal, "hint", None),
+        },
+        "marked": mark(statement, position),
+    }
+
+
+def _check_length(statement: str) -> None:
+    if len(statement) > STATEMENT_CHARS_MAX:
+        raise DdlError("54000", f"a statement of {len(statement)} characters; the limit is {STATEMENT_CHARS_MAX}")
+
+
+def _examples() -> list[dict[str, Any]]:
+    """The tables there are, for people who do not know their names."""
+    return [
+        {"name": table.name, "columns": [column.name for column in table.public_columns]}
+        for table in selectors.catalog_view().tables
+    ]

@@ -1,0 +1,139 @@
+"""`manage.py plan` and `manage.py change`: what they print, and with which code they end."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from changes import driving, services
+from changes.models import Change, Status
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.filterwarnings("ignore::celery.exceptions.AlwaysEagerIgnored"),
+]
+USERS = "CREATE TABLE users (id bigint PRIMARY KEY, age integer)"
+
+
+def run(*words: str) -> str:
+    out = io.StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+def refused(*words: str) -> tuple[int, str]:
+    with pytest.raises(CommandError) as caught:
+        run(*words)
+    return caught.value.returncode, str(caught.value)
+
+
+def made(statement: str = USERS) -> Change:
+    change = services.submit(statement, who="ann")
+    assert driving.drive(change.pk, holder="w") == Status.DONE
+    return change
+
+
+def test_a_plan_is_printed_as_a_road_with_its_dangers():
+    made()
+    shown = run("plan", "CREATE INDEX by_age ON users (age)")
+    assert "publish users@3: index by_age absent -> delete-only" in shown
+    assert "(no way back from here)" in shown
+    assert "danger: Every row of users is read once" in shown
+    assert not Change.objects.filter(status="queued").exists()
+
+
+def test_a_plan_as_json_has_the_same_steps_as_the_pages(tmp_path):
+    made()
+    file = tmp_path / "add.sql"
+    file.write_text("CREATE INDEX by_age ON users (age)")
+    plan: dict[str, Any] = json.loads(run("plan", "--file", str(file), "--json"))
+    assert plan["element"] == {"kind": "index", "name": "by_age"}
+    assert plan["steps"][0]["after"] == "delete-only"
+
+
+def test_a_refused_statement_ends_with_1_and_a_caret():
+    code, message = refused("plan", "CREATE TABLE t (\n  id bigint PRIMARY KEY,\n  v varchar(10))")
+    assert code == 1
+    assert message.splitlines() == [
+        "type varchar is not supported yet (SQLSTATE 0A000)",
+        "LINE 3:   v varchar(10))",
+        "            ^",
+        "HINT: Use text.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("plan",), "give one statement, in quotes or with --file"),
+        (("plan", "DROP TABLE t", "--file", "x.sql"), "give one statement, in quotes or with --file"),
+        (("plan", "--file", "/nowhere/x.sql"), "cannot read /nowhere/x.sql"),
+        (("change", "submit"), "give one statement, in quotes or with --file"),
+    ],
+)
+def test_bad_usage_ends_with_2_and_one_line(words, message):
+    code, said = refused(*words)
+    assert code == 2
+    assert message in said
+
+
+def test_submit_list_and_show():
+    assert run("change", "submit", USERS).startswith("change ")
+    change = Change.objects.get()
+    assert USERS in run("change", "list")
+    assert json.loads(run("change", "list", "--open", "--json"))[0]["id"] == change.pk
+    driving.drive(change.pk, holder="w")
+    shown = run("change", "show", str(change.pk))
+    assert "forward  done  publish users@1: table users absent -> delete-only" in shown
+    assert run("change", "list", "--open") == ""
+
+
+def test_waiting_tells_the_story_and_ends_with_0_when_done():
+    change = made()
+    shown = run("change", "wait", str(change.pk))
+    assert shown.splitlines()[-2:] == [f"Change {change.pk} is done.", "users was created."]
+
+
+def test_waiting_for_what_was_cancelled_ends_with_1():
+    change = services.submit(USERS, who="ann")
+    run("change", "cancel", str(change.pk))
+    assert refused("change", "wait", str(change.pk)) == (1, f"change {change.pk} cancelled")
+
+
+def test_waiting_too_short_ends_with_3():
+    change = services.submit(USERS, who="ann")
+    code, message = refused("change", "wait", str(change.pk), "--timeout", "0.05")
+    assert (code, message) == (3, f"change {change.pk} has not ended after 0.05 s: it is queued")
+
+
+def test_what_cannot_be_done_ends_with_1():
+    change = made()
+    assert refused("change", "cancel", str(change.pk)) == (1, f"change {change.pk} has ended: done")
+    assert refused("change", "show", "999") == (1, "there is no change 999")
+    assert refused("change", "submit", "CREATE TABLE IF NOT EXISTS users (id int PRIMARY KEY)")[0] == 1
+
+
+def test_the_snapshot_of_a_finished_change_offers_its_undo():
+    made()
+    change = made("CREATE INDEX by_age ON users (age DESC)")
+    seen = json.loads(run("change", "show", str(change.pk), "--json"))
+    assert seen["undo"] == {"statement": 'DROP INDEX "by_age"', "warning": ""}
+    assert seen["may_cancel"] is False
+    assert [step["kind"] for step in seen["roads"]["forward"]][:2] == ["publish", "drain"]
+    assert {run["kind"]: run["state"] for run in seen["runs"]}["fill"] == "done"
+    dropped = made("DROP INDEX by_age")
+    undo = json.loads(run("change", "show", str(dropped.pk), "--json"))["undo"]["statement"]
+    assert undo == 'CREATE INDEX "by_age" ON "users" ("age" DESC)'
+    made(undo)
+
+
+def test_the_undo_of_a_dropped_table_restores_its_structure_and_says_so():
+    made("CREATE TABLE \"q t\" (a int, b text DEFAULT 'it''s', n bigserial, c date NOT NULL, PRIMARY KEY (b, a))")
+    change = made('DROP TABLE "q t"')
+    undo = json.loads(run("change", "show", str(change.pk), "--json"))["undo"]
+    assert undo["warning"] == "Only the structure comes back: the rows of q t are gone."
+    again = made(undo["statement"])
+    assert again.table_name == "q t"

@@ -1,0 +1,140 @@
+"""Changes over rows that are there: what a change leaves behind is consistent with what it published (C1 to C7)."""
+
+import pytest
+from django.conf import settings
+
+from catalog.selectors import newest_descriptor
+from catalog.types import SqlType
+from changes import driving, executor, services
+from changes.models import Change, Status
+from spark_tasks import runner
+from spark_tasks.models import Kind
+from storage import encoding
+from storage.buckets import BUCKETS
+from storage.clauses import check
+from storage.mutations import insert_row
+from storage.pairs import StoredRow
+from storage.postgres import PostgresStore
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.filterwarnings("ignore::celery.exceptions.AlwaysEagerIgnored"),
+]
+ROWS = 300
+
+
+def made(statement: str, expected: Status = Status.DONE) -> Change:
+    change = services.submit(statement, who="ann")
+    assert driving.drive(change.pk, holder="w") == expected
+    return change
+
+
+@pytest.fixture
+def people(cluster):
+    """A table of 300 people, some without an age."""
+    change = made("CREATE TABLE users (id bigint PRIMARY KEY, age integer, name text)")
+    table = newest_descriptor(change.table_id)
+    store = PostgresStore(cluster.connect, table.table_id, settings.STORAGE_COUNT)
+    transaction = store.begin()
+    for number in range(ROWS):
+        transaction.apply(insert_row(table, person(table, number)))
+    transaction.commit()
+    return store
+
+
+def person(table, number: int) -> StoredRow:
+    columns = {2: (SqlType.INTEGER, number % 7 or None), 3: (SqlType.TEXT, f"p{number % 11}")}
+    encoded = {table.column(c).id: encoding.encode(t, value) for c, (t, value) in columns.items()}
+    return StoredRow(encoding.encode(SqlType.BIGINT, number), encoded)
+
+
+def entries(store: PostgresStore, index: int) -> int:
+    prefix = store.table_id.to_bytes(4) + (1).to_bytes(2) + index.to_bytes(2)
+    return sum(key.startswith(prefix) for pairs in store.contents() for key in pairs)
+
+
+def violations(store: PostgresStore) -> list:
+    return check(newest_descriptor(store.table_id), store.contents(), buckets=BUCKETS)
+
+
+def test_an_index_has_an_entry_for_every_row_and_nothing_else_is_left(people):
+    change = made("CREATE INDEX by_age ON users (age DESC, name)")
+    table = newest_descriptor(people.table_id)
+    assert entries(people, table.index_named("by_age").id) == ROWS
+    assert violations(people) == []
+    assert Change.objects.get(pk=change.pk).plan["rows"] == ROWS
+
+
+def test_a_dropped_index_leaves_no_entry(people):
+    made("CREATE INDEX by_age ON users (age)")
+    index = newest_descriptor(people.table_id).index_named("by_age").id
+    made("DROP INDEX by_age")
+    assert entries(people, index) == 0
+    assert violations(people) == []
+
+
+def test_a_dropped_table_leaves_no_pair(people):
+    made("CREATE INDEX by_age ON users (age)")
+    made("DROP TABLE users")
+    assert [dict(pairs) for pairs in people.contents()] == [{}] * settings.STORAGE_COUNT
+
+
+@pytest.mark.parametrize("when", ["after StartRun", "before CloseRun", "before TryDrain"])
+def test_x4_an_index_cancelled_at_any_stage_leaves_the_table_as_it_was(people, when):
+    before = newest_descriptor(people.table_id)
+    change = services.submit("CREATE INDEX by_age ON users (age)", who="ann")
+    seen = []
+
+    def hook(name: str) -> None:
+        if name == when and not seen:
+            seen.append(name)
+            services.cancel(change.pk, who="bob")
+
+    assert driving.drive(change.pk, holder="w", hook=hook) == Status.CANCELLED
+    after = newest_descriptor(people.table_id)
+    assert (after.columns, after.indexes, after.state) == (before.columns, before.indexes, before.state)
+    assert entries(people, 1) == 0
+    assert violations(people) == []
+
+
+def fail(monkeypatch, kind: Kind, times: int) -> None:
+    """Reorganisations of this kind fail so often, then they work."""
+    work, left = runner.WORK[kind], [times]
+
+    def broken(claim) -> None:
+        if left[0]:
+            left[0] -= 1
+            raise runner.RunFailed("the disk is full")
+        work(claim)
+
+    monkeypatch.setitem(runner.WORK, kind, broken)
+
+
+@pytest.mark.parametrize("kind", [Kind.CLEAR, Kind.FILL, Kind.VERIFY])
+def test_x4_a_reorganisation_that_fails_turns_the_change_back_and_keeps_its_error(people, monkeypatch, kind):
+    fail(monkeypatch, kind, times=1)
+    change = made("CREATE INDEX by_age ON users (age)", expected=Status.FAILED)
+    assert Change.objects.get(pk=change.pk).error == {"message": "the disk is full"}
+    assert newest_descriptor(people.table_id).indexes == ()
+    assert entries(people, 1) == 0
+    assert violations(people) == []
+
+
+def test_x4_past_the_turn_a_failure_is_tried_again(people, monkeypatch):
+    fail(monkeypatch, Kind.DELETE, times=1)
+    made("DROP TABLE users")
+    assert [dict(pairs) for pairs in people.contents()] == [{}] * settings.STORAGE_COUNT
+
+
+def test_x4_a_failure_that_stays_waits_for_a_person(people, monkeypatch):
+    monkeypatch.setattr(executor, "RETRY_S", 0.01)
+    fail(monkeypatch, Kind.DELETE, times=executor.RETRIES_MAX + 1)
+    change = made("DROP TABLE users", expected=Status.PAUSED)
+    assert Change.objects.get(pk=change.pk).error == {"message": "the disk is full"}
+    services.resume(change.pk, who="ann")
+    assert driving.drive(change.pk, holder="w") == Status.DONE
+
+
+def test_an_estimate_counts_the_rows_while_they_are_few(people):
+    seen = services.preview("CREATE INDEX by_age ON users (age)")
+    assert (seen["rows"], seen["rows_exact"]) == (ROWS, True)

@@ -1,0 +1,252 @@
+"""Reading DDL: what becomes an action, and what is refused with which code at which word (X5)."""
+
+import pytest
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
+from catalog.types import SqlType, parse_text
+from changes.actions import CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
+from changes.ddl import STATEMENT_BYTES_MAX, Statement, parse
+from changes.ddl_check import CatalogView, NothingToDo, resolve
+from changes.ddl_columns import constant, constant_value
+from changes.ddl_errors import DdlError
+
+
+def users(**changes) -> Descriptor:
+    """users (id primary key, name, born write-only) with an index by_name."""
+    columns = (
+        Column(ColumnId(1), "id", SqlType.BIGINT, not_null=True),
+        Column(ColumnId(2), "name", SqlType.TEXT),
+        Column(ColumnId(3), "born", SqlType.DATE, state=State.WRITE_ONLY),
+    )
+    index = Index(IndexId(1), "by_name", (IndexColumn(ColumnId(2)),))
+    body = {
+        "table_id": TableId(7),
+        "name": "users",
+        "version": 3,
+        "columns": columns,
+        "primary_key": (ColumnId(1),),
+        "indexes": (index,),
+    }
+    return Descriptor(**(body | changes))
+
+
+VIEW = CatalogView((users(),), taken={"orders": "It is being dropped by change 4."})
+
+
+def test_a_table_is_read_with_types_under_any_of_their_names():
+    statement = parse(
+        "CREATE TABLE public.people (id int8 PRIMARY KEY, n serial, ok bool NOT NULL DEFAULT true, "
+        "w double precision DEFAULT 1, at timestamp with time zone, u uuid NULL)"
+    )
+    assert statement == Statement(
+        CreateTable(
+            Name("people"),
+            (
+                NewColumn(Name("id"), SqlType.BIGINT, not_null=True),
+                NewColumn(Name("n"), SqlType.INTEGER, not_null=True, identity=True),
+                NewColumn(Name("ok"), SqlType.BOOLEAN, not_null=True, default="true"),
+                NewColumn(Name("w"), SqlType.DOUBLE, default="'1'::double precision"),
+                NewColumn(Name("at"), SqlType.TIMESTAMPTZ),
+                NewColumn(Name("u"), SqlType.UUID),
+            ),
+            (Name("id"),),
+        )
+    )
+
+
+def test_a_key_named_at_the_end_makes_its_columns_not_null_and_keeps_its_order():
+    action = parse("CREATE TABLE IF NOT EXISTS t (a int, b date, PRIMARY KEY (b, a))")
+    assert action.forgiving
+    assert action.action.primary_key == (Name("b"), Name("a"))
+    assert [column.not_null for column in action.action.columns] == [True, True]
+
+
+def test_positions_count_characters_not_bytes():
+    action = parse('CREATE TABLE "äöü" ("ß" int, n text, PRIMARY KEY (n))').action
+    assert action.table.position == 14
+    assert action.columns[1].name.position == 30
+    assert action.primary_key[0].position == 51
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        pytest.param(
+            "CREATE INDEX CONCURRENTLY i ON users (name DESC, id ASC)",
+            CreateIndex(Name("i"), Name("users"), (IndexPart(Name("name"), True), IndexPart(Name("id")))),
+            id="concurrently is what we always do",
+        ),
+        pytest.param(
+            "create index i on users using btree (name desc nulls first, id nulls last)",
+            CreateIndex(Name("i"), Name("users"), (IndexPart(Name("name"), True), IndexPart(Name("id")))),
+            id="the usual place for nulls may be said",
+        ),
+        pytest.param(
+            "CREATE INDEX ON users (name, id)",
+            CreateIndex(Name("users_name_id_idx"), Name("users"), (IndexPart(Name("name")), IndexPart(Name("id")))),
+            id="an index without a name gets PostgreSQL's",
+        ),
+        pytest.param("DROP INDEX by_name", DropIndex(Name("by_name"), Name("users")), id="drop finds the table"),
+        pytest.param('DROP TABLE "users" CASCADE', DropTable(Name("users")), id="nothing hangs on a table yet"),
+        pytest.param("drop table USERS;", DropTable(Name("users")), id="names are folded"),
+    ],
+)
+def test_a_statement_becomes_an_action(sql, expected):
+    assert resolve(parse(sql), VIEW) == expected
+
+
+def test_a_second_unnamed_index_gets_the_next_name():
+    taken = Index(IndexId(1), "users_name_idx", (IndexColumn(ColumnId(2)),))
+    view = CatalogView((users(indexes=(taken,)),))
+    assert resolve(parse("CREATE INDEX ON users (name)"), view).index == Name("users_name_idx1")
+
+
+def test_a_long_name_is_cut_so_that_its_tail_fits():
+    name = "t" * 63
+    view = CatalogView((users(name=name),))
+    assert resolve(parse(f"CREATE INDEX ON {name} (name)"), view).index.text == "t" * 59 + "_idx"
+
+
+@pytest.mark.parametrize(
+    ("sql", "notice"),
+    [
+        ("CREATE TABLE IF NOT EXISTS users (id int PRIMARY KEY)", 'relation "users" already exists, skipping'),
+        ("DROP TABLE IF EXISTS nobody", 'table "nobody" does not exist, skipping'),
+        ("DROP INDEX IF EXISTS nothing", 'index "nothing" does not exist, skipping'),
+        ("CREATE INDEX IF NOT EXISTS by_name ON users (id)", 'relation "by_name" already exists, skipping'),
+    ],
+)
+def test_a_forgiving_statement_with_nothing_to_do_is_a_notice(sql, notice):
+    with pytest.raises(NothingToDo, match=notice):
+        resolve(parse(sql), VIEW)
+
+
+TABLE = "CREATE TABLE t (id bigint PRIMARY KEY, "
+
+
+@pytest.mark.parametrize(
+    ("sql", "sqlstate", "message", "at"),
+    [
+        ("", "42601", "there is no statement", None),
+        ("-- nothing", "42601", "there is no statement", None),
+        ("CREATE TABEL t (a int)", "42601", 'syntax error at or near "TABEL"', "TABEL"),
+        ("select 'ä' frm |frm x", "42601", 'syntax error at or near "frm"', "|"),
+        ("CREATE TABLE t (id int PRIMARY KEY); |DROP TABLE users", "42601", "one statement at a time", "|"),
+        ("  SELECT 1", "0A000", "does not change a schema", "SELECT"),
+        (" BEGIN", "0A000", "does not change a schema", "BEGIN"),
+        ("/* c */ ALTER TABLE users ADD x int", "0A000", "ALTER TABLE is not supported yet", "ALTER"),
+        ("CREATE VIEW v AS SELECT 1", "0A000", "CREATE VIEW is not supported yet", "CREATE"),
+        ("DROP VIEW v", "0A000", "DROP VIEW is not supported yet", "DROP"),
+        ("DROP TABLE users, other", "0A000", "dropping several", "other"),
+        ("CREATE TABLE x.t (id int PRIMARY KEY)", "3F000", 'schema "x" does not exist', "x.t"),
+        ("CREATE TEMP TABLE t (id int PRIMARY KEY)", "0A000", "a TEMPORARY table", "t ("),
+        ("CREATE UNLOGGED TABLE t (id int PRIMARY KEY)", "0A000", "an UNLOGGED table", "t ("),
+        ("CREATE TABLE |t (id int)", "42P16", 'table "t" needs a primary key', "|"),
+        ("CREATE TABLE |t ()", "42P16", 'table "t" needs a primary key', "|"),
+        ("CREATE TABLE t (id int PRIMARY KEY, |b int PRIMARY KEY)", "42P16", "multiple primary keys", "|"),
+        (TABLE + "|PRIMARY KEY (id))", "42P16", "multiple primary keys", "|"),
+        ("CREATE TABLE t (id int, PRIMARY KEY (|nope))", "42703", 'column "nope" named in key does not exist', "|"),
+        ("CREATE TABLE t (id int, PRIMARY KEY (id, id))", "42701", "appears twice in primary key", None),
+        (TABLE + "|id text)", "42701", 'column "id" specified more than once', "|"),
+        (TABLE + "v |varchar(10))", "0A000", "type varchar is not supported yet", "|"),
+        (TABLE + "v |numeric)", "0A000", "type numeric", "|"),
+        (TABLE + "v |smallint)", "0A000", "type smallint", "|"),
+        (TABLE + "v |real)", "0A000", "type real", "|"),
+        (TABLE + "v |timestamp(3))", "0A000", "a precision for type timestamp", "|"),
+        (TABLE + "v |int[])", "0A000", "an array type", "|"),
+        (TABLE + "v |nope)", "42704", 'type "nope" does not exist', "|"),
+        (TABLE + "v int |CHECK (v > 0))", "0A000", "CHECK is not supported yet", "|"),
+        (TABLE + "v int |UNIQUE)", "0A000", "UNIQUE is not supported yet", "|"),
+        (TABLE + "v int |REFERENCES users)", "0A000", "REFERENCES is not supported yet", "|"),
+        (TABLE + "v int, |CONSTRAINT c FOREIGN KEY (v) REFERENCES users)", "0A000", "REFERENCES", "|"),
+        (TABLE + "v int |GENERATED ALWAYS AS (id + 1) STORED)", "0A000", "a generated column", "|"),
+        (TABLE + "v int |GENERATED ALWAYS AS IDENTITY)", "0A000", "GENERATED ALWAYS AS IDENTITY", "|"),
+        (TABLE + "v text |GENERATED BY DEFAULT AS IDENTITY)", "22023", "identity column type must be", "|"),
+        (TABLE + 'v text |COLLATE "C")', "0A000", "COLLATE is not supported yet", "|"),
+        (TABLE + "v int NULL |NOT NULL)", "42601", "conflicting NULL/NOT NULL declarations", "|"),
+        (TABLE + "v int DEFAULT 1 |DEFAULT 2)", "42601", "multiple default values specified", "|"),
+        (TABLE + "v timestamp DEFAULT |now())", "0A000", "a default that is not a constant", "|"),
+        (TABLE + "v int DEFAULT |'x')", "22P02", 'invalid input syntax for type integer: "x"', "|"),
+        (TABLE + "v int DEFAULT |3000000000)", "42804", "is of type integer but default expression is of", "|"),
+        (TABLE + "v bigint DEFAULT |99999999999999999999)", "22003", "out of range for type bigint", "|"),
+        (TABLE + "v boolean DEFAULT |1)", "42804", "is of type boolean but default expression is of", "|"),
+        (TABLE + "v int DEFAULT 1::|bigint)", "42804", "is of type integer but default expression is of", "|"),
+        ("CREATE TABLE |t (id int PRIMARY KEY) PARTITION BY RANGE (id)", "0A000", "PARTITION BY", "|"),
+        ("CREATE TABLE |t (id int PRIMARY KEY) WITH (sharding_key = 'x')", "0A000", "sharding key", "|"),
+        ("CREATE TABLE |t (id int PRIMARY KEY) INHERITS (users)", "0A000", "INHERITS", "|"),
+        ("CREATE TABLE t (LIKE |users)", "0A000", "LIKE is not supported yet", "|"),
+        ("CREATE TABLE |users (id int PRIMARY KEY)", "42P07", 'relation "users" already exists', "|"),
+        ("CREATE TABLE |by_name (id int PRIMARY KEY)", "42P07", 'relation "by_name" already exists', "|"),
+        ("CREATE TABLE |orders (id int PRIMARY KEY)", "42P07", 'relation "orders" already exists', "|"),
+        ("CREATE INDEX |by_name ON users (id)", "42P07", 'relation "by_name" already exists', "|"),
+        ("CREATE INDEX i ON |nobody (id)", "42P01", 'relation "nobody" does not exist', "|"),
+        ("CREATE INDEX i ON |by_name (id)", "42809", 'cannot create index on relation "by_name"', "|"),
+        ("CREATE INDEX i ON users (|nope)", "42703", 'column "nope" does not exist', "|"),
+        ("CREATE INDEX i ON users (|born)", "42703", 'column "born" does not exist', "|"),
+        ("CREATE INDEX i ON users (name, id, name)", "42701", 'column "name" appears twice', None),
+        ("CREATE |UNIQUE INDEX i ON users (name)", "0A000", "a UNIQUE index is not supported yet", "|"),
+        ("CREATE INDEX i ON users (name) |WHERE id > 1", "0A000", "a partial index", "|"),
+        ("CREATE INDEX i ON users (|lower(name))", "0A000", "an index over an expression", "|"),
+        ("CREATE INDEX i ON users (name) |INCLUDE (id)", "0A000", "INCLUDE", "|"),
+        ("CREATE INDEX i ON users USING |gin (name)", "0A000", "an index USING gin", "|"),
+        ("CREATE INDEX i ON users (|name NULLS FIRST)", "0A000", "another place for NULLs", "|"),
+        ('CREATE INDEX i ON users (|name COLLATE "C")', "0A000", "COLLATE or an operator class", "|"),
+        ("DROP INDEX |nothing", "42704", 'index "nothing" does not exist', "|"),
+        ("DROP INDEX |users", "42809", '"users" is not an index', "|"),
+        ("DROP TABLE |nobody", "42P01", 'table "nobody" does not exist', "|"),
+        ("DROP TABLE |by_name", "42809", '"by_name" is not a table', "|"),
+    ],
+)
+def test_a_bad_statement_is_refused_with_code_and_place(sql, sqlstate, message, at):
+    position = None if at is None else sql.index(at) + 1
+    text = sql.replace("|", "")
+    with pytest.raises(DdlError) as caught:
+        resolve(parse(text), VIEW)
+    assert caught.value.sqlstate == sqlstate
+    assert message in caught.value.message
+    assert position is None or caught.value.position == position
+
+
+def test_a_hint_says_what_to_use_instead():
+    with pytest.raises(DdlError) as caught:
+        parse(TABLE + "v varchar)")
+    assert caught.value.hint == "Use text."
+
+
+def test_a_name_being_given_up_is_refused_with_the_reason():
+    with pytest.raises(DdlError) as caught:
+        resolve(parse("CREATE TABLE IF NOT EXISTS orders (id int PRIMARY KEY)"), VIEW)
+    assert caught.value.hint == "It is being dropped by change 4."
+
+
+def test_a_statement_beyond_the_limit_is_not_read():
+    with pytest.raises(DdlError, match="statement is too long"):
+        parse("CREATE INDEX i ON t (" + " " * STATEMENT_BYTES_MAX + "a)")
+
+
+@pytest.mark.parametrize(
+    "deep", ["-x(" * 300 + "1" + ")" * 300, "(" * 30_000 + "1" + ")" * 30_000], ids=["tree", "text"]
+)
+def test_a_statement_nested_too_deeply_is_refused_in_words(deep):
+    with pytest.raises(DdlError, match="nested too deeply"):
+        parse(TABLE + f"v int DEFAULT {deep})")
+
+
+@pytest.mark.parametrize(
+    ("sql_type", "text"),
+    [
+        (SqlType.BOOLEAN, "f"),
+        (SqlType.INTEGER, "-5"),
+        (SqlType.BIGINT, "9223372036854775807"),
+        (SqlType.DOUBLE, "-1.5e+300"),
+        (SqlType.TEXT, "it's 'quoted'"),
+        (SqlType.DATE, "2024-02-29"),
+        (SqlType.TIMESTAMP, "2024-02-29 12:00:00.5"),
+        (SqlType.TIMESTAMPTZ, "2024-02-29 12:00:00+02"),
+        (SqlType.UUID, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
+    ],
+)
+def test_a_constant_is_read_back_as_the_same_value(sql_type, text):
+    value = parse_text(sql_type, text)
+    assert constant_value(sql_type, constant(sql_type, value)) == value

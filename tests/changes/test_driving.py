@@ -1,0 +1,481 @@
+"""Changes driven from submission to their end, through crashes, waits and changes of mind."""
+
+import threading
+import time
+
+import psycopg
+import pytest
+
+from catalog.models import StoryEvent, Table
+from catalog.selectors import newest_descriptor
+from changes import driving, services
+from changes.ddl_errors import DdlError
+from changes.models import Change, SchemaChangeLease, Status, Step
+from changes.services import ChangeError, NoSuchChange, TooLate
+from changes.tasks import find_stuck
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.filterwarnings("ignore::celery.exceptions.AlwaysEagerIgnored"),
+]
+USERS = "CREATE TABLE users (id bigint PRIMARY KEY, age integer)"
+
+
+class Crash(BaseException):
+    """The worker dies here: nothing of its own runs after this."""
+
+
+def drive(change: Change, holder: str = "w1", **kwargs) -> Status | None:
+    return driving.drive(change.pk, holder=holder, **kwargs)
+
+
+def made(statement: str = USERS) -> Change:
+    change = services.submit(statement, who="ann")
+    assert drive(change) == Status.DONE
+    return change
+
+
+def kinds(change: Change) -> list[str]:
+    return list(StoryEvent.objects.filter(stream=f"change:{change.pk}").values_list("kind", flat=True))
+
+
+def let_the_dead_lease_expire() -> None:
+    """Time passes: the lease of a worker that died runs out."""
+    SchemaChangeLease.objects.exclude(holder="").update(expires_at="2000-01-01T00:00:00Z")
+
+
+def test_a_table_walks_its_ladder_and_is_public():
+    change = made()
+    table = newest_descriptor(change.table_id)
+    assert (table.name, table.version, table.state.value) == ("users", 2, "public")
+    assert Table.objects.get(pk=change.table_id).state == "live"
+    assert kinds(change) == [
+        "change submitted",
+        "change started",
+        "version published",
+        "version drained",
+        "version published",
+        "version drained",
+        "change done",
+        "table created",
+    ]
+
+
+def test_x7_each_step_keeps_when_it_ran():
+    change = made()
+    steps = Step.objects.filter(change=change)
+    assert [(step.kind, step.version) for step in steps] == [("publish", 1), ("drain", 1), ("publish", 2), ("drain", 2)]
+    assert all(step.ended_at for step in steps)
+
+
+def test_an_index_walks_its_ladder_and_is_public():
+    made()
+    change = made("CREATE INDEX by_age ON users (age)")
+    table = newest_descriptor(change.table_id)
+    assert table.index_named("by_age").state.value == "public"
+    assert not table.index_named("by_age").filling
+
+
+def test_l12_a_dropped_table_frees_its_name_when_the_change_is_complete():
+    first = made()
+    change = services.submit("DROP TABLE users", who="ann")
+    with pytest.raises(DdlError, match="already exists") as caught:
+        services.submit(USERS, who="bob")
+    assert caught.value.hint == f"It is being dropped by change {change.pk}; its name is free when that is done."
+    assert drive(change) == Status.DONE
+    assert Table.objects.get(pk=first.table_id).state == "dropped"
+    again = made()
+    assert again.table_id != first.table_id
+
+
+def test_x5_a_bad_statement_stores_nothing():
+    with pytest.raises(DdlError):
+        services.submit("CREATE TABLE t (id varchar PRIMARY KEY)", who="ann")
+    with pytest.raises(DdlError):
+        services.submit("DROP TABLE nobody", who="ann")
+    assert not Change.objects.exists()
+    assert not Table.objects.exists()
+    assert not StoryEvent.objects.exists()
+
+
+def test_x1_changes_of_one_table_queue_in_order():
+    made()
+    first = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    second = services.submit("CREATE INDEX b ON users (age)", who="bob")
+    assert "change queued" in kinds(second)
+    assert drive(second) is None
+    assert Change.objects.get(pk=second.pk).status == Status.QUEUED
+    assert drive(first) == Status.DONE
+    assert drive(second) == Status.DONE
+    assert [index.name for index in newest_descriptor(first.table_id).public_indexes] == ["a", "b"]
+
+
+def test_x1_changes_of_two_tables_run_side_by_side(cluster):
+    made("CREATE TABLE one (id int PRIMARY KEY, a int)")
+    made("CREATE TABLE two (id int PRIMARY KEY, a int)")
+    held = services.submit("CREATE INDEX x ON one (a)", who="ann")
+    free = services.submit("CREATE INDEX y ON two (a)", who="ann")
+    n1 = cluster.node("n1")
+    cluster.admin.execute("SELECT lease_acquire(%s, 'n1', %s, 60)", (held.table_id, n1))
+    walk = Walk(held)
+    assert drive(free, holder="w2") == Status.DONE
+    assert Change.objects.get(pk=held.pk).status == Status.WAITING
+    cluster.admin.execute("SELECT lease_release(%s, 2, 'n1', %s)", (held.table_id, n1))
+    assert walk.end() == Status.DONE
+
+
+class Walk:
+    """A driver in a thread of its own, that has come to wait."""
+
+    def __init__(self, change: Change, status: Status = Status.WAITING) -> None:
+        self.outcome: list[Status | None] = []
+        self.change = change
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+        if status:
+            self.until(status)
+
+    def _run(self) -> None:
+        from django.db import connection
+
+        self.outcome.append(drive(self.change, holder="walker"))
+        connection.close()
+
+    def until(self, status: Status) -> None:
+        for _ in range(500):
+            if Change.objects.get(pk=self.change.pk).status == status:
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"{Change.objects.get(pk=self.change.pk)} never was {status}")
+
+    def end(self) -> Status | None:
+        self.thread.join(timeout=20)
+        assert not self.thread.is_alive(), Change.objects.get(pk=self.change.pk)
+        return self.outcome[0]
+
+
+def lease(cluster, change: Change, version: int = 2, node: str = "n1") -> int:
+    incarnation = cluster.node(node)
+    got = cluster.admin.execute(
+        "SELECT version FROM lease_acquire(%s, %s, %s, 60)", (change.table_id, node, incarnation)
+    ).fetchone()[0]
+    assert got == version
+    return incarnation
+
+
+def release(cluster, change: Change, incarnation: int, version: int = 2, node: str = "n1") -> None:
+    cluster.admin.execute("SELECT lease_release(%s, %s, %s, %s)", (change.table_id, version, node, incarnation))
+
+
+def test_a_wait_says_for_whom_and_ends_in_milliseconds_after_the_release(cluster):
+    made()
+    change = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    n1 = lease(cluster, change)
+    walk = Walk(change)
+    waiting = StoryEvent.objects.get(stream=f"change:{change.pk}", kind="version waiting")
+    assert waiting.payload["whom"] == "n1"
+    release(cluster, change, n1)
+    released = time.monotonic()
+    assert walk.end() == Status.DONE
+    assert time.monotonic() - released < 2
+    drained = Step.objects.get(change=change, number=1)
+    assert drained.waited_for == ["n1"]
+    assert drained.waited_s > 0
+    assert (drained.ended_at - drained.started_at).total_seconds() < 10
+
+
+def test_l8_a_transaction_that_outlives_its_lease_is_ended_after_the_grace(cluster):
+    made()
+    change = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    frozen = cluster.begin_on(change.table_id, 2, "schemalab node n3 1")
+    began = time.monotonic()
+    assert drive(change) == Status.DONE
+    assert 0.9 < time.monotonic() - began < 5
+    ended = StoryEvent.objects.get(stream=f"change:{change.pk}", kind="sessions ended")
+    assert (ended.payload["whom"], ended.payload["version"]) == ("n3", 2)
+    with pytest.raises(psycopg.OperationalError):
+        frozen.execute("COMMIT")
+
+
+# --- X2, X3: crashes
+
+
+@pytest.mark.parametrize(
+    ("before", "statement"),
+    [
+        pytest.param("", USERS, id="create table"),
+        pytest.param(USERS, "CREATE INDEX a ON users (age)", id="create index"),
+        pytest.param(USERS + "; CREATE INDEX a ON users (age)", "DROP INDEX a", id="drop index"),
+        pytest.param(USERS, "DROP TABLE users", id="drop table"),
+    ],
+)
+def test_x2_a_worker_may_die_before_or_after_any_effect(before, statement):
+    """One change, and a worker that dies at the first hook, the next at the second, and so on to the end."""
+    for each in filter(None, before.split("; ")):
+        made(each)
+    change = services.submit(statement, who="ann")
+    survived = 0
+    for life in range(100):
+        hook = dies_at(survived)
+        try:
+            status = drive(change, holder=f"w{life}", hook=hook)
+        except Crash:
+            let_the_dead_lease_expire()
+            survived += 1
+            continue
+        assert status == Status.DONE
+        break
+    assert survived > 3
+    told = kinds(change)
+    plan = Change.objects.get(pk=change.pk).plan
+    publishes = sum(step["kind"] == "publish" for step in plan["forward"])
+    drains = sum(step["kind"] == "drain" for step in plan["forward"])
+    assert told.count("version published") == publishes
+    assert told.count("version drained") == drains
+    assert told.count("change done") == 1
+    assert told.count("executor replaced") > 0
+
+
+def dies_at(number: int):
+    seen = []
+
+    def hook(name: str) -> None:
+        seen.append(name)
+        if len(seen) > number:
+            raise Crash(name)
+
+    return hook
+
+
+def test_x2_a_second_worker_is_told_to_go_while_the_first_lives(cluster):
+    made()
+    change = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    n1 = lease(cluster, change)
+    walk = Walk(change)
+    assert drive(change, holder="w2") is None
+    release(cluster, change, n1)
+    assert walk.end() == Status.DONE
+
+
+def test_x2_a_worker_that_was_replaced_changes_nothing_more(cluster):
+    """The first one sleeps right before its publish; the second takes over and finishes."""
+    change = services.submit(USERS, who="ann")
+    outcome = []
+
+    def hook(name: str) -> None:
+        if not outcome:
+            let_the_dead_lease_expire()
+            outcome.append(drive(change, holder="w2"))
+
+    assert drive(change, holder="w1", hook=hook) is None
+    assert outcome == [Status.DONE]
+    assert newest_descriptor(change.table_id).version == 2
+
+
+def test_x3_the_beat_finds_what_nobody_drives(redis_url):
+    change = services.submit(USERS, who="ann")
+    assert find_stuck() == [change.pk]
+    with pytest.raises(Crash):
+        drive(change, hook=dies_at(1))
+    assert find_stuck() == []
+    let_the_dead_lease_expire()
+    assert find_stuck() == [change.pk]
+    assert drive(change, holder="w2") == Status.DONE
+    assert find_stuck() == []
+
+
+def test_x3_a_submission_without_a_broker_is_stored_all_the_same(settings, monkeypatch):
+    from celery import current_app
+    from kombu.exceptions import OperationalError
+
+    def broken(*_: object, **__: object) -> None:
+        raise OperationalError("no broker")
+
+    monkeypatch.setattr(current_app, "send_task", broken)
+    assert services.submit(USERS, who="ann").status == Status.QUEUED
+
+
+# --- X4, X6: cancel, pause, resume
+
+
+def test_x4_a_cancelled_change_walks_back_to_the_table_as_it_was(cluster):
+    made()
+    change = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    before = newest_descriptor(change.table_id)
+    n1 = lease(cluster, change)
+    walk = Walk(change)
+    services.cancel(change.pk, who="bob")
+    walk.until(Status.ROLLING_BACK)
+    release(cluster, change, n1)
+    assert walk.end() == Status.CANCELLED
+    after = newest_descriptor(change.table_id)
+    assert (after.indexes, after.columns, after.state) == (before.indexes, before.columns, before.state)
+    assert "change cancelling" in kinds(change)
+    assert kinds(change)[-1] == "change cancelled"
+
+
+def test_x4_a_change_that_never_began_leaves_nothing():
+    change = services.submit(USERS, who="ann")
+    services.cancel(change.pk, who="bob")
+    assert Change.objects.get(pk=change.pk).status == Status.CANCELLED
+    assert drive(change) is None
+    made()
+
+
+def test_x6_a_cancel_at_any_moment_wins_or_is_refused():
+    """Before the first effect of one change, after it in the next one, and so on to the end of the road."""
+    made()
+    for at in range(1, 40):
+        change = services.submit(f"CREATE INDEX i{at} ON users (age)", who="ann")
+        answers: list[str] = []
+
+        def hook(_: str, at: int = at, change: Change = change, answers: list[str] = answers) -> None:
+            answers.append("")
+            if len(answers) == at:
+                try:
+                    services.cancel(change.pk, who="bob")
+                except TooLate as refusal:
+                    answers[-1] = str(refusal)
+
+        status = drive(change, hook=hook)
+        was_asked, was_refused = len(answers) >= at, any(answers)
+        is_public = any(index.name == f"i{at}" for index in newest_descriptor(change.table_id).public_indexes)
+        assert (status, is_public) == (
+            (Status.CANCELLED, False) if was_asked and not was_refused else (Status.DONE, True)
+        ), f"cancelled at hook {at}: {answers}"
+        assert len(newest_descriptor(change.table_id).indexes) == len(newest_descriptor(change.table_id).public_indexes)
+        if not was_asked:
+            return
+    raise AssertionError("the road has no end")
+
+
+def test_x6_past_the_point_of_no_return_a_cancel_is_refused_and_says_why(cluster):
+    made()
+    change = services.submit("DROP TABLE users", who="ann")
+    refusals = []
+
+    def hook(name: str) -> None:
+        if name == "after StartRun":
+            with pytest.raises(TooLate) as caught:
+                services.cancel(change.pk, who="bob")
+            refusals.append(str(caught.value))
+
+    assert drive(change, hook=hook) == Status.DONE
+    assert "the deletion of rows of users has begun" in refusals[0]
+
+
+def test_x4_a_paused_change_rests_and_goes_on(cluster):
+    made()
+    change = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    n1 = lease(cluster, change)
+    walk = Walk(change)
+    services.pause(change.pk, who="bob")
+    assert walk.end() == Status.PAUSED
+    assert find_stuck() == []
+    release(cluster, change, n1)
+    assert drive(change) == Status.PAUSED
+    services.resume(change.pk, who="bob")
+    assert find_stuck() == [change.pk]
+    assert drive(change) == Status.DONE
+    assert [kind for kind in kinds(change) if kind in ("change pausing", "change resumed")] == [
+        "change pausing",
+        "change resumed",
+    ]
+
+
+def test_x4_a_paused_change_can_be_cancelled(cluster):
+    made()
+    change = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    n1 = lease(cluster, change)
+    walk = Walk(change)
+    services.pause(change.pk, who="bob")
+    assert walk.end() == Status.PAUSED
+    services.cancel(change.pk, who="bob")
+    release(cluster, change, n1)
+    assert drive(change) == Status.CANCELLED
+
+
+def test_what_has_ended_or_never_was_cannot_be_wished_about():
+    change = made()
+    with pytest.raises(TooLate, match="has ended: done"):
+        services.cancel(change.pk, who="bob")
+    with pytest.raises(NoSuchChange, match="there is no change 999"):
+        services.pause(999, who="bob")
+    waiting = services.submit("DROP TABLE users", who="ann")
+    with pytest.raises(ChangeError, match="is not paused: it is queued"):
+        services.resume(waiting.pk, who="bob")
+
+
+def test_a_queued_change_whose_ground_has_gone_fails_with_the_error():
+    made()
+    first = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    second = services.submit("DROP INDEX a", who="bob")
+    services.cancel(first.pk, who="ann")
+    assert drive(second) == Status.FAILED
+    assert Change.objects.get(pk=second.pk).error["sqlstate"] == "42704"
+    assert find_stuck() == []
+
+
+def test_a_failed_change_lets_the_next_one_go(redis_url):
+    made()
+    services.submit("DROP TABLE users", who="ann")
+    with pytest.raises(DdlError, match="does not exist"):
+        services.submit("CREATE INDEX a ON users (age)", who="ann")
+
+
+# --- following, previewing
+
+
+def test_following_a_change_tells_each_step_until_its_end():
+    change = services.submit(USERS, who="ann")
+    told = []
+    follower = threading.Thread(target=lambda: told.extend(event["kind"] for event in services.follow(change.pk)))
+    follower.start()
+    assert drive(change) == Status.DONE
+    follower.join(timeout=10)
+    assert told == kinds(change)
+
+
+def test_a_preview_shows_the_road_and_stores_nothing():
+    made()
+    queued = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    seen = services.preview("CREATE INDEX b ON users (age)")
+    assert [step["after"] for step in seen["steps"] if step["kind"] == "publish"] == [
+        "delete-only",
+        "write-only",
+        "public",
+    ]
+    assert [change["id"] for change in seen["behind"]] == [queued.pk]
+    assert (seen["rows"], seen["rows_exact"]) == (0, True)
+    assert Change.objects.count() == 2
+
+
+def test_with_nobody_in_the_way_a_driver_never_sleeps(monkeypatch):
+    """Each step follows the last at once; figures are in the benchmarks."""
+    made()
+    slept: list[float] = []
+    monkeypatch.setattr(driving.Ear, "wait", lambda _self, _wanted, timeout_s, **_: slept.append(timeout_s))
+    made("CREATE INDEX a ON users (age)")
+    assert slept == []
+
+
+def test_x3_the_database_ends_the_drivers_sessions_and_the_change_goes_on(cluster):
+    """As a restart does: once at every hook."""
+    made()
+    change = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    ended: list[str] = []
+
+    def hook(name: str) -> None:
+        if len(ended) < ENDED_MAX:
+            ended.append(name)
+            cluster.admin.execute(
+                "SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity WHERE application_name LIKE %s",
+                (f"schemalab %of change {change.pk}",),
+            )
+
+    assert drive(change, hook=hook) == Status.DONE
+    assert len(ended) == ENDED_MAX
+    assert kinds(change).count("version published") == 3
+
+
+ENDED_MAX = 4

@@ -1,0 +1,89 @@
+"""A table made inside an explicit transaction: unknown until COMMIT, public then; its name is nobody else's (T9)."""
+
+import psycopg
+import pytest
+from django.conf import settings
+
+from catalog.models import StoryEvent, Table
+from catalog.selectors import newest_descriptor
+from changes import services
+from changes.ddl import parse
+from changes.ddl_errors import DdlError
+from changes.models import Reservation
+from changes.new_table import new_table, statements_at_commit
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.filterwarnings("ignore::celery.exceptions.AlwaysEagerIgnored"),
+]
+USERS = "CREATE TABLE users (id bigint PRIMARY KEY, age integer)"
+
+
+def begin(cluster, name: str = "n1"):
+    """A node's transaction that makes `users`: its connection and the table."""
+    incarnation = cluster.node(name)
+    table_id = services.reserve_table("users", node=name, incarnation=incarnation)
+    connection = cluster.connect(f"schemalab node {name} {incarnation}")
+    connection.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
+    connection.execute("SELECT 1")
+    return connection, new_table(parse(USERS).action, table_id)
+
+
+def commit(connection, table) -> None:
+    for sql, params in statements_at_commit(table, storages=settings.STORAGE_COUNT, who="ann"):
+        connection.execute(sql, params)
+    connection.execute("COMMIT")
+
+
+def test_t9_the_table_is_public_from_the_commit_on(cluster):
+    connection, table = begin(cluster)
+    assert Table.objects.get(pk=table.table_id).state == "reserved"
+    assert newest_descriptor(table.table_id) is None
+    commit(connection, table)
+    services.announce_table(table.table_id, who="ann")
+    assert newest_descriptor(table.table_id) == table
+    assert (table.version, table.state.value) == (1, "public")
+    assert not Reservation.objects.exists()
+    told = StoryEvent.objects.filter(kind="table created").values_list("stream", flat=True)
+    assert sorted(told) == ["cluster", f"table:{table.table_id}"]
+    cluster.table = table
+    n1 = cluster.node("n1")
+    assert cluster.acquire("n1", n1) == 1
+    cluster.begin(1).execute("COMMIT")
+
+
+def test_t9_the_name_is_reserved_at_once_for_both_kinds_of_create(cluster):
+    begin(cluster)
+    n2 = cluster.node("n2")
+    for attempt in (
+        lambda: services.submit(USERS, who="bob"),
+        lambda: services.reserve_table("users", node="n2", incarnation=n2),
+    ):
+        with pytest.raises(DdlError) as caught:
+            attempt()
+        assert caught.value.sqlstate == "42P07"
+        assert caught.value.hint == "A transaction that has not ended is creating it."
+
+
+def test_t9_a_rollback_frees_the_name(cluster):
+    connection, table = begin(cluster)
+    connection.execute("ROLLBACK")
+    services.free_table(table.table_id)
+    services.submit(USERS, who="bob")
+
+
+def test_t9_a_dead_nodes_name_is_freed_and_its_late_commit_fails(cluster):
+    connection, table = begin(cluster)
+    assert services.free_orphaned_tables() == []
+    cluster.node("n1")  # the node starts again, as another incarnation; its former sessions end
+    assert services.free_orphaned_tables() == [table.table_id]
+    with pytest.raises(psycopg.OperationalError):
+        commit(connection, table)
+    services.submit(USERS, who="bob")
+
+
+def test_t9_a_frozen_node_that_lost_the_name_cannot_commit(cluster):
+    connection, table = begin(cluster)
+    services.free_table(table.table_id)
+    with pytest.raises(psycopg.errors.SerializationFailure):
+        commit(connection, table)

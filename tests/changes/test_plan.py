@@ -1,0 +1,218 @@
+"""Plans: the road there, the way back, and the reviews of hand-written ones (protocol sections 4, 7, 8)."""
+
+from dataclasses import replace
+
+import pytest
+
+from catalog.descriptor import Descriptor
+from catalog.elements import State
+from changes.actions import CreateIndex, CreateTable, DropIndex, IndexPart, Name, NewColumn
+from changes.ddl_errors import DdlError
+from changes.plan import Plan, Step, StepKind, describe, drain, moved, plan_from_json, publish, way_back
+from changes.planner import make_plan
+from changes.review import FaultyPlan, find_faults, review, road_faults
+from tests.changes.tables import BY_NAME, COLUMNS, CREATE_INDEX, DROP_INDEX, USERS, indexed_users, plans, users
+
+PLANS = plans()
+
+
+def words(plan: Plan, steps: tuple[Step, ...]) -> list[str]:
+    return [describe(plan, step) for step in steps]
+
+
+def test_an_index_is_added_step_by_step() -> None:
+    plan = PLANS["add an index"]
+    assert words(plan, plan.forward) == [
+        "publish users@3: index by_name absent -> delete-only",
+        "wait until no version before users@3 is in use",
+        "publish users@4: index by_name delete-only -> write-only",
+        "wait until no version before users@4 is in use",
+        "clear old tombstones of index by_name",
+        "fill index by_name",
+        "verify index by_name",
+        "close the run",
+        "publish users@5: index by_name write-only -> public",
+        "wait until no version before users@5 is in use",
+        "purge the tombstones of index by_name",
+    ]
+
+
+def test_only_the_way_up_fills() -> None:
+    assert [step.descriptor.indexes[0].filling for step in PLANS["add an index"].publishes if step.descriptor] == [
+        False, True, False,
+    ]  # fmt: skip
+    down = [step.descriptor for step in PLANS["drop an index"].publishes if step.descriptor]
+    assert not any(index.filling for descriptor in down for index in descriptor.indexes)
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+def test_a_plan_survives_json(plan: Plan) -> None:
+    assert plan_from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+def test_every_plan_and_every_way_back_is_safe(plan: Plan) -> None:
+    assert find_faults(plan) == []
+    for published, here in _reversible(plan):
+        assert road_faults(plan.element, here, way_back(plan, published)) == []
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+def test_the_way_back_ends_where_it_began(plan: Plan) -> None:
+    for published, _ in _reversible(plan):
+        last = [step.descriptor for step in way_back(plan, published) if step.descriptor][-1]
+        if plan.base is None:
+            assert last.state is State.ABSENT
+        else:
+            # Ids are never used again, so the next free one is not part of what was before.
+            before = replace(plan.base, version=last.version, next_index_id=last.next_index_id)
+            assert last == before
+
+
+def _reversible(plan: Plan) -> list[tuple[int, Descriptor]]:
+    before_turn = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.turn])
+    descriptors = [step.descriptor for step in plan.publishes if step.descriptor]
+    return [(published, descriptors[published - 1]) for published in range(1, before_turn + 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "turn"),
+    [
+        pytest.param("add a table", "publish users@2: table users delete-only -> public", id="table added: public"),
+        pytest.param("add an index", "publish users@5: index by_name write-only -> public", id="index added: public"),
+        pytest.param(
+            "drop an index", "publish users@7: index by_name write-only -> delete-only", id="index dropped: delete-only"
+        ),
+        pytest.param("drop a table", "delete all rows of users", id="table dropped: its deletion"),
+    ],
+)
+def test_the_point_of_no_return(name: str, turn: str) -> None:
+    plan = PLANS[name]
+    assert describe(plan, plan.forward[plan.turn]) == turn
+
+
+def test_a_dropped_index_is_public_again_at_once() -> None:
+    plan = PLANS["drop an index"]
+    assert words(plan, way_back(plan, 1)) == [
+        "publish users@7: index by_name write-only -> public",
+        "wait until no version before users@7 is in use",
+    ]
+
+
+def test_an_index_under_way_walks_back_over_every_state() -> None:
+    plan = PLANS["add an index"]
+    assert words(plan, way_back(plan, 2)) == [
+        "close the run",
+        "publish users@5: index by_name write-only -> delete-only",
+        "wait until no version before users@5 is in use",
+        "delete all entries of by_name",
+        "publish users@6: index by_name delete-only -> absent",
+        "wait until no version before users@6 is in use",
+    ]
+
+
+def test_a_table_gets_ids_and_a_required_key() -> None:
+    table = users()
+    assert [(c.id, c.name, c.not_null) for c in table.columns] == [(1, "id", True), (2, "name", False)]
+    assert (table.next_column_id, table.version, table.state) == (3, 2, State.PUBLIC)
+
+
+def test_an_index_id_is_used_once() -> None:
+    dropped = make_plan(DROP_INDEX, indexed_users()).result
+    assert make_plan(CREATE_INDEX, dropped).element.id == 2
+
+
+@pytest.mark.parametrize(
+    ("action", "sqlstate", "message"),
+    [
+        pytest.param(
+            CreateIndex(BY_NAME, USERS, (IndexPart(Name("nick", 30)),)),
+            "42703",
+            'column "nick" does not exist',
+            id="a column that is not there",
+        ),
+        pytest.param(
+            DropIndex(Name("by_nick", 12), USERS),
+            "42704",
+            'index "by_nick" does not exist',
+            id="an index that is not there",
+        ),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(action: CreateIndex | DropIndex, sqlstate: str, message: str) -> None:
+    with pytest.raises(DdlError, match=message) as refused:
+        make_plan(action, users())
+    assert refused.value.sqlstate == sqlstate
+    assert refused.value.position is not None
+
+
+def test_an_element_on_its_way_cannot_be_dropped() -> None:
+    under_way = PLANS["add an index"].publishes[1].descriptor
+    with pytest.raises(DdlError, match="index by_name is write-only: only a public index can be dropped"):
+        make_plan(DROP_INDEX, under_way)
+
+
+def test_a_sharding_key_outside_the_primary_key_is_refused() -> None:
+    action = CreateTable(USERS, COLUMNS, (Name("id"),), sharding_key=(Name("name", 60),))
+    with pytest.raises(DdlError, match="a sharding key outside the primary key is not supported"):
+        make_plan(action, None, table_id=7)
+
+
+def test_an_explicit_sharding_key_is_kept() -> None:
+    columns = (*COLUMNS, NewColumn(Name("town"), COLUMNS[0].type))
+    action = CreateTable(USERS, columns, (Name("town"), Name("id")), sharding_key=(Name("town"),))
+    assert make_plan(action, None, table_id=7).result.sharding_key == (3,)
+
+
+# Plans written by hand
+
+
+def _without(kind: StepKind, name: str = "add an index") -> Plan:
+    plan = PLANS[name]
+    return replace(plan, forward=tuple(step for step in plan.forward if step.kind is not kind))
+
+
+def _jump(*states: State) -> Plan:
+    """An index that goes through `states` only, every version drained."""
+    plan = PLANS["add an index"]
+    first = plan.publishes[0].descriptor
+    assert first is not None
+    index = replace(first.indexes[0], state=states[0])
+    here = users().with_index(index)
+    road = [publish(users(), here, plan.element), drain(here)]
+    for state in states[1:]:
+        there = moved(here, plan.element, state)
+        road += [publish(here, there, plan.element), drain(there)]
+        here = there
+    return replace(plan, forward=tuple(road))
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        pytest.param(_jump(State.PUBLIC), r"C3 and C4\): index by_name: absent and public", id="an index in one jump"),
+        pytest.param(
+            _jump(State.WRITE_ONLY, State.PUBLIC), r"C3 and C5\): .*absent and write-only", id="no delete-only"
+        ),
+        pytest.param(_jump(State.DELETE_ONLY, State.PUBLIC), r"C4\): .*delete-only and public", id="no write-only"),
+        pytest.param(_without(StepKind.FILL), r"C4\): public without fill", id="nobody fills"),
+        pytest.param(_without(StepKind.CLEAR), r"C4\): public without clear", id="old tombstones stay"),
+        pytest.param(_without(StepKind.VERIFY), r"C4\): public without verify", id="nobody looks"),
+        pytest.param(_without(StepKind.CLOSE), r"C5\): public without close", id="the run stays open"),
+        pytest.param(_without(StepKind.PURGE), r"C7\): tombstones of the fill are left", id="tombstones stay behind"),
+        pytest.param(_without(StepKind.DRAIN), "three versions may be in use", id="nobody waits"),
+        pytest.param(_without(StepKind.DELETE, "drop an index"), r"C3\): pairs are left", id="entries stay behind"),
+        pytest.param(_without(StepKind.DELETE, "drop a table"), r"C1\): pairs are left", id="rows stay behind"),
+    ],
+)
+def test_an_unsafe_plan_is_refused_with_clause_and_witness(plan: Plan, message: str) -> None:
+    with pytest.raises(FaultyPlan, match=message):
+        review(plan)
+
+
+def test_entries_may_not_be_deleted_while_somebody_writes_them() -> None:
+    plan = PLANS["drop an index"]
+    road = list(plan.forward)
+    road[2:2] = [Step(StepKind.DELETE, 6)]
+    with pytest.raises(FaultyPlan, match=r"C3\): entries are deleted while it is write-only"):
+        review(replace(plan, forward=tuple(road)))

@@ -1,0 +1,226 @@
+"""Publishing and draining against real PostgreSQL: whoever comes between any two statements, the rules hold."""
+
+import time
+from contextlib import suppress
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from changes.postgres import control_transaction
+from changes.publishing import Blocked, UnexpectedVersion, close_last_but_one, drain, end_holders, publish
+from tests.changes.cluster import STORAGES, Cluster, InterruptedCursor, versions
+
+pytestmark = pytest.mark.django_db(transaction=True)
+STATEMENTS = range(1, 12)
+"""More than either function runs: the last ones are "nobody came between"."""
+
+
+def drain_at(cluster: Cluster, version: int) -> Blocked | None:
+    with control_transaction(cluster.admin) as cur:
+        return drain(cur, cluster.table.table_id, version, storages=STORAGES)
+
+
+def test_a_publish_writes_the_version_and_what_every_storage_knows_of_it(cluster):
+    (v2,) = versions(cluster.table, 1)
+    assert cluster.publish(v2) is None
+    assert cluster.version() == 2
+    for storage in range(1, STORAGES + 1):
+        sql = f"SELECT count(*) FROM storage_{storage}.versions WHERE table_id = %s AND version = 2"
+        assert cluster.admin.execute(sql, (v2.table_id,)).fetchone()[0] == 1
+
+
+def test_l7_a_third_version_waits_for_the_leases_on_the_first(cluster):
+    v2, v3 = versions(cluster.table, 2)
+    n1 = cluster.node("n1")
+    cluster.acquire("n1", n1)
+    assert cluster.publish(v2) is None
+    blocked = cluster.publish(v3)
+    assert blocked.whom == ("n1",)
+    assert 0 < blocked.remaining_s <= 60
+    assert cluster.version() == 2
+    cluster.release("n1", n1, 1)
+    assert cluster.publish(v3) is None
+    assert cluster.fence() == 2
+
+
+def test_l7_a_transaction_that_outlives_its_lease_holds_the_publish_back(cluster):
+    v2, v3 = versions(cluster.table, 2)
+    transaction = cluster.begin(1)
+    cluster.publish(v2)
+    blocked = cluster.publish(v3)
+    assert (blocked.leases, blocked.whom) == ((), ("n1",))
+    transaction.execute("COMMIT")
+    assert cluster.publish(v3) is None
+
+
+def test_t2_after_a_publish_no_transaction_of_the_last_but_one_gets_in(cluster):
+    v2, v3 = versions(cluster.table, 2)
+    cluster.publish(v2)
+    cluster.publish(v3)
+    with pytest.raises(psycopg.Error) as caught:
+        cluster.begin(1)
+    assert caught.value.sqlstate == "SL001"
+
+
+def test_x2_publishing_again_what_is_published_changes_nothing(cluster):
+    (v2,) = versions(cluster.table, 1)
+    assert cluster.publish(v2) is None
+    assert cluster.publish(v2) is None
+    assert cluster.version() == 2
+
+
+def test_two_publishers_lose_no_edit(cluster):
+    (mine,) = versions(cluster.table, 1)
+    theirs = mine.without_index(mine.next_index_id - 1)
+    cluster.publish(mine)
+    other = type(mine)(**{f: getattr(theirs, f) for f in theirs.__slots__} | {"version": 2})
+    with pytest.raises(UnexpectedVersion, match="the table is at version 2"):
+        cluster.publish(other)
+
+
+def test_l7_a_row_that_somebody_looks_at_blocks_without_waiting(cluster):
+    (v2,) = versions(cluster.table, 1)
+    reader = cluster.connect()
+    reader.execute("BEGIN")
+    reader.execute("SELECT 1 FROM catalog_table WHERE id = %s FOR SHARE", (cluster.table.table_id,))
+    began = time.monotonic()
+    assert cluster.publish(v2) == Blocked(is_row_locked=True)
+    assert time.monotonic() - began < 0.5
+
+
+@pytest.mark.parametrize("at", STATEMENTS)
+def test_l7_whatever_a_node_does_between_two_statements_two_versions_are_never_exceeded(cluster, at):
+    """The acquirer gets v2, or waits for the publisher; never a lease on a version that is last but one."""
+    v2, v3 = versions(cluster.table, 2)
+    n1 = cluster.node("n1")
+    cluster.publish(v2)
+    rival = cluster.connect(options="-c lock_timeout=50")
+
+    def acquire() -> None:
+        with suppress(errors.LockNotAvailable):  # it waits for the publisher, as it should
+            rival.execute("SELECT lease_acquire(%s, 'n1', %s, 60)", (v2.table_id, n1))
+
+    with control_transaction(cluster.admin) as plain:
+        cur = InterruptedCursor(plain, at, acquire)
+        hindrance = publish(cur, v3, storages=STORAGES)
+        assert hindrance is None
+        close_last_but_one(cur, v3, storages=STORAGES)
+    assert set(cluster.leased()) <= {2, 3}
+    assert cluster.version() == 3
+
+
+@pytest.mark.parametrize("at", STATEMENTS)
+def test_l7_a_transaction_of_the_last_but_one_gets_in_before_the_publish_or_never(cluster, at):
+    v2, v3 = versions(cluster.table, 2)
+    cluster.publish(v2)
+    tried = []
+
+    hindrance = publish_interrupted(cluster, v3, at, lambda: tried.append(cluster.try_begin(1)))
+    got_in = [connection for connection in tried if connection]
+    if got_in:
+        assert hindrance is not None, "a transaction of v1 runs, yet v3 was published"
+        got_in[0].execute("COMMIT")
+        assert cluster.publish(v3) is None
+    assert cluster.version() == 3
+    with pytest.raises(psycopg.Error):
+        cluster.begin(1)
+
+
+def publish_interrupted(cluster, new, at, rival):
+    with control_transaction(cluster.admin) as plain:
+        cur = InterruptedCursor(plain, at, rival)
+        hindrance = publish(cur, new, storages=STORAGES)
+        if hindrance is None:
+            close_last_but_one(cur, new, storages=STORAGES)
+        return hindrance
+
+
+@pytest.mark.parametrize("at", STATEMENTS)
+def test_two_publishers_at_once_one_wins_and_the_other_knows(cluster, at):
+    mine, _ = versions(cluster.table, 2)
+    theirs = mine.next_version(name="strangers")
+    theirs = type(mine)(**{f: getattr(theirs, f) for f in theirs.__slots__} | {"version": 2})
+    outcomes = []
+
+    def publish_theirs() -> None:
+        with control_transaction(rival) as cur:
+            outcomes.append(publish(cur, theirs, storages=STORAGES))
+
+    rival = cluster.connect("rival")
+    try:
+        mine_out = publish_interrupted(cluster, mine, at, publish_theirs)
+    except UnexpectedVersion:
+        assert outcomes == [None]
+    else:
+        assert mine_out is None
+        assert outcomes in ([], [Blocked(is_row_locked=True)])
+    names = cluster.admin.execute("SELECT body->>'name' FROM catalog_descriptor WHERE version = 2").fetchall()
+    assert len(names) == 1
+
+
+def test_l9_drained_means_no_lease_and_no_transaction_of_any_older_version(cluster):
+    (v2,) = versions(cluster.table, 1)
+    n1 = cluster.node("n1")
+    cluster.acquire("n1", n1)
+    transaction = cluster.begin(1)
+    cluster.publish(v2)
+    assert drain_at(cluster, 2).leases[0].version == 1
+    cluster.release("n1", n1, 1)
+    assert [held.version for held in drain_at(cluster, 2).held] == [1]
+    transaction.execute("COMMIT")
+    assert drain_at(cluster, 2) is None
+    assert cluster.fence() == 2
+
+
+def test_l9_leases_on_the_version_itself_do_not_matter(cluster):
+    (v2,) = versions(cluster.table, 1)
+    n1 = cluster.node("n1")
+    cluster.publish(v2)
+    assert cluster.acquire("n1", n1) == 2
+    assert drain_at(cluster, 2) is None
+
+
+@pytest.mark.parametrize("at", STATEMENTS)
+def test_l9_a_transaction_gets_in_before_the_drain_or_never(cluster, at):
+    (v2,) = versions(cluster.table, 1)
+    cluster.publish(v2)
+    tried = []
+
+    with control_transaction(cluster.admin) as plain:
+        cur = InterruptedCursor(plain, at, lambda: tried.append(cluster.try_begin(1)))
+        hindrance = drain(cur, v2.table_id, 2, storages=STORAGES)
+    got_in = any(tried)
+    assert (hindrance is not None) == got_in
+    assert (cluster.fence() == 2) == (not got_in)
+
+
+def test_l8_a_session_that_outlives_every_lease_is_ended(cluster):
+    (v2,) = versions(cluster.table, 1)
+    frozen = cluster.begin(1, "schemalab node n3 4")
+    cluster.publish(v2)
+    blocked = drain_at(cluster, 2)
+    assert blocked.whom == ("n3",)
+    with control_transaction(cluster.admin) as cur:
+        ended = end_holders(cur, v2.table_id, blocked.held)
+    assert [held.session for held in ended] == ["schemalab node n3 4"]
+    with pytest.raises(psycopg.OperationalError):
+        frozen.execute("COMMIT")
+
+
+def test_l8_a_version_with_a_live_lease_is_left_alone(cluster):
+    (v2,) = versions(cluster.table, 1)
+    n1 = cluster.node("n1")
+    cluster.acquire("n1", n1)
+    transaction = cluster.begin(1)
+    cluster.publish(v2)
+    cluster.release("n1", n1, 1)
+    held = drain_at(cluster, 2).held
+    cluster.admin.execute(
+        "INSERT INTO leases_lease (table_id, version, node, incarnation, expires_at)"
+        " VALUES (%s, 1, 'n1', %s, clock_timestamp() + interval '1 min')",
+        (v2.table_id, n1),
+    )
+    with control_transaction(cluster.admin) as cur:
+        assert end_holders(cur, v2.table_id, held) == ()
+    transaction.execute("COMMIT")

@@ -1,0 +1,78 @@
+"""A plan's steps as stations on a line, wherever the change is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from changes.road import stations
+
+KINDS = ("publish", "drain", "publish", "drain", "clear", "fill", "verify", "close", "publish", "drain", "purge")
+STATES = {0: ("absent", "delete-only"), 2: ("delete-only", "write-only"), 8: ("write-only", "public")}
+
+
+def steps(kinds: tuple[str, ...] = KINDS) -> list[dict[str, Any]]:
+    road, version = [], 1
+    for number, kind in enumerate(kinds):
+        version += kind == "publish"
+        before, after = STATES.get(number, (None, None)) if kind == "publish" else (None, None)
+        road.append({"number": number, "kind": kind, "version": version, "before": before, "after": after})
+    return road
+
+
+def words(position: int, *, is_over: bool = False) -> str:
+    found = stations(steps(), position, is_over=is_over)
+    return " ".join({"done": "", "current": ">", "todo": "."}[s["when"]] + (s["state"] or s["kind"]) for s in found)
+
+
+@pytest.mark.parametrize(
+    ("position", "is_over", "road"),
+    [
+        pytest.param(
+            -1,
+            False,
+            "absent .delete-only .wait .write-only .wait .reorganise .public .wait .tidy",
+            id="a plan has everything before it",
+        ),
+        pytest.param(
+            1,
+            False,
+            "absent delete-only >wait .write-only .wait .reorganise .public .wait .tidy",
+            id="a wait is a station of its own",
+        ),
+        pytest.param(
+            6,
+            False,
+            "absent delete-only wait write-only wait >reorganise .public .wait .tidy",
+            id="clear, fill, verify and close are one station",
+        ),
+        pytest.param(
+            11, True, "absent delete-only wait write-only wait reorganise public wait tidy", id="the end of the road"
+        ),
+    ],
+)
+def test_where_a_change_is(position: int, is_over: bool, road: str) -> None:
+    assert words(position, is_over=is_over) == road
+
+
+def test_a_station_of_several_works_says_which_one_runs() -> None:
+    reorganise = next(s for s in stations(steps(), 5) if s["kind"] == "reorganise")
+    assert [(work["kind"], work["when"]) for work in reorganise["works"]] == [
+        ("clear", "done"),
+        ("fill", "current"),
+        ("verify", "todo"),
+        ("close", "todo"),
+    ]
+
+
+def test_a_road_back_begins_with_the_end_of_the_run() -> None:
+    back = [
+        {"number": 0, "kind": "close", "version": 3, "before": None, "after": None},
+        {"number": 1, "kind": "publish", "version": 4, "before": "write-only", "after": "delete-only"},
+    ]
+    assert [s["state"] or s["kind"] for s in stations(back, 0)] == ["write-only", "close", "delete-only"]
+
+
+def test_no_road_has_no_stations() -> None:
+    assert stations([], 0) == []

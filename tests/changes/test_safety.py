@@ -1,0 +1,63 @@
+"""Which states may live together (protocol section 4)."""
+
+from itertools import pairwise
+
+import pytest
+
+from catalog.elements import Kind, State
+from changes.safety import DANGERS, DEFINED, check_step, danger, may_live_together
+
+A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
+
+UNSAFE = [
+    pytest.param(Kind.TABLE, A, P, ("C1",), id="a table public for one and unknown to the other"),
+    pytest.param(Kind.OPTIONAL_COLUMN, A, W, ("C1",), id="an optional column written by one, unknown to the other"),
+    pytest.param(Kind.REQUIRED_COLUMN, A, W, ("C1",), id="a required column written by one, unknown to the other"),
+    pytest.param(Kind.OPTIONAL_COLUMN, A, P, ("C1",), id="an optional column public for one, unknown to the other"),
+    pytest.param(Kind.REQUIRED_COLUMN, A, P, ("C1", "C2"), id="a required column public for one, unknown to the other"),
+    pytest.param(Kind.REQUIRED_COLUMN, D, P, ("C2",), id="a required column read by one, not written by the other"),
+    pytest.param(Kind.INDEX, A, W, ("C3", "C5"), id="an index written by one, unknown to the other"),
+    pytest.param(Kind.INDEX, A, P, ("C3", "C4"), id="an index read by one, unknown to the other"),
+    pytest.param(Kind.INDEX, D, P, ("C4",), id="an index read by one, not written by the other"),
+    pytest.param(Kind.CONSTRAINT, A, P, ("C6",), id="a constraint relied on by one, unknown to the other"),
+]
+
+
+@pytest.mark.parametrize(("kind", "one", "other", "clauses"), UNSAFE)
+def test_unsafe_pairs_name_the_clause_in_both_directions(
+    kind: Kind, one: State, other: State, clauses: tuple[str, ...]
+) -> None:
+    for before, after in ((one, other), (other, one)):
+        found = check_step(kind, "it", before, after)
+        assert found is not None
+        assert found.danger.clauses == clauses
+        assert found.danger.witness in str(found)
+        assert not may_live_together(kind, before, after)
+
+
+LADDERS = {
+    Kind.TABLE: (A, D, P),
+    Kind.OPTIONAL_COLUMN: (A, D, P),
+    Kind.REQUIRED_COLUMN: (A, D, W, P),
+    Kind.INDEX: (A, D, W, P),
+    Kind.UNIQUE_INDEX: (A, D, W, P),
+    Kind.CONSTRAINT: (A, W, P),
+    Kind.PLACEMENT: (A, D, W, P),
+}
+
+
+@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
+def test_each_step_of_the_ladder_is_safe(kind: Kind) -> None:
+    ladder = LADDERS[kind]
+    assert all(may_live_together(kind, one, other) for one, other in pairwise(ladder))
+
+
+@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
+def test_only_defined_states_are_judged(kind: Kind) -> None:
+    assert all(pair <= DEFINED[kind] for pair in DANGERS[kind])
+    assert danger(kind, P, P) is None
+
+
+def test_an_undefined_state_is_refused_by_name() -> None:
+    assert "a table is never write-only" in str(check_step(Kind.TABLE, "users", D, W))
+    assert "a constraint is never delete-only" in str(check_step(Kind.CONSTRAINT, "positive", A, D))
