@@ -1,0 +1,251 @@
+"""What operators compute for one row: PostgreSQL's results in Python, for statements that need no query engine.
+
+Each function is the twin of a template in `nodes.functions`; `tests/nodes/test_engines.py` runs both.
+"""
+
+import datetime as dt
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from catalog.types import BadValue, SqlType, parse_text, to_text
+from nodes.errors import DIVISION_BY_ZERO, NUMBER_OUT_OF_RANGE, SqlError
+from nodes.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, Type
+
+Compute = Callable[..., Any]
+LIMITS = {INT4: 2**31, INT8: 2**63}
+
+
+def out_of_range(of: Type) -> SqlError:
+    return SqlError(NUMBER_OUT_OF_RANGE, f"{of.name} out of range")
+
+
+def division_by_zero() -> SqlError:
+    return SqlError(DIVISION_BY_ZERO, "division by zero")
+
+
+def ranged(of: Type, value: int) -> int:
+    limit = LIMITS[of]
+    if not -limit <= value < limit:
+        raise out_of_range(of)
+    return value
+
+
+def whole(of: Type, compute: Callable[..., int]) -> Compute:
+    """Integer arithmetic that refuses what does not fit."""
+
+    def checked(*args: int) -> int:
+        return ranged(of, compute(*args))
+
+    return checked
+
+
+def divide_whole(a: int, b: int) -> int:
+    """Towards zero, as PostgreSQL divides."""
+    if b == 0:
+        raise division_by_zero()
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def modulo(a: int, b: int) -> int:
+    return a - b * divide_whole(a, b)
+
+
+def real(compute: Callable[..., float]) -> Compute:
+    """Arithmetic of doubles: infinite only from the infinite."""
+
+    def checked(*args: float) -> float:
+        try:
+            value = compute(*args)
+        except OverflowError:
+            value = math.inf
+        if math.isinf(value) and not any(math.isinf(a) for a in args):
+            raise SqlError(NUMBER_OUT_OF_RANGE, "value out of range: overflow")
+        return value
+
+    return checked
+
+
+def divide_real(a: float, b: float) -> float:
+    if b == 0 and a == a:
+        raise division_by_zero()
+    return a / b if b else math.nan
+
+
+def order_key(value: Any) -> Any:
+    """NaN equals itself and is the greatest of doubles."""
+    return (1, 0.0) if isinstance(value, float) and value != value else (0, value)
+
+
+def compare(test: Callable[[Any, Any], bool]) -> Compute:
+    def compared(a: Any, b: Any) -> bool:
+        if isinstance(a, float):
+            a, b = order_key(a), order_key(b)
+        return test(a, b)
+
+    return compared
+
+
+COMPARISONS: dict[str, Compute] = {
+    "=": compare(operator.eq),
+    "<>": compare(operator.ne),
+    "<": compare(operator.lt),
+    "<=": compare(operator.le),
+    ">": compare(operator.gt),
+    ">=": compare(operator.ge),
+}
+
+# Computed with their arguments unevaluated: (context, *thunks).
+
+
+def conjunction(_: Any, *thunks: Callable[[], Any]) -> bool | None:
+    result: bool | None = True
+    for thunk in thunks:
+        value = thunk()
+        if value is False:
+            return False
+        if value is None:
+            result = None
+    return result
+
+
+def disjunction(_: Any, *thunks: Callable[[], Any]) -> bool | None:
+    result: bool | None = False
+    for thunk in thunks:
+        value = thunk()
+        if value is True:
+            return True
+        if value is None:
+            result = None
+    return result
+
+
+def is_null(_: Any, thunk: Callable[[], Any]) -> bool:
+    return thunk() is None
+
+
+def is_not_null(_: Any, thunk: Callable[[], Any]) -> bool:
+    return thunk() is not None
+
+
+def is_value(wanted: bool) -> Compute:
+    return lambda _, thunk: thunk() is wanted
+
+
+def is_not_value(wanted: bool) -> Compute:
+    return lambda _, thunk: thunk() is not wanted
+
+
+def coalesce(_: Any, *thunks: Callable[[], Any]) -> Any:
+    return next((value for thunk in thunks if (value := thunk()) is not None), None)
+
+
+def case(_: Any, *thunks: Callable[[], Any]) -> Any:
+    """Condition, value, condition, value, .., default."""
+    for number in range(0, len(thunks) - 1, 2):
+        if thunks[number]() is True:
+            return thunks[number + 1]()
+    return thunks[-1]()
+
+
+def one_of(_: Any, needle: Callable[[], Any], *thunks: Callable[[], Any]) -> bool | None:
+    """x IN (..): NULL when it is not found and something compared is NULL."""
+    wanted = needle()
+    if wanted is None:
+        return None
+    result: bool | None = False
+    for thunk in thunks:
+        value = thunk()
+        if value is None:
+            result = None
+        elif COMPARISONS["="](wanted, value):
+            return True
+    return result
+
+
+def distinct(_: Any, a: Callable[[], Any], b: Callable[[], Any]) -> bool:
+    x, y = a(), b()
+    if x is None or y is None:
+        return x is not y
+    return not COMPARISONS["="](x, y)
+
+
+def nullif(_: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
+    x, y = a(), b()
+    return None if x is not None and y is not None and COMPARISONS["="](x, y) else x
+
+
+def extreme(choose: Callable[..., Any]) -> Compute:
+    """GREATEST and LEAST ignore NULLs."""
+
+    def chosen(_: Any, *thunks: Callable[[], Any]) -> Any:
+        values = [value for thunk in thunks if (value := thunk()) is not None]
+        return choose(values, key=order_key) if values else None
+
+    return chosen
+
+
+def now(context: Any) -> dt.datetime:
+    moment: dt.datetime = context.now
+    return moment
+
+
+# Casts: one value in, one out.
+
+
+def double_to_whole(of: Type) -> Compute:
+    def rounded(value: float) -> int:
+        if value != value or math.isinf(value):
+            raise out_of_range(of)
+        return ranged(of, round(value))
+
+    return rounded
+
+
+def text_to(of: SqlType) -> Compute:
+    def parsed(text: str) -> Any:
+        try:
+            return parse_text(of, text)
+        except BadValue as bad:
+            raise SqlError(bad.sqlstate, str(bad)) from None
+
+    return parsed
+
+
+def text_of(of: SqlType) -> Compute:
+    if of is SqlType.BOOLEAN:
+        return lambda value: "true" if value else "false"
+    return lambda value: to_text(of, value)
+
+
+def t_or_f(value: bool) -> str:
+    return "t" if value else "f"
+
+
+def utc(value: dt.datetime) -> dt.datetime:
+    return value.replace(tzinfo=dt.UTC)
+
+
+def midnight(value: dt.date) -> dt.datetime:
+    return dt.datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a timestamp without a zone
+
+
+CASTS: dict[tuple[Type, Type], Compute] = {
+    (INT4, INT8): lambda v: v,
+    (INT4, FLOAT8): float,
+    (INT8, FLOAT8): float,
+    (INT8, INT4): lambda v: ranged(INT4, v),
+    (FLOAT8, INT4): double_to_whole(INT4),
+    (FLOAT8, INT8): double_to_whole(INT8),
+    (BOOL, INT4): int,
+    (INT4, BOOL): bool,
+    (DATE, TIMESTAMP): midnight,
+    (DATE, TIMESTAMPTZ): lambda v: utc(midnight(v)),
+    (TIMESTAMP, TIMESTAMPTZ): utc,
+    (TIMESTAMPTZ, TIMESTAMP): lambda v: v.replace(tzinfo=None),
+    (TIMESTAMP, DATE): lambda v: v.date(),
+    (TIMESTAMPTZ, DATE): lambda v: v.date(),
+    (TEXT, TEXT): lambda v: v,
+}

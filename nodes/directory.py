@@ -1,0 +1,88 @@
+"""From a table's name to its id, and the numbers of identity columns: what a node looks up outside transactions.
+
+A name is a hint only: it counts under a lease of a version that bears it (L12). Identity numbers are
+taken in blocks, so most inserts ask nobody; a block that is not used up leaves a gap, as a sequence does.
+"""
+
+import logging
+from dataclasses import dataclass, field
+
+from psycopg import pq
+
+from nodes.errors import CONNECTION_FAILURE, SqlError
+from nodes.libpq import Command, StoreConnectionLost, StorePool, int4
+
+log = logging.getLogger(__name__)
+
+FIND = "SELECT id FROM catalog_table WHERE name = $1 AND state <> 'dropped'"
+LIST = """
+SELECT t.name, t.version::text, (SELECT string_agg(c ->> 'name' || ' ' || (c ->> 'type')
+    || CASE WHEN c ->> 'state' = 'public' THEN '' ELSE ' (' || (c ->> 'state') || ')' END, ', ' ORDER BY n)
+    FROM jsonb_array_elements(d.body -> 'columns') WITH ORDINALITY AS cs (c, n)),
+  (SELECT string_agg(i ->> 'name' || CASE WHEN i ->> 'state' = 'public' THEN '' ELSE ' (' || (i ->> 'state') || ')' END,
+    ', ') FROM jsonb_array_elements(d.body -> 'indexes') AS i)
+FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id AND d.version = t.version
+WHERE t.state = 'live' ORDER BY t.name LIMIT 1000
+"""
+TAKE = "SELECT nodes_take_identity($1, $2, $3)"
+BLOCK = 50
+
+
+@dataclass(eq=False)
+class Directory:
+    """Names and numbers, asked for on sessions of their own at READ COMMITTED (T6)."""
+
+    pool: StorePool
+    _ids: dict[str, int] = field(default_factory=dict)
+    _numbers: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+
+    def known(self, name: str) -> int | None:
+        return self._ids.get(name)
+
+    async def find(self, name: str) -> int | None:
+        """The id of the table that bears this name now."""
+        result = await self._ask(Command(FIND, (name.encode(),)))
+        if not result.ntuples:
+            self._ids.pop(name, None)
+            return None
+        found = int.from_bytes(result.get_value(0, 0) or b"")
+        self._ids[name] = found
+        return found
+
+    async def tables(self) -> list[tuple[bytes | None, ...]]:
+        """Name, version, columns and indexes of each table, as the catalog has them now."""
+        result = await self._ask(Command(LIST))
+        return [tuple(result.get_value(row, column) for column in range(4)) for row in range(result.ntuples)]
+
+    def forget(self, name: str) -> None:
+        self._ids.pop(name, None)
+
+    async def numbers(self, table_id: int, column_id: int, count: int) -> list[int]:
+        """The next numbers of an identity column."""
+        taken: list[int] = []
+        while len(taken) < count:
+            start, end = self._numbers.get((table_id, column_id), (0, 0))
+            if start >= end:
+                size = max(BLOCK, count - len(taken))
+                result = await self._ask(Command(TAKE, (int4(table_id), int4(column_id), int4(size))))
+                start = int.from_bytes(result.get_value(0, 0) or b"", signed=True)
+                end = start + size
+            using = min(end - start, count - len(taken))
+            taken += range(start, start + using)
+            self._numbers[table_id, column_id] = (start + using, end)
+        return taken
+
+    async def _ask(self, command: Command) -> "pq.abc.PGresult":
+        """One answer of the store; a session that was found dead is replaced once. Raises `SqlError`."""
+        try:
+            return await self._ask_once(command)
+        except StoreConnectionLost as lost:
+            log.info("a look-up lost its session at the store (%s) and is made again", lost.message)
+        try:
+            return await self._ask_once(command)
+        except StoreConnectionLost as lost:
+            raise SqlError(CONNECTION_FAILURE, f"the store does not answer: {lost.message}") from lost
+
+    async def _ask_once(self, command: Command) -> "pq.abc.PGresult":
+        async with self.pool.session() as session:
+            return (await session.run([command]))[0]

@@ -1,0 +1,106 @@
+"""What a client is told when a statement fails: one exception, PostgreSQL's codes.
+
+Every failure that a user can cause or meet leaves a node as an `SqlError` with an SQLSTATE.
+A position is kept as a byte offset into the statement, as the parser counts, and becomes
+characters where the message is written (`position_of`).
+"""
+
+from dataclasses import dataclass
+
+SYNTAX_ERROR = "42601"
+UNDEFINED_TABLE = "42P01"
+UNDEFINED_COLUMN = "42703"
+UNDEFINED_FUNCTION = "42883"
+UNDEFINED_OBJECT = "42704"
+UNDEFINED_PARAMETER = "42P02"
+AMBIGUOUS_COLUMN = "42702"
+AMBIGUOUS_FUNCTION = "42725"
+AMBIGUOUS_ALIAS = "42P09"
+DUPLICATE_ALIAS = "42712"
+DUPLICATE_COLUMN = "42701"
+DATATYPE_MISMATCH = "42804"
+INDETERMINATE_TYPE = "42P18"
+CANNOT_COERCE = "42846"
+GROUPING_ERROR = "42803"
+WINDOWING_ERROR = "42P20"
+INVALID_COLUMN_REFERENCE = "42P10"
+INVALID_STATEMENT_NAME = "26000"
+INVALID_CURSOR_NAME = "34000"
+FEATURE_NOT_SUPPORTED = "0A000"
+PROTOCOL_VIOLATION = "08P01"
+TRANSACTION_UNKNOWN = "08007"
+CONNECTION_FAILURE = "08006"
+WRONG_PASSWORD = "28P01"  # noqa: S105
+INVALID_AUTHORIZATION = "28000"
+INVALID_CATALOG_NAME = "3D000"
+IN_FAILED_TRANSACTION = "25P02"
+ACTIVE_TRANSACTION = "25001"
+NO_ACTIVE_TRANSACTION = "25P01"
+READ_ONLY_TRANSACTION = "25006"
+INVALID_SAVEPOINT = "3B001"
+SERIALIZATION_FAILURE = "40001"
+DEADLOCK = "40P01"
+TRANSACTION_TIMEOUT = "25P04"
+QUERY_CANCELED = "57014"
+ADMIN_SHUTDOWN = "57P01"
+CANNOT_CONNECT_NOW = "57P03"
+NOT_NULL_VIOLATION = "23502"
+UNIQUE_VIOLATION = "23505"
+CHECK_VIOLATION = "23514"
+DIVISION_BY_ZERO = "22012"
+NUMBER_OUT_OF_RANGE = "22003"
+INVALID_TEXT = "22P02"
+INVALID_BINARY = "22P03"
+INVALID_REGULAR_EXPRESSION = "2201B"
+INVALID_PARAMETER_VALUE = "22023"
+CARDINALITY_VIOLATION = "21000"
+PROGRAM_LIMIT = "54000"
+STATEMENT_TOO_COMPLEX = "54001"
+OUT_OF_MEMORY = "53200"
+TOO_MANY_CONNECTIONS = "53300"
+NOT_IN_PREREQUISITE_STATE = "55000"
+OBJECT_IN_USE = "55006"
+INTERNAL_ERROR = "XX000"
+
+FENCE_REFUSALS = frozenset({"SL001", "SL002", "SL003", "SL004"})
+"""`enter` refused: below the fence, not visible in the snapshot, other hash, lease (nearly) over."""
+
+RETRIABLE = frozenset({SERIALIZATION_FAILURE, DEADLOCK}) | FENCE_REFUSALS
+"""Failures after which the same statement may succeed: nothing of it was kept (T7)."""
+
+
+@dataclass(eq=False)
+class SqlError(Exception):
+    """A failed statement. `offset` counts bytes of the statement's text; -1 when no place is to blame."""
+
+    sqlstate: str
+    message: str
+    offset: int = -1
+    detail: str | None = None
+    hint: str | None = None
+    table: str | None = None
+    column: str | None = None
+    constraint: str | None = None
+    severity: str = "ERROR"
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class FatalError(SqlError):
+    """The connection ends with this error."""
+
+    def __init__(self, sqlstate: str, message: str, **fields: str | None) -> None:
+        super().__init__(sqlstate, message, severity="FATAL", **fields)  # type: ignore[arg-type]
+
+
+def unsupported(what: str, offset: int = -1, hint: str | None = None) -> SqlError:
+    """The refusal, by name, of something PostgreSQL has and a node has not."""
+    return SqlError(FEATURE_NOT_SUPPORTED, f"{what} is not supported", offset, hint=hint)
+
+
+def position_of(sql: str, offset: int) -> int | None:
+    """The 1-based character position of a byte offset in `sql`; None when there is none."""
+    if offset < 0:
+        return None
+    return len(sql.encode()[:offset].decode(errors="ignore")) + 1

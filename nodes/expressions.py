@@ -1,0 +1,211 @@
+"""Typed expressions: what the analyser makes of SQL text, and what the two engines make of it.
+
+    Literal  Parameter  ColumnRef  Call  Fragment
+
+`render` writes an expression for DuckDB, with the values of parameters in it; `evaluate` computes
+it right here for one row, when all its calls can do that (`is_simple`). Both give PostgreSQL's
+results for the nine types; a test runs them side by side. A Fragment is a piece of query text
+(a subquery, an aggregate) that only DuckDB can do.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from catalog.types import BadValue, parse_text, to_text
+from nodes.errors import SqlError
+from nodes.sqltypes import FLOAT8, INT4, INT8, INTERVAL, TEXT, UNKNOWN, Type
+
+PyValue = bool | int | float | str | dt.date | dt.datetime | uuid.UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant; of type unknown its value is the text as quoted. `is_exact`: written as a number with a point."""
+
+    value: PyValue
+    type: Type
+    offset: int = field(default=-1, compare=False)
+    is_exact: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """$number."""
+
+    number: int
+    type: Type
+    offset: int = field(default=-1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRef:
+    """A column of a relation of the query; `sql` is how DuckDB calls it, `slot` where `evaluate` finds it."""
+
+    sql: str
+    type: Type
+    name: str
+    relation: int = -1
+    column_id: int = 0
+    offset: int = field(default=-1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operator, function or cast. Without `compute` only DuckDB can do it; `strict` means NULL in, NULL out."""
+
+    name: str
+    template: str
+    args: tuple["Expr", ...]
+    type: Type
+    compute: Callable[..., PyValue] | None = None
+    strict: bool = True
+    offset: int = field(default=-1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """Query text with expressions in it: an aggregate, a window function, or a whole subquery (`is_query`)."""
+
+    parts: tuple["str | Expr", ...]
+    type: Type
+    is_aggregate: bool = False
+    is_query: bool = False
+    offset: int = field(default=-1, compare=False)
+
+
+Expr = Literal | Parameter | ColumnRef | Call | Fragment
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What is fixed for one statement: its parameters, and the time its transaction began."""
+
+    parameters: Sequence[PyValue] = ()
+    now: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything in it."""
+    yield expr
+    if isinstance(expr, Call):
+        for arg in expr.args:
+            yield from walk(arg)
+    elif isinstance(expr, Fragment):
+        for part in expr.parts:
+            if not isinstance(part, str):
+                yield from walk(part)
+
+
+def is_simple(expr: Expr) -> bool:
+    """Whether `evaluate` can compute it."""
+    if isinstance(expr, Call):
+        return expr.compute is not None and all(is_simple(arg) for arg in expr.args)
+    return not isinstance(expr, Fragment)
+
+
+def is_constant(expr: Expr) -> bool:
+    """Whether it has one value for all rows of a statement, computable here."""
+    return is_simple(expr) and not any(isinstance(e, ColumnRef) for e in walk(expr))
+
+
+def evaluate(expr: Expr, row: Mapping[int, PyValue], context: Context) -> PyValue:
+    """The value for one row (column id -> value)."""
+    if isinstance(expr, ColumnRef):
+        return row[expr.column_id]
+    if isinstance(expr, Literal):
+        return expr.value
+    if isinstance(expr, Parameter):
+        return context.parameters[expr.number - 1]
+    assert isinstance(expr, Call), expr
+    assert expr.compute is not None, expr.name
+    if not expr.strict:
+        return expr.compute(context, *[lambda arg=arg: evaluate(arg, row, context) for arg in expr.args])
+    values = []
+    for arg in expr.args:
+        value = evaluate(arg, row, context)
+        if value is None:
+            return None
+        values.append(value)
+    return expr.compute(*values)
+
+
+def render(expr: Expr, context: Context) -> str:
+    """The expression as DuckDB's SQL."""
+    if isinstance(expr, ColumnRef):
+        return expr.sql
+    if isinstance(expr, Literal):
+        return render_value(expr.value, expr.type)
+    if isinstance(expr, Parameter):
+        return render_value(context.parameters[expr.number - 1], expr.type)
+    if isinstance(expr, Fragment):
+        return render_parts(expr.parts, context)
+    if not expr.template:  # known here, not to the engine: the transaction's time, the session's settings
+        return render_value(evaluate(expr, {}, context), expr.type)
+    return expr.template.format(*[render(arg, context) for arg in expr.args], all=_All(expr.args, context))
+
+
+def render_parts(parts: Sequence["str | Expr"], context: Context) -> str:
+    return "".join(part if isinstance(part, str) else render(part, context) for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _All:
+    """`{all}` in a template: every argument, with commas."""
+
+    args: tuple[Expr, ...]
+    context: Context
+
+    def __format__(self, spec: str) -> str:
+        return ", ".join(render(arg, self.context) for arg in self.args)
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def render_value(value: PyValue, of: Type) -> str:
+    """A constant as DuckDB's SQL, with its type."""
+    if value is None:
+        return f"CAST(NULL AS {of.duck})"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if of in (INT4, INT8):
+        return (
+            f"CAST({quoted(str(value))} AS {of.duck})"
+            if isinstance(value, int) and value < 0
+            else f"{value}::{of.duck}"
+        )
+    if of is FLOAT8:
+        assert isinstance(value, float)
+        return f"CAST({quoted(repr(value))} AS DOUBLE)"
+    if isinstance(value, str):
+        return f"{quoted(value)}::VARCHAR" if of is not INTERVAL else f"CAST({quoted(value)} AS INTERVAL)"
+    assert of.sql_type is not None
+    return f"CAST({quoted(to_text(of.sql_type, value))} AS {of.duck})"
+
+
+def parse_value(of: Type, text: str, offset: int = -1) -> PyValue:
+    """The value of a literal or of a parameter's text. Raises PostgreSQL's code, with its place."""
+    if of in (TEXT, UNKNOWN):
+        return text
+    if of is INTERVAL:
+        return text
+    assert of.sql_type is not None
+    try:
+        return parse_text(of.sql_type, text)
+    except BadValue as bad:
+        raise SqlError(bad.sqlstate, str(bad), offset) from None
+
+
+def value_text(of: Type, value: PyValue) -> bytes | None:
+    """A value as a client sees it."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.encode()
+    if of.sql_type is None:
+        return str(value).encode()
+    return to_text(of.sql_type, value).encode()

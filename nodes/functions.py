@@ -1,0 +1,414 @@
+"""The operators, functions and casts a statement may use: an allow-list.
+
+Nothing that is not listed here reaches the query engine, so no engine function can read files or
+settings. A line gives the types, DuckDB's text for it and, where one row's value can be computed
+without the engine, the Python twin. How an overload is chosen is PostgreSQL's rule, shortened:
+exact types first, then implicit casts, then what an unknown literal is likely to be.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from nodes import arithmetic
+from nodes.arithmetic import Compute
+from nodes.sqltypes import (
+    BOOL,
+    DATE,
+    FLOAT8,
+    INT4,
+    INT8,
+    INTERVAL,
+    NINE,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+    UUID,
+    Type,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One way to call a function or operator. `variadic`: the last type may be repeated."""
+
+    args: tuple[Type, ...]
+    result: Type
+    template: str
+    compute: Compute | None = None
+    strict: bool = True
+    variadic: bool = False
+    aggregate: bool = False
+
+    def types_for(self, count: int) -> tuple[Type, ...] | None:
+        """The argument types of a call with `count` arguments; None when it takes another number."""
+        if not self.variadic:
+            return self.args if len(self.args) == count else None
+        if count < len(self.args):
+            return None
+        return self.args + (self.args[-1],) * (count - len(self.args))
+
+
+IMPLICIT = frozenset(
+    {
+        (INT4, INT8),
+        (INT4, FLOAT8),
+        (INT8, FLOAT8),
+        (DATE, TIMESTAMP),
+        (DATE, TIMESTAMPTZ),
+        (TIMESTAMP, TIMESTAMPTZ),
+    }
+)
+ASSIGNMENT = IMPLICIT | {
+    (INT8, INT4), (FLOAT8, INT4), (FLOAT8, INT8), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE), (TIMESTAMPTZ, TIMESTAMP),
+}  # fmt: skip
+
+_DOUBLE_TEXT = (
+    "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN CASE WHEN {0} > 0 THEN 'Infinity' ELSE '-Infinity' END"
+    " WHEN abs({0}) >= 1e15::DOUBLE AND abs({0}) < 1e16::DOUBLE THEN"
+    " regexp_replace(regexp_replace(format('{{:.16g}}', {0}), '^(-?\\d)(\\d*)$', '\\1.\\2'), '\\.?0*$', '') || 'e+15'"
+    " ELSE regexp_replace(CAST({0} AS VARCHAR), '\\.0$', '') END"
+)
+_NOT_TEXT_OF = "error('SQLSTATE {code} invalid input syntax for type {name}: \"' || {{0}} || '\"')"
+
+
+def _from_text(of: Type, pattern: str, code: str = "22P02") -> str:
+    refusal = _NOT_TEXT_OF.format(code=code, name=of.name)
+    return (
+        f"CASE WHEN {{0}} IS NULL THEN NULL WHEN regexp_full_match({{0}}, '{pattern}')"
+        f" THEN CAST(trim({{0}}) AS {of.duck}) ELSE CAST({refusal} AS {of.duck}) END"
+    )
+
+
+_NUMBER = (
+    "\\s*[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?\\s*|"
+    "\\s*[+-]?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])\\s*"
+)
+_DAY = "\\s*\\d{{4}}-\\d\\d?-\\d\\d?"
+_CLOCK = "([ T]\\d\\d?:\\d\\d(:\\d\\d(\\.\\d{{1,6}})?)?"
+_UUID = "\\s*[0-9a-fA-F]{{8}}-?[0-9a-fA-F]{{4}}-?[0-9a-fA-F]{{4}}-?[0-9a-fA-F]{{4}}-?[0-9a-fA-F]{{12}}\\s*"
+
+CAST_TEMPLATES: dict[tuple[Type, Type], str] = {
+    (FLOAT8, TEXT): _DOUBLE_TEXT,
+    (TEXT, INT4): _from_text(INT4, "\\s*[+-]?\\d+\\s*"),
+    (TEXT, INT8): _from_text(INT8, "\\s*[+-]?\\d+\\s*"),
+    (TEXT, FLOAT8): _from_text(FLOAT8, _NUMBER),
+    (TEXT, DATE): _from_text(DATE, _DAY + f"{_CLOCK}.*)?\\s*", "22007"),
+    (TEXT, TIMESTAMP): _from_text(TIMESTAMP, _DAY + f"{_CLOCK})?\\s*", "22007"),
+    (TEXT, TIMESTAMPTZ): _from_text(TIMESTAMPTZ, _DAY + f"{_CLOCK}\\s*(Z|UTC|[+-]\\d\\d?(:?\\d\\d)?)?)?\\s*", "22007"),
+    (TEXT, UUID): _from_text(UUID, _UUID),
+    (TEXT, BOOL): (
+        "CASE WHEN {0} IS NULL THEN NULL WHEN regexp_full_match(lower(trim({0})), 't(r(ue?)?)?|y(es?)?|on|1') THEN true"
+        " WHEN regexp_full_match(lower(trim({0})), 'f(a(l(se?)?)?)?|no?|off?|0') THEN false"
+        f" ELSE CAST({_NOT_TEXT_OF.format(code='22P02', name='boolean')} AS BOOLEAN) END"
+    ),
+    (TEXT, INTERVAL): "CAST({0} AS INTERVAL)",
+    (INTERVAL, TEXT): "CAST({0} AS VARCHAR)",
+}
+
+_PLAIN = {(a, b) for a, b in ASSIGNMENT} | {(INT4, BOOL), (BOOL, INT4)} | {(t, TEXT) for t in NINE if t is not FLOAT8}
+CAST_TEMPLATES |= {pair: "CAST({0} AS " + pair[1].duck + ")" for pair in _PLAIN if pair not in CAST_TEMPLATES}
+
+
+def cast_compute(source: Type, target: Type) -> Compute | None:
+    """The Python twin of a cast."""
+    if source is TEXT and target.sql_type is not None:
+        return arithmetic.text_to(target.sql_type)
+    if target is TEXT and source.sql_type is not None:
+        return arithmetic.text_of(source.sql_type)
+    return arithmetic.CASTS.get((source, target))
+
+
+_MODULO = "({0} % CASE WHEN {1} = -1 THEN 1 ELSE {1} END)"
+"""The smallest integer by -1 leaves 0; the engine would find the quotient too large."""
+
+
+def _arithmetic() -> Iterator[tuple[str, Overload]]:
+    for of in (INT4, INT8):
+        pair = (of, of)
+        yield "+", Overload(pair, of, "({0} + {1})", arithmetic.whole(of, lambda a, b: a + b))
+        yield "-", Overload(pair, of, "({0} - {1})", arithmetic.whole(of, lambda a, b: a - b))
+        yield "*", Overload(pair, of, "({0} * {1})", arithmetic.whole(of, lambda a, b: a * b))
+        yield "/", Overload(pair, of, "({0} // {1})", arithmetic.whole(of, arithmetic.divide_whole))
+        yield "%", Overload(pair, of, _MODULO, arithmetic.whole(of, arithmetic.modulo))
+        yield "&", Overload(pair, of, "({0} & {1})", lambda a, b: a & b)
+        yield "|", Overload(pair, of, "({0} | {1})", lambda a, b: a | b)
+        yield "#", Overload(pair, of, "xor({0}, {1})", lambda a, b: a ^ b)
+        yield "~", Overload((of,), of, "(~{0})", lambda a: ~a)
+        yield "-", Overload((of,), of, "(- {0})", arithmetic.whole(of, lambda a: -a))
+        yield "+", Overload((of,), of, "{0}", lambda a: a)
+        yield "@", Overload((of,), of, "abs({0})", arithmetic.whole(of, abs))
+    real = (FLOAT8, FLOAT8)
+    yield "+", Overload(real, FLOAT8, _finite("{0} + {1}"), arithmetic.real(lambda a, b: a + b))
+    yield "-", Overload(real, FLOAT8, _finite("{0} - {1}"), arithmetic.real(lambda a, b: a - b))
+    yield "*", Overload(real, FLOAT8, _finite("{0} * {1}"), arithmetic.real(lambda a, b: a * b))
+    yield "/", Overload(real, FLOAT8, _finite("{0} / {1}"), arithmetic.real(arithmetic.divide_real))
+    yield "^", Overload(real, FLOAT8, _finite("pow({0}, {1})"))
+    yield "-", Overload((FLOAT8,), FLOAT8, "(- {0})", lambda a: -a)
+    yield "+", Overload((FLOAT8,), FLOAT8, "{0}", lambda a: a)
+    yield "@", Overload((FLOAT8,), FLOAT8, "abs({0})", abs)
+    yield "|/", Overload((FLOAT8,), FLOAT8, _defined("sqrt", "sqrt"))
+
+
+def _finite(operation: str) -> str:
+    """Doubles overflow with an error, not into infinity. (The lambda names each operand once.)"""
+    inner = operation.replace("{0}", "s.a").replace("{1}", "s.b")
+    overflow = "CAST(error('SQLSTATE 22003 value out of range: overflow') AS DOUBLE)"
+    by_zero = "WHEN s.b = 0 AND NOT isnan(s.a) THEN CAST(error('SQLSTATE 22012 division by zero') AS DOUBLE) "
+    zero = by_zero if "/" in operation else ""
+    check = f"CASE {zero}WHEN isinf({inner}) AND NOT (isinf(s.a) OR isinf(s.b)) THEN {overflow} ELSE {inner} END"
+    return f"list_transform([{{{{'a': {{0}}, 'b': {{1}}}}}}], lambda s: {check})[1]"
+
+
+def _defined(name: str, engine: str) -> str:
+    """A root or logarithm, refused where it has no value."""
+    root = name == "sqrt"
+    code = "2201F" if root else "2201E"
+    negative = "cannot take square root of a negative number" if root else "cannot take logarithm of a negative number"
+    zero = "" if root else f" WHEN x = 0 THEN CAST(error('SQLSTATE {code} cannot take logarithm of zero') AS DOUBLE)"
+    refusal = f"CAST(error('SQLSTATE {code} {negative}') AS DOUBLE)"
+    return f"list_transform([{{0}}], lambda x: CASE WHEN x < 0 THEN {refusal}{zero} ELSE {engine}(x) END)[1]"
+
+
+def _comparisons() -> Iterator[tuple[str, Overload]]:
+    for of in (*NINE, INTERVAL):
+        for name, compute in arithmetic.COMPARISONS.items():
+            yield name, Overload((of, of), BOOL, f"({{0}} {name} {{1}})", None if of is INTERVAL else compute)
+
+
+def _dates() -> Iterator[tuple[str, Overload]]:
+    yield "+", Overload((DATE, INT4), DATE, "({0} + {1})")
+    yield "+", Overload((INT4, DATE), DATE, "({1} + {0})")
+    yield "-", Overload((DATE, INT4), DATE, "({0} - {1})")
+    yield "-", Overload((DATE, DATE), INT4, "CAST({0} - {1} AS INTEGER)", lambda a, b: (a - b).days)
+    yield "+", Overload((DATE, INTERVAL), TIMESTAMP, "(CAST({0} AS TIMESTAMP) + {1})")
+    yield "-", Overload((DATE, INTERVAL), TIMESTAMP, "(CAST({0} AS TIMESTAMP) - {1})")
+    for of in (TIMESTAMP, TIMESTAMPTZ):
+        yield "+", Overload((of, INTERVAL), of, "({0} + {1})")
+        yield "+", Overload((INTERVAL, of), of, "({1} + {0})")
+        yield "-", Overload((of, INTERVAL), of, "({0} - {1})")
+        yield "-", Overload((of, of), INTERVAL, "({0} - {1})")
+    yield "+", Overload((INTERVAL, INTERVAL), INTERVAL, "({0} + {1})")
+    yield "-", Overload((INTERVAL, INTERVAL), INTERVAL, "({0} - {1})")
+    yield "-", Overload((INTERVAL,), INTERVAL, "(- {0})")
+    yield "*", Overload((INTERVAL, INT4), INTERVAL, "({0} * {1})")
+    yield "*", Overload((INT4, INTERVAL), INTERVAL, "({1} * {0})")
+
+
+def _texts() -> Iterator[tuple[str, Overload]]:
+    two = (TEXT, TEXT)
+    yield "||", Overload(two, TEXT, "({0} || {1})", lambda a, b: a + b)
+    yield "~~", Overload(two, BOOL, "({0} LIKE {1} ESCAPE '\\')")
+    yield "!~~", Overload(two, BOOL, "({0} NOT LIKE {1} ESCAPE '\\')")
+    yield "~~*", Overload(two, BOOL, "({0} ILIKE {1} ESCAPE '\\')")
+    yield "!~~*", Overload(two, BOOL, "({0} NOT ILIKE {1} ESCAPE '\\')")
+    yield "~", Overload(two, BOOL, "regexp_matches({0}, {1})")
+    yield "!~", Overload(two, BOOL, "(NOT regexp_matches({0}, {1}))")
+    yield "~*", Overload(two, BOOL, "regexp_matches({0}, {1}, 'i')")
+    yield "!~*", Overload(two, BOOL, "(NOT regexp_matches({0}, {1}, 'i'))")
+
+
+def _table(*groups: Iterator[tuple[str, Overload]]) -> dict[str, tuple[Overload, ...]]:
+    table: dict[str, tuple[Overload, ...]] = {}
+    for group in groups:
+        for name, overload in group:
+            table[name] = (*table.get(name, ()), overload)
+    return table
+
+
+OPERATORS = _table(_arithmetic(), _comparisons(), _dates(), _texts())
+
+
+def _scalar() -> Iterator[tuple[str, Overload]]:
+    for of in (INT4, INT8, FLOAT8):
+        check = abs if of is FLOAT8 else arithmetic.whole(of, abs)
+        yield "abs", Overload((of,), of, "abs({0})", check)
+        if of is not FLOAT8:
+            yield "mod", Overload((of, of), of, _MODULO, arithmetic.whole(of, arithmetic.modulo))
+            yield "gcd", Overload((of, of), of, f"CAST(gcd({{0}}, {{1}}) AS {of.duck})")
+            yield "lcm", Overload((of, of), of, f"CAST(lcm({{0}}, {{1}}) AS {of.duck})")
+    for name in (
+        "ceil",
+        "floor",
+        "exp",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "cbrt",
+        "degrees",
+        "radians",
+    ):
+        yield name, Overload((FLOAT8,), FLOAT8, f"{name}({{0}})")
+    for name, engine in (("sqrt", "sqrt"), ("ln", "ln"), ("log", "log10"), ("log10", "log10")):
+        yield name, Overload((FLOAT8,), FLOAT8, _defined(name, engine))
+    yield "ceiling", Overload((FLOAT8,), FLOAT8, "ceil({0})")
+    yield "round", Overload((FLOAT8,), FLOAT8, "round_even({0}, 0)")
+    yield "round", Overload((FLOAT8, INT4), FLOAT8, "round({0}, {1})")
+    yield "trunc", Overload((FLOAT8,), FLOAT8, "trunc({0})")
+    yield "trunc", Overload((FLOAT8, INT4), FLOAT8, "trunc({0}, {1})")
+    yield "sign", Overload((FLOAT8,), FLOAT8, "CAST(sign({0}) AS DOUBLE)")
+    yield "power", Overload((FLOAT8, FLOAT8), FLOAT8, _finite("pow({0}, {1})"))
+    yield "pow", Overload((FLOAT8, FLOAT8), FLOAT8, _finite("pow({0}, {1})"))
+    yield "atan2", Overload((FLOAT8, FLOAT8), FLOAT8, "atan2({0}, {1})")
+    yield "pi", Overload((), FLOAT8, "pi()")
+    yield "random", Overload((), FLOAT8, "random()")
+    yield "gen_random_uuid", Overload((), UUID, "gen_random_uuid()")
+    yield "uuidv4", Overload((), UUID, "gen_random_uuid()")
+
+
+def _strings() -> Iterator[tuple[str, Overload]]:
+    yield "upper", Overload((TEXT,), TEXT, "upper({0})")
+    yield "lower", Overload((TEXT,), TEXT, "lower({0})")
+    for name in ("length", "char_length", "character_length"):
+        yield name, Overload((TEXT,), INT4, "CAST(length({0}) AS INTEGER)", len)
+    yield (
+        "octet_length",
+        Overload((TEXT,), INT4, "CAST(octet_length(encode({0})) AS INTEGER)", lambda a: len(a.encode())),
+    )
+    for name in ("substr", "substring"):
+        yield name, Overload((TEXT, INT4), TEXT, "substr({0}, greatest({1}, 1))")
+        yield name, Overload(
+            (TEXT, INT4, INT4), TEXT,
+            "substr({0}, greatest({1}, 1), greatest(least({1}::BIGINT + {2}, 2147483647) - greatest({1}, 1), 0))",
+        )  # fmt: skip
+    yield "left", Overload((TEXT, INT4), TEXT, "left({0}, {1})")
+    yield "right", Overload((TEXT, INT4), TEXT, "right({0}, {1})")
+    yield "position", Overload((TEXT, TEXT), INT4, "CAST(strpos({0}, {1}) AS INTEGER)")
+    yield "strpos", Overload((TEXT, TEXT), INT4, "CAST(strpos({0}, {1}) AS INTEGER)")
+    yield "replace", Overload((TEXT, TEXT, TEXT), TEXT, "CASE WHEN {1} = '' THEN {0} ELSE replace({0}, {1}, {2}) END")
+    yield "translate", Overload((TEXT, TEXT, TEXT), TEXT, "translate({0}, {1}, {2})")
+    yield "repeat", Overload((TEXT, INT4), TEXT, "repeat({0}, greatest({1}, 0))")
+    yield "reverse", Overload((TEXT,), TEXT, "reverse({0})")
+    yield "lpad", Overload((TEXT, INT4), TEXT, "lpad({0}, greatest({1}, 0), ' ')")
+    yield "lpad", Overload((TEXT, INT4, TEXT), TEXT, "lpad({0}, greatest({1}, 0), {2})")
+    yield "rpad", Overload((TEXT, INT4), TEXT, "rpad({0}, greatest({1}, 0), ' ')")
+    yield "rpad", Overload((TEXT, INT4, TEXT), TEXT, "rpad({0}, greatest({1}, 0), {2})")
+    for name, engine in (("btrim", "trim"), ("ltrim", "ltrim"), ("rtrim", "rtrim")):
+        yield name, Overload((TEXT,), TEXT, f"{engine}({{0}}, ' ')")
+        yield name, Overload((TEXT, TEXT), TEXT, f"{engine}({{0}}, {{1}})")
+    yield "split_part", Overload((TEXT, TEXT, INT4), TEXT, "split_part({0}, {1}, {2})")
+    yield "starts_with", Overload((TEXT, TEXT), BOOL, "starts_with({0}, {1})", str.startswith)
+    yield "ascii", Overload((TEXT,), INT4, "CAST(ascii({0}) AS INTEGER)")
+    yield "chr", Overload((INT4,), TEXT, "chr({0})")
+    yield "md5", Overload((TEXT,), TEXT, "md5({0})")
+    yield "regexp_replace", Overload((TEXT, TEXT, TEXT), TEXT, "regexp_replace({0}, {1}, {2})")
+    yield "regexp_replace", Overload((TEXT, TEXT, TEXT, TEXT), TEXT, "regexp_replace({0}, {1}, {2}, {3})")
+    yield "concat", Overload((TEXT,), TEXT, "concat({all})", strict=False, variadic=True)
+    yield "concat_ws", Overload((TEXT, TEXT), TEXT, "concat_ws({all})", strict=False, variadic=True)
+    for of in NINE:
+        yield "quote_literal", Overload((of,), TEXT, "('''' || replace(CAST({0} AS VARCHAR), '''', '''''') || '''')")
+        break
+
+
+def _times() -> Iterator[tuple[str, Overload]]:
+    yield "now", Overload((), TIMESTAMPTZ, "", arithmetic.now, strict=False)
+    for name in ("transaction_timestamp", "statement_timestamp"):
+        yield name, Overload((), TIMESTAMPTZ, "", arithmetic.now, strict=False)
+    yield "clock_timestamp", Overload((), TIMESTAMPTZ, "now()")
+    for of in (DATE, TIMESTAMP, TIMESTAMPTZ):
+        for name in ("date_part", "extract"):
+            yield name, Overload((TEXT, of), FLOAT8, "CAST(date_part({0}, {1}) AS DOUBLE)")
+    for of in (TIMESTAMP, TIMESTAMPTZ):
+        yield "date_trunc", Overload((TEXT, of), of, f"CAST(date_trunc({{0}}, {{1}}) AS {of.duck})")
+    yield (
+        "date_trunc",
+        Overload((TEXT, DATE), TIMESTAMPTZ, "CAST(date_trunc({0}, CAST({1} AS TIMESTAMPTZ)) AS TIMESTAMPTZ)"),
+    )
+    yield "timezone", Overload((TEXT, TIMESTAMPTZ), TIMESTAMP, "({1} AT TIME ZONE {0})")
+    yield "timezone", Overload((TEXT, TIMESTAMP), TIMESTAMPTZ, "({1} AT TIME ZONE {0})")
+    yield "make_date", Overload((INT4, INT4, INT4), DATE, "make_date({0}, {1}, {2})")
+    yield "to_timestamp", Overload((FLOAT8,), TIMESTAMPTZ, "to_timestamp({0})")
+
+
+def _aggregates() -> Iterator[tuple[str, Overload]]:
+    def agg(name: str, args: tuple[Type, ...], result: Type, template: str) -> tuple[str, Overload]:
+        return name, Overload(args, result, template, aggregate=True)
+
+    for of in (*NINE, INTERVAL):
+        yield agg("count", (of,), INT8, "count")
+        if of is not BOOL and of is not UUID:
+            yield agg("min", (of,), of, "min")
+            yield agg("max", (of,), of, "max")
+    yield agg("sum", (INT4,), INT8, "sum:BIGINT")
+    yield agg("sum", (INT8,), INT8, "sum:BIGINT")
+    yield agg("sum", (FLOAT8,), FLOAT8, "sum")
+    for of in (INT4, INT8, FLOAT8):
+        yield agg("avg", (of,), FLOAT8, "avg")
+    for name in ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"):
+        yield agg(name, (FLOAT8,), FLOAT8, name)
+    for name in ("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2"):
+        yield agg(name, (FLOAT8, FLOAT8), FLOAT8, name)
+    yield agg("bool_and", (BOOL,), BOOL, "bool_and")
+    yield agg("every", (BOOL,), BOOL, "bool_and")
+    yield agg("bool_or", (BOOL,), BOOL, "bool_or")
+    yield agg("string_agg", (TEXT, TEXT), TEXT, "string_agg")
+    for of in (INT4, INT8):
+        yield agg("bit_and", (of,), of, "bit_and")
+        yield agg("bit_or", (of,), of, "bit_or")
+        yield agg("bit_xor", (of,), of, "bit_xor")
+
+
+def _windows() -> Iterator[tuple[str, Overload]]:
+    for name in ("row_number", "rank", "dense_rank"):
+        yield name, Overload((), INT8, name, aggregate=True)
+    for name in ("percent_rank", "cume_dist"):
+        yield name, Overload((), FLOAT8, name, aggregate=True)
+    yield "ntile", Overload((INT4,), INT4, "ntile:INTEGER", aggregate=True)
+    for of in NINE:
+        for name in ("first_value", "last_value"):
+            yield name, Overload((of,), of, name, aggregate=True)
+        yield "nth_value", Overload((of, INT4), of, "nth_value", aggregate=True)
+        for name in ("lag", "lead"):
+            yield name, Overload((of,), of, name, aggregate=True)
+            yield name, Overload((of, INT4), of, name, aggregate=True)
+            yield name, Overload((of, INT4, of), of, name, aggregate=True)
+
+
+FUNCTIONS = _table(_scalar(), _strings(), _times())
+AGGREGATES = _table(_aggregates())
+WINDOW_ONLY = _table(_windows())
+
+
+def choose(overloads: Sequence[Overload], given: Sequence[Type]) -> list[tuple[Overload, tuple[Type, ...]]]:
+    """The best overloads for arguments of these types: one, or none, or several that are equally good."""
+    fitting = [(o, types) for o in overloads if (types := o.types_for(len(given))) is not None and _fits(given, types)]
+    if len(fitting) > 1:
+        fitting = _best(fitting, lambda types: sum(g is t for g, t in zip(given, types, strict=True)))
+    if len(fitting) > 1:
+        known = {g for g in given if g is not UNKNOWN}
+        if len(known) == 1:
+            same = [(o, types) for o, types in fitting if set(types) == known]
+            fitting = same or fitting
+    if len(fitting) > 1:
+        preferred = _best(
+            fitting,
+            lambda types: sum(
+                t.is_preferred for g, t in zip(given, types, strict=True) if g is not t and g is not UNKNOWN
+            ),
+        )
+        fitting = preferred
+    if len(fitting) > 1 and UNKNOWN in given:
+        fitting = _best(
+            fitting, lambda types: sum(t is TEXT for g, t in zip(given, types, strict=True) if g is UNKNOWN)
+        )
+    if len(fitting) > 1 and UNKNOWN in given:
+        fitting = _best(
+            fitting, lambda types: sum(t.is_preferred for g, t in zip(given, types, strict=True) if g is UNKNOWN)
+        )
+    return fitting
+
+
+Fitting = list[tuple[Overload, tuple[Type, ...]]]
+
+
+def _best(fitting: Fitting, score: "object") -> Fitting:
+    scored = [(score(types), overload, types) for overload, types in fitting]  # type: ignore[operator]
+    top = max(points for points, _, _ in scored)
+    return [(overload, types) for points, overload, types in scored if points == top]
+
+
+def _fits(given: Sequence[Type], wanted: Sequence[Type]) -> bool:
+    return all(g is w or g is UNKNOWN or (g, w) in IMPLICIT for g, w in zip(given, wanted, strict=True))

@@ -1,0 +1,325 @@
+"""Sessions of a node at the store: libpq in pipeline mode, one flight of messages per round trip.
+
+    run([begin, enter, insert, commit])      4 statements, prepared on first use, 1 Sync, 1 round trip
+
+Everything up to a Sync is one transaction for PostgreSQL unless BEGIN says otherwise, and after an
+error the rest of the flight is skipped, so a flight may end in COMMIT without looking back. psycopg
+does the connecting and owns the C library; its cursors are left out because they cost more than the
+statements do. Results and parameters are binary.
+"""
+
+import asyncio
+import contextlib
+import struct
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import psycopg
+from psycopg import pq
+
+from nodes.errors import CONNECTION_FAILURE, TOO_MANY_CONNECTIONS, SqlError
+
+TEXT, BINARY = 0, 1
+PREPARED_MAX = 500
+POOL_MAX = 24
+POOL_WAIT_S = 10.0
+BYTEA = 17
+
+_ARRAY_HEAD = struct.Struct("!iiiii")
+_INT4 = struct.Struct("!i")
+
+Param = bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One statement of a flight; `sql` has $1, $2, .. and the parameters are in PostgreSQL's binary or text form."""
+
+    sql: str
+    params: tuple[Param, ...] = ()
+    is_text: bool = False
+
+
+@dataclass(eq=False)
+class StoreError(Exception):
+    """The store refused a statement of a flight; `position` says which one of it."""
+
+    sqlstate: str
+    message: str
+    detail: str = ""
+    position: int = 0
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(eq=False)
+class StoreConnectionLost(StoreError):
+    """The session at the store is gone; `message` is what it last said, `results` what came back of the flight."""
+
+    results: "Sequence[pq.abc.PGresult]" = ()
+
+
+@dataclass(slots=True)
+class _Flight:
+    done: asyncio.Future[list[pq.abc.PGresult]]
+    prepares: deque[tuple[str, bytes] | None]
+    results: list[pq.abc.PGresult] = field(default_factory=list)
+    error: StoreError | None = None
+    seen: int = 0
+
+
+def int4(value: int) -> bytes:
+    return _INT4.pack(value)
+
+
+def int8(value: int) -> bytes:
+    return struct.pack("!q", value)
+
+
+def bytea_array(values: Sequence[bytes]) -> bytes:
+    """PostgreSQL's binary form of a bytea[]."""
+    parts = [_ARRAY_HEAD.pack(1, 0, BYTEA, len(values), 1)] if values else [struct.pack("!iii", 0, 0, BYTEA)]
+    for value in values:
+        parts.append(_INT4.pack(len(value)))
+        parts.append(value)
+    return b"".join(parts)
+
+
+class StoreConnection:
+    """One session at the store. One flight at a time."""
+
+    def __init__(self, connection: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
+        self._owner = connection
+        self._pgconn = connection.pgconn
+        self._loop = asyncio.get_running_loop()
+        self._names: dict[str, bytes] = {}
+        self._named = 0
+        self._flight: _Flight | None = None
+        self._last_words = ""
+        self._pgconn.nonblocking = 1
+        self._pgconn.notice_handler = self._on_notice
+        self._pgconn.enter_pipeline_mode()
+        self._fd = self._pgconn.socket
+        self._loop.add_reader(self._fd, self._on_readable)
+        self.is_lost = False
+
+    @classmethod
+    async def connect(cls, dsn: str, application_name: str, options: str) -> "StoreConnection":
+        connection = await psycopg.AsyncConnection.connect(
+            dsn, autocommit=True, application_name=application_name, options=options, connect_timeout=10
+        )
+        return cls(connection)
+
+    @property
+    def backend_pid(self) -> int:
+        return self._pgconn.backend_pid
+
+    async def run(self, commands: Sequence[Command]) -> list[pq.abc.PGresult]:
+        """The results of the commands, after the store has done them all. Raises `StoreError` for the first failure."""
+        assert self._flight is None, "a session of the store does one flight at a time"
+        if self.is_lost:
+            raise self._lost()
+        flight = _Flight(self._loop.create_future(), self._send(commands))
+        self._flight = flight
+        self._push()
+        try:
+            await asyncio.shield(flight.done)
+        except asyncio.CancelledError:
+            await self._cancel(flight)
+            raise
+        if flight.error is not None:
+            raise flight.error
+        return flight.results
+
+    @property
+    def last_words(self) -> str:
+        """What the store said when it ended the session."""
+        return self._last_words or "the session at the store is closed"
+
+    async def close(self) -> None:
+        self._drop()
+        await self._owner.close()
+
+    def _send(self, commands: Sequence[Command]) -> deque[tuple[str, bytes] | None]:
+        """Hand the commands to libpq; returns, for each result to come, what it prepares (SQL and name) or None."""
+        expected: deque[tuple[str, bytes] | None] = deque()
+        if len(self._names) > PREPARED_MAX:
+            self._pgconn.send_query_params(b"DEALLOCATE ALL", None)
+            self._names.clear()
+            expected.append(("", b""))
+        pending: dict[str, bytes] = {}
+        for command in commands:
+            name = self._names.get(command.sql) or pending.get(command.sql)
+            if name is None:
+                self._named += 1
+                name = pending[command.sql] = b"s%d" % self._named
+                self._pgconn.send_prepare(name, command.sql.encode())
+                expected.append((command.sql, name))
+            formats = [TEXT if command.is_text else BINARY] * len(command.params)
+            self._pgconn.send_query_prepared(name, command.params, formats, BINARY)
+            expected.append(None)
+        self._pgconn.pipeline_sync()
+        return expected
+
+    def _push(self) -> None:
+        """Write what libpq holds; what the socket does not take now is written when it can be."""
+        try:
+            if self._pgconn.flush():
+                self._loop.add_writer(self._fd, self._on_writable)
+        except psycopg.OperationalError as error:
+            self._lose(str(error))
+
+    def _on_writable(self) -> None:
+        try:
+            if not self._pgconn.flush():
+                self._loop.remove_writer(self._fd)
+        except psycopg.OperationalError as error:
+            self._lose(str(error))
+
+    def _on_readable(self) -> None:
+        try:
+            self._pgconn.consume_input()
+            while self._flight is not None and not self._pgconn.is_busy():
+                result = self._pgconn.get_result()
+                if result is not None:
+                    self._take(self._flight, result)
+            if self._flight is None:
+                self._pgconn.is_busy()  # lets libpq read what came unasked: a farewell
+        except psycopg.OperationalError as error:
+            self._lose(str(error))
+            return
+        if self._pgconn.status == pq.ConnStatus.BAD:
+            self._lose("the store closed the session")
+
+    def _take(self, flight: _Flight, result: "pq.abc.PGresult") -> None:
+        if result.status == pq.ExecStatus.PIPELINE_SYNC:
+            self._flight = None
+            if not flight.done.done():
+                flight.done.set_result(flight.results)
+            return
+        failed = result.status in (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
+        if failed and flight.error is None:
+            flight.error = _error_of(result, flight.seen)
+            self._last_words = flight.error.message
+        if not flight.prepares:
+            return
+        prepared = flight.prepares.popleft()
+        if prepared is None:
+            flight.seen += 1
+            flight.results.append(result)
+        elif not failed and prepared[0]:
+            self._names[prepared[0]] = prepared[1]
+
+    def _on_notice(self, result: "pq.abc.PGresult") -> None:
+        severity = result.error_field(pq.DiagnosticField.SEVERITY_NONLOCALIZED)
+        if severity in (b"FATAL", b"PANIC"):
+            self._last_words = (result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode()
+
+    def _lose(self, why: str) -> None:
+        self._last_words = self._last_words or why.strip()
+        self._drop()
+        flight, self._flight = self._flight, None
+        if flight is not None:
+            state = flight.error.sqlstate if flight.error else CONNECTION_FAILURE
+            flight.error = StoreConnectionLost(state, self._last_words, position=flight.seen, results=flight.results)
+            if not flight.done.done():
+                flight.done.set_result(flight.results)
+
+    def _lost(self) -> StoreConnectionLost:
+        return StoreConnectionLost(CONNECTION_FAILURE, self.last_words)
+
+    def _drop(self) -> None:
+        if not self.is_lost:
+            self.is_lost = True
+            self._loop.remove_reader(self._fd)
+            self._loop.remove_writer(self._fd)
+
+    async def _cancel(self, flight: _Flight) -> None:
+        """Stop the flight at the store and wait until the session is free again; one that is dead has no flight."""
+        try:
+            await asyncio.to_thread(self._pgconn.get_cancel().cancel)
+        except psycopg.OperationalError as error:
+            self._lose(str(error))
+        await flight.done
+
+
+def _error_of(result: "pq.abc.PGresult", position: int) -> StoreError:
+    def text(code: pq.DiagnosticField) -> str:
+        return (result.error_field(code) or b"").decode(errors="replace")
+
+    return StoreError(
+        text(pq.DiagnosticField.SQLSTATE) or CONNECTION_FAILURE,
+        text(pq.DiagnosticField.MESSAGE_PRIMARY) or result.error_message.decode(errors="replace").strip(),
+        text(pq.DiagnosticField.MESSAGE_DETAIL),
+        position,
+    )
+
+
+@dataclass(slots=True)
+class StorePool:
+    """The node's sessions at the store, made when needed, at most `size_max`."""
+
+    dsn: str
+    application_name: str
+    options: str
+    size_max: int = POOL_MAX
+    _idle: list[StoreConnection] = field(default_factory=list)
+    _slots: asyncio.Semaphore = field(init=False)
+    is_closed: bool = False
+
+    def __post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.size_max)
+
+    async def take(self) -> StoreConnection:
+        """A session for one transaction. Raises 53300 when none gets free in time."""
+        if self._slots.locked():
+            try:
+                await asyncio.wait_for(self._slots.acquire(), POOL_WAIT_S)
+            except TimeoutError:
+                message = f"all {self.size_max} sessions of this node at the store have been busy for {POOL_WAIT_S:g} s"
+                raise SqlError(
+                    TOO_MANY_CONNECTIONS, message, hint="end open transactions, or use another node"
+                ) from None
+        else:
+            await self._slots.acquire()
+        try:
+            return self._idle_one() or await StoreConnection.connect(self.dsn, self.application_name, self.options)
+        except psycopg.OperationalError as error:
+            self._slots.release()
+            raise StoreConnectionLost(CONNECTION_FAILURE, f"the store does not answer: {error}") from error
+        except BaseException:
+            self._slots.release()
+            raise
+
+    def give_back(self, connection: StoreConnection) -> None:
+        """The session is in no transaction any more, or lost."""
+        if not connection.is_lost and not self.is_closed:
+            self._idle.append(connection)
+        self._slots.release()
+
+    def _idle_one(self) -> StoreConnection | None:
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.is_lost:
+                return connection
+        return None
+
+    @contextlib.asynccontextmanager
+    async def session(self) -> AsyncIterator[StoreConnection]:
+        connection = await self.take()
+        try:
+            yield connection
+        finally:
+            self.give_back(connection)
+
+    async def close(self) -> None:
+        self.is_closed = True
+        await close_all(self._idle)
+        self._idle.clear()
+
+
+async def close_all(connections: Iterable[StoreConnection]) -> None:
+    for connection in connections:
+        await connection.close()

@@ -1,0 +1,78 @@
+"""How much a node does, and how long its clients wait: counted for a second, then told and forgotten.
+
+Latencies are counted in buckets whose width grows with the latency, so that a statement costs an addition and no
+percentile is off by more than three percent:
+
+    microseconds   0 1 2 .. 31 | 32-33 34-35 .. 62-63 | 64-67 ..      sixteen buckets for each doubling
+"""
+
+import math
+from dataclasses import dataclass, field
+
+from leases.samples import Sample
+
+SUB_BITS = 4
+PER_DOUBLING = 1 << SUB_BITS
+BUCKETS = PER_DOUBLING * 36
+"""Enough for nineteen hours; whatever takes longer is counted there."""
+
+
+def bucket_of(microseconds: int) -> int:
+    """The bucket that counts this latency."""
+    shift = max(microseconds.bit_length() - SUB_BITS - 1, 0)
+    return min(shift * PER_DOUBLING + (microseconds >> shift), BUCKETS - 1)
+
+
+def middle_of(bucket: int) -> float:
+    """The latency that stands for all in a bucket, in microseconds."""
+    shift = max(bucket // PER_DOUBLING - 1, 0)
+    return ((bucket - shift * PER_DOUBLING) << shift) + ((1 << shift) - 1) / 2
+
+
+@dataclass(slots=True)
+class Meter:
+    """The second that is being counted. It begins when `take` ended the last one."""
+
+    began: float
+    statements: int = 0
+    errors: int = 0
+    retries: int = 0
+    latencies: list[int] = field(default_factory=lambda: [0] * BUCKETS)
+
+    def finished(self, seconds: float, *, is_error: bool) -> None:
+        """A statement was answered, or refused, after `seconds`."""
+        self.statements += 1
+        self.errors += is_error
+        self.latencies[bucket_of(int(seconds * 1e6))] += 1
+
+    def retried(self) -> None:
+        """A statement is tried again without its client knowing (T7)."""
+        self.retries += 1
+
+    def percentile_ms(self, share: float) -> float | None:
+        """The latency that `share` of the statements did not exceed."""
+        wanted = math.ceil(share * self.statements)
+        if not wanted:
+            return None
+        seen = 0
+        for bucket, count in enumerate(self.latencies):
+            seen += count
+            if seen >= wanted:
+                return round(middle_of(bucket) / 1000, 3)
+        raise AssertionError(f"{self.statements} statements, but only {seen} latencies")
+
+    def take(self, now: float, *, at: float, open_transactions: int) -> Sample:
+        """The second that ends `now` (on the clock of `began`), told as of `at`; the next one begins."""
+        sample = Sample(
+            at=at,
+            statements_per_s=round(self.statements / max(now - self.began, 0.001), 1),
+            p50_ms=self.percentile_ms(0.5),
+            p99_ms=self.percentile_ms(0.99),
+            errors=self.errors,
+            retries=self.retries,
+            open_transactions=open_transactions,
+        )
+        self.began = now
+        self.statements = self.errors = self.retries = 0
+        self.latencies = [0] * BUCKETS
+        return sample

@@ -1,0 +1,229 @@
+"""The SQL console's panes: each holds one session on one node, between requests.
+
+A transaction left open in a pane holds its versions, and with them a change: that is what the console is for.
+So a pane keeps its connection while its owner is about, and gives it up when nobody has used it for
+`IDLE_S`; what was not committed is rolled back then. Panes live in the web process; a restart ends them.
+
+    request "BEGIN"  ->  pane (owner, "1")  ->  session on n2, kept
+    request "COMMIT" ->  the same session
+    15 minutes later ->  closed
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import psycopg
+from psycopg import pq
+
+IDLE_S = 15 * 60.0
+PANES_MAX = 64
+PANES_MAX_EACH = 4
+ROWS_SHOWN = 200
+CELL_CHARS_MAX = 500
+CONNECT_S = 5
+HAS_ROWS = (pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.TUPLES_OK)
+
+
+class PaneError(Exception):
+    """A pane cannot be opened or used now; the message says why and what would help."""
+
+
+@dataclass(slots=True)
+class Grid:
+    """What one statement answered: a tag, and the first rows where it returned any."""
+
+    tag: str = ""
+    columns: list[str] = field(default_factory=list)
+    rows: list[list[str | None]] = field(default_factory=list)
+    row_count: int = 0
+
+    @property
+    def is_cut(self) -> bool:
+        return self.row_count > len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An error or a notice, as the server said it."""
+
+    severity: str
+    sqlstate: str
+    message: str
+    detail: str | None = None
+    hint: str | None = None
+    position: int | None = None
+
+
+@dataclass(slots=True)
+class Answer:
+    """Everything a text of statements brought back."""
+
+    node: str
+    sql: str
+    grids: list[Grid] = field(default_factory=list)
+    notices: list[Trouble] = field(default_factory=list)
+    error: Trouble | None = None
+    ms: float = 0.0
+    transaction: str = "idle"
+
+
+class Pane:
+    """One session on one node."""
+
+    def __init__(self, node: str, connect: Callable[[], psycopg.Connection]) -> None:
+        self.node = node
+        self.turn = threading.Lock()
+        self.used_at = time.monotonic()
+        self.connection = connect()
+        self.notices: list[Trouble] = []
+        self.connection.add_notice_handler(lambda said: self.notices.append(_trouble(said)))
+
+    @property
+    def transaction(self) -> str:
+        """ "idle", "open", "failed" or "closed"."""
+        if self.connection.closed:
+            return "closed"
+        status = self.connection.info.transaction_status
+        return {pq.TransactionStatus.INTRANS: "open", pq.TransactionStatus.INERROR: "failed"}.get(status, "idle")
+
+    def run(self, sql: str) -> Answer:
+        """Send the statements as one simple query and keep the first rows of each."""
+        if not self.turn.acquire(blocking=False):
+            raise PaneError(f"the last statement still runs on {self.node}; stop it, or wait")
+        try:
+            self.used_at, started = time.monotonic(), time.monotonic()
+            self.notices.clear()
+            answer = Answer(self.node, sql)
+            try:
+                _exchange(self.connection.pgconn, sql, answer)
+            except psycopg.OperationalError as error:
+                answer.error = Trouble("FATAL", error.sqlstate or "08006", str(error).strip())
+            answer.ms = (time.monotonic() - started) * 1000
+            answer.notices = list(self.notices)
+            answer.transaction = self.transaction
+            self.used_at = time.monotonic()
+            return answer
+        finally:
+            self.turn.release()
+
+    def stop(self) -> None:
+        """Ask the node to stop the statement that runs."""
+        self.connection.cancel_safe(timeout=CONNECT_S)
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def _exchange(pgconn: pq.abc.PGconn, sql: str, answer: Answer) -> None:
+    pgconn.send_query(sql.encode())
+    pgconn.set_single_row_mode()
+    grid = Grid()
+    while (result := pgconn.get_result()) is not None:
+        if result.status == pq.ExecStatus.FATAL_ERROR:
+            answer.error = _trouble(psycopg.errors.Diagnostic(result))
+            if grid.columns:
+                answer.grids.append(grid)
+            grid = Grid()
+            continue
+        if result.status in HAS_ROWS:
+            grid.columns = grid.columns or [_name(result, n) for n in range(result.nfields)]
+            _keep(result, grid)
+        if result.status != pq.ExecStatus.SINGLE_TUPLE:
+            grid.tag = (result.command_status or b"").decode()
+            answer.grids.append(grid)
+            grid = Grid()
+
+
+def _keep(result: pq.abc.PGresult, grid: Grid) -> None:
+    for row in range(result.ntuples):
+        grid.row_count += 1
+        if len(grid.rows) < ROWS_SHOWN:
+            grid.rows.append([_cell(result.get_value(row, column)) for column in range(result.nfields)])
+
+
+def _name(result: pq.abc.PGresult, column: int) -> str:
+    return (result.fname(column) or b"?column?").decode(errors="replace")
+
+
+def _cell(data: bytes | None) -> str | None:
+    if data is None:
+        return None
+    text = data.decode(errors="replace")
+    return text if len(text) <= CELL_CHARS_MAX else f"{text[:CELL_CHARS_MAX]}…"
+
+
+def _trouble(said: psycopg.errors.Diagnostic) -> Trouble:
+    position = said.statement_position
+    return Trouble(
+        severity=said.severity or "ERROR",
+        sqlstate=said.sqlstate or "XX000",
+        message=said.message_primary or "",
+        detail=said.message_detail,
+        hint=said.message_hint,
+        position=int(position) if position and position.isdigit() else None,
+    )
+
+
+class Panes:
+    """All panes of this process, by owner (a browser session) and pane number."""
+
+    def __init__(self) -> None:
+        self.guard = threading.Lock()
+        self.open: dict[tuple[str, str], Pane] = {}
+        self.reaper: threading.Timer | None = None
+
+    def get(self, owner: str, number: str) -> Pane | None:
+        return self.open.get((owner, number))
+
+    def take(self, owner: str, number: str, node: str, connect: Callable[[], psycopg.Connection]) -> Pane:
+        """The pane's session on `node`; one on another node, or a dead one, is closed and replaced."""
+        self.close_idle()
+        pane = self.open.get((owner, number))
+        if pane is not None and pane.node == node and not pane.connection.closed:
+            return pane
+        self.close(owner, number)
+        with self.guard:
+            mine = sum(1 for other, _ in self.open if other == owner)
+            if len(self.open) >= PANES_MAX or mine >= PANES_MAX_EACH:
+                raise PaneError(f"{len(self.open)} console sessions are open, {mine} of them yours; end one first")
+        try:
+            pane = Pane(node, connect)
+        except psycopg.OperationalError as error:
+            raise PaneError(f"{node} does not answer: {str(error).strip()}") from error
+        with self.guard:
+            self.open[owner, number] = pane
+            self._watch()
+        return pane
+
+    def close(self, owner: str, number: str) -> None:
+        with self.guard:
+            pane = self.open.pop((owner, number), None)
+        if pane is not None:
+            pane.close()
+
+    def close_idle(self) -> None:
+        with self.guard:
+            over = [key for key, pane in self.open.items() if time.monotonic() - pane.used_at > IDLE_S]
+        for key in over:
+            self.close(*key)
+
+    def _watch(self) -> None:
+        """One timer while any pane is open; nobody has to come by for an idle one to end."""
+        if self.reaper is None or not self.reaper.is_alive():
+            self.reaper = threading.Timer(IDLE_S / 15, self._reap)
+            self.reaper.daemon = True
+            self.reaper.start()
+
+    def _reap(self) -> None:
+        self.close_idle()
+        with self.guard:
+            self.reaper = None
+            if self.open:
+                self._watch()
+
+
+panes = Panes()

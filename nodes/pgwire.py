@@ -1,0 +1,577 @@
+"""PostgreSQL's wire protocol 3 as a server speaks it: any libpq client may connect.
+
+A `Client` is one connection from its first byte to its last. It knows the order of messages (startup,
+authentication, simple and extended queries, cancel) and nothing of SQL: statements go to a `Session`.
+The rules that are easily broken:
+
+    after an error in the extended protocol everything up to Sync is skipped
+    statements up to Sync, or of one simple query, are one transaction unless BEGIN says otherwise
+    ReadyForQuery tells the truth about the transaction: I idle, T in one, E in a failed one
+"""
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from nodes import messages
+from nodes.channel import Channel
+from nodes.errors import (
+    ADMIN_SHUTDOWN,
+    CANNOT_CONNECT_NOW,
+    FEATURE_NOT_SUPPORTED,
+    INTERNAL_ERROR,
+    INVALID_AUTHORIZATION,
+    INVALID_CURSOR_NAME,
+    INVALID_STATEMENT_NAME,
+    PROGRAM_LIMIT,
+    PROTOCOL_VIOLATION,
+    QUERY_CANCELED,
+    SYNTAX_ERROR,
+    TOO_MANY_CONNECTIONS,
+    FatalError,
+    SqlError,
+    unsupported,
+)
+from nodes.messages import Field, Reader
+from nodes.results import Result, Row
+from nodes.scram import MECHANISM, Exchange
+
+log = logging.getLogger(__name__)
+
+SQL_BYTES_MAX = 2**20
+STARTUP_S_MAX = 30.0
+CLIENTS_MAX = 200
+PREPARED_MAX = 1000
+ROWS_AT_ONCE = 100
+GOODBYE = "terminating connection due to administrator command"
+
+SASL, SASL_CONTINUE, SASL_FINAL = 10, 11, 12
+
+
+class Statement(Protocol):
+    """A parsed statement, as the session made it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A statement whose parameters and result are known. `statement` is None for an empty one."""
+
+    sql: str
+    statement: object | None
+    oids: tuple[int, ...] = ()
+    fields: tuple[Field, ...] | None = None
+
+
+class Session(Protocol):
+    """What executes a client's statements (`nodes.session`)."""
+
+    def status(self) -> bytes: ...
+
+    def parse(self, sql: str) -> Sequence[object]: ...
+
+    async def prepare(self, sql: str, statement: object, oids: Sequence[int]) -> Prepared: ...
+
+    async def execute(
+        self, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int], *, alone: bool
+    ) -> Result: ...
+
+    def has_implicit_block(self) -> bool: ...
+
+    async def end_implicit(self) -> None: ...
+
+    async def fail(self, error: SqlError) -> None: ...
+
+    def reported(self) -> dict[str, str]: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(slots=True)
+class Portal:
+    """A bound statement, and its result once it runs."""
+
+    prepared: Prepared
+    values: tuple[bytes | None, ...]
+    formats: tuple[int, ...]
+    result: Result | None = None
+    sent: int = 0
+    is_done: bool = False
+
+
+@dataclass(slots=True)
+class Greeting:
+    """What a node tells every client, and what it wants from it."""
+
+    open_session: Callable[["Client", dict[str, str]], Session]
+    password: str = ""
+    is_loopback: bool = True
+
+
+@dataclass(eq=False)
+class Clients:
+    """All connections of a node: admits, finds (for cancel) and ends them."""
+
+    greeting: Greeting
+    clients: dict[int, "Client"] = field(default_factory=dict)
+    refusal: FatalError | None = None
+    _last_pid: int = 0
+
+    def channel(self) -> Channel:
+        return Channel(self._arrive, self._leave)
+
+    def _arrive(self, channel: Channel) -> None:
+        self._last_pid += 1
+        client = Client(self, channel, self._last_pid, self.greeting)
+        self.clients[client.pid] = client
+        client.task = asyncio.get_running_loop().create_task(client.serve())
+
+    def _leave(self, channel: Channel) -> None:
+        for client in list(self.clients.values()):
+            if client.channel is channel:
+                client.abandon()
+
+    def forget(self, client: "Client") -> None:
+        self.clients.pop(client.pid, None)
+
+    def cancel(self, pid: int, secret: int) -> None:
+        client = self.clients.get(pid)
+        if client is not None and secrets.compare_digest(str(client.secret), str(secret)):
+            client.cancel(SqlError(QUERY_CANCELED, "canceling statement due to user request"))
+
+    async def end_all(self, why: FatalError, grace_s: float) -> None:
+        """Admit nobody, end idle connections now, the others when their transaction ends or `grace_s` is over."""
+        self.refusal = FatalError(CANNOT_CONNECT_NOW, "this node is shutting down")
+        for client in list(self.clients.values()):
+            client.say_goodbye(why)
+        tasks = [c.task for c in self.clients.values() if c.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace_s)
+        for client in list(self.clients.values()):
+            client.end_now(why)
+        tasks = [c.task for c in self.clients.values() if c.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=2.0)
+
+
+@dataclass(eq=False)
+class Client:
+    """One connection."""
+
+    clients: Clients
+    channel: Channel
+    pid: int
+    greeting: Greeting
+    secret: int = field(default_factory=lambda: secrets.randbits(32))
+    task: "asyncio.Task[None] | None" = None
+    session: Session | None = None
+    prepared: dict[str, Prepared] = field(default_factory=dict)
+    portals: dict[str, Portal] = field(default_factory=dict)
+    sql: str = ""
+    _reported: dict[str, str] = field(default_factory=dict)
+    _skip_to_sync: bool = False
+    _is_executing: bool = False
+    _is_waiting: bool = False
+    _interrupt: SqlError | None = None
+    _goodbye: FatalError | None = None
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    async def serve(self) -> None:
+        try:
+            await self._serve()
+        except (ConnectionResetError, BrokenPipeError):
+            log.debug("client %s is gone", self.pid)
+        except FatalError as error:
+            self._last_words(error)
+        except SqlError as error:  # a message that cannot even be read as text
+            self._last_words(FatalError(error.sqlstate, error.message))
+        except asyncio.CancelledError:
+            self._last_words(self._goodbye or FatalError(ADMIN_SHUTDOWN, GOODBYE))
+        except Exception:
+            log.exception("client %s: internal error", self.pid)
+            self._last_words(FatalError(INTERNAL_ERROR, "internal error of the node; its log says more"))
+        finally:
+            self.clients.forget(self)
+            if self.session is not None:
+                await self.session.close()
+            self.channel.close()
+
+    async def _serve(self) -> None:
+        async with asyncio.timeout(STARTUP_S_MAX):
+            parameters = await self._startup()
+        if parameters is None:
+            return
+        self.session = self.greeting.open_session(self, parameters)
+        self._report()
+        self.channel.send(messages.backend_key(self.pid, self.secret))
+        self.channel.send(messages.ready(self.session.status()))
+        await self.channel.flush()
+        while await self._serve_message():
+            pass
+
+    def abandon(self) -> None:
+        """The client is gone: what runs for it is of no use."""
+        if self.task is not None and self._is_executing:
+            self.task.cancel()
+
+    def cancel(self, why: SqlError) -> None:
+        """Interrupt the statement that runs now, if one does."""
+        if self._is_executing and self.task is not None and self._interrupt is None:
+            self._interrupt = why
+            self.task.cancel()
+
+    def say_goodbye(self, why: FatalError) -> None:
+        """End the connection as soon as it is in no transaction."""
+        self._goodbye = why
+        if self._is_waiting and (self.session is None or self.session.status() == b"I") and self.task is not None:
+            self.task.cancel()
+
+    def end_now(self, why: FatalError) -> None:
+        self._goodbye = why
+        if self.task is not None:
+            self.task.cancel()
+
+    def notice(self, text: str, severity: str = "NOTICE", sqlstate: str = "00000") -> None:
+        """Tell the client something at once, while its statement runs."""
+        self.channel.send(messages.notice_response(text, severity=severity, sqlstate=sqlstate))
+        self.channel.write()
+
+    def _last_words(self, error: FatalError) -> None:
+        self.channel.send(messages.error_response(error))
+        self.channel.write()
+
+    # -- startup ------------------------------------------------------------------------------------------------
+
+    async def _startup(self) -> dict[str, str] | None:
+        """The startup parameters of an authenticated client; None when the connection was only for a cancel."""
+        for _ in range(3):  # at most one request for each kind of encryption, then the real thing
+            code, body = await self.channel.startup_packet()
+            if code in (messages.SSL_REQUEST, messages.GSSENC_REQUEST):
+                self.channel.send(b"N")
+                await self.channel.flush()
+                continue
+            if code == messages.CANCEL_REQUEST:
+                reader = Reader(body)
+                self.clients.cancel(reader.int32(), reader.int32() & 0xFFFFFFFF)
+                return None
+            return await self._admit(code, body)
+        raise FatalError(PROTOCOL_VIOLATION, "expected a startup packet after the answers to encryption requests")
+
+    async def _admit(self, code: int, body: bytes) -> dict[str, str]:
+        major, minor = code >> 16, code & 0xFFFF
+        if major != messages.PROTOCOL_3:
+            raise FatalError(
+                FEATURE_NOT_SUPPORTED, f"unsupported frontend protocol {major}.{minor}: this node speaks 3.0"
+            )
+        parameters = messages.read_startup(body)
+        if self.clients.refusal is not None:
+            raise self.clients.refusal
+        if len(self.clients.clients) > CLIENTS_MAX:
+            raise FatalError(TOO_MANY_CONNECTIONS, f"this node has {CLIENTS_MAX} clients already")
+        unknown = [name for name in parameters if name.startswith("_pq_.")]
+        if minor > 0 or unknown:
+            self.channel.send(messages.negotiate_version(0, unknown))
+        if not parameters.get("user"):
+            raise FatalError(INVALID_AUTHORIZATION, "no PostgreSQL user name specified in startup packet")
+        if self.greeting.password:
+            await self._authenticate(parameters["user"])
+        self.channel.send(messages.AUTHENTICATION_OK)
+        return parameters
+
+    async def _authenticate(self, user: str) -> None:
+        exchange = Exchange(self.greeting.password, user)
+        self.channel.send(messages.authentication(SASL, messages.cstring(MECHANISM) + b"\x00"))
+        reader = Reader(await self._password_message())
+        mechanism = reader.text()
+        if mechanism != MECHANISM:
+            raise FatalError(PROTOCOL_VIOLATION, f"authentication by {mechanism} is not supported, only {MECHANISM}")
+        first = reader.take(reader.int32()).decode("ascii", "replace")
+        self.channel.send(messages.authentication(SASL_CONTINUE, exchange.challenge(first).encode()))
+        final = (await self._password_message()).decode("ascii", "replace")
+        self.channel.send(messages.authentication(SASL_FINAL, exchange.verify(final).encode()))
+
+    async def _password_message(self) -> bytes:
+        await self.channel.flush()
+        kind, body = await self.channel.message()
+        if kind != ord("p"):
+            raise FatalError(PROTOCOL_VIOLATION, f"expected a password message, got {chr(kind)!r}")
+        return body
+
+    # -- messages -----------------------------------------------------------------------------------------------
+
+    async def _serve_message(self) -> bool:
+        """Serve one message; False when the client says goodbye."""
+        assert self.session is not None
+        if self._goodbye is not None and self.session.status() == b"I":
+            raise self._goodbye
+        self._is_waiting = True
+        kind, body = await self.channel.message()
+        self._is_waiting = False
+        if kind == ord("X"):
+            return False
+        if kind == ord("S"):
+            await self._sync()
+        elif not self._skip_to_sync:
+            await self._guarded(chr(kind), body)
+        return True
+
+    async def _guarded(self, kind: str, body: bytes) -> None:
+        """Serve a message so that an error is told and contained."""
+        try:
+            await self._dispatch(kind, body)
+        except FatalError:
+            raise
+        except SqlError as error:
+            await self._fail(error)
+        except (ConnectionError, asyncio.CancelledError):
+            raise
+        except Exception:
+            log.exception("client %s: internal error in %r", self.pid, self.sql[:200])
+            await self._fail(SqlError(INTERNAL_ERROR, "internal error of the node; its log says more"))
+        else:
+            return
+        if kind == "Q":
+            await self._ready()
+        else:
+            self._skip_to_sync = True
+
+    async def _fail(self, error: SqlError) -> None:
+        assert self.session is not None
+        self.portals.clear()
+        try:
+            await self.session.fail(error)
+        finally:
+            self.channel.send(messages.error_response(error, self.sql))
+
+    async def _dispatch(self, kind: str, body: bytes) -> None:
+        if kind == "Q":
+            await self._query(body)
+        elif kind == "P":
+            await self._parse(body)
+        elif kind == "B":
+            self._bind(body)
+        elif kind == "D":
+            await self._describe(body)
+        elif kind == "E":
+            await self._execute(body)
+        elif kind == "C":
+            self._close(body)
+        elif kind == "H":
+            await self.channel.flush()
+        elif kind == "F":
+            raise unsupported("the function call protocol")
+        elif kind == "p":
+            raise FatalError(PROTOCOL_VIOLATION, "unexpected password message")
+        # d, c, f: what is left of a COPY that was refused
+
+    async def _ready(self) -> None:
+        assert self.session is not None
+        self._report()
+        self.channel.send(messages.ready(self.session.status()))
+        await self.channel.flush()
+
+    def _report(self) -> None:
+        """Tell the client the settings that libpq keeps track of, when they are new."""
+        assert self.session is not None
+        for name, value in self.session.reported().items():
+            if self._reported.get(name) != value:
+                self._reported[name] = value
+                self.channel.send(messages.parameter_status(name, value))
+
+    def _sql(self, sql: str) -> str:
+        if len(sql) > SQL_BYTES_MAX:
+            raise SqlError(PROGRAM_LIMIT, f"the statement has {len(sql)} characters; the limit is {SQL_BYTES_MAX}")
+        return sql
+
+    # -- simple query -------------------------------------------------------------------------------------------
+
+    async def _query(self, body: bytes) -> None:
+        assert self.session is not None
+        self.sql = ""
+        reader = Reader(body)
+        self.sql = self._sql(reader.text())
+        reader.end()
+        self.prepared.pop("", None)
+        self.portals.pop("", None)
+        statements = self.session.parse(self.sql)
+        if not statements:
+            self.channel.send(messages.EMPTY_QUERY)
+        for statement in statements:
+            prepared = Prepared(self.sql, statement)
+            result = await self._run(prepared, (), (), alone=len(statements) == 1)
+            if result.fields is not None:
+                self.channel.send(messages.row_description(result.fields))
+            await self._answer(Portal(prepared, (), (), result), 0)
+        if self.session.has_implicit_block():
+            async with self._interruptible():
+                await self.session.end_implicit()
+        await self._ready()
+
+    # -- extended query -----------------------------------------------------------------------------------------
+
+    async def _parse(self, body: bytes) -> None:
+        assert self.session is not None
+        self.sql = ""
+        parse = messages.read_parse(body)
+        self.sql = self._sql(parse.sql)
+        if parse.name and parse.name in self.prepared:
+            raise SqlError("42P05", f'prepared statement "{parse.name}" already exists')
+        if len(self.prepared) >= PREPARED_MAX:
+            raise SqlError(PROGRAM_LIMIT, f"a connection keeps at most {PREPARED_MAX} prepared statements")
+        statements = self.session.parse(parse.sql)
+        if len(statements) > 1:
+            raise SqlError(SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement")
+        async with self._interruptible():
+            if statements:
+                self.prepared[parse.name] = await self.session.prepare(parse.sql, statements[0], parse.oids)
+            else:
+                self.prepared[parse.name] = Prepared(parse.sql, None)
+        self.channel.send(messages.PARSE_COMPLETE)
+
+    def _bind(self, body: bytes) -> None:
+        bind = messages.read_bind(body)
+        prepared = self._statement(bind.statement)
+        self.sql = prepared.sql
+        if len(bind.values) != len(prepared.oids):
+            raise SqlError(
+                PROTOCOL_VIOLATION,
+                f'bind message supplies {len(bind.values)} parameters, but prepared statement "{bind.statement}" '
+                f"requires {len(prepared.oids)}",
+            )
+        if len(bind.formats) not in (0, 1, len(bind.values)):
+            raise SqlError(PROTOCOL_VIOLATION, f"bind message has {len(bind.formats)} parameter formats")
+        if any(bind.result_formats) and prepared.fields is not None:
+            raise unsupported("the binary format of results", hint="ask for results in text")
+        formats = bind.formats * len(bind.values) if len(bind.formats) == 1 else bind.formats
+        if bind.portal and bind.portal in self.portals:
+            raise SqlError("42P03", f'cursor "{bind.portal}" already exists')
+        self.portals[bind.portal] = Portal(prepared, bind.values, formats)
+        self.channel.send(messages.BIND_COMPLETE)
+
+    async def _describe(self, body: bytes) -> None:
+        kind, name = messages.read_target(body)
+        if kind == "S":
+            prepared = self._statement(name)
+            self.channel.send(messages.parameter_description(prepared.oids))
+        else:
+            prepared = self._portal(name).prepared
+        fields = prepared.fields
+        self.channel.send(messages.NO_DATA if fields is None else messages.row_description(fields))
+
+    async def _execute(self, body: bytes) -> None:
+        name, rows_max = messages.read_execute(body)
+        portal = self._portal(name)
+        self.sql = portal.prepared.sql
+        if portal.prepared.statement is None:
+            self.channel.send(messages.EMPTY_QUERY)
+            return
+        if portal.result is None:
+            # A client that sent neither Sync nor Flush cannot be waiting: it is safe to look at what comes next.
+            alone = rows_max == 0 and await self.channel.next_kind() == ord("S")
+            portal.result = await self._run(portal.prepared, portal.values, portal.formats, alone=alone)
+        await self._answer(portal, max(rows_max, 0))
+
+    def _close(self, body: bytes) -> None:
+        kind, name = messages.read_target(body)
+        if kind == "S":
+            self.prepared.pop(name, None)
+        else:
+            self.portals.pop(name, None)
+        self.channel.send(messages.CLOSE_COMPLETE)
+
+    async def _sync(self) -> None:
+        assert self.session is not None
+        self._skip_to_sync = False
+        if self.session.has_implicit_block():
+            try:
+                async with self._interruptible():
+                    await self.session.end_implicit()
+            except SqlError as error:
+                await self._fail(error)
+        if self.session.status() == b"I":
+            self.portals.clear()
+        await self._ready()
+
+    def _statement(self, name: str) -> Prepared:
+        try:
+            return self.prepared[name]
+        except KeyError:
+            raise SqlError(INVALID_STATEMENT_NAME, f'prepared statement "{name}" does not exist') from None
+
+    def _portal(self, name: str) -> Portal:
+        try:
+            return self.portals[name]
+        except KeyError:
+            raise SqlError(INVALID_CURSOR_NAME, f'portal "{name}" does not exist') from None
+
+    # -- execution ----------------------------------------------------------------------------------------------
+
+    async def _run(
+        self, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int], *, alone: bool
+    ) -> Result:
+        assert self.session is not None
+        async with self._interruptible():
+            return await self.session.execute(prepared, values, formats, alone=alone)
+
+    async def _answer(self, portal: Portal, rows_max: int) -> None:
+        """Send what the portal has; what is at hand and small needs no waiting."""
+        result = portal.result
+        assert result is not None
+        if result.more is None and not rows_max and len(result.rows) <= ROWS_AT_ONCE and not portal.is_done:
+            for row in result.rows:
+                self.channel.send(messages.data_row(row))
+            portal.sent += len(result.rows)
+            self.channel.send(messages.command_complete(result.complete_tag(portal.sent)))
+            result.rows, portal.sent, portal.is_done = [], 0, True
+            return
+        async with self._interruptible():
+            await self._send_rows(portal, rows_max)
+
+    async def _send_rows(self, portal: Portal, rows_max: int) -> None:
+        """Send rows until the limit (0: none) or the end; a portal remembers where it stands."""
+        assert portal.result is not None
+        result, left = portal.result, rows_max or -1
+        while not portal.is_done:
+            batch: list[Row] = result.rows
+            take = batch if left < 0 else batch[:left]
+            for row in take:
+                self.channel.send(messages.data_row(row))
+                if self.channel.is_full:
+                    await self.channel.flush()
+            portal.sent += len(take)
+            left -= len(take) if left > 0 else 0
+            result.rows = batch[len(take) :]
+            if result.rows or (left == 0 and result.more is not None):
+                self.channel.send(messages.PORTAL_SUSPENDED)
+                return
+            if result.more is None:
+                portal.is_done = True
+            else:
+                try:
+                    result.rows = await anext(result.more)
+                except StopAsyncIteration:
+                    result.more = None
+        self.channel.send(messages.command_complete(result.complete_tag(portal.sent)))
+        portal.sent = 0
+
+    @contextlib.asynccontextmanager
+    async def _interruptible(self) -> AsyncIterator[None]:
+        """While inside, a cancel request turns into an error of the statement."""
+        self._is_executing = True
+        try:
+            yield
+            self._is_executing = False
+            if self._interrupt is not None:
+                await asyncio.sleep(0)  # the cancellation that came as the statement ended is delivered here
+        except asyncio.CancelledError:
+            why, self._interrupt = self._interrupt, None
+            if why is None or self.task is None:
+                raise
+            self.task.uncancel()
+            raise why from None
+        finally:
+            self._is_executing = False

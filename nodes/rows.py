@@ -1,0 +1,26 @@
+"""Rows between their stored bytes and their values."""
+
+from collections.abc import Iterable, Mapping
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId
+from nodes.expressions import PyValue
+from storage import encoding
+from storage.pairs import StoredRow, key_parts, missing_value
+
+
+def decoded(descriptor: Descriptor, row: StoredRow, columns: Iterable[Column]) -> dict[ColumnId, PyValue]:
+    """The values a row has in these columns."""
+    parts = key_parts(descriptor, row.key)
+    values: dict[ColumnId, PyValue] = {}
+    for column in columns:
+        data = parts.get(column.id) or row.columns.get(column.id) or missing_value(column)
+        values[column.id] = encoding.decode(column.type, data)[0]
+    return values
+
+
+def stored(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> StoredRow:
+    """A new row's bytes: the key from the primary key's values, the others as they are given."""
+    key = b"".join(encoding.encode(c.type, values[c.id]) for c in descriptor.key_columns)
+    columns = {c.id: encoding.encode(c.type, values[c.id]) for c in descriptor.stored_columns if c.id in values}
+    return StoredRow(key, columns)

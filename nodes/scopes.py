@@ -1,0 +1,165 @@
+"""Which names a query may use, and what they stand for.
+
+A query sees the columns of the relations in its FROM; a subquery sees those of the queries around
+it as well. Columns of tables come from one descriptor each, and only public ones are seen: asking
+for another says its state and why.
+"""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, State
+from nodes.bounds import pinned_key
+from nodes.errors import AMBIGUOUS_COLUMN, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
+from nodes.expressions import ColumnRef, Expr
+from nodes.sqltypes import OF_SQL_TYPE
+
+WHY = {
+    State.DELETE_ONLY: "a schema change has only begun to add it, or is about to remove it",
+    State.WRITE_ONLY: "a schema change is still filling it, or has begun to remove it",
+    State.ABSENT: "it is not there yet",
+}
+
+
+@dataclass(eq=False)
+class Scan:
+    """One use of a table in a statement: which columns it needs and what is known of them."""
+
+    number: int
+    descriptor: Descriptor
+    used: set[ColumnId] = field(default_factory=set)
+    conditions: list[Expr] = field(default_factory=list)
+
+    @property
+    def sql(self) -> str:
+        return f"r{self.number}"
+
+    @functools.cached_property
+    def pinned_key(self) -> tuple[Expr, ...] | None:
+        """The constants that pin the whole primary key; asked for only when all conditions are known."""
+        return pinned_key(self.descriptor, self.conditions)
+
+    @functools.cached_property
+    def used_columns(self) -> tuple[Column, ...]:
+        """The columns it needs; asked for only when the statement is analysed."""
+        return tuple(c for c in self.descriptor.columns if c.id in self.used)
+
+
+@dataclass(eq=False)
+class Relation:
+    """Something in FROM, by the name the query gives it. A table's columns come into being when they are named.
+
+    `is_nullable`: an outer join may put NULLs in place of a row.
+    """
+
+    number: int
+    name: str
+    columns: dict[str, Expr] = field(default_factory=dict)
+    scan: Scan | None = None
+    is_nullable: bool = False
+    duplicates: frozenset[str] = frozenset()
+
+    def names(self) -> list[str]:
+        if self.scan is not None:
+            return [c.name for c in self.scan.descriptor.public_columns]
+        return list(self.columns)
+
+    def has(self, name: str) -> bool:
+        if self.scan is not None:
+            return any(c.name == name for c in self.scan.descriptor.public_columns)
+        return name in self.columns
+
+    def column(self, name: str) -> Expr:
+        if name in self.duplicates:
+            raise SqlError(AMBIGUOUS_COLUMN, f'column reference "{name}" is ambiguous')
+        if self.scan is not None and name not in self.columns:
+            column = self.scan.descriptor.column_named(name)
+            self.scan.used.add(column.id)
+            self.columns[name] = reference(self.scan, column)
+        return self.columns[name]
+
+
+def reference(scan: Scan, column: Column) -> ColumnRef:
+    sql = f"{scan.sql}.c{column.id}"
+    return ColumnRef(sql, OF_SQL_TYPE[column.type], column.name, scan.number, column.id)
+
+
+@dataclass(eq=False)
+class Scope:
+    """The names of one query; `merged` are columns that JOIN .. USING made one of two."""
+
+    parent: "Scope | None" = None
+    relations: list[Relation] = field(default_factory=list)
+    merged: dict[str, Expr] = field(default_factory=dict)
+    merged_from: dict[str, tuple[Relation, ...]] = field(default_factory=dict)
+
+    def find(self, name: str, offset: int) -> Expr | None:
+        """The column an unqualified name stands for, in this query or one around it."""
+        if name in self.merged:
+            return self.merged[name]
+        holders = [r for r in self.relations if r.has(name)]
+        if len(holders) > 1:
+            raise SqlError(AMBIGUOUS_COLUMN, f'column reference "{name}" is ambiguous', offset)
+        if holders:
+            return at(holders[0].column(name), offset)
+        return self.parent.find(name, offset) if self.parent else None
+
+    def relation(self, name: str) -> Relation | None:
+        found = next((r for r in self.relations if r.name == name), None)
+        return found or (self.parent.relation(name) if self.parent else None)
+
+    def hidden(self, name: str) -> tuple[Descriptor, Column] | None:
+        """A column of that name that is not public."""
+        for relation in self.relations:
+            column = None if relation.scan is None else hidden_column(relation.scan.descriptor, name)
+            if relation.scan is not None and column is not None:
+                return relation.scan.descriptor, column
+        return self.parent.hidden(name) if self.parent else None
+
+    def resolve(self, parts: Sequence[str], offset: int) -> Expr:
+        """The column that `name`, `relation.name` or `schema.relation.name` stands for. Raises 42703 or 42P01."""
+        name = parts[-1]
+        if len(parts) == 1:
+            found = self.find(name, offset)
+            if found is None:
+                raise self.unknown(name, offset)
+            return found
+        relation = self.relation(parts[-2])
+        if relation is None:
+            raise SqlError(UNDEFINED_TABLE, f'missing FROM-clause entry for table "{parts[-2]}"', offset)
+        if not relation.has(name):
+            if relation.scan is not None and (column := hidden_column(relation.scan.descriptor, name)) is not None:
+                raise not_public(relation.scan.descriptor, column, offset)
+            raise SqlError(UNDEFINED_COLUMN, f"column {parts[-2]}.{name} does not exist", offset)
+        return at(relation.column(name), offset)
+
+    def unknown(self, name: str, offset: int) -> SqlError:
+        hidden = self.hidden(name)
+        if hidden is not None:
+            return not_public(*hidden, offset)
+        if self.relation(name) is not None:
+            return SqlError("0A000", f'"{name}" is a whole row: name its columns', offset)
+        return SqlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', offset)
+
+
+def at(expr: Expr, offset: int) -> Expr:
+    """The same column, seen at another place of the statement."""
+    if isinstance(expr, ColumnRef):
+        return ColumnRef(expr.sql, expr.type, expr.name, expr.relation, expr.column_id, offset)
+    return expr
+
+
+def hidden_column(descriptor: Descriptor, name: str) -> Column | None:
+    return next((c for c in descriptor.columns if c.name == name and c.state is not State.PUBLIC), None)
+
+
+def not_public(descriptor: Descriptor, column: Column, offset: int) -> SqlError:
+    return SqlError(
+        UNDEFINED_COLUMN,
+        f'column "{column.name}" of table "{descriptor.name}" is {column.state.value} in version {descriptor.version}:'
+        f" {WHY[column.state]}",
+        offset,
+        hint="statements may name it once it is public",
+    )

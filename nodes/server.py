@@ -1,0 +1,194 @@
+"""A node's life: it registers, serves its port under its leases, and goes in good order or at once.
+
+SIGTERM   clients are told (57P01), transactions in flight get a moment, leases are given back, exit 0
+fatal     a lease cannot be renewed or another incarnation serves: everything ends at once, exit 75 (L10)
+"""
+
+import asyncio
+import contextlib
+import ipaddress
+import json
+import logging
+import os
+import signal
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from leases import redis_samples
+from leases.asyncio_keeper import FATAL_EXIT_CODE, LeaseKeeper, Pin
+from nodes.directory import Directory
+from nodes.environment import Environment
+from nodes.errors import ADMIN_SHUTDOWN, FatalError
+from nodes.libpq import StorePool
+from nodes.pgwire import Client, Clients, Greeting
+from nodes.session import open_session
+from storage.postgres import session_options
+
+log = logging.getLogger(__name__)
+
+GRACE_S = 3.0
+CONTROL_SESSIONS = 2
+BACKLOG = 200
+
+
+class CannotServe(Exception):
+    """The node cannot start; the message says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that a node is told."""
+
+    name: str
+    host: str
+    port: int
+    dsn: str
+    redis_url: str
+    lease_s: float
+    storages: int
+    buckets: int
+    password: str = ""
+    home: Path | None = None
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
+
+
+def bind(settings: Settings) -> socket.socket:
+    """The node's port: the one asked for, the one it had last time, or any free one. Raises `CannotServe`."""
+    if not is_loopback(settings.host) and not settings.password:
+        raise CannotServe(f"{settings.host} can be reached by others: set NODE_PASSWORD, or listen on 127.0.0.1")
+    wanted = [settings.port] if settings.port else [remembered_port(settings), 0]
+    for port in wanted:
+        listener = socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((settings.host, port))
+        except OSError as error:
+            listener.close()
+            if settings.port:
+                raise CannotServe(f"port {port} of {settings.host} is not free: {error.strerror}") from None
+        else:
+            remember_port(settings, listener.getsockname()[1])
+            return listener
+    raise CannotServe(f"no port of {settings.host} is free")
+
+
+def remembered_port(settings: Settings) -> int:
+    try:
+        return int(json.loads(_port_file(settings).read_text())["port"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
+
+
+def remember_port(settings: Settings, port: int) -> None:
+    if settings.home is not None:
+        _port_file(settings).parent.mkdir(parents=True, exist_ok=True)
+        _port_file(settings).write_text(json.dumps({"port": port}))
+
+
+def _port_file(settings: Settings) -> Path:
+    return (settings.home or Path(os.devnull)) / "nodes" / f"{settings.name}.json"
+
+
+class Server:
+    """One incarnation of a node, from its registration to its exit code."""
+
+    def __init__(self, settings: Settings, listener: socket.socket, incarnation: int) -> None:
+        self.settings, self.listener, self.incarnation = settings, listener, incarnation
+        self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._why = "terminating connection due to administrator command"
+
+    async def run(self) -> int:
+        """Serve until told to stop; the exit code."""
+        settings = self.settings
+        keeper = LeaseKeeper(
+            node=settings.name,
+            incarnation=self.incarnation,
+            dsn=settings.dsn,
+            redis_url=settings.redis_url,
+            lease_s=settings.lease_s,
+            on_fatal=self._fatal,
+            on_end=self._end_pin,
+        )
+        self.env = environment(settings, self.incarnation, keeper)
+        clients = Clients(Greeting(self._open, settings.password, is_loopback(settings.host)))
+        self._trap_signals()
+        async with keeper:
+            serving = await asyncio.get_running_loop().create_server(
+                clients.channel, sock=self.listener, backlog=BACKLOG
+            )
+            log.info("node %s incarnation %s serves port %s", settings.name, self.incarnation, self.port)
+            telling = asyncio.create_task(self._tell_samples())
+            code = await self._ended
+            telling.cancel()
+            serving.close()
+            await clients.end_all(FatalError(ADMIN_SHUTDOWN, self._why), GRACE_S if code == 0 else 0.0)
+            if code == 0:
+                await self._drain(keeper)
+        await self.env.close()
+        return code
+
+    @property
+    def port(self) -> int:
+        return int(self.listener.getsockname()[1])
+
+    def stop(self) -> None:
+        """Go in good order."""
+        if not self._ended.done():
+            self._ended.set_result(0)
+
+    async def _drain(self, keeper: LeaseKeeper) -> None:
+        try:
+            async with asyncio.timeout(GRACE_S):
+                await keeper.drain()
+        except TimeoutError:
+            log.warning("node %s could not give back all leases in %s s: they run out", self.settings.name, GRACE_S)
+
+    async def _tell_samples(self) -> None:
+        """Every second what this node did in it, for people who watch; nobody listening costs nothing."""
+        async with redis_samples.open_client(self.settings.redis_url) as client:
+            while True:
+                await asyncio.sleep(1.0 - time.monotonic() % 1.0)
+                sample = self.env.meter.take(
+                    time.monotonic(), at=time.time(), open_transactions=self.env.open_transactions
+                )
+                await redis_samples.publish(client, self.settings.name, sample)
+
+    def _trap_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+
+    def _open(self, client: Client, parameters: dict[str, str]) -> object:
+        return open_session(self.env, client, parameters)
+
+    def _fatal(self, reason: str) -> None:
+        self._why = f"this node stops serving: {reason}"
+        if not self._ended.done():
+            self._ended.set_result(FATAL_EXIT_CODE)
+
+    def _end_pin(self, pin: Pin) -> None:
+        self.env.end_holder(pin)
+
+
+def environment(settings: Settings, incarnation: int, keeper: LeaseKeeper) -> Environment:
+    name = f"schemalab node {settings.name} {incarnation}"
+    options = session_options(name)["options"]
+    control = "-c default_transaction_isolation=read\\ committed -c timezone=UTC"
+    return Environment(
+        settings.name,
+        incarnation,
+        settings.storages,
+        settings.buckets,
+        StorePool(settings.dsn, name, options),
+        Directory(StorePool(settings.dsn, name, control, CONTROL_SESSIONS)),
+        keeper,
+    )

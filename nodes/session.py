@@ -1,0 +1,540 @@
+"""A client's session: its transaction, its settings, and what becomes of each statement.
+
+    alone        a statement that is its whole transaction: retried after 40001 and stale schema (T7)
+    in a block   explicit (BEGIN) or implicit (several statements up to Sync): 40001 goes to the client
+
+A failed explicit block takes nothing but its end (25P02); without a savepoint to return to it lets go of
+the store and of its leases at once.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Protocol
+
+from catalog.descriptor import Descriptor
+from leases.rules import LeaseError, NotLeasable
+from nodes import dml
+from nodes.analysis import Parameters
+from nodes.binding import values_of
+from nodes.environment import Environment
+from nodes.errors import (
+    ACTIVE_TRANSACTION,
+    CANNOT_CONNECT_NOW,
+    FEATURE_NOT_SUPPORTED,
+    IN_FAILED_TRANSACTION,
+    INVALID_CATALOG_NAME,
+    NO_ACTIVE_TRANSACTION,
+    QUERY_CANCELED,
+    READ_ONLY_TRANSACTION,
+    UNDEFINED_COLUMN,
+    UNDEFINED_TABLE,
+    FatalError,
+    SqlError,
+    unsupported,
+)
+from nodes.explain import explain
+from nodes.expressions import Context
+from nodes.messages import Field
+from nodes.pgwire import Prepared
+from nodes.plans import (
+    DeletePlan,
+    InsertPlan,
+    Plan,
+    SelectPlan,
+    TruncatePlan,
+    UpdatePlan,
+    make_plan,
+)
+from nodes.reads import fields_of, select_result
+from nodes.results import Result, Row
+from nodes.schema import SchemaStatements
+from nodes.sqltypes import TEXT, UNKNOWN, parameter_type
+from nodes.statements import Statement, parse
+from nodes.transaction import Retry, Transaction
+from nodes.utility import Utility
+from nodes.variables import SERVER_VERSION, Variables
+from nodes.writes import Ambiguous
+
+log = logging.getLogger(__name__)
+
+TRIES_MAX = 12
+PAUSE_S, PAUSE_S_MAX = 0.002, 0.1
+PLANNED = frozenset({"select", "insert", "update", "delete"})
+WRITES = frozenset({"insert", "update", "delete", "truncate", "ddl"})
+RELOADABLE = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN})
+DATABASE = "schemalab"
+
+
+class Client(Protocol):
+    """The connection, as far as a session needs it (`nodes.pgwire`)."""
+
+    pid: int
+    prepared: dict[str, Prepared]
+
+    def notice(self, text: str, severity: str = "NOTICE", sqlstate: str = "00000") -> None: ...
+
+    def cancel(self, why: SqlError) -> None: ...
+
+
+@dataclass(eq=False)
+class Session:
+    """One client's session."""
+
+    env: Environment
+    client: Client
+    user: str
+    variables: Variables = field(default_factory=Variables)
+    transaction: Transaction | None = None
+    is_explicit: bool = False
+    is_failed: bool = False
+    is_read_only: bool = False
+    _owned: set[Transaction] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.utility = Utility(self)
+        self._known = SessionValues(self)
+        self.schema = SchemaStatements(self)
+
+    # -- what the wire asks -------------------------------------------------------------------------------------
+
+    def status(self) -> bytes:
+        if self.is_failed:
+            return b"E"
+        return b"T" if self.is_explicit else b"I"
+
+    def reported(self) -> dict[str, str]:
+        return self.variables.reported()
+
+    def parse(self, sql: str) -> Sequence[Statement]:
+        return parse(sql)
+
+    async def prepare(self, sql: str, statement: object, oids: Sequence[int]) -> Prepared:
+        """Find the types of parameters and result."""
+        assert isinstance(statement, Statement)
+        self._refuse_failed(statement)
+        parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(oids, start=1)])
+        fields = await self._fields(statement, parameters)
+        types = [TEXT if t is UNKNOWN else t for t in parameters.types]
+        return Prepared(sql, statement, tuple(t.oid for t in types), fields)
+
+    async def execute(
+        self, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int], *, alone: bool
+    ) -> Result:
+        statement = prepared.statement
+        assert isinstance(statement, Statement)
+        self._refuse_failed(statement)
+        if self._is_write(statement) and self.is_read_only:
+            word = statement.kind.upper() if statement.kind != "ddl" else "a schema change"
+            raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {word} in a read-only transaction")
+        timer, began, is_answered = self._timer(), perf_counter(), False
+        try:
+            if statement.kind in PLANNED:
+                result = await self._planned(statement, prepared.oids, values, formats, alone=alone)
+            else:
+                result = await self._unplanned(statement, alone=alone)
+            is_answered = True
+            return result
+        except LeaseError as error:
+            raise lease_trouble(error) from error
+        finally:
+            self.env.meter.finished(perf_counter() - began, is_error=not is_answered)
+            if timer is not None:
+                timer.cancel()
+
+    def has_implicit_block(self) -> bool:
+        return self.transaction is not None and not self.is_explicit
+
+    async def end_implicit(self) -> None:
+        """Sync, or the end of a simple query: an implicit block commits."""
+        if self.transaction is not None and not self.is_explicit:
+            transaction, self.transaction = self.transaction, None
+            await self._commit(transaction)
+
+    async def fail(self, error: SqlError) -> None:
+        """A statement failed: an implicit block is undone, an explicit one waits for its end."""
+        await self._drop_owned()
+        if self.transaction is None and not self.is_explicit:
+            return
+        if self.is_explicit:
+            self.is_failed = True
+            can_return = bool(self.transaction and self.transaction.savepoints) and not isinstance(error, FatalError)
+            if can_return and not self.transaction_is_gone():
+                return
+            await self._let_go()
+            return
+        await self._end_transaction()
+
+    def transaction_is_gone(self) -> bool:
+        """Whether the session at the store has ended: no savepoint can bring it back."""
+        connection = None if self.transaction is None else self.transaction.connection
+        return connection is None or connection.is_lost
+
+    async def _let_go(self) -> None:
+        """A failed block that cannot go on holds nothing any more; the client still has to end it."""
+        transaction, self.transaction = self.transaction, None
+        if transaction is not None:
+            await transaction.rollback()
+        await self.schema.after_transaction(committed=False)
+
+    async def close(self) -> None:
+        await self._drop_owned()
+        await self._end_transaction()
+
+    # -- statements with a plan ---------------------------------------------------------------------------------
+
+    async def _planned(
+        self, statement: Statement, oids: Sequence[int], values: Sequence[bytes | None], formats: Sequence[int],
+        *, alone: bool,
+    ) -> Result:  # fmt: skip
+        if alone and self.transaction is None and not self.is_explicit:
+            return await self._alone(statement, oids, values, formats)
+        transaction = self.block()
+        plan, context = await self.plan(transaction, statement, oids, values, formats)
+        try:
+            return await self.run(transaction, plan, context, commit=False)
+        except Retry as retry:
+            raise self._told(retry) from retry
+
+    async def _alone(
+        self, statement: Statement, oids: Sequence[int], values: Sequence[bytes | None], formats: Sequence[int]
+    ) -> Result:
+        """A statement that is its own transaction, tried again while nothing of it was kept."""
+        fresh, in_one_flight, is_reloaded = False, True, False
+        last: SqlError | None = None
+        for attempt in range(TRIES_MAX):
+            transaction = self.env.begin(is_read_only=self._is_pure_read(statement))
+            try:
+                plan, context = await self.plan(transaction, statement, oids, values, formats, fresh=fresh)
+                result = await self.run(transaction, plan, context, commit=in_one_flight)
+                if result.more is not None:
+                    result.more = self._streamed(transaction, result.more)
+                elif not transaction.is_over:
+                    await transaction.commit()
+                return result
+            except Ambiguous:
+                in_one_flight = False
+            except Retry as retry:
+                self.env.meter.retried()
+                last, fresh = self._told(retry), retry.stale
+                await transaction.rollback()
+                await asyncio.sleep(random.uniform(0, min(PAUSE_S * 2**attempt, PAUSE_S_MAX)))
+            except SqlError as error:
+                if error.sqlstate not in RELOADABLE or is_reloaded:
+                    raise
+                last, fresh, is_reloaded = error, True, True  # an old schema could explain it
+            finally:
+                if not transaction.is_over and transaction not in self._owned:
+                    await transaction.rollback()
+        assert last is not None
+        raise last
+
+    async def _streamed(self, transaction: Transaction, batches: AsyncIterator[list[Row]]) -> AsyncIterator[list[Row]]:
+        self._owned.add(transaction)
+        try:
+            async for batch in batches:
+                yield batch
+        except Retry as retry:
+            raise self._told(retry) from retry
+        finally:
+            self._owned.discard(transaction)
+            if not transaction.is_over:
+                await transaction.rollback()
+
+    async def plan(
+        self,
+        transaction: Transaction,
+        statement: Statement,
+        oids: Sequence[int],
+        values: Sequence[bytes | None],
+        formats: Sequence[int],
+        *,
+        fresh: bool = False,
+    ) -> tuple[Plan, Context]:
+        types = [parameter_type(oid, n) for n, oid in enumerate(oids, start=1)]
+        parameters = Parameters(types, count_max=len(values))
+        catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
+        plan = make_plan(statement, catalog, parameters)
+        bound = values_of(parameters.types, values, formats)
+        return plan, self.context(transaction, bound)
+
+    def context(self, transaction: Transaction, parameters: Sequence[Any] = ()) -> Context:
+        return Context(parameters, transaction.started_at, self._known)
+
+    async def run(self, transaction: Transaction, plan: Plan, context: Context, *, commit: bool) -> Result:
+        match plan:
+            case SelectPlan():
+                return await select_result(self.env, transaction, plan, context, commit=commit)
+            case InsertPlan():
+                return await dml.insert(self.env, transaction, plan, context, commit=commit)
+            case UpdatePlan():
+                return await dml.update(self.env, transaction, plan, context, commit=commit)
+            case DeletePlan():
+                return await dml.delete(self.env, transaction, plan, context, commit=commit)
+        raise unsupported(type(plan).__name__)
+
+    async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
+        """The columns of the statement's result; None when it has none."""
+        if statement.kind not in PLANNED:
+            return self.utility.fields(statement)
+        if self.transaction is not None:
+            return await self._fields_in(self.transaction, statement, parameters, fresh=False)
+        for fresh in (False, True):
+            transaction = self.env.begin(is_read_only=True)
+            try:
+                return await self._fields_in(transaction, statement, parameters, fresh=fresh)
+            except SqlError as error:
+                if error.sqlstate not in RELOADABLE or fresh:
+                    raise
+            except LeaseError as error:
+                raise lease_trouble(error) from error
+            finally:
+                await transaction.rollback()
+        raise AssertionError("the second try returns or raises")
+
+    async def _fields_in(
+        self, transaction: Transaction, statement: Statement, parameters: Parameters, *, fresh: bool
+    ) -> tuple[Field, ...] | None:
+        catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
+        return plan_fields(make_plan(statement, catalog, parameters))
+
+    async def catalog(
+        self, transaction: Transaction, names: frozenset[str], *, fresh: bool = False
+    ) -> dict[str, Descriptor]:
+        """The versions that the transaction uses of these tables; a name that no table bears is left out."""
+        found: dict[str, Descriptor] = {}
+        for name in sorted(names):
+            descriptor = self.schema.new_tables.get(name) or await self._leased(transaction, name, fresh=fresh)
+            if descriptor is not None:
+                found[name] = descriptor
+        return found
+
+    async def _leased(self, transaction: Transaction, name: str, *, fresh: bool) -> Descriptor | None:
+        directory = self.env.directory
+        table_id = directory.known(name)
+        for _ in range(2):
+            if table_id is None or fresh:
+                table_id = await directory.find(name)
+            if table_id is None:
+                return None
+            try:
+                pin = await self.env.pin(transaction, table_id, fresh=fresh)
+            except NotLeasable as refusal:
+                directory.forget(name)
+                if fresh:
+                    raise SqlError(
+                        UNDEFINED_TABLE, f'relation "{name}" does not exist', detail=str(refusal)
+                    ) from refusal
+            else:
+                if pin.descriptor.name == name:
+                    return pin.descriptor
+                self.env.unpin(transaction, table_id)  # L12: the version must bear the name
+                directory.forget(name)
+            table_id, fresh = None, True
+        return None
+
+    # -- blocks -------------------------------------------------------------------------------------------------
+
+    def block(self) -> Transaction:
+        """The transaction of the block; a new implicit one when there is none."""
+        if self.transaction is None:
+            self.transaction = self.env.begin(is_read_only=self.is_read_only)
+        return self.transaction
+
+    def begin(self, *, is_read_only: bool) -> None:
+        if self.is_explicit:
+            self.client.notice("there is already a transaction in progress", "WARNING", ACTIVE_TRANSACTION)
+            return
+        self.is_explicit, self.is_read_only = True, is_read_only
+        if self.transaction is None:
+            self.transaction = self.env.begin(is_read_only=is_read_only)
+
+    async def commit(self) -> str:
+        """COMMIT: the tag tells what became of it."""
+        if not self.is_explicit:
+            self.client.notice("there is no transaction in progress", "WARNING", NO_ACTIVE_TRANSACTION)
+            return "COMMIT"
+        if self.is_failed:
+            await self._end_transaction()
+            return "ROLLBACK"
+        transaction, self.transaction = self.transaction, None
+        self.is_explicit = self.is_read_only = False
+        if transaction is not None:
+            await self._commit(transaction)
+        return "COMMIT"
+
+    async def rollback(self) -> str:
+        if not self.is_explicit and self.transaction is None:
+            self.client.notice("there is no transaction in progress", "WARNING", NO_ACTIVE_TRANSACTION)
+        await self._end_transaction()
+        return "ROLLBACK"
+
+    async def _commit(self, transaction: Transaction) -> None:
+        try:
+            await self.schema.before_commit(transaction)
+            await transaction.commit()
+        except Retry as retry:
+            raise self._told(retry) from retry
+        finally:
+            committed = transaction.is_over
+            if not transaction.is_over:
+                await transaction.rollback()
+            await self.schema.after_transaction(committed=committed and transaction.has_committed)
+
+    async def _end_transaction(self) -> None:
+        transaction, self.transaction = self.transaction, None
+        self.is_explicit = self.is_failed = self.is_read_only = False
+        if transaction is not None:
+            await transaction.rollback()
+        await self.schema.after_transaction(committed=False)
+
+    async def _drop_owned(self) -> None:
+        for transaction in list(self._owned):
+            self._owned.discard(transaction)
+            if not transaction.is_over:
+                await transaction.rollback()
+
+    # -- everything else ----------------------------------------------------------------------------------------
+
+    async def _unplanned(self, statement: Statement, *, alone: bool) -> Result:
+        if statement.kind == "ddl":
+            return await self.schema.change(statement, alone=alone)
+        if statement.kind == "truncate":
+            return await self._truncate(statement)
+        if statement.kind == "explain":
+            return await self._explain(statement)
+        return await self.utility.run(statement)
+
+    async def _truncate(self, statement: Statement) -> Result:
+        if self.is_explicit or self.transaction is not None:
+            raise SqlError(ACTIVE_TRANSACTION, "TRUNCATE cannot run inside a transaction block", hint="use DELETE")
+        names = [item.range_var.relname for item in statement.node.relations]
+        for name in names:
+            while await self._truncate_some(statement, name):
+                pass
+        return Result("TRUNCATE TABLE")
+
+    async def _truncate_some(self, statement: Statement, name: str) -> int:
+        """One bounded transaction of a TRUNCATE (R9); the number of rows it deleted."""
+        last: SqlError | None = None
+        fresh = False
+        for attempt in range(TRIES_MAX):
+            transaction = self.env.begin()
+            try:
+                plan, _ = await self.plan(transaction, statement, (), (), (), fresh=fresh)
+                assert isinstance(plan, TruncatePlan)
+                descriptor = next(d for d in plan.descriptors if d.name == name)
+                return await dml.truncate_some(self.env, transaction, descriptor)
+            except Retry as retry:
+                last, fresh = retry, retry.stale
+                await asyncio.sleep(random.uniform(0, min(PAUSE_S * 2**attempt, PAUSE_S_MAX)))
+            except SqlError as error:
+                if error.sqlstate not in RELOADABLE or fresh:
+                    raise
+                last, fresh = error, True
+            finally:
+                if not transaction.is_over:
+                    await transaction.rollback()
+        assert last is not None
+        raise last
+
+    async def _explain(self, statement: Statement) -> Result:
+        transaction = self.env.begin(is_read_only=True)
+        try:
+            for fresh in (False, True):
+                catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
+                try:
+                    return explain(self.env, statement, catalog, self.context(transaction))
+                except SqlError as error:
+                    if error.sqlstate not in RELOADABLE or fresh:
+                        raise
+            raise AssertionError("the second try returns or raises")
+        finally:
+            await transaction.rollback()
+
+    # -- small questions ----------------------------------------------------------------------------------------
+
+    def _refuse_failed(self, statement: Statement) -> None:
+        if self.is_failed and not self.utility.ends_block(statement):
+            raise SqlError(
+                IN_FAILED_TRANSACTION,
+                "current transaction is aborted, commands ignored until end of transaction block",
+            )
+
+    def _is_write(self, statement: Statement) -> bool:
+        return statement.kind in WRITES
+
+    def _is_pure_read(self, statement: Statement) -> bool:
+        return statement.kind == "select"
+
+    def _told(self, retry: Retry) -> SqlError:
+        """What a client is told: 40001 or 40P01, whatever the store's code was."""
+        return SqlError(retry.sqlstate, retry.message, hint=retry.hint)
+
+    def _timer(self) -> asyncio.TimerHandle | None:
+        limit_ms = int(self.variables.get("statement_timeout"))
+        if not limit_ms:
+            return None
+        why = SqlError(QUERY_CANCELED, "canceling statement due to statement timeout")
+        return asyncio.get_running_loop().call_later(limit_ms / 1000, self.client.cancel, why)
+
+
+class SessionValues(Mapping[str, str]):
+    """What version(), current_user, current_setting() and the like give in this session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __getitem__(self, name: str) -> str:
+        if name.startswith("setting:"):
+            return self._session.variables.get(name.removeprefix("setting:"))
+        fixed = {"version": f"PostgreSQL {SERVER_VERSION}", "database": DATABASE, "schema": "public"}
+        return fixed.get(name) or {"user": self._session.user, "pid": str(self._session.client.pid)}[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("version", "database", "schema", "user", "pid"))
+
+    def __len__(self) -> int:
+        return 5
+
+
+def plan_fields(plan: Plan) -> tuple[Field, ...] | None:
+    if isinstance(plan, SelectPlan):
+        return fields_of(plan.outputs)
+    returning = getattr(plan, "returning", None)
+    return None if returning is None else fields_of(returning.outputs)
+
+
+def lease_trouble(error: LeaseError) -> SqlError:
+    """Why a table cannot be leased now, for a client: another node may serve it."""
+    return SqlError(CANNOT_CONNECT_NOW, str(error), hint="try another node")
+
+
+def open_session(env: Environment, client: Client, parameters: dict[str, str]) -> Session:
+    """The session of a client that has just connected. Raises `FatalError` for what it asked wrongly."""
+    user = parameters["user"]
+    database = parameters.get("database") or user
+    if database != DATABASE:
+        raise FatalError(INVALID_CATALOG_NAME, f'database "{database}" does not exist: a node has one, "{DATABASE}"')
+    if parameters.get("replication", "false") not in ("false", "off", "0", "no"):
+        raise FatalError(FEATURE_NOT_SUPPORTED, "replication connections are not supported")
+    variables = Variables()
+    variables.initial["session_authorization"] = variables.values["session_authorization"] = user
+    variables.initial["schemalab.node"] = variables.values["schemalab.node"] = env.node
+    try:
+        for name, value in {**parameters, **_options(parameters.get("options", ""))}.items():
+            if name not in ("user", "database", "options", "replication") and not name.startswith("_pq_."):
+                variables.start_with(name, value)
+    except SqlError as error:
+        raise FatalError(error.sqlstate, error.message) from None
+    return Session(env, client, user, variables)
+
+
+def _options(text: str) -> dict[str, str]:
+    """Settings in the startup parameter `options`: -c name=value .."""
+    words = text.replace("-c ", "-c").split()
+    given = [w.removeprefix("-c").removeprefix("--") for w in words]
+    return {name: value for name, _, value in (g.partition("=") for g in given) if value}

@@ -1,0 +1,367 @@
+"""A transaction of a node: SERIALIZABLE at the store, under leases, with a deadline (protocol.md, section 6).
+
+pin        one version of each table, from its first use to the end (T1)
+run        BEGIN and `enter` go in the same flight as the first statement (T2)
+renew      a lease renewed at the same version moves the deadline, in the next flight (T4)
+savepoint  after ROLLBACK TO, `enter` again for every table that is pinned (T5)
+commit     lost in between: the store is asked what became of the transaction (T7)
+"""
+
+import asyncio
+import datetime as dt
+import functools
+import logging
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from psycopg import pq
+
+from leases.rules import LeaseError
+from nodes.errors import (
+    CONNECTION_FAILURE,
+    DEADLOCK,
+    FENCE_REFUSALS,
+    INTERNAL_ERROR,
+    SERIALIZATION_FAILURE,
+    TRANSACTION_TIMEOUT,
+    TRANSACTION_UNKNOWN,
+    SqlError,
+)
+from nodes.libpq import Command, StoreConnection, StoreConnectionLost, StoreError, StorePool, int4
+from storage.postgres import arm_deadline_sql, enter_sql
+
+log = logging.getLogger(__name__)
+
+BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE"
+BEGIN_READ_ONLY = "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY"
+XID = Command("SELECT pg_current_xact_id_if_assigned()::text")
+STATUS = "SELECT pg_xact_status($1::text::xid8)"
+STATUS_TRIES = 20
+STATUS_PAUSE_S = 0.1
+ADMIN_SHUTDOWN = "57P01"
+SUCCESSES = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
+
+PG_EPOCH = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
+MICROSECOND = dt.timedelta(microseconds=1)
+_INT8 = struct.Struct("!q")
+
+
+class PinLike(Protocol):
+    """A use of one version of a table (`leases.asyncio_keeper`)."""
+
+    ended_because: str | None
+
+    @property
+    def table_id(self) -> int: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def descriptor(self) -> object: ...
+
+    @property
+    def schema_hash(self) -> str: ...
+
+    @property
+    def sharding_hash(self) -> str: ...
+
+    @property
+    def expires_at_now(self) -> dt.datetime: ...
+
+
+class Retry(SqlError):
+    """Nothing of the statement was kept; it may succeed when tried again. `stale` asks for the freshest versions."""
+
+    def __init__(
+        self, message: str, *, sqlstate: str = SERIALIZATION_FAILURE, stale: bool = False, hint: str | None = None
+    ) -> None:
+        super().__init__(sqlstate, message, hint=hint or "try the transaction again")
+        self.stale = stale
+
+
+class CommitUnknown(SqlError):
+    """The session was lost at COMMIT and nobody knows what became of the transaction."""
+
+
+@functools.cache
+def positional(sql: str) -> str:
+    """psycopg's placeholders as PostgreSQL's own."""
+    for number, name in enumerate(("table", "version", "schema_hash", "sharding_hash", "expires_at"), start=1):
+        sql = sql.replace(f"%({name})s", f"${number}")
+    pieces = sql.replace("%s", "%b").split("%b")
+    return pieces[0] + "".join(f"${number}{piece}" for number, piece in enumerate(pieces[1:], start=1))
+
+
+def timestamptz(moment: dt.datetime) -> bytes:
+    """PostgreSQL's binary form."""
+    return _INT8.pack((moment - PG_EPOCH) // MICROSECOND)
+
+
+@dataclass(eq=False)
+class Transaction:
+    """One transaction. `settle` is called once, when its references are to be released."""
+
+    pool: StorePool
+    storages: int
+    settle: Callable[["Transaction"], None]
+    is_read_only: bool = False
+    pins: dict[int, PinLike] = field(default_factory=dict)
+    connection: StoreConnection | None = None
+    savepoints: list[tuple[str, str]] = field(default_factory=list)
+    started_at: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
+    has_written: bool = False
+    is_over: bool = False
+    has_committed: bool = False
+    _entered: dict[int, PinLike] = field(default_factory=dict)
+    _armed: dt.datetime | None = None
+    _xid: bytes | None = None
+    _serial: int = 0
+
+    @property
+    def expires_at(self) -> dt.datetime | None:
+        """The earliest expiration among all tables pinned (T4)."""
+        return min((pin.expires_at_now for pin in self.pins.values()), default=None)
+
+    async def run(self, commands: Sequence[Command], *, commit: bool = False) -> "list[pq.abc.PGresult]":
+        """One flight: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`."""
+        self._refuse_ended()
+        flight = [*self._prologue(), *commands]
+        skipped = len(flight) - len(commands)
+        if commit:
+            flight += [Command("COMMIT")] if self.is_read_only else [XID, Command("COMMIT")]
+        if self.connection is None:
+            self.connection = await self._connect()
+            flight.insert(0, Command(BEGIN_READ_ONLY if self.is_read_only else BEGIN))
+            skipped += 1
+        try:
+            results = await self.connection.run(flight)
+        except StoreConnectionLost as lost:
+            if not commit or self.is_read_only:
+                raise self._ended(lost) from lost
+            results = await self._settle_lost(lost, len(flight))
+            return results[skipped : skipped + len(commands)]
+        except StoreError as error:
+            raise self._translated(error) from error
+        self._armed = self.expires_at
+        self._entered = dict(self.pins)
+        if commit:
+            self._finish(committed=True)
+        return results[skipped : skipped + len(commands)]
+
+    async def _connect(self) -> StoreConnection:
+        try:
+            return await self.pool.take()
+        except StoreConnectionLost as lost:
+            raise SqlError(CONNECTION_FAILURE, lost.message) from lost
+
+    def _prologue(self) -> list[Command]:
+        """`enter` for tables not entered yet; else the deadline, when a renewal has moved it."""
+        new = [pin for table_id, pin in self.pins.items() if table_id not in self._entered]
+        expires_at = self.expires_at
+        if new and expires_at is not None:
+            return [enter_command(pin, expires_at, self.storages) for pin in new]
+        if expires_at is not None and self._armed is not None and expires_at > self._armed:
+            return [Command(positional(arm_deadline_sql()), (timestamptz(expires_at),))]
+        return []
+
+    def note_written(self) -> None:
+        self.has_written = True
+
+    async def commit(self) -> None:
+        """Raises 40001 when it cannot be serialized, 08007 when nobody knows."""
+        self._refuse_ended()
+        if self.connection is None:
+            self._finish(committed=True)
+            return
+        flight = [*self._prologue()]
+        if self.has_written and self._xid is None:
+            self._xid = (await self._flight([*flight, XID]))[-1].get_value(0, 0)
+            flight = []
+        try:
+            await self.connection.run([*flight, Command("COMMIT")])
+        except StoreConnectionLost as lost:
+            if not self.has_written:
+                raise self._ended(lost) from lost
+            await self._settle_unknown(lost)
+        except StoreError as error:
+            raise self._translated(error) from error
+        else:
+            self._finish(committed=True)
+
+    async def _flight(self, commands: Sequence[Command]) -> "list[pq.abc.PGresult]":
+        assert self.connection is not None
+        try:
+            return await self.connection.run(commands)
+        except StoreConnectionLost as lost:
+            raise self._ended(lost) from lost
+        except StoreError as error:
+            raise self._translated(error) from error
+
+    async def rollback(self) -> None:
+        """Undo everything and release what is held; never fails."""
+        connection = self.connection
+        if connection is not None and not connection.is_lost and not self.is_over:
+            try:
+                await connection.run([Command("ROLLBACK")])
+            except StoreError as error:
+                log.info("rollback: %s", error)
+                await connection.close()
+        self._finish()
+
+    async def abandon(self, why: str) -> None:
+        """The node may not serve it any more: end its session at the store."""
+        for pin in self.pins.values():
+            pin.ended_because = pin.ended_because or why
+        if self.connection is not None:
+            await self.connection.close()
+
+    def _finish(self, *, committed: bool = False) -> None:
+        if self.is_over:
+            return
+        self.is_over, self.has_committed = True, committed
+        connection, self.connection = self.connection, None
+        self.savepoints.clear()
+        self.settle(self)
+        if connection is not None:
+            self.pool.give_back(connection)
+
+    # -- savepoints ---------------------------------------------------------------------------------------------
+
+    async def savepoint(self, name: str) -> None:
+        self._serial += 1
+        inner = f"p{self._serial}"
+        await self.run([Command(f"SAVEPOINT {inner}")])
+        self.savepoints.append((name, inner))
+
+    async def release(self, name: str) -> None:
+        place = self._find(name)
+        await self.run([Command(f"RELEASE SAVEPOINT {self.savepoints[place][1]}")])
+        del self.savepoints[place:]
+
+    async def rollback_to(self, name: str) -> None:
+        """T5: the lock and the deadline went with the savepoint; enter again for each pinned table."""
+        self._refuse_ended()
+        place = self._find(name)
+        inner = self.savepoints[place][1]
+        expires_at = self.expires_at
+        enters = [enter_command(p, expires_at, self.storages) for p in self.pins.values()] if expires_at else []
+        await self._flight([Command(f"ROLLBACK TO SAVEPOINT {inner}"), *enters])
+        self._entered, self._armed = dict(self.pins), expires_at
+        del self.savepoints[place + 1 :]
+
+    def _find(self, name: str) -> int:
+        for place in range(len(self.savepoints) - 1, -1, -1):
+            if self.savepoints[place][0] == name:
+                return place
+        raise SqlError("3B001", f'savepoint "{name}" does not exist')
+
+    # -- trouble ------------------------------------------------------------------------------------------------
+
+    def _refuse_ended(self) -> None:
+        for pin in self.pins.values():
+            if pin.ended_because is not None:
+                raise Retry(f"the transaction had to end: {pin.ended_because}", stale=True)
+        if self.connection is not None and self.connection.is_lost:
+            raise self._ended(StoreConnectionLost(CONNECTION_FAILURE, self.connection.last_words))
+
+    def _ended(self, lost: StoreError) -> SqlError:
+        """Why the session at the store is gone, in the client's terms."""
+        tables = ", ".join(sorted(str(pin.descriptor) for pin in self.pins.values())) or "no table"
+        ended = next((pin.ended_because for pin in self.pins.values() if pin.ended_because), None)
+        if ended is not None:
+            return Retry(f"the transaction had to end: {ended}", stale=True)
+        if lost.sqlstate == TRANSACTION_TIMEOUT or "transaction timeout" in lost.message:
+            return Retry(f"the transaction had to end: the lease on {tables} ended", stale=True)
+        if lost.sqlstate == ADMIN_SHUTDOWN or "administrator command" in lost.message:
+            return Retry(
+                f"the transaction had to end: its session at the store was ended from outside (it used {tables})",
+                stale=True,
+                hint="a lease was revoked, or a schema change had waited for it; try again",
+            )
+        return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {lost.message}")
+
+    def _translated(self, error: StoreError) -> SqlError:
+        if error.sqlstate in FENCE_REFUSALS:
+            return Retry(f"the schema moved on: {error.message}", stale=True)
+        if error.sqlstate in (SERIALIZATION_FAILURE, DEADLOCK):
+            return Retry(error.message, sqlstate=error.sqlstate)
+        if error.sqlstate == TRANSACTION_TIMEOUT:
+            return self._ended(error)
+        if error.sqlstate.startswith(("53", "54", "57", "55")):
+            return SqlError(error.sqlstate, error.message, detail=error.detail or None)
+        if error.sqlstate == "22012":
+            return Refused(error.position)
+        log.error("the store refused a statement: %s %s %s", error.sqlstate, error.message, error.detail)
+        return SqlError(INTERNAL_ERROR, f"the store refused a statement: {error.message}")
+
+    async def _settle_lost(self, lost: StoreConnectionLost, sent: int) -> "list[pq.abc.PGresult]":
+        """The session was lost in a flight that ends in COMMIT: how far did it come?"""
+        done = [result for result in lost.results if result.status in SUCCESSES]
+        if len(done) == sent:
+            self._finish(committed=True)
+            return done
+        if len(done) == sent - 1:
+            self._xid = done[-1].get_value(0, 0)  # all but COMMIT: ask
+        elif lost.sqlstate != CONNECTION_FAILURE:
+            raise self._ended(lost) from lost  # the store itself ended it before COMMIT
+        await self._settle_unknown(lost)
+        return done
+
+    async def _settle_unknown(self, lost: StoreConnectionLost) -> None:
+        """T7: ask what became of the transaction; return when it committed."""
+        status = await self._status() if self._xid is not None else None
+        self._finish(committed=status == "committed")
+        if status == "committed":
+            return
+        if status == "aborted":
+            why = self._ended(lost)
+            raise why if isinstance(why, Retry) else Retry(f"{why.message}; nothing was committed") from lost
+        raise CommitUnknown(
+            TRANSACTION_UNKNOWN,
+            f"the session at the store was lost at COMMIT and its outcome is not known: {lost.message}",
+            hint="look whether the change is there before you try again",
+        )
+
+    async def _status(self) -> str | None:
+        """What the store says of our transaction; None when it cannot be asked in time."""
+        assert self._xid is not None
+        for _ in range(STATUS_TRIES):
+            try:
+                async with self.pool.session() as session:
+                    result = (await session.run([Command(STATUS, (self._xid,))]))[0]
+                status = (result.get_value(0, 0) or b"").decode()
+            except (StoreError, SqlError) as error:
+                log.info("asking for the outcome of %s: %s", self._xid, error)
+                status = "in progress"
+            if status != "in progress":
+                return status or None
+            await asyncio.sleep(STATUS_PAUSE_S)
+        return None
+
+
+class Refused(SqlError):
+    """A pair that had to be new was there already; `position` tells which command of the flight found it."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__("23505", "duplicate key")
+        self.position = position
+
+
+def enter_command(pin: PinLike, expires_at: dt.datetime, storages: int) -> Command:
+    """The door of one table on all storages (T2)."""
+    params = (
+        int4(pin.table_id),
+        int4(pin.version),
+        pin.schema_hash.encode(),
+        pin.sharding_hash.encode(),
+        timestamptz(expires_at),
+    )
+    return Command(positional(enter_sql(storages)), params)
+
+
+def lease_refusal(error: LeaseError, name: str) -> SqlError:
+    """Why a table could not be leased, for a client."""
+    return SqlError("55000", f'table "{name}" cannot be used now: {error}')

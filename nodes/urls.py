@@ -1,0 +1,12 @@
+"""The SQL console."""
+
+from django.urls import path
+
+from nodes import views
+
+urlpatterns = [
+    path("console/", views.console, name="console"),
+    path("console/<str:number>/run/", views.run, name="console-run"),
+    path("console/<str:number>/end/", views.end, name="console-end"),
+    path("console/<str:number>/stop/", views.stop, name="console-stop"),
+]

@@ -1,0 +1,122 @@
+"""A statement's operations on pairs, sent to the store.
+
+Removals of the whole statement go first, then what is put (protocol.md, section 3). A pair that must be
+new tells whether it was: either the client is asked which key stood in the way, or, when the statement
+is its whole transaction, the flight is made to fail there, so that COMMIT can go along in it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import PRIMARY, ColumnId, Index
+from nodes.errors import UNIQUE_VIOLATION, SqlError
+from nodes.expressions import value_text
+from nodes.libpq import Command, bytea_array, int8
+from nodes.sqltypes import OF_SQL_TYPE
+from nodes.transaction import Refused, Transaction, positional
+from storage import encoding, pairs
+from storage.mutations import Op, in_order
+from storage.statements import KeyTooLong, Statement, statements_for
+
+OPS_A_FLIGHT = 4000
+ONE_FLIGHT_OPS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes of one table in one transaction."""
+
+    transaction: Transaction
+    descriptor: Descriptor
+    storages: int
+    buckets: int
+
+    async def write(self, ops: Iterable[Op], *, commit: bool = False) -> None:
+        """Do the operations of a statement. Raises 23505 with the key that was there, or 40001."""
+        ordered = in_order(ops)
+        self.transaction.note_written()
+        if commit and len(ordered) <= ONE_FLIGHT_OPS:
+            await self._write_and_commit(ordered)
+            return
+        for place in range(0, len(ordered), OPS_A_FLIGHT):
+            statements = self._statements(ordered[place : place + OPS_A_FLIGHT])
+            results = await self.transaction.run([command_of(s) for s in statements])
+            for statement, result in zip(statements, results, strict=True):
+                if statement.returns_keys:
+                    put = (result.get_value(i, 0) or b"" for i in range(result.ntuples))
+                    self._refuse(statement.refused(put))
+        if commit:
+            await self.transaction.commit()
+
+    async def _write_and_commit(self, ordered: Sequence[Op]) -> None:
+        statements = self._statements(ordered)
+        commands = [checked_command(s) if s.returns_keys else command_of(s) for s in statements]
+        try:
+            await self.transaction.run(commands, commit=True)
+        except Refused as refused:
+            keys = next((s.keys for s in statements if s.returns_keys), ())
+            candidates = [s for s in statements if s.returns_keys]
+            if sum(len(s.keys) for s in candidates) == 1:
+                self._refuse(keys)
+            raise Ambiguous from refused
+
+    def _statements(self, ops: Sequence[Op]) -> list[Statement]:
+        try:
+            return statements_for(ops, self.descriptor.table_id, self.storages, buckets=self.buckets)
+        except KeyTooLong as error:
+            raise SqlError(error.sqlstate, str(error)) from None
+
+    def _refuse(self, keys: Sequence[bytes]) -> None:
+        if keys:
+            raise duplicate(self.descriptor, keys[0])
+
+
+class Ambiguous(Exception):
+    """One of several new pairs was there already; writing again without COMMIT in the flight tells which."""
+
+
+def command_of(statement: Statement) -> Command:
+    return Command(positional(statement.sql), tuple(bytea_array(p) for p in statement.params))
+
+
+def checked_command(statement: Statement) -> Command:
+    """The same, failing (22012) unless every key was put."""
+    sql = positional(statement.sql)
+    count = f"${len(statement.params) + 1}"
+    checked = f"WITH put AS ({sql}) SELECT 1 / (count(*) = {count}::bigint)::int FROM put"
+    return Command(checked, (*(bytea_array(p) for p in statement.params), int8(len(statement.keys))))
+
+
+def duplicate(descriptor: Descriptor, key: bytes) -> SqlError:
+    """23505 for the pair that is there already: which constraint, which values."""
+    _, _, index_id = pairs.PREFIX.unpack_from(key)
+    if index_id == PRIMARY:
+        name, columns = f"{descriptor.name}_pkey", list(descriptor.primary_key)
+        data = key[pairs.PREFIX.size : -pairs.COLUMN.size]
+        shown = _shown(descriptor, [(c, False) for c in columns], data)
+        state = ""
+    else:
+        index: Index = descriptor.index(index_id)
+        name, columns = index.name, list(index.column_ids)
+        shown = _shown(descriptor, [(p.column, p.descending) for p in index.columns], key[pairs.PREFIX.size :])
+        state = (
+            "" if index in descriptor.public_indexes else f" (it is {index.state.value}: a schema change is adding it)"
+        )
+    names = ", ".join(descriptor.column(c).name for c in columns)
+    return SqlError(
+        UNIQUE_VIOLATION,
+        f'duplicate key value violates unique constraint "{name}"{state}',
+        detail=f"Key ({names})=({shown}) already exists.",
+        table=descriptor.name,
+        constraint=name,
+    )
+
+
+def _shown(descriptor: Descriptor, columns: Sequence[tuple[ColumnId, bool]], data: bytes) -> str:
+    texts, offset = [], 0
+    for column_id, descending in columns:
+        column = descriptor.column(column_id)
+        value, offset = encoding.decode(column.type, data, offset, descending=descending)
+        texts.append((value_text(OF_SQL_TYPE[column.type], value) or b"null").decode())
+    return ", ".join(texts)

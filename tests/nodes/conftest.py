@@ -1,0 +1,149 @@
+"""A small cluster for the tests of nodes: real node processes on a database of their own.
+
+The database is a copy of the migrated test database, so other tests' clean-up does not touch it. Tables
+are made inside transactions (T9), which needs no worker; tests of other DDL ask for `worker`.
+"""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S_MAX = 30.0
+
+
+@dataclass
+class Cluster:
+    """Node processes by name, and how to reach them."""
+
+    dsn: str
+    redis_url: str
+    home: Path
+    binaries: Path
+    processes: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
+    ports: dict[str, int] = field(default_factory=dict)
+    serial: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def start(self, name: str, *, lease_s: float = 30.0, **settings: str) -> int:
+        """Start a node; its port, once it answers."""
+        environ = self.environ(LEASE_S=str(lease_s), **settings)
+        command = [sys.executable, "manage.py", "node", name]
+        process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
+        self.processes[name] = process
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith(f"node {name} incarnation"), f"node {name} did not start: {line!r}"
+        self.ports[name] = int(line.rsplit(":", 1)[1])
+        self.wait_until_it_answers(name)
+        return self.ports[name]
+
+    def wait_until_it_answers(self, name: str) -> None:
+        deadline = time.monotonic() + START_S_MAX
+        while True:
+            try:
+                psycopg.connect(self.address(name)).close()
+            except psycopg.OperationalError as error:
+                if "refused" not in str(error) or time.monotonic() > deadline:
+                    return
+            else:
+                return
+
+    def environ(self, **settings: str) -> dict[str, str]:
+        return {**os.environ, "DATABASE_URL": self.dsn, "REDIS_URL": self.redis_url, "LOG_LEVEL": "WARNING", **settings}
+
+    def address(self, name: str = "n1", **more: Any) -> str:
+        return psycopg.conninfo.make_conninfo(
+            host="127.0.0.1", port=self.ports[name], user="tester", dbname="schemalab", sslmode="disable", **more
+        )
+
+    def connect(self, name: str = "n1", **options: Any) -> "psycopg.Connection[Any]":
+        return psycopg.connect(self.address(name), autocommit=True, **options)
+
+    def store(self) -> "psycopg.Connection[Any]":
+        """A direct connection to the store, as no client has one."""
+        return psycopg.connect(self.dsn, autocommit=True)
+
+    def table(self, columns: str, *, name: str = "") -> str:
+        """A new table with a name of its own."""
+        chosen = name or f"t{next(self.serial)}"
+        with self.connect() as connection, connection.transaction():
+            connection.execute(f"CREATE TABLE {chosen} ({columns})")
+        return chosen
+
+    def stop(self, name: str, number: signal.Signals = signal.SIGTERM) -> int:
+        process = self.processes.pop(name)
+        process.send_signal(number)
+        process.send_signal(signal.SIGCONT)
+        return process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def cluster(services: None) -> Iterator[Cluster]:
+    from django.conf import settings
+
+    from schemalab.embedded.locations import locations_of
+    from schemalab.embedded.postgres import bin_folder
+
+    locations = locations_of(settings.HOME)
+    with psycopg.connect(locations.url_of("postgres"), autocommit=True) as admin:
+        admin.execute("CREATE DATABASE nodes_cluster")
+        found = Cluster(locations.url_of("nodes_cluster"), settings.REDIS_URL, settings.HOME, bin_folder(locations))
+        migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+        subprocess.run(migrate, cwd=ROOT, env=found.environ(), check=True)
+        try:
+            found.start("n1")
+            found.start("n2")
+            yield found
+        finally:
+            for name in list(found.processes):
+                found.stop(name)
+            admin.execute("DROP DATABASE nodes_cluster WITH (FORCE)")
+
+
+@pytest.fixture
+def n1(cluster: Cluster) -> Iterator["psycopg.Connection[Any]"]:
+    """A client of node n1, in autocommit."""
+    with cluster.connect("n1") as connection:
+        yield connection
+
+
+@pytest.fixture
+def n2(cluster: Cluster) -> Iterator["psycopg.Connection[Any]"]:
+    with cluster.connect("n2") as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def worker(cluster: Cluster) -> Iterator[None]:
+    """A Celery worker that drives changes and does their small reorganisations."""
+    command = [sys.executable, "-m", "celery", "--quiet", "-A", "schemalab", "worker", "--pool", "threads"]
+    command += ["--concurrency", "4", "--queues", "default,spark", "--loglevel", "ERROR", "--without-gossip"]
+    process = subprocess.Popen([*command, "--without-mingle"], cwd=ROOT, env=cluster.environ())
+    yield
+    process.terminate()
+    process.wait(30)
+
+
+Runner = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def program(cluster: Cluster) -> Runner:
+    """Runs a PostgreSQL client program against a node."""
+
+    def run(name: str, *args: str, node: str = "n1", stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
+        where = ["-h", "127.0.0.1", "-p", str(cluster.ports[node]), "-U", "tester"]
+        command = [str(cluster.binaries / name), *where, *args]
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)
+
+    return run

@@ -1,0 +1,103 @@
+"""Which keys a statement reads: never too few, and no more than its conditions allow."""
+
+from typing import Any
+
+import postgast
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, TableId
+from catalog.types import SqlType
+from nodes.analysis import Analyzer
+from nodes.bounds import access, point
+from nodes.expressions import Context, evaluate
+from nodes.rows import stored
+from nodes.selects import Selects
+from storage import pairs
+from storage.buckets import storage_of
+from storage.pairs import column_key, index_entry, row_bucket
+
+TABLE = Descriptor(
+    TableId(7), "flights", 3,
+    (
+        Column(ColumnId(1), "day", SqlType.DATE), Column(ColumnId(2), "number", SqlType.INTEGER),
+        Column(ColumnId(3), "origin", SqlType.TEXT), Column(ColumnId(4), "delay", SqlType.INTEGER),
+        Column(ColumnId(5), "big", SqlType.BIGINT),
+    ),
+    (ColumnId(1), ColumnId(2)),
+    indexes=(
+        Index(IndexId(1), "by_origin", (IndexColumn(ColumnId(3)), IndexColumn(ColumnId(4), descending=True))),
+        Index(IndexId(2), "by_delay", (IndexColumn(ColumnId(4)),)),
+    ),
+    next_column_id=ColumnId(6), next_index_id=IndexId(3),
+)  # fmt: skip
+
+
+def ways(where: str) -> tuple[Any, Any, Any]:
+    analyzer = Analyzer({"flights": TABLE})
+    select = postgast.parse(f"SELECT 1 FROM flights WHERE {where}").stmts[0].stmt.select_stmt
+    plan = Selects(analyzer).query(select)
+    (scan,) = analyzer.scans
+    return access(TABLE, scan.conditions, Context(), storages=2, buckets=3000), plan, scan
+
+
+@pytest.mark.parametrize(("where", "index", "points", "ranges", "storages"), [
+    pytest.param("true", None, None, 1, (1, 2), id="no condition reads the table"),
+    pytest.param("day = '2013-01-01' AND number = 7", None, 1, 1, (2,), id="a whole key is one point on one storage"),
+    pytest.param("day = '2013-01-01' AND number IN (7, 8, 9)", None, 3, 3, None, id="a list is as many points"),
+    pytest.param("day = '2013-01-01'", None, None, 1, (1, 2), id="a prefix of the key is a range"),
+    pytest.param("day BETWEEN '2013-01-01' AND '2013-01-31'", None, None, 1, (1, 2), id="so are bounds"),
+    pytest.param("number = 7", None, None, 1, (1, 2), id="a later column of the key helps nothing"),
+    pytest.param("origin = 'JFK'", "by_origin", None, 1, (1, 2), id="an index is used for its first column"),
+    pytest.param("origin = 'JFK' AND delay > 10", "by_origin", None, 1, (1, 2), id="and for the next one"),
+    pytest.param("origin IN ('JFK', 'LGA') AND delay < 0", "by_origin", None, 2, (1, 2), id="a range for each value"),
+    pytest.param("delay IS NULL", "by_delay", None, 1, (1, 2), id="NULL is a value of an index"),
+    pytest.param("delay = 5 OR delay = 6", "by_delay", None, 2, (1, 2), id="alternatives are a list"),
+    pytest.param("delay = 5 OR number = 6", None, None, 1, (1, 2), id="alternatives of two columns are not"),
+    pytest.param("delay = 3000000000", "by_delay", None, 0, (1, 2), id="a value the column cannot hold is nowhere"),
+    pytest.param("delay = NULL", "by_delay", None, 0, (1, 2), id="nothing equals NULL"),
+    pytest.param("delay + 1 = 5", None, None, 1, (1, 2), id="an expression over the column bounds nothing"),
+    pytest.param("day = '2013-01-01' AND origin = 'JFK'", None, None, 1, (1, 2), id="the primary key wins when equal"),
+])  # fmt: skip
+def test_the_way_to_the_rows(where: str, index: str | None, points: int | None, ranges: int, storages: Any) -> None:
+    way, _, _ = ways(where)
+    assert (way.index.name if way.index else None) == index
+    assert (len(way.points) if way.points is not None else None) == points
+    assert len(way.ranges) == ranges
+    assert storages is None or way.storages == storages
+
+
+VALUES = {
+    "day": st.dates().map(lambda d: d.replace(year=2013)) | st.none(),
+    "number": st.integers(-3, 3), "origin": st.sampled_from(["JFK", "LGA", "", "É"]) | st.none(),
+    "delay": st.integers(-3, 3) | st.none(), "big": st.integers(-3, 3) | st.none(),
+}  # fmt: skip
+CONDITIONS = st.sampled_from([
+    "number = 1", "number IN (1, 2)", "number > 0", "number <= 1", "number >= -1 AND number < 2", "number = 1.0",
+    "day = '2013-01-01'", "day >= '2013-03-01'", "day < '2013-06-01'", "day IN ('2013-01-01', '2013-01-02')",
+    "origin = 'JFK'", "origin > 'K'", "origin IN ('', 'É')", "origin IS NULL", "origin <= 'JFK'",
+    "delay = 0", "delay < 0", "delay > -1", "delay IS NULL", "delay BETWEEN -1 AND 1", "delay = 1 OR delay = 2",
+    "1 = delay", "0 < delay", "big = 1", "big > number", "delay > 2147483648", "delay < 2147483648", "NOT delay = 1",
+])  # fmt: skip
+
+
+@given(st.lists(CONDITIONS, min_size=1, max_size=4), st.fixed_dictionaries(VALUES))
+def test_a_row_that_meets_the_conditions_is_within_the_bounds(conditions: list[str], values: dict[str, Any]) -> None:
+    values["day"] = values["day"] or __import__("datetime").date(2013, 1, 1)
+    row = {column.id: values[column.name] for column in TABLE.columns}
+    way, _, scan = ways(" AND ".join(f"({c})" for c in conditions))
+    if not all(evaluate(condition, row, Context()) is True for condition in scan.conditions):
+        return
+    kept = stored(TABLE, row)
+    home = storage_of(row_bucket(TABLE, TABLE.placement, kept, 3000), 2, 3000)
+    assert home in way.storages
+    if way.points is not None:
+        assert kept.key in way.points
+    if scan.pinned_key is not None:
+        assert point(TABLE, scan.pinned_key, Context()).points == (kept.key,)
+    key = column_key(pairs.prefix(TABLE, TABLE.placement.id), kept.key)
+    if way.index is not None:
+        key, _ = index_entry(TABLE, TABLE.placement, way.index, kept)
+    assert any(low <= key < high for low, high in way.ranges), (conditions, values)

@@ -1,0 +1,92 @@
+"""Traffic knows what it wrote: every answer can be checked against its book."""
+
+import random
+
+import pytest
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, TableId
+from catalog.types import SqlType
+from nodes.traffic.book import Book, Delete, Insert, NotSuitable, Read, Update, first_free_range, shape_of
+from nodes.traffic.meter import Meter
+
+SAMPLES = [("a", 1), ("b", 2), (None, 3)]
+
+
+def book() -> Book:
+    return Book(1000, SAMPLES, random.Random(7))
+
+
+def test_rows_follow_acknowledged_statements() -> None:
+    own = book()
+    own.done(Insert(1000, ("a", 1)))
+    own.done(Insert(1001, (None, 3)))
+    own.done(Update(1000, 0, "b"))
+    assert own.rows == {1000: ("b", 1), 1001: (None, 3)}
+    assert own.having(0, "b") == [1000]
+    assert own.having(0, None) == [], "NULL equals nothing"
+    own.done(Delete(1000))
+    assert own.having(0, "b") == []
+
+
+def test_an_uncertain_row_is_read_before_anything_else() -> None:
+    own = book()
+    own.done(Insert(1000, ("a", 1)))
+    own.uncertain.add(1000)
+    assert own.choose() == Read(1000)
+    own.settle(1000, None)
+    assert own.rows == {}
+    assert own.choose() != Read(1000)
+
+
+def test_every_kind_of_action_is_chosen_and_keys_are_never_used_again() -> None:
+    own, seen, inserted = book(), set(), []
+    for _ in range(300):
+        action = own.choose()
+        seen.add(type(action).__name__)
+        if isinstance(action, Insert):
+            inserted.append(action.key)
+        if isinstance(action, Insert | Update | Delete):
+            own.done(action)
+    assert seen == {"Insert", "Update", "Delete", "Read", "Look"}
+    assert len(inserted) == len(set(inserted))
+
+
+@pytest.mark.parametrize(
+    ("columns", "key", "why"),
+    [
+        (
+            [("id", SqlType.TEXT), ("a", SqlType.TEXT)],
+            1,
+            "needs one integer or bigint column as primary key",
+        ),
+        ([("id", SqlType.BIGINT)], 1, "has no column besides its key"),
+    ],
+)
+def test_a_table_that_traffic_cannot_run_on_is_refused(columns: list[tuple[str, SqlType]], key: int, why: str) -> None:
+    made = tuple(Column(ColumnId(n), name, sql_type) for n, (name, sql_type) in enumerate(columns, 1))
+    table = Descriptor(TableId(1), "odd", 1, made, (ColumnId(key),))
+    with pytest.raises(NotSuitable, match=why):
+        shape_of(table)
+
+
+def test_meters_add_up() -> None:
+    one, two = Meter(), Meter()
+    one.took(5.0)
+    two.took(9.0)
+    two.fail("row 7 is gone")
+    total = one + two
+    assert (total.statements, total.errors, total.worst_ms, total.shown) == (2, 1, 9.0, ["row 7 is gone"])
+
+
+@pytest.mark.parametrize(
+    ("highest", "free"),
+    [
+        pytest.param(None, 0, id="an empty table"),
+        pytest.param(336_776, 0, id="only keys that are not traffic's"),
+        pytest.param(10**8, 1, id="an earlier run left its first row"),
+        pytest.param(10**8 + 2 * 10**6 + 5, 3, id="the range after the highest key"),
+    ],
+)
+def test_a_run_begins_behind_what_an_earlier_one_left(highest: int | None, free: int) -> None:
+    assert first_free_range(highest) == free
