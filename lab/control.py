@@ -1,0 +1,192 @@
+"""The database of a lab cluster, as far as versions and leases go: catalog, lease rows, fences, locks.
+
+Every decision is a rule's of `leases.rules`; here are only the rows the rules speak of. What
+`enter` refuses (T2, T3) is here too, because the fence is. A rule can be left out on purpose
+(`Without`), to see what it was for.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from catalog.descriptor import Descriptor
+from catalog.elements import NodeId, State, TableId
+from leases import rules
+from leases.rules import Hindrance, Lease
+
+
+class LabError(Exception):
+    """Something that a command asked for is refused."""
+
+
+class Without(Enum):
+    """Rules that a lab may leave out, each with what it is."""
+
+    TWO_VERSIONS = "two versions"
+    """publish although somebody leases an older version than the last (L7)"""
+    FENCE = "fence"
+    """accept versions below the fence, and let no lock hold back a publish (T2, L7)"""
+    LOCK = "lock"
+    """let no lock hold back a publish or a drain (L7, L9)"""
+    ENTRY = "entry"
+    """accept versions below the fence (T2)"""
+    CLEAR = "clear"
+    """keep tombstones of before the drain (R6)"""
+    CAREFUL_FILL = "careful fill"
+    """put blindly what was read (R2)"""
+    TOMBSTONE_CHECK = "tombstone check"
+    """fill a key whose row still exists, tombstone or not (R2)"""
+    TOKEN = "token"  # noqa: S105 - a rule's name
+    """accept chunks of a closed run (R7)"""
+    ONCE = "once"
+    """attempt a finished range again (R3)"""
+    DRAIN = "drain"
+    """begin a reorganisation while older versions are leased (L9)"""
+    TOMBSTONES = "tombstones"
+    """remove under filling without a trace (R5)"""
+    BLIND_TOMBSTONES = "blind tombstones"
+    """write a tombstone only where the transaction sees a pair (R5)"""
+    PURGE = "purge"
+    """leave the tombstones of a fill (R8)"""
+    DELETION = "deletion"
+    """leave the entries of an index that goes (R8, X4)"""
+    EXECUTOR = "executor"
+    """let a worker that was replaced act (X2)"""
+    SNAPSHOT = "snapshot"
+    """use a version newer than the transaction's snapshot (T3)"""
+    DEADLINE = "deadline"
+    """let a transaction run on past its deadline (T4)"""
+    CONFLICTS = "conflicts"
+    """commit although what was read or written has changed (T1)"""
+    CREATION = "creation"
+    """put a row over one that is there (T7)"""
+    GRACE = "grace"
+    """wait forever for a lock without a lease (L8)"""
+    ASKING_TIME = "asking time"
+    """count a lease from when the answer arrives (L1)"""
+    VERIFICATION = "verification"
+    """make an index public whatever it holds (R10)"""
+
+
+NO_LOCK = frozenset({Without.FENCE, Without.LOCK})
+
+
+@dataclass
+class Control:
+    """What the database knows. `published` holds every version of a table, oldest first."""
+
+    lease_s: float = 30.0
+    published: dict[TableId, list[Descriptor]] = field(default_factory=dict)
+    leases: list[Lease] = field(default_factory=list)
+    incarnations: dict[NodeId, int] = field(default_factory=dict)
+    fences: dict[TableId, int] = field(default_factory=dict)
+    without: set[Without] = field(default_factory=set)
+
+    def newest(self, table: TableId) -> Descriptor:
+        return self.published[table][-1]
+
+    def version(self, table: TableId, version: int) -> Descriptor:
+        return next(one for one in self.published[table] if one.version == version)
+
+    def find(self, name: str) -> TableId:
+        """The table that bears `name`; an absent one only when there is no other."""
+        named = [table for table in self.published if self.newest(table).name == name]
+        alive = [table for table in named if self.newest(table).state is not State.ABSENT]
+        if not named:
+            raise LabError(f"there is no table {name}")
+        return (alive or named)[-1]
+
+    # Leases (L3, L4, L5)
+
+    def acquire(self, table: TableId, node: NodeId, now: float) -> Lease | None:
+        """A lease on the newest version; None when the table may not be leased (L13)."""
+        newest = self.newest(table)
+        if not rules.may_acquire(newest.state, internal=True):
+            return None
+        return self._grant(table, newest.version, node, now)
+
+    def _grant(self, table: TableId, version: int, node: NodeId, now: float) -> Lease:
+        self.release(table, version, node)
+        lease = Lease(table, version, node, self.incarnations[node], now + self.lease_s)
+        self.leases.append(lease)
+        return lease
+
+    def renew(self, table: TableId, node: NodeId, now: float) -> Lease | None:
+        """The lease on the newest version, extended; None when the node has no live one (L5)."""
+        newest = self.newest(table).version
+        held = (lease for lease in self.leases_of(node) if (lease.table, lease.version) == (table, newest))
+        if not any(lease.is_live(now) for lease in held):
+            return None
+        return self._grant(table, newest, node, now)
+
+    def release(self, table: TableId, version: int, node: NodeId) -> None:
+        self.leases = [
+            lease for lease in self.leases if (lease.table, lease.version, lease.node) != (table, version, node)
+        ]
+
+    def leases_of(self, node: NodeId) -> list[Lease]:
+        return [lease for lease in self.leases if lease.node == node]
+
+    def start_node(self, node: NodeId) -> int:
+        """A new incarnation; the leases of the former one are over (L10)."""
+        self.leases = [lease for lease in self.leases if lease.node != node]
+        self.incarnations[node] = self.incarnations.get(node, 0) + 1
+        return self.incarnations[node]
+
+    # Versions (L7, L9)
+
+    def publish_hindrance(self, descriptor: Descriptor, now: float, locked: Collection[int]) -> Hindrance | None:
+        if Without.TWO_VERSIONS in self.without:
+            return None
+        locks = () if self.without & NO_LOCK else locked
+        return rules.publish_hindrance(
+            self.leases, table=descriptor.table_id, next_version=descriptor.version, now=now, locked=locks
+        )
+
+    def publish(self, descriptor: Descriptor, now: float, locked: Collection[int] = ()) -> Hindrance | None:
+        """Publish a version; what hinders it otherwise."""
+        hindrance = self.publish_hindrance(descriptor, now, locked)
+        if hindrance is None:
+            versions = self.published.setdefault(descriptor.table_id, [])
+            assert not versions or descriptor.version == versions[-1].version + 1, "versions follow each other"
+            versions.append(descriptor)
+            self.raise_fence(descriptor.table_id, descriptor.version - 1)
+        return hindrance
+
+    def drain(self, table: TableId, version: int, now: float, locked: Collection[int] = ()) -> Hindrance | None:
+        """Prove that no older version is in use; what hinders it otherwise."""
+        if Without.DRAIN in self.without:
+            return None
+        locks = () if self.without & NO_LOCK else locked
+        hindrance = rules.drain_hindrance(self.leases, table=table, version=version, now=now, locked=locks)
+        if hindrance is None:
+            self.raise_fence(table, version)
+        return hindrance
+
+    def raise_fence(self, table: TableId, version: int) -> None:
+        self.fences[table] = max(version, self.fences.get(table, 0))
+
+    # Transactions (T2, T3)
+
+    def why_not_enter(self, descriptor: Descriptor, newest_in_snapshot: int) -> str | None:
+        """Why a transaction may not use a version: below the fence, or newer than its snapshot."""
+        fence = self.fences.get(descriptor.table_id, 0)
+        if descriptor.version < fence and not self.without & {Without.FENCE, Without.ENTRY}:
+            return f"{descriptor} is below the fence: version {fence} is the oldest accepted (40001)"
+        if descriptor.version > newest_in_snapshot and Without.SNAPSHOT not in self.without:
+            return f"{descriptor} is newer than the transaction's snapshot (40001)"
+        return None
+
+    def live(self, table: TableId, now: float) -> list[Lease]:
+        return rules.live_leases(self.leases, table=table, now=now)
+
+    def versions_in_force(self, table: TableId, now: float) -> list[Descriptor]:
+        """The newest version and every older one that is leased: each must find the pairs consistent."""
+        used = set(rules.versions_in_use(self.leases, table=table, now=now)) | {self.newest(table).version}
+        return [one for one in self.published[table] if one.version in used]
+
+    def outside_two_versions(self, now: float) -> Iterable[Lease]:
+        """Leases that break the two-version invariant (L2)."""
+        for table in self.published:
+            newest = self.newest(table).version
+            yield from rules.outside_two_versions(self.leases, table=table, newest=newest, now=now)

@@ -1,0 +1,276 @@
+"""Changes in the lab: the executor's machine, with the lab's cluster in the place of its shell.
+
+`Driver.do` performs the one thing the machine asked for and lets it hear the answer. Between two
+calls anything may happen, a crash of the worker included: the state goes through JSON and comes
+back, as it does in the database (X3).
+"""
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Index, IndexId, Kind, TableId
+from changes import executor, moves
+from changes.execution import Execution, Mode, execution_from_json
+from changes.plan import Plan, Step, StepKind, describe
+from lab.control import LabError, Without
+from lab.reorganise import Run, clear, close, delete_entries, delete_rows, fill, purge, verify
+from lab.world import World
+from leases.rules import Hindrance
+from storage.clauses import element_label
+
+STEPS_MAX = 200
+"""A change takes a dozen steps; one that takes so many runs in a circle."""
+
+GRACE_S = 1.0
+"""A lock without a lease is waited for this long, then its sessions are ended (L8)."""
+
+TOLD = {
+    "change started": "change {change} starts",
+    "executor replaced": "another worker takes over change {change}",
+    "change pausing": "change {change} rests, as {who} wished",
+    "change resumed": "change {change} goes on",
+    "change cancelling": "{who} cancels change {change}",
+    "change rolling back": "change {change} walks back: {error}",
+    "reorganisation failed": "failed: {error}",
+}
+"""The stories that a script shows; the others are seen by what they tell of."""
+
+
+@dataclass
+class Driver:
+    """One change and the worker that drives it. `asked` is what the machine wants done.
+
+    `zombies`: what workers were about to do when they were replaced without knowing it.
+    """
+
+    state: Execution
+    asked: moves.Effect | None = None
+    locked_since: float | None = None
+    zombies: list[moves.Effect] = field(default_factory=list)
+    runs: dict[int, Run] = field(default_factory=dict)
+
+    @property
+    def table(self) -> TableId:
+        return TableId(self.state.plan.table_id)
+
+    @property
+    def is_over(self) -> bool:
+        return self.state.mode is Mode.ENDED
+
+    @property
+    def step(self) -> Step | None:
+        return self.state.step
+
+    def hears(self, world: World, event: moves.Event) -> None:
+        if isinstance(event, moves.LeaseLost) and self.asked is not None:
+            self.zombies.append(self.asked)
+            self.asked = None
+        self.state, effects = executor.step(self.state, event, world.now)
+        for effect in effects:
+            self._take(world, effect)
+        for effect in effects:
+            if isinstance(effect, moves.RefuseCancel):
+                raise LabError(effect.reason)
+
+    def _take(self, world: World, effect: moves.Effect) -> None:
+        match effect:
+            case moves.TellStory(story):
+                if story.kind in TOLD:
+                    world.say(TOLD[story.kind].format_map(story.payload))
+            case moves.RefuseCancel():
+                pass
+            case moves.Finish(outcome, error, _):
+                self.asked = None
+                why = f": {error}" if error else ""
+                world.say(f"change {self.state.change} {outcome.value}{why}")
+            case moves.PauseRun():
+                self.asked = None
+            case moves.Wait():
+                self.asked = effect
+                if effect.hindrance is not None:
+                    world.say(f"waits: {self._who(world, effect.hindrance)}")
+            case _:
+                self.asked = effect
+
+    def _who(self, world: World, hindrance: Hindrance) -> str:
+        return world.hindered_by(hindrance.leases, hindrance.locked)
+
+    def start(self, world: World) -> None:
+        """A worker takes the change up, or over."""
+        published = world.control.published.get(self.table, [])
+        self.hears(world, moves.Started(published[-1].version if published else 0))
+
+    def crash(self, world: World, *, after_doing: bool) -> None:
+        """The worker dies; what it was doing may have happened. The next one knows what was stored."""
+        if after_doing and self.asked is not None:
+            with suppress(LabError):
+                self._answer(world, self.asked)
+        self.state = execution_from_json(json.loads(json.dumps(self.state.to_json())))
+        self.asked = None
+        world.settle()
+
+    def act_as_zombie(self, world: World) -> None:
+        """The oldest zombie does what it was about to do; the token of its schema-change lease is no good (X2)."""
+        if not self.zombies:
+            raise LabError("no worker was replaced")
+        asked = self.zombies.pop(0)
+        if Without.EXECUTOR not in world.control.without:
+            raise LabError("the table was taken over: the worker's token has moved on (X2)")
+        if isinstance(asked, moves.TryPublish):
+            self._refuse_again(world, asked.descriptor)
+        self._answer(world, asked)
+
+    def _refuse_again(self, world: World, descriptor: Descriptor) -> None:
+        published = world.control.published.get(self.table, [])
+        if published and descriptor.version != published[-1].version + 1:
+            raise LabError(f"there is a {descriptor} already")
+
+    def do(self, world: World) -> bool:
+        """Do what is asked for and hear the answer. False: there is nothing to do, or it has to wait."""
+        if self.asked is None:
+            return False
+        asked, was_waiting = self.asked, isinstance(self.asked, moves.Wait)
+        answer = self._answer(world, asked)
+        if answer is None:
+            return False
+        self.asked = None
+        self.hears(world, answer)
+        world.settle()
+        if was_waiting:
+            return self.do(world)
+        return not isinstance(self.asked, moves.Wait)
+
+    def _answer(self, world: World, asked: moves.Effect) -> moves.Event | None:
+        """What came of it; None: a run goes on."""
+        match asked:
+            case moves.TryPublish(_, descriptor, _):
+                return self._publish(world, descriptor)
+            case moves.TryDrain(version, _):
+                return self._drain(world, version)
+            case moves.StartRun(kind, element, _):
+                return self._run(world, kind, element.id)
+            case moves.CloseRun():
+                self._close(world)
+                return moves.RunClosed()
+            case _:
+                return moves.Woken()
+
+    def _publish(self, world: World, descriptor: Descriptor) -> moves.Event:
+        published = world.control.published.get(self.table, [])
+        if published and published[-1].version == descriptor.version:
+            return moves.Published(descriptor.version)
+        if self.state.cancel_wanted:
+            return moves.Blocked(Hindrance(()))
+        locked = world.locked(self.table)
+        hindrance = world.control.publish(descriptor, world.now, locked)
+        if hindrance is not None:
+            return self._blocked(world, hindrance, descriptor.version - 1)
+        self.locked_since = None
+        world.say(self._published(descriptor))
+        note_filling(world, descriptor)
+        world.spread_news(descriptor)
+        return moves.Published(descriptor.version)
+
+    def _published(self, descriptor: Descriptor) -> str:
+        at = self.step
+        what = describe(self.state.plan, at).partition(": ")[2] if at else ""
+        return f"published {descriptor}: {what}"
+
+    def _drain(self, world: World, version: int) -> moves.Event:
+        hindrance = world.control.drain(self.table, version, world.now, world.locked(self.table))
+        if hindrance is not None:
+            return self._blocked(world, hindrance, version)
+        self.locked_since = None
+        world.say(f"drained {world.table_name(self.table, version)}")
+        return moves.Drained(version)
+
+    def _blocked(self, world: World, hindrance: Hindrance, below: int) -> moves.Event:
+        """Sessions that hold a lock without a lease are ended after a grace (L8)."""
+        if hindrance.leases:
+            self.locked_since = None
+        elif self.locked_since is None:
+            self.locked_since = world.now
+        elif world.now - self.locked_since >= GRACE_S and Without.GRACE not in world.control.without:
+            world.end_lock_holders(self.table, below=below)
+        return moves.Blocked(hindrance)
+
+    # Reorganisation
+
+    def index(self, world: World, index_id: int) -> Index:
+        return world.control.newest(self.table).index(IndexId(index_id))
+
+    def run_of(self, index_id: int) -> Run:
+        """The run that fills an index; a new worker finds the old one's."""
+        return self.runs.setdefault(index_id, Run(self.table, index_id))
+
+    def _run(self, world: World, kind: StepKind, element_id: int) -> moves.Event | None:
+        if kind is StepKind.DELETE:
+            return self._delete(world, element_id)
+        index = self.index(world, element_id)
+        if kind is StepKind.VERIFY:
+            return self._verify(world, index)
+        if kind is StepKind.FILL:
+            return self._fill(world, index)
+        if kind is StepKind.CLEAR:
+            world.say(f"cleared {index.name}: {clear(world, self.table, index)} tombstones")
+        else:
+            world.say(f"purged {index.name}: {purge(world, self.table, index)} tombstones")
+        return moves.RunDone(kind)
+
+    def _fill(self, world: World, index: Index) -> moves.Event | None:
+        """All at once; by hand it is done when an attempt has found no row left."""
+        run = self.run_of(index.id)
+        if not world.by_hand:
+            world.say(f"filled {index.name}: {fill(world, run)} put")
+        elif not run.is_finished:
+            raise LabError(f"the fill of {index.name} goes on")
+        return moves.RunDone(StepKind.FILL)
+
+    def _delete(self, world: World, element_id: int) -> moves.Event | None:
+        """All at once; by hand one row or entry at a time, done when nothing was left."""
+        if self.state.plan.element.kind is Kind.TABLE:
+            gone = delete_rows(world, self.table)
+            what = f"all rows of {self.state.plan.table} ({gone} pairs)"
+        else:
+            index = self.index(world, element_id)
+            gone = delete_entries(world, self.table, index)
+            what = f"all entries of {index.name}: {gone}"
+        if world.by_hand and gone:
+            world.say(f"deleted {gone} pairs of {self.state.plan.element}")
+            return None
+        world.untidy.discard(f"index {element_id}")
+        world.say(f"deleted {what}")
+        return moves.RunDone(StepKind.DELETE)
+
+    def _verify(self, world: World, index: Index) -> moves.Event:
+        wrong = verify(world, self.table, index)
+        if wrong:
+            return moves.RunFailed(StepKind.VERIFY, "; ".join(wrong))
+        world.say(f"verified {index.name}")
+        return moves.RunDone(StepKind.VERIFY)
+
+    def _close(self, world: World) -> None:
+        for run in self.runs.values():
+            close(run)
+        world.say("closed the run")
+
+    def go(self, world: World) -> None:
+        """Until it is over, rests, or has to wait."""
+        for _ in range(STEPS_MAX):
+            if not self.do(world):
+                return
+        raise AssertionError(f"change {self.state.change} took more than {STEPS_MAX} steps")
+
+
+def note_filling(world: World, descriptor: Descriptor) -> None:
+    """From here on tombstones of a filling index are no mess, until it is purged."""
+    world.untidy.update(element_label(index) for index in descriptor.indexes if index.filling)
+
+
+def drive(world: World, change: int, plan: Plan) -> Driver:
+    """A worker begins a change."""
+    driver = Driver(Execution(change, plan))
+    driver.start(world)
+    return driver

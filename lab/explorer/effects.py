@@ -1,0 +1,506 @@
+"""What statements, fills and deletions do to the contents of the model's table.
+
+Nothing is decided here: contents are pairs, and each effect is worked out once by calling
+`storage.mutations`, `storage.store` and `storage.clauses` on them, and then remembered
+under small numbers. A model has a few hundred different contents, its worlds millions.
+
+    contents 17 ──delete row 1 as v2──► contents 4
+
+Contents also hold what users were told: the *acknowledged* rows. A world in which a reader
+finds something else has lost a write.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId, Kind, State
+from catalog.states import Write, rule
+from lab.explorer.model import Broken, Model
+from lab.explorer.road import Do, Road, Stop, build
+from lab.explorer.schema import (
+    DEFAULT,
+    A,
+    descriptor,
+    element_labels,
+    encoded,
+    is_of_element,
+    refuses_null,
+    row_key_of,
+)
+from storage.buckets import BUCKETS, storage_of
+from storage.clauses import Violation, check
+from storage.mutations import (
+    REMOVALS,
+    Act,
+    Op,
+    TableNotWritable,
+    delete_row,
+    in_order,
+    insert_row,
+    readable_columns,
+    update_row,
+)
+from storage.pairs import PairName, StoredRow, name_of, rows_of
+from storage.store import DuplicateKey, MemoryStore, apply_op
+
+Pairs = dict[bytes, bytes | None]
+Slot = tuple[int, bytes]
+"""A key of a storage (counted from 0)."""
+
+UNTOLD = b"?"
+"""The acknowledged value of a column nobody could name when the row was written."""
+
+Acknowledged = tuple[bytes | None, ...]
+"""What users were told of each row: None, or its value in the column a."""
+
+NO_VALUE = -1
+"""In an insert by a version that cannot name the column a."""
+
+INSERT, UPDATE, DELETE, MOVE = "insert", "update", "delete", "move"
+Statement = tuple[str, int, int]
+"""(insert, row, value), (update, row, value), (delete, row, 0) or (move, row, other row)."""
+
+
+class Seen:
+    """Things that must happen somewhere in a search, or its proof says nothing: bits, or-ed in its innermost loop."""
+
+    NOTHING = 0
+    FILL_MET_TOMBSTONE = 1
+    FILL_MET_PAIR = 2
+    OLD_VERSION_WROTE = 4
+    OLD_VERSION_CLEANED = 8
+    RANGE_TRIED_TWICE = 16
+    VERIFY_FAILED = 32
+    TURNED_BACK = 64
+    FROZEN = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The pairs of each storage, and what was acknowledged."""
+
+    pairs: tuple[tuple[tuple[bytes, bytes | None], ...], ...]
+    told: Acknowledged
+
+    def storages(self) -> list[Pairs]:
+        return [dict(items) for items in self.pairs]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an event does: contents after it, the slots it read or wrote, those it wrote, and what was seen."""
+
+    after: int
+    touched: int
+    written: int
+    seen: int = Seen.NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One property broken: a clause, or "lost write", or "two versions"; under which version, and how."""
+
+    clause: str
+    version: int
+    why: str
+
+
+class Effects:
+    """All effects of one model, worked out when first asked for."""
+
+    def __init__(self, model: Model, road: Road | None = None) -> None:
+        self.model = model
+        self.road = build(model) if road is None else road
+        self.storages = 2 if model.kind is Kind.PLACEMENT else 1
+        self.widest = descriptor(model, _widest(model), 0, filling=False)
+        self.known: list[Contents] = []
+        self.numbers: dict[Contents, int] = {}
+        self.slots: dict[Slot, int] = {}
+        self.chunks: list[tuple[Op, ...]] = []
+        self.chunk_numbers: dict[tuple[Op, ...], int] = {}
+        self._effects: dict[tuple[int, int, Statement, int], Effect | None] = {}
+        self._choices: dict[tuple[int, int], list[tuple[Statement, Effect]]] = {}
+        self._reads: dict[tuple[int, int, int], int] = {}
+        self._fills: dict[tuple[int, int], Effect] = {}
+        self._faults: dict[tuple[int, tuple[int, ...], bool], tuple[Fault, ...]] = {}
+        self.statements = tuple(_statements(model))
+
+    # Contents
+
+    def number(self, storages: Sequence[Pairs], told: Acknowledged) -> int:
+        """The number of these contents; equal contents have equal numbers."""
+        contents = Contents(tuple(tuple(sorted(pairs.items(), key=_by_key)) for pairs in storages), told)
+        found = self.numbers.get(contents)
+        if found is None:
+            found = self.numbers[contents] = len(self.known)
+            self.known.append(contents)
+        return found
+
+    def first_contents(self) -> list[int]:
+        """The contents a search starts from: every way the rows may be before the change begins."""
+        first = self.road.descriptors[self.road.stops[0].schemas[1]]
+        found = [self.number([{} for _ in range(self.storages)], (None,) * self.model.rows)]
+        if self.model.pair:
+            return found
+        for row in range(1, self.model.rows + 1):
+            for contents in list(found):
+                for statement in self.statements:
+                    if statement[:2] == (INSERT, row):
+                        effect = self._run(contents, first, statement, 0)
+                        found += [] if effect is None else [effect.after]
+        return list(dict.fromkeys(found))
+
+    def given(self, rows: Sequence[object]) -> int:
+        """The contents before anything happened, from what each row is: "-" for none, or its value in the column a."""
+        first = self.road.descriptors[self.road.stops[0].schemas[1]]
+        contents = self.first_contents()[0]
+        for row, value in enumerate(rows, 1):
+            if value != "-":
+                assert isinstance(value, int)
+                effect = self._run(contents, first, (INSERT, row, value), 0)
+                assert effect is not None, f"row {row} cannot be given {value}"
+                contents = effect.after
+        return contents
+
+    def given_rows(self, contents: int) -> tuple[str | int, ...]:
+        """What `given` has to be told to make these contents."""
+        values = {encoded(value): value for value in range(self.model.values + 1)} | {UNTOLD: NO_VALUE}
+        return tuple("-" if told is None else values[told] for told in self.known[contents].told)
+
+    def differing(self, before: int, after: int) -> int:
+        """The slots in which two contents differ."""
+        if before == after:
+            return 0
+        pairs, others = self.known[before].pairs, self.known[after].pairs
+        return self.mask(
+            (home, key)
+            for home in range(self.storages)
+            for key, _ in sorted(set(pairs[home]) ^ set(others[home]), key=_by_key)
+        )
+
+    def mask(self, slots: Iterable[Slot]) -> int:
+        """Slots as bits."""
+        bits = 0
+        for slot in slots:
+            bits |= 1 << self.slots.setdefault(slot, len(self.slots))
+        return bits
+
+    def name_of(self, key: bytes) -> PairName:
+        return name_of(self.widest, key)
+
+    # Statements
+
+    def choices(self, contents: int, schema: int) -> list[tuple[Statement, Effect]]:
+        """The statements that a version takes on these contents, with their effects."""
+        found = self._choices.get((contents, schema))
+        if found is None:
+            effects = ((s, self.effect(contents, schema, s)) for s in self.statements)
+            found = self._choices[contents, schema] = [(s, e) for s, e in effects if e is not None]
+        return found
+
+    def effect(self, contents: int, schema: int, statement: Statement, unseen: int = 0) -> Effect | None:
+        """What a transaction does that ran `statement`; None when it is refused.
+
+        `unseen` are slots a reorganisation has written since the transaction's snapshot: it neither reads nor removes
+        those pairs (E: a DELETE misses what the snapshot can't see); its upsert of one is a conflict, so a refusal.
+        """
+        key = contents, schema, statement, unseen
+        if key not in self._effects:
+            self._effects[key] = self._run(contents, self.road.descriptors[schema], statement, unseen)
+        return self._effects[key]
+
+    def _run(self, contents: int, schema: Descriptor, statement: Statement, unseen: int) -> Effect | None:
+        now, told = self.known[contents].storages(), self.known[contents].told
+        snapshot = self._without(now, unseen)
+        ops = self.operations(schema, snapshot, statement)
+        if ops is None:
+            return None
+        ops = self._as_broken(ops, snapshot)
+        cleaned = False
+        for op in ops:
+            home = self._home(op)
+            if self.mask([(home, op.key)]) & unseen:
+                if op.act not in (Act.REMOVE, Act.REMOVE_UNIQUE):
+                    return None
+                continue
+            cleaned |= op.act in REMOVALS and now[home].get(op.key) is not None
+            try:
+                apply_op(now[home], op)
+            except DuplicateKey:
+                return None
+        written = self.mask((self._home(op), op.key) for op in ops)
+        read = self.mask(slot for slot in self._row_slots(snapshot, statement))
+        after = self.number(now, _told(told, statement))
+        return Effect(after, read | written, written, Seen.OLD_VERSION_CLEANED if cleaned else Seen.NOTHING)
+
+    def operations(self, schema: Descriptor, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
+        """The statement's operations, in order, by `storage.mutations`; None when this version refuses it."""
+        if schema.state is State.ABSENT:
+            return None
+        what, row, other = statement
+        there = self._rows(schema, snapshot)
+        old = there.get(row_key_of(row))
+        if (what == INSERT) != (old is None):
+            return None
+        try:
+            if what == INSERT:
+                columns = _inserted(schema, other)
+                return None if columns is None else in_order(insert_row(schema, StoredRow(row_key_of(row), columns)))
+            assert old is not None
+            if what == DELETE:
+                return in_order(delete_row(schema, old))
+            if what == MOVE:
+                if row_key_of(other) in there:
+                    return None
+                if self.model.lacks(Broken.VISIBLE_MOVE):
+                    old = replace(old, columns=readable_columns(schema, old))
+                return in_order(update_row(schema, old, {}, new_key=row_key_of(other)))
+            return in_order(update_row(schema, old, {A: encoded(other)})) if _may_assign(schema, old, other) else None
+        except TableNotWritable:
+            return None
+
+    def _as_broken(self, ops: list[Op], snapshot: list[Pairs]) -> list[Op]:
+        """A tombstone only where a pair is seen: what R5 forbids."""
+        if not self.model.lacks(Broken.SEEN_ONLY):
+            return ops
+        return [
+            op
+            for op in ops
+            if op.act not in (Act.TOMBSTONE, Act.TOMBSTONE_UNIQUE) or snapshot[self._home(op)].get(op.key) is not None
+        ]
+
+    def _rows(self, schema: Descriptor, storages: Iterable[Pairs]) -> dict[bytes, StoredRow]:
+        placement = schema.placement
+        return {r.key: r for pairs in storages for r in rows_of(schema, placement, sorted(pairs.items(), key=_by_key))}
+
+    def _row_slots(self, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
+        """What a statement reads: the pairs of its row, also those that are not there."""
+        keys = {row_key_of(statement[1])} | ({row_key_of(statement[2])} if statement[0] == MOVE else set())
+        for home, pairs in enumerate(snapshot):
+            for key in pairs:
+                name = self.name_of(key)
+                if name.index == 0 and name.row_key in keys:
+                    yield home, key
+
+    def _without(self, storages: list[Pairs], unseen: int) -> list[Pairs]:
+        return [
+            {k: v for k, v in pairs.items() if not self.mask([(home, k)]) & unseen}
+            for home, pairs in enumerate(storages)
+        ]
+
+    def _home(self, op: Op) -> int:
+        return storage_of(op.bucket, self.storages, BUCKETS) - 1
+
+    # Reorganisation
+
+    def read_range(self, contents: int, schema: int, number: int) -> int:
+        """What a fill will put for the rows of range `number`, as it reads them now: the number of a chunk."""
+        key = contents, schema, number
+        if key not in self._reads:
+            self._reads[key] = self.chunk(self._fill_ops(contents, self.road.descriptors[schema], number))
+        return self._reads[key]
+
+    def _fill_ops(self, contents: int, schema: Descriptor, number: int) -> tuple[Op, ...]:
+        """What an insert of these rows would have put for the element."""
+        rows = self._rows(schema, self.known[contents].storages())
+        wanted = {row_key_of(row) for row in rows_of_range(self.model, number)}
+        found: list[Op] = []
+        for key in sorted(wanted & rows.keys()):
+            columns = dict(rows[key].columns)
+            for column in schema.stored_columns:
+                if column.filling and column.fill_value is not None:
+                    columns[column.id] = column.fill_value
+            ops = insert_row(schema, StoredRow(key, columns))
+            found += [op for op in ops if self._is_of_element(op.key)]
+        if self.storages == 1:
+            found = [replace(op, bucket=1) for op in found]
+        return tuple(sorted(found, key=lambda op: op.key))
+
+    def chunk(self, ops: tuple[Op, ...]) -> int:
+        """The number of what one attempt will put."""
+        found = self.chunk_numbers.get(ops)
+        if found is None:
+            found = self.chunk_numbers[ops] = len(self.chunks)
+            self.chunks.append(ops)
+        return found
+
+    def fill(self, contents: int, chunk: int) -> Effect:
+        """A chunk is put: where there is neither a pair nor a tombstone (R2)."""
+        key = contents, chunk
+        if key not in self._fills:
+            self._fills[key] = self._put_chunk(contents, chunk)
+        return self._fills[key]
+
+    def _put_chunk(self, contents: int, chunk: int) -> Effect:
+        before = self.known[contents]
+        store = MemoryStore(self.storages, pairs=before.storages())
+        seen = Seen.NOTHING
+        put: list[Slot] = []
+        for op in self.chunks[chunk]:
+            pairs = store.pairs[self._home(op)]
+            if op.key in pairs:
+                seen |= Seen.FILL_MET_TOMBSTONE if pairs[op.key] is None else Seen.FILL_MET_PAIR
+            if self._fill_one(store, op):
+                put.append((self._home(op), op.key))
+        written = self.mask(put)
+        return Effect(self.number(store.pairs, before.told), written, written, seen)
+
+    def _fill_one(self, store: MemoryStore, op: Op) -> bool:
+        pairs = store.pairs[self._home(op)]
+        if self.model.lacks(Broken.BLIND):
+            pairs[op.key] = op.value
+            return True
+        if self.model.lacks(Broken.EXISTS_ONLY):
+            name = self.name_of(op.key)
+            owner = name.row_key if name.row_key is not None else op.value
+            told = self._rows(self.widest, store.pairs)
+            if owner not in told or pairs.get(op.key) is not None:
+                return False
+            pairs[op.key] = op.value
+            return True
+        return store.fill(op)
+
+    def act(self, at: int, contents: int) -> tuple[int, int, int]:
+        """The executor's act at stop `at`: contents after it, and the stop it comes to."""
+        stop, following = self.road.stops[at], self.road.stops[at + 1]
+        if stop.do in (Do.CLEAR, Do.PURGE):
+            return self.tidy(contents).after, at + 1, Seen.NOTHING
+        if stop.do is Do.DELETE:
+            return self.delete(contents, stop, following).after, at + 1, Seen.NOTHING
+        if stop.do is Do.VERIFY and not self.verifies(contents, following.schema):
+            assert stop.otherwise is not None, "a verification has a way back"
+            return contents, stop.otherwise, Seen.VERIFY_FAILED
+        return contents, at + 1, Seen.NOTHING
+
+    def tidy(self, contents: int) -> Effect:
+        """Tombstones of the element are removed: clear (R6) and purge (R8)."""
+        return self._remove(contents, lambda key, value: value is None and self._is_of_element(key))
+
+    def delete(self, contents: int, stop: Stop, following: Stop) -> Effect:
+        """Pairs and tombstones of the element are deleted; of two placements, those of the one that goes."""
+        now, then = (self.road.descriptors[s] for s in (stop.schemas[stop.newest], following.schema))
+        going = {p.id for p in now.placements} - {p.id for p in then.placements}
+        if self.model.kind is Kind.PLACEMENT:
+            return self._remove(contents, lambda key, _: self.name_of(key).placement in going)
+        return self._remove(contents, lambda key, _: self._is_of_element(key))
+
+    def _is_of_element(self, key: bytes) -> bool:
+        return is_of_element(self.model.kind, self.name_of(key))
+
+    def _remove(self, contents: int, matches: Callable[[bytes, bytes | None], bool]) -> Effect:
+        before = self.known[contents]
+        storages = before.storages()
+        gone = [(home, k) for home, pairs in enumerate(storages) for k, v in pairs.items() if matches(k, v)]
+        for home, key in gone:
+            del storages[home][key]
+        written = self.mask(gone)
+        return Effect(self.number(storages, before.told), written, written)
+
+    # Judgement
+
+    def faults(self, contents: int, schemas: tuple[int, ...], ended: bool) -> tuple[Fault, ...]:
+        """What is wrong with these contents under versions that are in force together."""
+        key = contents, schemas, ended
+        if key not in self._faults:
+            self._faults[key] = tuple(self._judge(contents, schemas, ended))
+        return self._faults[key]
+
+    def verifies(self, contents: int, schema: int) -> bool:
+        """Whether verification finds the element whole: nothing breaks under the version that makes it public."""
+        described = self.road.descriptors[schema]
+        unfinished = element_labels(described, self.model.kind)
+        return not check(described, self.known[contents].storages(), unfinished=unfinished)
+
+    def _judge(self, contents: int, schemas: tuple[int, ...], ended: bool) -> Iterator[Fault]:
+        held = self.known[contents]
+        storages = held.storages()
+        for schema in schemas:
+            described = self.road.descriptors[schema]
+            unfinished = frozenset() if ended else element_labels(described, self.model.kind)
+            for violation in check(described, storages, unfinished=unfinished):
+                yield Fault(violation.clause, described.version, self._why(described, violation))
+            if described.state is State.PUBLIC:
+                yield from self._lost(described, storages, held.told)
+
+    def _why(self, described: Descriptor, violation: Violation) -> str:
+        """In the model's names: the version that misses an element cannot name its pairs."""
+        if violation.clause != "C3" or described.indexes:
+            return violation.why
+        name = self.name_of(violation.key)
+        return f"index {self.widest.index(name.index).name} has an entry, and {described} contains no such index"
+
+    def _lost(self, described: Descriptor, storages: Sequence[Pairs], told: Acknowledged) -> Iterator[Fault]:
+        """Acknowledged rows and values that a reader of this version would not find."""
+        rows = self._rows(described, storages)
+        for row, acknowledged in enumerate(told, 1):
+            there = rows.get(row_key_of(row))
+            if (there is None) != (acknowledged is None):
+                what = "is gone, though its insert was acknowledged" if there is None else "is back after its delete"
+                yield Fault("lost write", described.version, f"row id = {row} {what}")
+            elif there is not None and acknowledged != UNTOLD:
+                read = readable_columns(described, there).get(A)
+                if read is not None and read != acknowledged:
+                    why = f"row id = {row} reads another value of a than the last one that was acknowledged"
+                    yield Fault("lost write", described.version, why)
+
+
+def rows_of_range(model: Model, number: int) -> range:
+    """The rows of a backfill range (counted from 0): every `ranges`-th row."""
+    return range(number + 1, model.rows + 1, model.ranges)
+
+
+def _statements(model: Model) -> Iterator[Statement]:
+    """Every statement there is; which of them a version takes depends on the contents."""
+    nulls = model.nulls or model.kind is Kind.CONSTRAINT
+    values = range(0 if nulls else 1, model.values + 1)
+    for row in range(1, model.rows + 1):
+        yield INSERT, row, NO_VALUE
+        yield from ((INSERT, row, value) for value in values)
+        yield from ((UPDATE, row, value) for value in values)
+        yield DELETE, row, 0
+        if model.moves:
+            yield from ((MOVE, row, other) for other in range(1, model.rows + 1) if other != row)
+
+
+def _inserted(schema: Descriptor, value: int) -> dict[ColumnId, bytes] | None:
+    """The columns of an inserted row; None when this version cannot take the value, or must be given one."""
+    column = next((c for c in schema.columns if c.id == A), None)
+    if column is None or column.state is not State.PUBLIC:
+        if value != NO_VALUE:
+            return None
+        puts_default = column is not None and rule(column.kind, column.state).insert is Write.PUT_DEFAULT
+        return {A: DEFAULT} if puts_default else {}
+    if value == NO_VALUE or (value == 0 and refuses_null(schema)):
+        return None
+    return {A: encoded(value)}
+
+
+def _may_assign(schema: Descriptor, old: StoredRow, value: int) -> bool:
+    """Whether an update to this value is taken and changes anything."""
+    column = next((c for c in schema.columns if c.id == A), None)
+    if column is None or column.state is not State.PUBLIC or (value == 0 and refuses_null(schema)):
+        return False
+    return readable_columns(schema, old)[A] != encoded(value)
+
+
+def _told(told: Acknowledged, statement: Statement) -> Acknowledged:
+    """What users know after the statement was acknowledged."""
+    what, row, other = statement
+    rows = list(told)
+    if what == DELETE:
+        rows[row - 1] = None
+    elif what == MOVE:
+        rows[row - 1], rows[other - 1] = None, rows[row - 1]
+    else:
+        rows[row - 1] = UNTOLD if other == NO_VALUE else encoded(other)
+    return tuple(rows)
+
+
+def _widest(model: Model) -> tuple[State, ...]:
+    """A stage in which everything is there, by which any key of the model can be read."""
+    return (State.PUBLIC, State.WRITE_ONLY) if model.kind is Kind.PLACEMENT else (State.PUBLIC,)
+
+
+def _by_key(item: tuple[bytes, bytes | None]) -> bytes:
+    return item[0]

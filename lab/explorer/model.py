@@ -1,0 +1,205 @@
+"""What is explored: one element on its way through states, and the rules that are left out.
+
+    index   absent, delete-only, write-only, public     2 nodes, 2 rows, 2 values,
+            any number of operations, two live versions, fence on, nothing left out
+
+A model is a value: its JSON is what a link holds, its hash tells whether a link still
+means the same.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+from itertools import pairwise
+from typing import Any
+
+from catalog.elements import Kind, State
+from catalog.states import UndefinedState, rule
+
+ROWS_MAX, VALUES_MAX, NODES_MAX, OPERATIONS_MAX = 4, 4, 6, 50
+ANY_NUMBER = -1
+"""Operations without a limit: the worlds are finite all the same, because the contents of a small table are."""
+
+Stage = tuple[State, ...]
+"""The states of the model's elements in one version: one element, or the old and the new placement."""
+
+
+class BadModel(ValueError):
+    """A model that cannot be explored; says which part and what would be right."""
+
+
+class Broken(Enum):
+    """A rule left out, by the name the command knows it by."""
+
+    SKIPPED = "skipped"
+    EARLY = "early"
+    BLIND = "blind"
+    EXISTS_ONLY = "exists-only"
+    NOT_CLEARED = "not-cleared"
+    SEEN_ONLY = "seen-only"
+    PURGED = "purged"
+    TWICE = "twice"
+    NO_CLOSE = "no-close"
+    NO_PURGE = "no-purge"
+    DELETE_EARLY = "delete-early"
+    NO_DELETE = "no-delete"
+    VISIBLE_MOVE = "visible-move"
+
+
+WORDS: Mapping[Broken, str] = {
+    Broken.SKIPPED: "the fill is left out",
+    Broken.EARLY: "the fill begins while nodes still use the version before (R1, L9)",
+    Broken.BLIND: "the fill puts what it read over whatever is there (R2)",
+    Broken.EXISTS_ONLY: "the fill checks only that the row still exists (R2)",
+    Broken.NOT_CLEARED: "tombstones from before the drain are not cleared (R6)",
+    Broken.SEEN_ONLY: "a removal leaves a tombstone only where it sees a pair (R5)",
+    Broken.PURGED: "tombstones are removed while the fill runs (R7)",
+    Broken.TWICE: "a finished range is done again by a second attempt (R3)",
+    Broken.NO_CLOSE: "the run is not closed: a worker believed dead may still write (R7)",
+    Broken.NO_PURGE: "tombstones are never purged (R8)",
+    Broken.DELETE_EARLY: "the pairs are deleted while nodes still use the version before (L9)",
+    Broken.NO_DELETE: "the pairs are not deleted before the element is absent (X4)",
+    Broken.VISIBLE_MOVE: "a change of key carries only the columns that the version can name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The configuration of one exploration."""
+
+    kind: Kind
+    road: tuple[Stage, ...]
+    broken: frozenset[Broken] = frozenset()
+    nodes: int = 2
+    rows: int = 2
+    values: int = 2
+    operations: int = ANY_NUMBER
+    versions: int = 2
+    fence: bool = True
+    ranges: int = 2
+    crashes: int = 1
+    moves: bool = False
+    nulls: bool = False
+    cancels: bool = False
+    by_value: bool = True
+    """The new placement spreads rows by their value, so that an update moves its row; else by their key."""
+
+    pair: bool = False
+    """Only two versions side by side over an empty table, both published: may they live together?"""
+
+    def __post_init__(self) -> None:
+        _check_road(self.kind, self.road)
+        _between("nodes", self.nodes, 1, NODES_MAX)
+        _between("rows", self.rows, 1, ROWS_MAX)
+        _between("values", self.values, 1, VALUES_MAX)
+        _between("versions", self.versions, 2, 4)
+        _between("ranges", self.ranges, 1, self.rows)
+        _between("crashes", self.crashes, 0, 2)
+        if self.pair and len(self.road) != 2:
+            raise BadModel("a pair is a road of two states, such as delete-only,public")
+        if self.operations != ANY_NUMBER:
+            _between("operations", self.operations, 0, OPERATIONS_MAX)
+
+    def lacks(self, rule_left_out: Broken) -> bool:
+        return rule_left_out in self.broken
+
+    @property
+    def bounds(self) -> str:
+        """The sizes a verdict holds for, in words."""
+        operations = "any number of operations" if self.operations == ANY_NUMBER else f"{self.operations} operations"
+        sizes = f"{self.nodes} nodes, {self.rows} rows, {self.values} values, {operations}"
+        reorganisation = f"{self.ranges} ranges, {self.crashes} crash" + ("" if self.crashes == 1 else "es")
+        options = [w for w, on in (("key changes", self.moves), ("NULLs", self.nulls), ("cancel", self.cancels)) if on]
+        fence = "leases and fence" if self.fence else "leases without a fence"
+        return ", ".join([sizes, reorganisation, f"{self.versions} live versions", fence, *options])
+
+    @property
+    def title(self) -> str:
+        road = (" beside " if self.pair else ", ").join(stage_name(stage) for stage in self.road)
+        left_out = "".join(f"; {WORDS[b]}" for b in Broken if b in self.broken)
+        return f"{self.kind.value}: {road}{left_out}"
+
+    def to_json(self) -> dict[str, Any]:
+        body = {f.name: getattr(self, f.name) for f in fields(self)}
+        return body | {
+            "kind": self.kind.value,
+            "road": [stage_name(stage) for stage in self.road],
+            "broken": sorted(b.value for b in self.broken),
+        }
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hex characters that change when the model does."""
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def from_json(body: Mapping[str, Any]) -> Model:
+    """The model that `to_json` wrote. Raises `BadModel`."""
+    known = {f.name for f in fields(Model)}
+    unknown = sorted(set(body) - known)
+    if unknown:
+        raise BadModel(f"unknown: {', '.join(unknown)}; a model has {', '.join(sorted(known))}")
+    return Model(
+        **{
+            **body,
+            "kind": kind_named(body["kind"]),
+            "road": tuple(stage_named(text) for text in body["road"]),
+            "broken": frozenset(broken_named(text) for text in body.get("broken", ())),
+        }
+    )
+
+
+def kind_named(text: str) -> Kind:
+    """An element kind by its name, with spaces or hyphens."""
+    for kind in Kind:
+        if kind.value == text.strip().replace("-", " "):
+            return kind
+    raise BadModel(f"unknown kind {text!r}; kinds are: {', '.join(k.value.replace(' ', '-') for k in Kind)}")
+
+
+def stage_named(text: str) -> Stage:
+    """The states of one version: "write-only", or "public+delete-only" for the old and the new placement."""
+    return tuple(_state_named(part) for part in text.split("+"))
+
+
+def stage_name(stage: Stage) -> str:
+    return "+".join(state.value for state in stage)
+
+
+def broken_named(text: str) -> Broken:
+    for broken in Broken:
+        if broken.value == text.strip():
+            return broken
+    raise BadModel(f"unknown variant {text!r}; variants are: correct, {', '.join(b.value for b in Broken)}")
+
+
+def _state_named(text: str) -> State:
+    for state in State:
+        if state.value == text.strip():
+            return state
+    raise BadModel(f"unknown state {text!r}; states are: {', '.join(s.value for s in State)}")
+
+
+def _check_road(kind: Kind, road: tuple[Stage, ...]) -> None:
+    width = 2 if kind is Kind.PLACEMENT else 1
+    if len(road) < 2:
+        raise BadModel("a road has at least two states, such as absent,delete-only")
+    for stage in road:
+        if len(stage) != width:
+            form = "old+new, such as public+delete-only" if width == 2 else "a single state"
+            raise BadModel(f"{stage_name(stage)}: a version of this {kind.value} model is {form}")
+        for state in stage:
+            try:
+                rule(kind, state)
+            except UndefinedState as error:
+                raise BadModel(str(error)) from error
+    for before, after in pairwise(road):
+        if before == after:
+            raise BadModel(f"{stage_name(before)} stands twice in a row: a version differs from the one before")
+
+
+def _between(name: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise BadModel(f"{name} is {value}; it must be {low} to {high}")

@@ -1,0 +1,127 @@
+"""Breadth first through all worlds, until one is broken, all are seen, or the budget is spent.
+
+The first broken world found is a nearest one. Worlds are compared by their representative
+(`symmetry`), and each one's parent is kept, so the way to it can be walked again. A budget
+that is spent says nothing about the model: that verdict is its own.
+"""
+
+import time
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from lab.explorer.effects import Fault, Seen
+
+W = TypeVar("W", bound=Hashable)
+LOOK_UP_EVERY = 128
+"""After so many worlds the search looks at its budget, and tells how far it is."""
+
+
+class Space(Protocol[W]):
+    """A model as a search sees it."""
+
+    def first(self) -> list[W]: ...
+
+    def steps(self, world: W) -> Iterable[tuple[tuple[object, ...], W, int]]: ...
+
+    def faults(self, world: W) -> tuple[Fault, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When to give up: so many worlds, so many seconds."""
+
+    states: int = 5_000_000
+    seconds: float = 600.0
+
+
+UNHURRIED = Budget()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a search is: worlds seen, worlds waiting, events deep, seconds."""
+
+    states: int
+    waiting: int
+    depth: int
+    seconds: float
+
+
+Watch = Callable[[Progress], bool]
+"""Is told how far the search is; answers whether it shall go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[W]):
+    """What a search came to. `path` leads to a broken world; `why_unknown` is set when it gave up."""
+
+    states: int
+    depth: int
+    seconds: float
+    seen: int
+    path: tuple[W, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    why_unknown: str = ""
+
+
+def search(
+    space: Space[W],
+    *,
+    least: Callable[[W], W] | None = None,
+    budget: Budget = UNHURRIED,
+    watch: Watch | None = None,
+) -> Found[W]:
+    """Explore `space`. `least` names the representative of a world."""
+    began = time.monotonic()
+    parents: dict[W, W | None] = {}
+    level: list[W] = []
+    for first in space.first():
+        world = first if least is None else least(first)
+        if world not in parents:
+            parents[world] = None
+            level.append(world)
+            if faults := space.faults(world):
+                return Found(len(parents), 0, time.monotonic() - began, Seen.NOTHING, (world,), faults)
+    seen, depth, expanded = Seen.NOTHING, 0, 0
+    steps, faults_of = space.steps, space.faults
+    while level:
+        following: list[W] = []
+        for world in level:
+            expanded += 1
+            if not expanded % LOOK_UP_EVERY:
+                why = _gives_up(Progress(len(parents), len(level), depth, time.monotonic() - began), budget, watch)
+                if why:
+                    return Found(len(parents), depth, time.monotonic() - began, seen, why_unknown=why)
+            for _, after, flags in steps(world):
+                seen |= flags
+                if least is not None:
+                    after = least(after)
+                if after in parents:
+                    continue
+                parents[after] = world
+                following.append(after)
+                if faults := faults_of(after):
+                    path = _path(parents, after)
+                    return Found(len(parents), depth + 1, time.monotonic() - began, seen, path, faults)
+        level = following
+        depth += bool(level)
+    return Found(len(parents), depth, time.monotonic() - began, seen)
+
+
+def _gives_up(progress: Progress, budget: Budget, watch: Watch | None) -> str:
+    if progress.states > budget.states:
+        return f"gave up after {progress.states} states (--max-states {budget.states})"
+    if progress.seconds > budget.seconds:
+        return f"gave up after {progress.seconds:.0f} s (--max-seconds {budget.seconds:g})"
+    if watch is not None and not watch(progress):
+        return f"was stopped after {progress.states} states"
+    return ""
+
+
+def _path(parents: dict[W, W | None], last: W) -> tuple[W, ...]:
+    path, world = [last], parents[last]
+    while world is not None:
+        path.append(world)
+        world = parents[world]
+    return tuple(reversed(path))

@@ -1,0 +1,145 @@
+"""Worlds that differ in names only: one of them stands for all.
+
+Nodes are alike, so the atomic world keeps their versions sorted. Rows are alike, and values
+are, unless one of them is a default. A renaming of both turns contents and chunks into
+others; of all images of a world the least is explored.
+
+    row 1 = x, row 2 = y   ~   row 1 = y, row 2 = x   ~   row 1 = x, row 2 = x'  ..
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import permutations
+
+from catalog.elements import Kind
+from lab.explorer.atomic import World
+from lab.explorer.effects import Effects, rows_of_range
+from lab.explorer.fill import Ranges
+from lab.explorer.model import Model
+from lab.explorer.schema import encoded, row_key_of
+from storage.mutations import Op
+from storage.pairs import PREFIX
+
+Renaming = Mapping[bytes, bytes]
+"""Encoded rows and values, by their names before."""
+
+UNCHANGED = 0
+"""The renaming that changes nothing comes first."""
+
+NAME_BYTES = len(row_key_of(1))
+
+
+class Symmetry:
+    """Finds the representative of each world."""
+
+    def __init__(self, effects: Effects) -> None:
+        self.effects = effects
+        self.renamings = list(_renamings(effects.model))
+        self._images: list[dict[int, int]] = [{} for _ in self.renamings]
+        self._chunk_images: list[dict[int, int]] = [{} for _ in self.renamings]
+        self._least_ranges: dict[tuple[Ranges, tuple[int, ...]], Ranges] = {}
+        self._best: dict[int, tuple[int, tuple[int, ...]]] = {}
+
+    def least(self, world: World) -> World:
+        """The world that stands for `world` and all its like."""
+        found = self._best.get(world.contents)
+        if found is None:
+            found = self._best[world.contents] = self._least_contents(world.contents)
+        contents, ways = found
+        if not world.ranges:
+            return world if contents == world.contents else world._replace(contents=contents)
+        key = world.ranges, ways
+        ranges = self._least_ranges.get(key)
+        if ranges is None:
+            ranges = self._least_ranges[key] = min(self._ranges(world.ranges, way) for way in ways)
+        stop, _, versions, _, crashes, operations = world
+        return World(stop, contents, versions, ranges, crashes, operations)
+
+    def _least_contents(self, contents: int) -> tuple[int, tuple[int, ...]]:
+        """The least image of contents, and the renamings that lead to it.
+
+        The order is that of the contents themselves, not of their numbers, so that counts do not depend on the way.
+        """
+        images = [self._image(contents, way) for way in range(len(self.renamings))]
+        least = min(images, key=self._order)
+        return least, tuple(way for way, image in enumerate(images) if image == least)
+
+    def _order(self, contents: int) -> tuple[object, ...]:
+        held = self.effects.known[contents]
+        pairs = tuple(tuple((k, v is None, v or b"") for k, v in items) for items in held.pairs)
+        return pairs, tuple((value is None, value or b"") for value in held.told)
+
+    def _image(self, contents: int, way: int) -> int:
+        if way == UNCHANGED:
+            return contents
+        images = self._images[way]
+        if contents not in images:
+            images[contents] = self._rename_contents(contents, way)
+        return images[contents]
+
+    def _rename_contents(self, contents: int, way: int) -> int:
+        names, rows = self.renamings[way][0], self.renamings[way][1]
+        held = self.effects.known[contents]
+        storages = [{_renamed_key(k, names): _renamed(v, names) for k, v in items} for items in held.pairs]
+        told: list[bytes | None] = [None] * len(held.told)
+        for row, value in enumerate(held.told):
+            told[rows[row] - 1] = _renamed(value, names)
+        return self.effects.number(storages, tuple(told))
+
+    def _ranges(self, ranges: Ranges, way: int) -> Ranges:
+        order = self.renamings[way][2]
+        found = list(ranges)
+        for number, (done, first, second) in enumerate(ranges):
+            found[order[number]] = (done, self._chunk(first, way), self._chunk(second, way))
+        return tuple(found)
+
+    def _chunk(self, chunk: int, way: int) -> int:
+        if chunk < 0 or way == UNCHANGED:
+            return chunk
+        images = self._chunk_images[way]
+        if chunk not in images:
+            names = self.renamings[way][0]
+            ops = (_renamed_op(op, names) for op in self.effects.chunks[chunk])
+            images[chunk] = self.effects.chunk(tuple(sorted(ops, key=lambda op: op.key)))
+        return images[chunk]
+
+
+def _renamings(model: Model) -> Iterator[tuple[Renaming, tuple[int, ...], tuple[int, ...]]]:
+    """Names, where each row goes, where each range goes. The first one changes nothing."""
+    rows, values = tuple(range(1, model.rows + 1)), tuple(range(1, model.values + 1))
+    alike = model.kind is not Kind.PLACEMENT
+    values_alike = alike and model.kind is not Kind.REQUIRED_COLUMN
+    for new_rows in permutations(rows) if alike else [rows]:
+        order = _ranges_order(model, new_rows)
+        if order is None:
+            continue
+        for new_values in permutations(values) if values_alike else [values]:
+            names = {row_key_of(a): row_key_of(b) for a, b in zip(rows, new_rows, strict=True)}
+            names |= {encoded(a): encoded(b) for a, b in zip(values, new_values, strict=True)}
+            yield names, new_rows, order
+
+
+def _ranges_order(model: Model, new_rows: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Where each range goes when rows are renamed; None when a range would be torn."""
+    sets = [frozenset(rows_of_range(model, number)) for number in range(model.ranges)]
+    images = [frozenset(new_rows[row - 1] for row in rows) for rows in sets]
+    return tuple(sets.index(image) for image in images) if all(image in sets for image in images) else None
+
+
+def _renamed(piece: bytes | None, names: Renaming) -> bytes | None:
+    return None if piece is None else names.get(piece, piece)
+
+
+def _renamed_key(key: bytes, names: Renaming) -> bytes:
+    """A key with every encoded row and value in it renamed: the prefix, then pieces of one length or NULL."""
+    pieces, at = [key[: PREFIX.size]], PREFIX.size
+    while at < len(key):
+        piece = key[at : at + NAME_BYTES]
+        step = NAME_BYTES if piece in names else 1
+        pieces.append(names.get(piece, key[at : at + 1]))
+        at += step
+    return b"".join(pieces)
+
+
+def _renamed_op(op: Op, names: Renaming) -> Op:
+    return replace(op, key=_renamed_key(op.key, names), value=names.get(op.value, op.value))

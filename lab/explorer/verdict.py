@@ -1,0 +1,141 @@
+"""Proved, violated or unknown: one answer for one model.
+
+    proved     every world within the bounds was seen, and none was broken
+    violated   a broken world, and the steps that lead there
+    unknown    the budget was spent first: nothing is said
+
+The search is in the atomic space where that is sound, in the plain one where it is not.
+"""
+
+import time
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+from catalog.elements import Kind, State
+from lab.explorer.atomic import Atomic, World, fits
+from lab.explorer.effects import Effects, Fault, Seen
+from lab.explorer.model import Model
+from lab.explorer.plain import Plain, sorted_nodes, step_id
+from lab.explorer.road import Do, Road
+from lab.explorer.schema import VERIFIED
+from lab.explorer.search import UNHURRIED, Budget, Found, Watch, search
+from lab.explorer.symmetry import Symmetry
+from lab.explorer.witness import Steps, faults_after, from_atomic, from_plain
+from lab.tell import tell
+
+
+def expected(model: Model, road: Road) -> list[int]:
+    """What must have happened somewhere, or a proof says nothing about it."""
+    if model.kind is Kind.TABLE and (State.PUBLIC,) not in model.road:
+        return []
+    found = [Seen.OLD_VERSION_WROTE]
+    acts = {stop.do for stop in road.stops}
+    if Do.FILL in acts:
+        found += [Seen.FILL_MET_TOMBSTONE, Seen.FILL_MET_PAIR]
+        found += [Seen.RANGE_TRIED_TWICE] if model.crashes else []
+    found += [Seen.VERIFY_FAILED] if Do.VERIFY in acts and model.kind in VERIFIED else []
+    return found + ([Seen.TURNED_BACK] if model.cancels else [])
+
+
+class Verdict(Enum):
+    """The three answers."""
+
+    PROVED = "proved"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+
+
+SENTENCES = {
+    Seen.FILL_MET_TOMBSTONE: "the fill met a tombstone that a writer had left",
+    Seen.FILL_MET_PAIR: "the fill met a pair that a writer had put",
+    Seen.OLD_VERSION_WROTE: "a node one version behind wrote after the next was published",
+    Seen.OLD_VERSION_CLEANED: "a node one version behind removed a pair",
+    Seen.RANGE_TRIED_TWICE: "a second worker took over a range",
+    Seen.VERIFY_FAILED: "verification failed and the change went back",
+    Seen.TURNED_BACK: "the change was cancelled on its way",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What exploring a model came to."""
+
+    model: Model
+    verdict: Verdict
+    states: int
+    depth: int
+    seconds: float
+    why: str = ""
+    faults: tuple[Fault, ...] = ()
+    steps: Steps = ()
+    sometimes: dict[str, bool] = field(default_factory=dict)
+    road: Road | None = None
+    """The road that was explored, when it is not the model's own."""
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether something that the proof should have been about never happened."""
+        return not all(self.sometimes.values())
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        return tuple(sorted({fault.clause for fault in self.faults}))
+
+    @property
+    def sentences(self) -> list[str]:
+        """The counterexample, a sentence for each step."""
+        return tell(Plain(Effects(self.model, self.road)), self.steps)
+
+    def to_json(self) -> dict[str, Any]:
+        told = self.sentences
+        counterexample = [
+            {"id": step_id(step), "sentence": sentence} for step, sentence in zip(self.steps, told, strict=True)
+        ]
+        return {
+            "verdict": self.verdict.value,
+            "model": self.model.to_json(),
+            "hash": self.model.digest,
+            "bounds": self.model.bounds,
+            "states": self.states,
+            "depth": self.depth,
+            "seconds": round(self.seconds, 3),
+            "sometimes": self.sometimes,
+            "why": self.why,
+            "broken": [{"clause": f.clause, "version": f.version, "why": f.why} for f in self.faults],
+            "counterexample": counterexample,
+        }
+
+
+def explore(
+    model: Model, *, road: Road | None = None, budget: Budget = UNHURRIED, watch: Watch | None = None
+) -> Answer:
+    """Explore a model within a budget; along `road`, if it is given."""
+    began = time.monotonic()
+    effects = Effects(model, road)
+    if model.fence:
+        found, steps = _explore_atomic(effects, budget, watch)
+        if found.faults or found.why_unknown or fits(model):
+            return _answer(effects, found, steps, began)
+    plain = Plain(effects, fused=True)
+    explored = search(plain, least=sorted_nodes, budget=budget, watch=watch)
+    return _answer(effects, explored, from_plain(plain, explored.path, sorted_nodes) if explored.faults else (), began)
+
+
+def _explore_atomic(effects: Effects, budget: Budget, watch: Watch | None) -> tuple[Found[World], Steps]:
+    atomic, symmetry = Atomic(effects), Symmetry(effects)
+    found = search(atomic, least=symmetry.least, budget=budget, watch=watch)
+    if not found.faults:
+        return found, ()
+    return found, from_atomic(atomic, Plain(effects), found.path, symmetry.least)
+
+
+def _answer(effects: Effects, found: Found[Any], steps: Steps, began: float) -> Answer:
+    seconds = time.monotonic() - began
+    answer = Answer(effects.model, Verdict.PROVED, found.states, found.depth, seconds, road=effects.road)
+    if steps:
+        return replace(answer, verdict=Verdict.VIOLATED, faults=faults_after(Plain(effects), steps), steps=steps)
+    if found.why_unknown:
+        return replace(answer, verdict=Verdict.UNKNOWN, why=found.why_unknown)
+    wanted = expected(effects.model, effects.road)
+    return replace(answer, sometimes={SENTENCES[seen]: bool(found.seen & seen) for seen in wanted})

@@ -1,0 +1,203 @@
+"""A short way into a broken world, as steps of the plain model that anybody can replay.
+
+A search returns worlds, of which each stands for all its like, in a space without leases.
+Here that becomes a story: the renamings are undone world by world, and then leases,
+acquisitions and transactions are put between the events, as few as will do. What cannot be
+replayed in the plain model is no counterexample: it would be a mistake of the explorer.
+
+`minimise` leaves out one event (or one transaction) after the other while the end stays
+broken in the same way, until nothing can go.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from lab.explorer.atomic import Atomic, World
+from lab.explorer.effects import Fault
+from lab.explorer.fill import Step
+from lab.explorer.plain import Config, Impossible, Plain, step_id
+from lab.explorer.search import Space, W
+
+Steps = tuple[Step, ...]
+DETOURS_MAX = 200_000
+
+
+class NoWitness(AssertionError):
+    """A broken world that the plain model cannot reach: the explorer is wrong."""
+
+
+def replay(plain: Plain, steps: Sequence[Step]) -> list[Config]:
+    """The states along `steps`, the start included. Raises `Impossible` at the first step that may not be taken."""
+    configs = [plain.start()]
+    for step in steps:
+        why = plain.hindrance(configs[-1], step)
+        if why:
+            raise Impossible(f"step {len(configs)}, {step_id(step)}, may not be taken: {why}")
+        configs.append(plain.after(configs[-1], step)[0])
+    return configs
+
+
+def parse(plain: Plain, ids: Sequence[str]) -> Steps:
+    """The steps that bear these names, each one as its state offers it. Raises `Impossible`."""
+    config, found = plain.start(), []
+    for number, name in enumerate(ids, 1):
+        candidates = {step_id(step): step for step in plain.candidates(config)}
+        step = candidates.get(name) or _given(name)
+        why = "there is no such step here" if step is None else plain.hindrance(config, step)
+        if step is None or why:
+            raise Impossible(f"step {number}, {name}, may not be taken: {why}")
+        config = plain.after(config, step)[0]
+        found.append(step)
+    return tuple(found)
+
+
+def _given(name: str) -> Step | None:
+    word, *rows = name.split(".")
+    return (word, *(row if row == "-" else int(row) for row in rows)) if word == "given" else None
+
+
+def from_atomic(atomic: Atomic, plain: Plain, path: Sequence[World], least: Callable[[World], World]) -> Steps:
+    """Plain steps that lead where `path` leads."""
+    first, events = _renamed_path(atomic, path, least)
+    return minimise(plain, _with_leases(plain, first.contents, events))
+
+
+def from_plain(plain: Plain, path: Sequence[Config], least: Callable[[Config], Config]) -> Steps:
+    """The steps between the states of a path, transactions taken apart."""
+    first, events = _renamed_path(plain, path, least)
+    steps = [*_given_step(plain, first.contents)]
+    for event in events:
+        steps += _taken_apart(event)
+    return minimise(Plain(plain.effects), tuple(steps))
+
+
+def _renamed_path(space: Space[W], path: Sequence[W], least: Callable[[W], W]) -> tuple[W, tuple[Step, ...]]:
+    """The first world and the events of a path, in names that stay the same all along."""
+    world = first = next(w for w in space.first() if least(w) == path[0])
+    events = []
+    for following in path[1:]:
+        event, world = next((step, after) for step, after, _ in space.steps(world) if least(after) == following)
+        events.append(event)
+    return first, tuple(events)
+
+
+def _with_leases(plain: Plain, contents: int, events: Sequence[Step]) -> Steps:
+    """Breadth first over what leases and nodes may do between the events, which stay as they are and in order."""
+    for verbs in (("acquire",), ("acquire", "expire")):
+        found = _with_detours(plain, contents, events, verbs)
+        if found is not None:
+            return found
+    raise NoWitness(f"no plain steps lead along {[step_id(event) for event in events]}")
+
+
+def _with_detours(plain: Plain, contents: int, events: Sequence[Step], verbs: Sequence[str]) -> Steps | None:
+    given = tuple(_given_step(plain, contents))
+    first = plain.start()
+    for step in given:
+        first = plain.after(first, step)[0]
+    ways: dict[tuple[Config, int], tuple[tuple[Config, int], Steps] | None] = {(first, 0): None}
+    level = [(first, 0)]
+    while level and len(ways) < DETOURS_MAX:
+        following = []
+        for at in level:
+            if at[1] == len(events) and plain.faults(at[0]):
+                return (*given, *_way(ways, at))
+            for steps, after in _detours(plain, at, events, verbs):
+                if after not in ways:
+                    ways[after] = at, steps
+                    following.append(after)
+        level = following
+    return None
+
+
+def _detours(
+    plain: Plain, at: tuple[Config, int], events: Sequence[Step], verbs: Sequence[str]
+) -> Iterator[tuple[Steps, tuple[Config, int]]]:
+    config, done = at
+    for name in plain.names:
+        for verb in verbs:
+            yield from _taken(plain, at, ((name, verb),), done)
+    if done == len(events):
+        return
+    event = events[done]
+    if event[0] != "commit":
+        yield from _taken(plain, at, (event,), done + 1)
+        return
+    for name, node in zip(plain.names, config.nodes, strict=True):
+        if node.version == event[1]:
+            run = _taken_apart((name, "run", event[2]))
+            yield from _taken(plain, at, ((name, "begin"), *run), done + 1)
+
+
+def _taken(plain: Plain, at: tuple[Config, int], steps: Steps, done: int) -> Iterator[tuple[Steps, tuple[Config, int]]]:
+    config = at[0]
+    for step in steps:
+        if plain.hindrance(config, step):
+            return
+        config = plain.after(config, step)[0]
+    yield steps, (config, done)
+
+
+def _taken_apart(step: Step) -> Steps:
+    """A transaction in one as its three steps."""
+    if step[1:2] != ("run",):
+        return (step,)
+    name, statement = step[0], step[2]
+    assert isinstance(statement, tuple)
+    return (name, "read", statement[1]), (name, "write", statement), (name, "commit")
+
+
+def _given_step(plain: Plain, contents: int) -> Iterator[Step]:
+    rows = plain.effects.given_rows(contents)
+    if any(row != "-" for row in rows):
+        yield ("given", *rows)
+
+
+def _way(ways: dict[tuple[Config, int], tuple[tuple[Config, int], Steps] | None], last: tuple[Config, int]) -> Steps:
+    steps: list[Step] = []
+    link = ways[last]
+    while link is not None:
+        steps[:0] = link[1]
+        link = ways[link[0]]
+    return tuple(steps)
+
+
+def minimise(plain: Plain, steps: Steps) -> Steps:
+    """Leave out what is not needed: single events, whole transactions, given rows; to a fixpoint."""
+    clauses = _clauses(plain, steps)
+    assert clauses, "a witness ends in a broken world"
+    while True:
+        shorter = next((s for s in _shorter(steps) if _clauses(plain, s) & clauses), None)
+        if shorter is None:
+            return steps
+        steps = shorter
+
+
+def _shorter(steps: Steps) -> Iterator[Steps]:
+    for at, step in enumerate(steps):
+        if step[1:] == ("expire",):
+            yield (*steps[:at], *steps[at + 1 :])
+        if step[1:] == ("begin",):
+            ends = (
+                n for n in range(at + 1, len(steps)) if steps[n][0] == step[0] and steps[n][1] in ("commit", "rollback")
+            )
+            end = next(ends, at)
+            yield tuple(s for n, s in enumerate(steps) if not (at <= n <= end and s[0] == step[0]))
+        yield (*steps[:at], *steps[at + 1 :])
+        if step[0] == "given":
+            yield from (
+                (*steps[:at], (*step[:row], "-", *step[row + 1 :]), *steps[at + 1 :])
+                for row in range(1, len(step))
+                if step[row] != "-"
+            )
+
+
+def _clauses(plain: Plain, steps: Steps) -> set[str]:
+    """How the world at the end of these steps is broken; nothing when they cannot be taken."""
+    try:
+        return {fault.clause for fault in plain.faults(replay(plain, steps)[-1])}
+    except Impossible:
+        return set()
+
+
+def faults_after(plain: Plain, steps: Sequence[Step]) -> tuple[Fault, ...]:
+    return plain.faults(replay(plain, steps)[-1])

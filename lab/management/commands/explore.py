@@ -1,0 +1,183 @@
+"""`manage.py explore ..`: every schedule of a small model of a change; exit code 0 only when it is proved.
+
+1: violated, with a counterexample; 3: unknown, the budget was spent; 2: bad usage, with one line that says what.
+"""
+
+import json
+import signal
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from lab.explorer.model import ANY_NUMBER, BadModel, Broken, Model, broken_named, from_json, kind_named, stage_named
+from lab.explorer.search import Budget, Progress
+from lab.explorer.stage import stand
+from lab.explorer.table import write_table
+from lab.explorer.variants import Variant, all_variants
+from lab.explorer.verdict import Answer, Verdict, explore
+
+EXIT_CODES = {Verdict.PROVED: 0, Verdict.VIOLATED: 1, Verdict.UNKNOWN: 3}
+
+
+class Command(BaseCommand):
+    help = "Explore every schedule of a small model of a schema change: a proof, a counterexample, or unknown."
+    requires_system_checks: tuple[str, ...] = ()
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> ArgumentParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.error = _refuse  # type: ignore[method-assign]
+        return parser
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--kind", help="index, unique-index, optional-column, required-column, table, constraint, placement"
+        )
+        parser.add_argument("--states", help="one per version, such as absent,delete-only,write-only,public")
+        parser.add_argument("--fill", default="correct", help=f"rules left out: {', '.join(b.value for b in Broken)}")
+        for size, usual in (("nodes", 2), ("rows", 2), ("values", 2), ("versions", 2), ("crashes", 1)):
+            parser.add_argument(f"--{size}", type=int, default=usual, help=f"{usual} unless said")
+        parser.add_argument("--ranges", type=int, help="of the fill; 2 unless there are fewer rows")
+        parser.add_argument(
+            "--operations", type=int, default=ANY_NUMBER, help="transactions in all; any number unless said"
+        )
+        parser.add_argument("--no-fence", action="store_true", help="leases alone keep old versions out")
+        for option in ("moves", "nulls", "cancels", "pair"):
+            parser.add_argument(f"--{option}", action="store_true")
+        parser.add_argument("--model", metavar="FILE", help="a model as this command prints it")
+        parser.add_argument("--variant", metavar="NAME", help="a built-in model")
+        parser.add_argument("--list", action="store_true", help="the built-in models")
+        parser.add_argument(
+            "--table", action="store_true", help="explore all built-in models, print the page about them"
+        )
+        parser.add_argument(
+            "--steps", metavar="IDS", help="do not explore: stand after these steps, say what may be next"
+        )
+        parser.add_argument("--max-states", type=int, default=Budget().states)
+        parser.add_argument("--max-seconds", type=float, default=Budget().seconds)
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, **options: Any) -> None:
+        if options["list"]:
+            self._list(as_json=options["json"])
+            return
+        budget = Budget(options["max_states"], options["max_seconds"])
+        if options["table"]:
+            self._table(budget)
+            return
+        model = _model(options)
+        if options["steps"] is not None:
+            self.stdout.write(json.dumps(stand(model, options["steps"].replace(",", " ").split()).to_json(), indent=2))
+            return
+        with _interrupts() as interrupts:
+            watch = self._watch(interrupts, quiet=options["json"])
+            answer = explore(model, budget=budget, watch=watch)
+        if options["json"]:
+            self.stdout.write(json.dumps(answer.to_json(), indent=2))
+        else:
+            self._tell(answer)
+        raise SystemExit(EXIT_CODES[answer.verdict])
+
+    def _list(self, *, as_json: bool) -> None:
+        variants = all_variants().values()
+        if as_json:
+            self.stdout.write(json.dumps([_variant_json(variant) for variant in variants], indent=2))
+            return
+        for variant in variants:
+            expected = f"breaks {variant.breaks}" if variant.breaks else "proved"
+            self.stdout.write(f"{variant.name:40} {expected:14} {variant.model.title}")
+
+    def _table(self, budget: Budget) -> None:
+        answers = [(variant, explore(variant.model, budget=budget)) for variant in all_variants().values()]
+        self.stdout.write(write_table(answers), ending="")
+
+    def _tell(self, answer: Answer) -> None:
+        told = answer.to_json()
+        self.stdout.write(f"{answer.model.title}\n{answer.model.bounds}")
+        self.stdout.write(
+            f"{answer.verdict.value}: {answer.states} states, {answer.depth} events deep, {answer.seconds:.2f} s"
+        )
+        for number, step in enumerate(told["counterexample"], 1):
+            self.stdout.write(f"{number:3}  {step['id']:24} {step['sentence']}")
+        for fault in answer.faults:
+            self.stdout.write(f"{fault.clause} under v{fault.version}: {fault.why}")
+        for sentence, happened in answer.sometimes.items():
+            self.stdout.write(f"{'it happened' if happened else 'NEVER HAPPENED'}: {sentence}")
+        if answer.why:
+            self.stdout.write(answer.why)
+
+    def _watch(self, interrupts: list[int], *, quiet: bool) -> Callable[[Progress], bool]:
+        """Shows progress on a terminal; goes on until it is interrupted."""
+
+        def watch(progress: Progress) -> bool:
+            if not quiet and self.stderr.isatty():
+                self.stderr.write(
+                    f"\r{progress.states} states, {progress.depth} deep, {progress.seconds:.0f} s", ending=""
+                )
+            return not interrupts
+
+        return watch
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Ctrl-C is noted here instead of ending the process: the search stops and its verdict is unknown."""
+    noted: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: noted.append(number))
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _refuse(message: str) -> None:
+    sys.stderr.write(f"explore: {message}\n")
+    raise SystemExit(2)
+
+
+def _model(options: dict[str, Any]) -> Model:
+    """The model the options describe. Raises `CommandError` with one line."""
+    try:
+        if options["variant"]:
+            return _variant(options["variant"]).model
+        if options["model"]:
+            return from_json(json.loads(Path(options["model"]).read_text(encoding="utf-8")))
+        if not (options["kind"] and options["states"]):
+            raise BadModel("say --kind and --states, or --variant NAME (--list shows them)")
+        return _described(options)
+    except BadModel as error:
+        raise CommandError(str(error), returncode=2) from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CommandError(f"{options['model']} holds no model: {error}", returncode=2) from error
+
+
+def _described(options: dict[str, Any]) -> Model:
+    broken = frozenset(broken_named(text) for text in options["fill"].split(",") if text.strip() != "correct")
+    ranges = options["ranges"] if options["ranges"] is not None else max(1, min(2, options["rows"]))
+    sizes = {size: options[size] for size in ("nodes", "rows", "values", "operations", "versions", "crashes")}
+    flags = {flag: options[flag] for flag in ("moves", "nulls", "cancels", "pair")}
+    road = tuple(stage_named(text) for text in options["states"].split(","))
+    return Model(
+        kind_named(options["kind"]), road, broken, ranges=ranges, fence=not options["no_fence"], **sizes, **flags
+    )
+
+
+def _variant(name: str) -> Variant:
+    found = all_variants().get(name)
+    if found is None:
+        raise BadModel(f"there is no variant {name}; manage.py explore --list shows them")
+    return found
+
+
+def _variant_json(variant: Variant) -> dict[str, Any]:
+    return {
+        "name": variant.name,
+        "section": variant.section,
+        "breaks": variant.breaks,
+        "title": variant.model.title,
+        "model": variant.model.to_json(),
+    }

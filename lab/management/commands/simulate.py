@@ -1,0 +1,174 @@
+"""`manage.py simulate --seeds A..B ..`: runs of a cluster in which much goes wrong; exit code 0 when nothing is found.
+
+1: a rule was broken, with the seed and the shortest events that show it; 2: bad usage, with one line that says what.
+"""
+
+import json
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from lab.control import Without
+from lab.simulator.faults import BadFaults, Fault, faults_named, names_of
+from lab.simulator.golden import lines_of, script_of
+from lab.simulator.judge import Memory
+from lab.simulator.minimise import minimise
+from lab.simulator.parallel import run_parallel
+from lab.simulator.seeds import Report, run_all
+from lab.simulator.simulation import EVENTS, Outcome, Setup, simulate
+
+SEEDS = "1..100"
+SAYS_EVERY_S = 2.0
+EVENTS_MAX = 100_000
+
+
+class Command(BaseCommand):
+    help = "Run a cluster in memory from seeds, with faults, and judge it after every event."
+    requires_system_checks: tuple[str, ...] = ()
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> ArgumentParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.error = _refuse  # type: ignore[method-assign]
+        return parser
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument("--seeds", metavar="A..B", default=SEEDS, help=f"the runs; {SEEDS} unless said")
+        which.add_argument("--seed", type=int, metavar="N", help="one run")
+        known = ", ".join(fault.value for fault in Fault)
+        parser.add_argument("--faults", default="all", help=f"all, none, or some of {known}")
+        parser.add_argument("--events", type=int, default=EVENTS, help=f"events of a run; {EVENTS} unless said")
+        parser.add_argument("--without", action="append", default=[], metavar="RULE", help="leave out a rule")
+        parser.add_argument("--jobs", type=int, default=1, help="processes; 1 unless said")
+        parser.add_argument("--golden", metavar="FILE", help="write the run (shortened if it found something) there")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, **options: Any) -> None:
+        setup, seeds = _setup(options), _seeds(options)
+        if options["golden"] is not None and len(seeds) != 1:
+            raise CommandError("--golden needs one run: say --seed N", returncode=2)
+        watch = self._watch(len(seeds), quiet=options["json"])
+        if options["jobs"] > 1:
+            report = run_parallel(seeds, setup, jobs=options["jobs"], watch=watch)
+        else:
+            report = run_all(seeds, setup, watch=watch)
+        if options["golden"] is not None:
+            self._write(Path(options["golden"]), report.shortest or _run(seeds[0], setup), setup)
+        if options["json"]:
+            self.stdout.write(json.dumps(_json(report, setup), indent=2))
+        else:
+            self._tell(report, setup)
+        raise SystemExit(0 if report.found is None else 1)
+
+    def _watch(self, runs: int, *, quiet: bool) -> Callable[[Report], bool]:
+        """Says from time to time how far it is, on stderr."""
+        began = said = time.monotonic()
+
+        def watch(report: Report) -> bool:
+            nonlocal said
+            now = time.monotonic()
+            report.seconds = now - began
+            if not quiet and now - said >= SAYS_EVERY_S:
+                said = now
+                rate = report.runs / report.seconds
+                self.stderr.write(f"{report.runs} of {runs} runs, {rate:.0f}/s, {report.events} events", ending="\n")
+            return True
+
+        return watch
+
+    def _write(self, path: Path, outcome: Outcome, setup: Setup) -> None:
+        try:
+            path.write_text(script_of(outcome, setup.without), encoding="utf-8")
+        except OSError as error:
+            raise CommandError(f"cannot write {path}: {error}", returncode=2) from error
+
+    def _tell(self, report: Report, setup: Setup) -> None:
+        self.stdout.write(f"{report.runs} runs, {report.events} events, {report.seconds:.1f} s: {_verdict(report)}")
+        if report.found is None or report.shortest is None:
+            return
+        self.stdout.write(f"shortest: {report.shortest.finding}")
+        for number, line in enumerate(lines_of(report.shortest.happened), 1):
+            self.stdout.write(f"{number:3}  {line}")
+        if report.found.at_end:
+            self.stdout.write("     .. then faults stop and time runs on")
+        self.stdout.write(f"again: {_command(report.found, setup)}")
+        self.stdout.write(f"as a golden script: {_command(report.found, setup)} --golden FILE")
+
+
+def _verdict(report: Report) -> str:
+    if report.found is None:
+        return "nothing found"
+    return f"seed {report.found.seed}, event {len(report.found.happened)}: {report.found.finding}"
+
+
+def _run(seed: int, setup: Setup) -> Outcome:
+    outcome = simulate(seed, setup, Memory())
+    return outcome if outcome.finding is None else minimise(outcome, setup.without, Memory())
+
+
+def _command(found: Outcome, setup: Setup) -> str:
+    words = ["manage.py simulate --seed", str(found.seed), "--faults", names_of(setup.faults)]
+    words += [] if setup.events == EVENTS else ["--events", str(setup.events)]
+    words += [f'--without "{rule.value}"' for rule in Without if rule in setup.without]
+    return " ".join(words)
+
+
+def _json(report: Report, setup: Setup) -> dict[str, Any]:
+    found = None
+    if report.found is not None and report.found.finding is not None and report.shortest is not None:
+        found = {
+            "seed": report.found.seed,
+            "event": len(report.found.happened),
+            "rule": report.found.finding.rule,
+            "why": report.found.finding.why,
+            "at_end": report.found.at_end,
+            "shortest": lines_of(report.shortest.happened),
+            "command": _command(report.found, setup),
+        }
+    return {
+        "runs": report.runs,
+        "events": report.events,
+        "seconds": round(report.seconds, 3),
+        "faults": names_of(setup.faults),
+        "found": found,
+        "sometimes": dict(sorted(report.counts.items())),
+    }
+
+
+def _refuse(message: str) -> None:
+    sys.stderr.write(f"simulate: {message}\n")
+    raise SystemExit(2)
+
+
+def _setup(options: dict[str, Any]) -> Setup:
+    """What the options say. Raises `CommandError` with one line."""
+    if not 0 <= options["events"] <= EVENTS_MAX:
+        raise CommandError(f"--events {options['events']} is not between 0 and {EVENTS_MAX}", returncode=2)
+    if options["jobs"] < 1:
+        raise CommandError(f"--jobs {options['jobs']} is less than 1", returncode=2)
+    try:
+        return Setup(options["events"], faults_named(options["faults"]), _rules(options["without"]))
+    except BadFaults as error:
+        raise CommandError(str(error), returncode=2) from error
+
+
+def _rules(names: list[str]) -> frozenset[Without]:
+    try:
+        return frozenset(Without(name) for name in names)
+    except ValueError as error:
+        known = ", ".join(rule.value for rule in Without)
+        raise CommandError(f"{error}; rules that can be left out: {known}", returncode=2) from error
+
+
+def _seeds(options: dict[str, Any]) -> range:
+    if options["seed"] is not None:
+        return range(options["seed"], options["seed"] + 1)
+    first, dots, last = options["seeds"].partition("..")
+    if not (dots and first.isdigit() and last.isdigit() and int(first) <= int(last)):
+        raise CommandError(f"--seeds {options['seeds']!r} is not of the form A..B, such as {SEEDS}", returncode=2)
+    return range(int(first), int(last) + 1)

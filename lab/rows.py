@@ -1,0 +1,187 @@
+"""Rows and pairs as words, and words as rows: how scripts and stories speak of the store.
+
+insert users (1, 'a')      users (1) exists
+                           users (1) name = 'a'
+                           by_name ('a') -> (1)
+                           by_name ('b') -> (2) tombstone
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from catalog.descriptor import Descriptor, UnknownElement
+from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, State
+from catalog.types import SqlType, Value, parse_text, to_text
+from storage import encoding
+from storage.mutations import REMOVALS, Act, Op
+from storage.pairs import ForeignKey, Pair, PairName, StoredRow, encoded_value, key_parts, name_of, row_key
+
+LITERAL = re.compile(r"\s*('(?:[^']|'')*'|[^\s,()']+)\s*")
+
+
+class BadRow(ValueError):
+    """Words that are no row of the table."""
+
+
+def literals(text: str) -> list[str | None]:
+    """The values between the parentheses of `(1, 'a', null)`; raises `BadRow`."""
+    inner = text.strip()
+    if not (inner.startswith("(") and inner.endswith(")")):
+        raise BadRow(f"{text!r} is not a list of values such as (1, 'a', null)")
+    rest, found = inner[1:-1], []
+    while rest.strip():
+        match = LITERAL.match(rest)
+        if match is None:
+            raise BadRow(f"{rest!r} is not a value such as 1, 'a' or null")
+        found.append(_literal(match.group(1)))
+        rest = rest[match.end() :].removeprefix(",")
+    return found
+
+
+def _literal(word: str) -> str | None:
+    if word.lower() == "null":
+        return None
+    return word[1:-1].replace("''", "'") if word.startswith("'") else word
+
+
+def stored(sql_type: SqlType, text: str | None) -> bytes:
+    """A literal as the bytes of its pair."""
+    return encoding.encode(sql_type, None if text is None else parse_text(sql_type, text))
+
+
+def new_row(descriptor: Descriptor, values: Sequence[str | None]) -> StoredRow:
+    """The row an INSERT makes: every public column from `values`, every write-only one from its default."""
+    columns = descriptor.public_columns
+    if len(values) != len(columns):
+        names = ", ".join(column.name for column in columns)
+        raise BadRow(f"{descriptor} takes {len(columns)} values ({names}), not {len(values)}")
+    encoded = {column.id: stored(column.type, value) for column, value in zip(columns, values, strict=True)}
+    encoded |= {column.id: _default(column) for column in descriptor.columns if column.state is State.WRITE_ONLY}
+    return StoredRow(_key(descriptor, encoded), _not_key(descriptor, encoded))
+
+
+def _default(column: Column) -> bytes:
+    return column.fill_value if column.fill_value is not None else encoding.NULL
+
+
+def _key(descriptor: Descriptor, encoded: dict[ColumnId, bytes]) -> bytes:
+    return b"".join(encoded[column_id] for column_id in descriptor.primary_key)
+
+
+def _not_key(descriptor: Descriptor, encoded: dict[ColumnId, bytes]) -> dict[ColumnId, bytes]:
+    return {column_id: value for column_id, value in encoded.items() if column_id not in descriptor.primary_key}
+
+
+def key_of(descriptor: Descriptor, values: Sequence[str | None]) -> bytes:
+    """K(r) from the literals of a primary key."""
+    if len(values) != len(descriptor.primary_key):
+        raise BadRow(f"the key of {descriptor} has {len(descriptor.primary_key)} columns, not {len(values)}")
+    typed: list[Value | None] = []
+    for column, text in zip(descriptor.key_columns, values, strict=True):
+        typed.append(None if text is None else parse_text(column.type, text))
+    return row_key(descriptor, typed)
+
+
+def assignments(
+    descriptor: Descriptor, old: StoredRow, pairs: Iterable[tuple[str, str | None]]
+) -> tuple[dict[ColumnId, bytes], bytes | None]:
+    """What an UPDATE assigns: encoded values of non-key columns, and the new K(r) when the key changes."""
+    assigned = {}
+    for name, text in pairs:
+        column = _public(descriptor, name)
+        assigned[column.id] = stored(column.type, text)
+    key = key_parts(descriptor, old.key) | {c: v for c, v in assigned.items() if c in descriptor.primary_key}
+    moved = _key(descriptor, key)
+    return _not_key(descriptor, assigned), None if moved == old.key else moved
+
+
+def _public(descriptor: Descriptor, name: str) -> Column:
+    column = descriptor.column_named(name)
+    if column.state is not State.PUBLIC:
+        raise BadRow(f"column {name} of {descriptor} is {column.state.value}: only a public column can be used")
+    return column
+
+
+def row_text(descriptor: Descriptor, row: StoredRow) -> str:
+    """The values of a row that a user may see, as an INSERT would write them."""
+    values = (_value_text(column, encoded_value(descriptor, row, column.id)) for column in descriptor.public_columns)
+    return f"({', '.join(values)})"
+
+
+def _value_text(column: Column, data: bytes) -> str:
+    return _decoded(column.type, data)
+
+
+def _decoded(sql_type: SqlType, data: bytes, *, descending: bool = False) -> str:
+    value, _ = encoding.decode(sql_type, data, descending=descending)
+    if value is None:
+        return "null"
+    text = to_text(sql_type, value)
+    return text if sql_type in (SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE, SqlType.BOOLEAN) else f"'{text}'"
+
+
+def key_text(descriptor: Descriptor, key: bytes) -> str:
+    """K(r) as `(1)`."""
+    parts = key_parts(descriptor, key)
+    return f"({', '.join(_decoded(descriptor.column(c).type, parts[c]) for c in descriptor.primary_key)})"
+
+
+def pair_text(descriptor: Descriptor, pair: Pair) -> str:
+    """One pair in words."""
+    key, value = pair
+    return subject(descriptor, key, value) + _said(descriptor, key, value)
+
+
+def subject(descriptor: Descriptor, key: bytes, value: bytes | None = None) -> str:
+    """Whose pair a key is, in words. Of a unique entry, `value` says whose."""
+    try:
+        name = name_of(descriptor, key)
+    except ForeignKey:
+        return f"key {key.hex()} of an element that {descriptor} does not contain"
+    if name.index == PRIMARY:
+        return f"{descriptor.name} {key_text(descriptor, name.row_key or b'')}{_column(descriptor, name)}"
+    owner = name.row_key if name.row_key is not None else value
+    index = descriptor.index(name.index)
+    values, offset = [], 0
+    for part in index.columns:
+        sql_type = descriptor.column(part.column).type
+        piece = (name.values or b"")[offset:]
+        values.append(_decoded(sql_type, piece, descending=part.descending))
+        offset += encoding.length_at(sql_type, piece, 0, descending=part.descending)
+    points_at = f" -> {key_text(descriptor, owner)}" if owner else ""
+    return f"{index.name} ({', '.join(values)}){points_at}"
+
+
+def _column(descriptor: Descriptor, name: PairName) -> str:
+    if name.column == EXISTS or name.column is None:
+        return ""
+    try:
+        return f" {descriptor.column(name.column).name}"
+    except UnknownElement:
+        return f" column {name.column}"
+
+
+def _said(descriptor: Descriptor, key: bytes, value: bytes | None) -> str:
+    if value is None:
+        return " tombstone"
+    try:
+        name = name_of(descriptor, key)
+        if name.index != PRIMARY:
+            return ""
+        if name.column == EXISTS or name.column is None:
+            return " exists"
+        return f" = {_value_text(descriptor.column(name.column), value)}"
+    except (ForeignKey, UnknownElement):
+        return f" = {value.hex()}" if value else ""
+
+
+SIGNS = {Act.TOMBSTONE: "~", Act.TOMBSTONE_UNIQUE: "~"}
+
+
+def op_text(descriptor: Descriptor, op: Op) -> str:
+    """One operation in words: + put, - removed, ~ tombstone."""
+    if op.act in SIGNS:
+        return f"~ {subject(descriptor, op.key, op.value)}"
+    if op.act in REMOVALS:
+        return f"- {subject(descriptor, op.key, op.value)}"
+    return f"+ {pair_text(descriptor, (op.key, op.value))}"

@@ -1,0 +1,62 @@
+"""Sentences about reorganisation done by hand, one chunk at a time."""
+
+from lab import reorganise
+from lab.control import LabError
+from lab.language import Lab, Match, command
+
+
+@command("clear INDEX", r"clear (\w+)", "remove the tombstones of before the drain (R6)")
+def _clear(lab: Lab, match: Match) -> None:
+    table = lab.table_of_index(match[1])
+    index = lab.world.control.newest(table).index_named(match[1])
+    lab.world.say(f"cleared {index.name}: {reorganise.clear(lab.world, table, index)} tombstones")
+
+
+@command("fill INDEX [N rows]", r"fill (\w+)(?: (\d+) rows?)?", "read rows and put their entries (R2, R3)")
+def _fill(lab: Lab, match: Match) -> None:
+    put = reorganise.fill(lab.world, lab.run_of(match[1]), int(match[2]) if match[2] else None)
+    lab.world.say(f"filled {match[1]}: {put} put")
+
+
+@command("read INDEX [N rows]", r"read (\w+)(?: (\d+) rows?)?", "an attempt reads rows and puts nothing yet")
+def _read(lab: Lab, match: Match) -> None:
+    run = lab.run_of(match[1])
+    if not lab.may_read(match[1]):
+        raise LabError(f"no chunk of {match[1]} is handed out: it is not being filled")
+    chunk = reorganise.read_chunk(lab.world, run, int(match[2]) if match[2] else None)
+    lab.world.say(f"read {reorganise.chunk_text(lab.world, run, chunk)}")
+
+
+@command("put INDEX [last]", r"put (\w+)( last)?", "the attempt that has waited longest puts what it read, or the last")
+def _put(lab: Lab, match: Match) -> None:
+    run = lab.run_of(match[1])
+    if not run.chunks:
+        raise LabError(f"nothing was read for {match[1]}")
+    lab.world.say(f"filled {match[1]}: {reorganise.put_chunk(lab.world, run, run.chunks[-1 if match[2] else 0])} put")
+
+
+@command("verify INDEX", r"verify (\w+)", "compare rows and entries, both ways (R10)")
+def _verify(lab: Lab, match: Match) -> None:
+    table = lab.table_of_index(match[1])
+    wrong = reorganise.verify(lab.world, table, lab.world.control.newest(table).index_named(match[1]))
+    for line in wrong or [f"verified {match[1]}"]:
+        lab.world.say(line)
+
+
+@command("close INDEX", r"close (\w+)", "close the run (R7)")
+def _close(lab: Lab, match: Match) -> None:
+    reorganise.close(lab.run_of(match[1]))
+
+
+@command("delete INDEX", r"delete (\w+)", "remove all its entries and tombstones (R8)")
+def _delete(lab: Lab, match: Match) -> None:
+    table = lab.table_of_index(match[1])
+    index = lab.world.control.newest(table).index_named(match[1])
+    lab.world.say(f"deleted all entries of {index.name}: {reorganise.delete_entries(lab.world, table, index)}")
+
+
+@command("purge INDEX", r"purge (\w+)", "remove the tombstones of the fill (R8)")
+def _purge(lab: Lab, match: Match) -> None:
+    table = lab.table_of_index(match[1])
+    index = lab.world.control.newest(table).index_named(match[1])
+    lab.world.say(f"purged {index.name}: {reorganise.purge(lab.world, table, index)} tombstones")

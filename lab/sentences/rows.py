@@ -1,0 +1,63 @@
+"""Sentences about rows: transactions and statements of a session."""
+
+import re
+
+from lab import statements
+from lab.language import Lab, Match, command
+from lab.rows import literals
+
+ASSIGNMENT = re.compile(r"(\w+)\s*=\s*('(?:[^']|'')*'|[^\s,]+)")
+
+
+@command("SESSION: begin | commit | rollback", r"([\w.]+): (begin|commit|rollback)", "a transaction")
+def _transaction(lab: Lab, match: Match) -> None:
+    if match[2] == "begin":
+        statements.begin(lab.world, match[1])
+    elif match[2] == "commit":
+        statements.commit(lab.world, match[1])
+    else:
+        statements.rollback(lab.world, match[1])
+
+
+@command("SESSION: pin TABLE", r"([\w.]+): pin (\w+)", "its transaction gets a version, and has not entered yet")
+def _pin(lab: Lab, match: Match) -> None:
+    descriptor = statements.pin_only(lab.world, match[1], lab.world.control.find(match[2]))
+    lab.world.say(f"{match[1]}: pinned {descriptor}")
+
+
+@command("SESSION: late commit", r"([\w.]+): late commit", "the last message of a frozen process arrives")
+def _late_commit(lab: Lab, match: Match) -> None:
+    statements.commit(lab.world, match[1], late=True)
+    lab.world.say(f"{match[1]}: committed")
+
+
+@command("SESSION: insert TABLE (..)", r"([\w.]+): insert (\w+) (\(.*\))", "insert a row")
+def _insert(lab: Lab, match: Match) -> None:
+    table = lab.world.control.find(match[2])
+    _say_done(lab, match[1], statements.insert(lab.world, match[1], table, literals(match[3])))
+
+
+@command("SESSION: update TABLE (KEY) set C = V", r"([\w.]+): update (\w+) (\([^)]*\)) set (.+)", "update a row")
+def _update(lab: Lab, match: Match) -> None:
+    table = lab.world.control.find(match[2])
+    to = [(name, literals(f"({value})")[0]) for name, value in ASSIGNMENT.findall(match[4])]
+    _say_done(lab, match[1], statements.update(lab.world, match[1], table, literals(match[3]), to))
+
+
+@command("SESSION: delete TABLE (KEY)", r"([\w.]+): delete (\w+) (\(.*\))", "delete a row")
+def _delete_row(lab: Lab, match: Match) -> None:
+    table = lab.world.control.find(match[2])
+    _say_done(lab, match[1], statements.delete(lab.world, match[1], table, literals(match[3])))
+
+
+@command("SESSION: select TABLE [by INDEX]", r"([\w.]+): select (\w+)(?: by (\w+))?", "what a query sees")
+def _select(lab: Lab, match: Match) -> None:
+    table = lab.world.control.find(match[2])
+    descriptor, rows = statements.select(lab.world, match[1], table, match[3])
+    lab.world.say(f"{match[1]}: {descriptor}: {', '.join(rows) or 'no row'}")
+
+
+def _say_done(lab: Lab, actor: str, done: statements.Done) -> None:
+    lab.world.say(f"{actor}: under {done.descriptor}")
+    for line in done.written:
+        lab.world.say(f"  {line}")

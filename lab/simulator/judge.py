@@ -1,0 +1,237 @@
+"""What must hold after every event, whatever came first, and what must be true at the end.
+
+    L1    what a node believes it may use, the database has leased to it at least as long
+    L2    live leases of a table are on its two newest versions
+    C1..  the seven clauses, under every version that the fence lets in or somebody leases
+    lost  the rows are those that were acknowledged, no more and no less
+    read  a query saw what was acknowledged before its snapshot, by whichever index
+    R10   the verification of an index finds nothing wrong (but duplicates, in a unique one)
+    X4    at the end every change is done, or rolled back to what was before it
+
+Pairs are judged only when they, or the versions in force, have changed; the same pairs under the same
+version are judged once, also over many runs (`Memory`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from catalog.descriptor import FIRST_COLUMN, FIRST_INDEX, Descriptor
+from catalog.elements import Kind, State, TableId
+from changes.execution import Road
+from changes.moves import Outcome
+from changes.plan import StepKind
+from lab.driving import Driver
+from lab.language import Lab
+from lab.rows import row_text
+from lab.sentences.changes import RUN_ERROR
+from lab.simulator.ledger import Ledger, texts
+from lab.world import Node
+from leases.holdings import Phase
+from storage.clauses import check
+from storage.pairs import rows_of
+
+REMEMBERED_MAX = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that was broken, and how it shows."""
+
+    rule: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What is wrong with some pairs under one version (the first violation), and the rows they hold."""
+
+    broken: tuple[str, str] | None
+    rows: tuple[str, ...]
+
+
+@dataclass
+class Memory:
+    """Opinions by pairs and version. A pure cache: it never changes what is found."""
+
+    versions: dict[Descriptor, int] = field(default_factory=dict)
+    opinions: dict[object, Opinion] = field(default_factory=dict)
+
+    def number(self, descriptor: Descriptor) -> int:
+        return self.versions.setdefault(descriptor, len(self.versions))
+
+    def remember(self, key: object, opinion: Opinion) -> Opinion:
+        if len(self.opinions) >= REMEMBERED_MAX:
+            self.opinions.clear()
+        self.opinions[key] = opinion
+        return opinion
+
+
+@dataclass
+class Judge:
+    """Looks at a cluster after each event. `blind` to L1 once an operator took leases away behind a node's back."""
+
+    lab: Lab
+    ledger: Ledger
+    memory: Memory
+    is_blind_to_leases: bool = False
+    numbers: dict[tuple[TableId, int], int] = field(default_factory=dict)
+    seen: object = None
+    bases: dict[int, Descriptor | None] = field(default_factory=dict)
+
+    def look(self) -> Finding | None:
+        """The first thing that is wrong."""
+        return next(self._wrong(), None)
+
+    def _wrong(self) -> Iterator[Finding]:
+        world = self.lab.world
+        for lease in world.control.outside_two_versions(world.now):
+            newest = world.control.newest(lease.table)
+            yield Finding("L2", f"{lease.node} leases version {lease.version} while {newest} is published")
+        if not self.is_blind_to_leases:
+            for node in world.nodes.values():
+                yield from self._beliefs(node)
+        for driver in self.lab.changes[-1:]:
+            yield from self._verification(driver)
+        in_force = [one for table in world.control.published for one in self._in_force(table)]
+        state = (len(world.store.writes), [self._number(one) for one in in_force], len(world.untidy), self._lost())
+        if state != self.seen:
+            self.seen = state
+            for descriptor in in_force:
+                yield from self._judge(descriptor)
+
+    def _verification(self, driver: Driver) -> Iterator[Finding]:
+        """Nothing but duplicates makes a verification fail: what the fill and the writers left is right (R10)."""
+        state = driver.state
+        if state.error and state.error != RUN_ERROR and not any(i.unique for i in state.plan.result.indexes):
+            yield Finding("R10", f"verification of {state.plan.element} fails: {state.error}")
+
+    # Leases
+
+    def _beliefs(self, node: Node) -> Iterator[Finding]:
+        if not node.is_running or node.is_frozen or node.leases.phase is Phase.STOPPED:
+            return
+        world = self.lab.world
+        for table, leases in node.leases.tables:
+            for held in leases.held:
+                if held.pins and world.now + node.clock_ahead_s < held.stop_at:
+                    ends = held.deadline - node.clock_ahead_s
+                    if not self._is_leased(node, table, held.version, ends):
+                        what = world.table_name(table, held.version)
+                        yield Finding("L1", f"{node.name} uses {what} without a lease that lasts as long")
+
+    def _is_leased(self, node: Node, table: TableId, version: int, ends: float) -> bool:
+        slack_s = 1e-6
+        return any(
+            lease.node == node.name and lease.version == version and lease.expires_at + slack_s >= ends
+            for lease in self.lab.world.control.leases
+            if lease.table == table
+        )
+
+    # Pairs
+
+    def _in_force(self, table: TableId) -> list[Descriptor]:
+        """The versions that the fence lets in, and those that are leased all the same."""
+        control = self.lab.world.control
+        fence = control.fences.get(table, 0)
+        leased = {lease.version for lease in control.live(table, self.lab.world.now)}
+        return [one for one in control.published[table][-4:] if one.version >= fence or one.version in leased]
+
+    def _number(self, descriptor: Descriptor) -> int:
+        key = (descriptor.table_id, descriptor.version)
+        if key not in self.numbers:
+            self.numbers[key] = self.memory.number(descriptor)
+        return self.numbers[key]
+
+    def _judge(self, descriptor: Descriptor) -> Iterator[Finding]:
+        opinion = self._opinion(descriptor)
+        if opinion.broken is not None:
+            clause, why = opinion.broken
+            yield Finding(clause, f"{why} (under {descriptor})")
+        table = descriptor.table_id
+        is_newest = descriptor is self.lab.world.control.newest(table)
+        if is_newest and table not in self._lost() and list(opinion.rows) != texts(self.ledger.tables.get(table, {})):
+            yield Finding("lost", self._difference(opinion.rows, texts(self.ledger.tables.get(table, {}))))
+
+    def _opinion(self, descriptor: Descriptor) -> Opinion:
+        world = self.lab.world
+        start = descriptor.table_id.to_bytes(4)
+        storages = [{k: v for k, v in pairs.items() if k.startswith(start)} for pairs in world.store.pairs]
+        contents = tuple(frozenset(pairs.items()) for pairs in storages)
+        key = (self._number(descriptor), contents, frozenset(world.untidy))
+        known = self.memory.opinions.get(key)
+        return known if known is not None else self.memory.remember(key, self._form_opinion(descriptor, storages))
+
+    def _form_opinion(self, descriptor: Descriptor, storages: list[dict[bytes, bytes | None]]) -> Opinion:
+        world = self.lab.world
+        found = check(descriptor, storages, unfinished=frozenset(world.untidy), buckets=world.store.buckets)
+        broken = (found[0].clause, found[0].why) if found else None
+        pairs = sorted(pair for one in storages for pair in one.items())
+        rows = rows_of(descriptor, descriptor.placement, pairs)
+        return Opinion(broken, tuple(sorted(row_text(descriptor, row) for row in rows)))
+
+    def _difference(self, there: tuple[str, ...], acknowledged: list[str]) -> str:
+        missing = [row for row in acknowledged if row not in there]
+        extra = [row for row in there if row not in acknowledged]
+        told = [f"acknowledged but not there: {', '.join(missing)}"] if missing else []
+        return "; ".join([*told, *([f"there but not acknowledged: {', '.join(extra)}"] if extra else [])])
+
+    def _lost(self) -> frozenset[TableId]:
+        """The tables whose rows are meant to go: their deletion has begun."""
+        return frozenset(driver.table for driver in self.lab.changes if _is_deleting_rows(driver))
+
+    # Reads and the end
+
+    def read(self, actor: str, table: TableId, rows: list[str]) -> Finding | None:
+        """Whether a query saw what it must see."""
+        expected = self.ledger.seen(actor, table)
+        if table in self._lost() or sorted(rows) == expected:
+            return None
+        return Finding(
+            "read", f"{actor} saw {', '.join(rows) or 'no row'} instead of {', '.join(expected) or 'no row'}"
+        )
+
+    def end(self) -> Finding | None:
+        """Faults have stopped and time has run on."""
+        for driver in self.lab.changes:
+            finding = self._unfinished(driver)
+            if finding is not None:
+                return finding
+        left = sum(value is None for pairs in self.lab.world.store.pairs for value in pairs.values())
+        return Finding("R8", f"{left} tombstones are left") if left else None
+
+    def _unfinished(self, driver: Driver) -> Finding | None:
+        change = f"change {driver.state.change} of {driver.state.plan.table}"
+        if not driver.is_over:
+            return Finding("X4", f"{change} has not ended: it is {driver.state.mode.value}")
+        if driver is not self._last_of(driver.table):
+            return None
+        newest = self.lab.world.control.newest(driver.table) if driver.state.published else None
+        wanted = driver.state.plan.result if driver.state.outcome is Outcome.DONE else driver.state.plan.base
+        if newest is not None and not is_same_schema(newest, wanted):
+            return Finding("X4", f"{change} is {driver.state.outcome.value}, but {newest} is not as it should be")
+        return None
+
+    def _last_of(self, table: TableId) -> Driver:
+        return [driver for driver in self.lab.changes if driver.table == table][-1]
+
+
+def _is_deleting_rows(driver: Driver) -> bool:
+    """A table that is dropped for good, or whose addition is walked back: nobody's rows are promised any more."""
+    if driver.state.plan.element.kind is not Kind.TABLE:
+        return False
+    deleting = any(step.kind is StepKind.DELETE for step in driver.state.steps[: driver.state.position + 1])
+    return deleting or (driver.is_over and driver.state.road is Road.BACK and driver.state.plan.base is None)
+
+
+def is_same_schema(one: Descriptor, other: Descriptor | None) -> bool:
+    """Equal but for the version and the ids that are used up; None: the table is gone."""
+    if other is None:
+        return one.state is State.ABSENT
+    return _bare(one) == _bare(other)
+
+
+def _bare(descriptor: Descriptor) -> Descriptor:
+    return replace(descriptor, version=0, next_index_id=FIRST_INDEX, next_column_id=FIRST_COLUMN)

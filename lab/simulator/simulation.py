@@ -1,0 +1,160 @@
+"""One run: from a seed, or again from a list of events.
+
+    opening    a table, rows, nodes
+    events     chosen by the seed; the judge looks after each
+    calm       faults stop
+    ending     time runs on until every change is over, and the judge has its last word
+
+A replay does the same events in the same order, those that are refused now included; so an event can be
+left out and the rest still means something.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from random import Random
+
+from lab.control import Without
+from lab.sentences import Lab, Refusal, perform
+from lab.simulator.events import CLOSING_ROUNDS_MAX, Event, Situation, calm, ending, habits, next_event, opening
+from lab.simulator.faults import ALL, Fault
+from lab.simulator.judge import Finding, Judge, Memory
+from lab.simulator.ledger import Inconsistent, Ledger
+
+EVENTS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What all runs of a range share. `without`: rules left out, to see that it is noticed."""
+
+    events: int = EVENTS
+    faults: frozenset[Fault] = ALL
+    without: frozenset[Without] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A run: what happened, and what was found (None: nothing). `at_end`: after faults had stopped."""
+
+    seed: int | None
+    happened: tuple[Event, ...]
+    finding: Finding | None
+    at_end: bool
+    counts: Counter[str]
+
+
+@dataclass
+class Simulation:
+    """A cluster that is watched while things happen to it."""
+
+    memory: Memory = field(default_factory=Memory)
+    without: frozenset[Without] = frozenset()
+    lab: Lab = field(default_factory=Lab)
+    ledger: Ledger = field(default_factory=Ledger)
+    happened: list[Event] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    finding: Finding | None = None
+
+    def __post_init__(self) -> None:
+        self.lab.world.control.without |= self.without
+        self.judge = Judge(self.lab, self.ledger, self.memory)
+
+    def do_all(self, events: Iterable[Event]) -> bool:
+        """True when nothing was found."""
+        return all(self.do(event) for event in events)
+
+    def do(self, event: Event) -> bool:
+        """One event, and a look at what it led to. True when nothing is wrong."""
+        self.happened.append(event)
+        self.counts["events"] += 1
+        try:
+            self._happen(event)
+            self.finding = self.finding or self.judge.look()
+        except Inconsistent as error:
+            self.finding = Finding("lost", str(error))
+        except Exception as error:  # noqa: BLE001 - whatever a rule of the product raises is a finding
+            self.finding = Finding("mistake", f"{type(error).__name__}: {error}")
+        return self.finding is None
+
+    def _happen(self, event: Event) -> None:
+        verb = event.line.rpartition(": ")[2].split(" ")[0]
+        try:
+            said = perform(self.lab, event.line)
+        except Refusal:
+            self.counts[f"{verb} refused"] += 1
+        else:
+            self.counts[verb] += 1
+            self._note(event, verb, said)
+        finally:
+            for actor in [actor for actor in self.ledger.opened if actor not in self.lab.world.transactions]:
+                self.ledger.forget(actor)
+
+    def _note(self, event: Event, verb: str, said: list[str]) -> None:
+        """What a statement that succeeded means for the ledger."""
+        actor = event.line.partition(":")[0]
+        if event.write is not None:
+            self.ledger.wrote(self.lab.world.control.find(event.table), event.write)
+        elif event.reads is not None:
+            self.finding = self.judge.read(
+                event.reads, self.lab.world.control.find(event.table), _rows(event.reads, said)
+            )
+        elif verb == "begin":
+            self.ledger.begin(actor)
+        elif verb in ("commit", "late"):
+            self.ledger.commit(actor)
+        elif verb in ("release", "revoke"):
+            self.judge.is_blind_to_leases = True
+
+    def close(self) -> None:
+        """Faults stop, time runs on, every change ends."""
+        if not self.do_all(calm(self.lab)):
+            return
+        for _ in range(CLOSING_ROUNDS_MAX):
+            following = ending(self.lab)
+            if not following or not self.do_all(following):
+                break
+        self.finding = self.finding or self.judge.end()
+        for driver in self.lab.changes:
+            self.counts[f"change {driver.state.outcome.value}" if driver.is_over else "change unfinished"] += 1
+
+
+def _rows(actor: str, said: list[str]) -> list[str]:
+    """The rows that a query said it saw."""
+    told = next(line for line in reversed(said) if line.startswith(f"{actor}: "))
+    listed = told.split(": ", 2)[2]
+    return [] if listed == "no row" else [f"({row}" for row in listed.removeprefix("(").split(", (")]
+
+
+def simulate(seed: int, setup: Setup, memory: Memory) -> Outcome:
+    """The run of a seed."""
+    rng = Random(seed)
+    simulation = Simulation(memory, setup.without)
+    now = Situation(simulation.lab, rng, habits(rng, setup.faults), [])
+    if simulation.do_all(opening(rng, setup.faults)):
+        for _ in range(setup.events):
+            if not simulation.do(next_event(now)):
+                break
+    return _closed(simulation, seed)
+
+
+def replay(events: Iterable[Event], without: frozenset[Without], memory: Memory, *, to_end: bool) -> Outcome:
+    """The same events again; `to_end`: and whatever it takes to end."""
+    simulation = Simulation(memory, without)
+    simulation.do_all(events)
+    return _closed(simulation, None) if to_end else _outcome(simulation, None, at_end=False)
+
+
+def _closed(simulation: Simulation, seed: int | None) -> Outcome:
+    before = len(simulation.happened)
+    at_end = simulation.finding is None
+    if at_end:
+        simulation.close()
+    outcome = _outcome(simulation, seed, at_end=at_end)
+    if not at_end:
+        return outcome
+    return Outcome(seed, outcome.happened[:before], outcome.finding, at_end, outcome.counts)
+
+
+def _outcome(simulation: Simulation, seed: int | None, *, at_end: bool) -> Outcome:
+    return Outcome(seed, tuple(simulation.happened), simulation.finding, at_end, simulation.counts)

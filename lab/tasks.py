@@ -1,0 +1,79 @@
+"""Proofs for whoever asks by name: one at a time, in a process of their own, so that no change waits for one.
+
+Whoever asks is told "unknown" after two seconds (`changes.proofs`). On a busy machine a search may take longer; it
+goes on for a while, because its answer is kept, and the page that asked shows it when it comes. The limits of the
+task itself are for what follows a search that found something: making the counterexample short.
+"""
+
+import os
+
+from celery import shared_task
+from celery.exceptions import SoftTimeLimitExceeded
+from celery.signals import worker_process_init, worker_ready
+from django.db import connection
+
+from catalog.descriptor import Descriptor
+from catalog.states import UndefinedState
+from changes import proofs
+from changes.ddl import parse
+from changes.plan import Plan
+from changes.planner import make_plan
+from lab.explorer.model import BadModel
+from lab.explorer.planned import digest, model_of, road_of
+from lab.explorer.search import Budget
+from lab.explorer.verdict import explore
+
+NODES = 3
+BUDGET = Budget(states=500_000, seconds=8.0)
+USUAL = (
+    "CREATE TABLE usual (id bigint PRIMARY KEY, a bigint)",
+    "CREATE INDEX by_a ON usual (a)",
+    "DROP INDEX by_a",
+    "DROP TABLE usual",
+)
+SECONDS_MAX, SECONDS_MAX_HARD = 20, 25
+NICENESS = 5
+
+
+@shared_task(soft_time_limit=SECONDS_MAX, time_limit=SECONDS_MAX_HARD)
+def prove_plan(key: str) -> None:
+    """Answer the question `key` of `changes.proofs`."""
+    plan = proofs.begin(key)
+    if plan is None:
+        return
+    try:
+        model = model_of(plan, nodes=NODES)
+        road = road_of(model, plan)
+        known = digest(model, road)
+        said = proofs.known_answer(known) or explore(model, road=road, budget=BUDGET).to_json()
+    except (BadModel, UndefinedState) as error:
+        proofs.answer(key, {"verdict": "unknown", "why": f"it cannot be explored: {error}"})
+    except SoftTimeLimitExceeded:
+        proofs.answer(key, {"verdict": "unknown", "why": f"gave up after {SECONDS_MAX} s"})
+    else:
+        proofs.answer(key, said, model=known)
+
+
+def usual_plans() -> list[Plan]:
+    """A plan of every sort, each on the table that the one before leaves. Others differ from them in names only."""
+    plans: list[Plan] = []
+    table: Descriptor | None = None
+    for statement in USUAL:
+        plans.append(make_plan(parse(statement).action, table, table_id=0))
+        table = plans[-1].result
+    return plans
+
+
+@worker_ready.connect
+def prove_usual_plans(sender: object, **_: object) -> None:
+    """Before anybody asks, so that most who ask are answered at once. Known answers are not worked out again."""
+    if "lab@" in str(getattr(sender, "hostname", "")):
+        for plan in usual_plans():
+            proofs.ask(plan)
+        connection.close()
+
+
+@worker_process_init.connect
+def give_way(**_: object) -> None:
+    """Proofs can wait, statements and changes can't."""
+    os.nice(NICENESS)

@@ -1,0 +1,80 @@
+"""One rule of conflict: the explorer's transactions fail where the memory store's do."""
+
+from itertools import product
+
+import pytest
+
+from lab.explorer.effects import Contents, Effects, Statement
+from lab.explorer.plain import Plain
+from lab.explorer.schema import row_key_of
+from storage.buckets import BUCKETS, storage_of
+from storage.mutations import Op
+from storage.pairs import after, prefix
+from storage.store import MemoryStore, SerializationFailure, StoreError
+from tests.lab.explorer.models import model
+
+KINDS = ["index", "unique index", "required column"]
+
+
+def store_of(contents: Contents) -> MemoryStore:
+    return MemoryStore(len(contents.pairs), pairs=contents.storages())
+
+
+def commits(store: MemoryStore, effects: Effects, schema: int, first: Statement, second: Statement) -> bool:
+    """Whether `second` commits on the memory store when `first` committed since it began."""
+    described = effects.road.descriptors[schema]
+    one, two = store.begin(), store.begin()
+    for transaction, statement in ((one, first), (two, second)):
+        ops: list[Op] = effects.operations(described, transaction.snapshot, statement) or []
+        for op in ops:
+            transaction.points.add((storage_of(op.bucket, store.storages, BUCKETS), op.key))
+        start = prefix(described, described.placement.id)
+        row = start + row_key_of(statement[1])
+        transaction.scan(1, row, after(row))
+        transaction.apply(ops)
+    one.commit()
+    try:
+        two.commit()
+    except (SerializationFailure, StoreError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_transactions_conflict_as_in_the_memory_store(kind: str) -> None:
+    """Every two statements of the filling version, from every contents at most one statement away from any start."""
+    small = model(kind, rows=2, values=2)
+    effects = Effects(small)
+    schema = effects.road.stops[-1].schemas[3]
+    tried = 0
+    for contents in _some_contents(effects, schema):
+        for (first, one), (second, two) in product(effects.choices(contents, schema), repeat=2):
+            expected = not one.written & two.touched and effects.effect(one.after, schema, second) is not None
+            held = effects.known[contents]
+            assert commits(store_of(held), effects, schema, first, second) == expected, (held, first, second)
+            tried += 1
+    assert tried > 40
+
+
+def _some_contents(effects: Effects, schema: int) -> list[int]:
+    found = effects.first_contents()
+    found += [effect.after for contents in found for _, effect in effects.choices(contents, schema)]
+    return list(dict.fromkeys(found))
+
+
+def test_the_plain_space_refuses_with_40001() -> None:
+    plain = Plain(Effects(model()))
+    config = plain.start()
+    for step in [
+        ("given", 1, "-"),
+        ("n1", "begin"),
+        ("n2", "begin"),
+        ("n1", "read", 1),
+        ("n1", "write", ("delete", 1, 0)),
+        ("n1", "commit"),
+        ("n2", "read", 1),
+    ]:
+        assert plain.hindrance(config, step) == ""
+        config = plain.after(config, step)[0]
+    why = plain.hindrance(config, ("n2", "write", ("insert", 1, 2)))
+    assert why == "40001: another transaction changed what it reads or writes"

@@ -1,0 +1,74 @@
+"""manage.py explore: exit codes, one line for bad usage, JSON."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+SMALL = ("--rows", "1", "--values", "1")
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as ended:
+        call_command("explore", *args)
+    return int(ended.value.code or 0), capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "verdict"),
+    [
+        pytest.param(("--states", "absent,delete-only,write-only,public"), 0, "proved", id="0: proved"),
+        pytest.param(("--states", "absent,write-only,public"), 1, "violated", id="1: violated"),
+        pytest.param(
+            ("--states", "absent,delete-only,write-only,public", "--max-seconds", "0", "--rows", "2"),
+            3,
+            "unknown",
+            id="3: unknown",
+        ),
+    ],
+)
+def test_the_exit_code_tells_the_verdict(
+    capsys: pytest.CaptureFixture[str], args: tuple[str, ...], code: int, verdict: str
+) -> None:
+    ended, out = run(capsys, "--kind", "index", *SMALL, *args, "--json")
+    said = json.loads(out)
+    assert (ended, said["verdict"]) == (code, verdict)
+    assert set(said) >= {"bounds", "states", "seconds", "counterexample"}
+    assert bool(said["counterexample"]) == (verdict == "violated")
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        pytest.param(("--kind", "index", "--states", "absent,gone"), "unknown state 'gone'", id="state"),
+        pytest.param(("--variant", "nope"), "there is no variant nope", id="variant"),
+        pytest.param((), "say --kind and --states", id="nothing"),
+        pytest.param(
+            ("--kind", "index", "--states", "absent,public", "--fill", "late"), "unknown variant 'late'", id="fill"
+        ),
+    ],
+)
+def test_bad_usage_is_one_line(args: tuple[str, ...], says: str) -> None:
+    with pytest.raises(CommandError, match=says) as refused:
+        call_command("explore", *args)
+    assert refused.value.returncode == 2
+    assert "\n" not in str(refused.value)
+
+
+def test_a_variant_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = run(capsys, "--variant", "index-without-delete-only")
+    assert code == 1
+    assert "C3 under v1: index by_a has an entry, and t@1 contains no such index" in out
+
+
+def test_the_list_names_what_each_one_breaks(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("explore", "--list", "--json")
+    listed = {variant["name"]: variant["breaks"] for variant in json.loads(capsys.readouterr().out)}
+    assert listed["fill-puts-blindly"] == "C5"
+    assert listed["add-index"] == ""
+
+
+def test_steps_lead_to_a_position(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("explore", "--variant", "add-index", "--steps", "publish.2 n1.acquire")
+    disabled = {step["id"]: step["why"] for step in json.loads(capsys.readouterr().out)["disabled"]}
+    assert disabled["publish.3"] == "publish v3: n2 still leases v1"

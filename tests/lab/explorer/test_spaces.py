@@ -1,0 +1,90 @@
+"""The reduced spaces against the plain one: they reach the same worlds, so their proofs are the same proof."""
+
+import pytest
+
+from lab.explorer.atomic import Atomic, World
+from lab.explorer.effects import Effects, Seen
+from lab.explorer.model import Model
+from lab.explorer.plain import Config, Plain
+from lab.explorer.search import Space, W, search
+from lab.explorer.symmetry import Symmetry
+from tests.lab.explorer.models import model
+
+SMALL = [
+    pytest.param(model(rows=1, ranges=1, values=1, operations=2, crashes=0), id="index, two nodes"),
+    pytest.param(model(nodes=1, rows=1, ranges=1, values=2, operations=3), id="index, a second worker"),
+    pytest.param(model(nodes=1, rows=1, ranges=1, values=1, operations=1, cancels=True), id="index, cancelled"),
+    pytest.param(
+        model("unique index", nodes=1, ranges=1, values=1, operations=2, crashes=0), id="unique index, verified"
+    ),
+    pytest.param(
+        model("optional column", "absent,delete-only,public", rows=1, ranges=1, values=1, operations=2), id="column"
+    ),
+    pytest.param(
+        model("required column", nodes=1, values=1, operations=1, moves=True), id="required column, a key changes"
+    ),
+]
+
+
+def reachable(space: Space[W]) -> set[W]:
+    worlds = set(space.first())
+    waiting = list(worlds)
+    while waiting:
+        for _, after, _ in space.steps(waiting.pop()):
+            if after not in worlds:
+                worlds.add(after)
+                waiting.append(after)
+    return worlds
+
+
+def what_is_judged(effects: Effects, worlds: set[World] | set[Config]) -> set[tuple[object, ...]]:
+    """All that clauses look at, and the fill: in bytes, because numbers are given out as worlds are met."""
+    return {
+        (
+            world.stop,
+            effects.known[world.contents],
+            tuple((done, *(effects.chunks[c] if c >= 0 else c for c in tried)) for done, *tried in world.ranges),
+            world.crashes,
+        )
+        for world in worlds
+    }
+
+
+@pytest.mark.parametrize("small", SMALL)
+def test_transactions_as_single_events_reach_what_the_plain_space_reaches(small: Model) -> None:
+    judged = []
+    for reduced in (lambda e: Plain(e), lambda e: Plain(e, fused=True), lambda e: Atomic(e)):
+        effects = Effects(small)
+        judged.append(what_is_judged(effects, reachable(reduced(effects))))
+    assert judged[0] == judged[1] == judged[2]
+
+
+def test_the_plain_space_is_much_larger() -> None:
+    small = model(rows=1, ranges=1, values=1, operations=2, crashes=0)
+    sizes = [len(reachable(space(Effects(small)))) for space in (Plain, Atomic)]
+    assert sizes == [15097, 112], "pinned: a change of the model shows here"
+
+
+@pytest.mark.parametrize("kind", ["index", "unique index", "required column"])
+def test_representatives_stand_for_exactly_the_worlds_there_are(kind: str) -> None:
+    """Rows, values and nodes renamed: every world's representative is reached, and nothing else is."""
+    effects = Effects(model(kind, operations=2))
+    atomic, symmetry = Atomic(effects), Symmetry(effects)
+    everything = {symmetry.least(world) for world in reachable(atomic)}
+    assert search(atomic, least=symmetry.least).states == len(everything)
+    assert {symmetry.least(world) for world in everything} == everything, "a representative represents itself"
+
+
+def test_plain_and_reduced_search_agree_on_a_broken_rule() -> None:
+    broken = model(rows=1, ranges=1, values=2, operations=1, states="absent,write-only,public")
+    effects = Effects(broken)
+    plain, atomic = search(Plain(effects)), search(Atomic(effects))
+    assert plain.faults[0].clause == atomic.faults[0].clause == "C3"
+
+
+def test_live_leases_never_span_three_versions() -> None:
+    """L2, where leases are part of a state: `leases.rules` guards every publish, and leases may run out at any time."""
+    effects = Effects(model(rows=1, ranges=1, values=1, operations=1))
+    found = search(Plain(effects, fused=True))
+    assert (found.faults, found.why_unknown) == ((), "")
+    assert found.seen & Seen.FROZEN

@@ -1,0 +1,147 @@
+"""Proved, violated, unknown: never confused, never vacuous, and the counts pinned."""
+
+import pytest
+
+from lab.explorer.effects import Effects
+from lab.explorer.model import BadModel, Broken, Model, from_json
+from lab.explorer.plain import Impossible, Plain, step_id
+from lab.explorer.search import Budget
+from lab.explorer.stage import stand
+from lab.explorer.variants import DROP_INDEX, all_variants
+from lab.explorer.verdict import Verdict, explore
+from lab.explorer.witness import replay
+from tests.lab.explorer.models import ADD_INDEX, answer_to, model
+
+PINNED = [
+    pytest.param(model(), 2230, id="small model, any number of operations"),
+    pytest.param(model(operations=4), 6182, id="small model, 4 operations"),
+    pytest.param(model(operations=4, nodes=3), 6323, id="standard model"),
+    pytest.param(model(states=DROP_INDEX), 65, id="drop"),
+    pytest.param(model("required column", moves=True), 777, id="required column, key changes"),
+]
+
+
+@pytest.mark.parametrize(("small", "states"), PINNED)
+def test_a_safe_sequence_is_proved_and_the_proof_is_about_something(small: Model, states: int) -> None:
+    answer = explore(small)
+    assert (answer.verdict, answer.states) == (Verdict.PROVED, states)
+    assert not answer.is_vacuous, answer.sometimes
+
+
+def test_a_proof_about_nothing_says_so() -> None:
+    answer = explore(model(rows=1, ranges=1, values=1, operations=0))
+    assert answer.verdict is Verdict.PROVED
+    assert answer.is_vacuous
+
+
+@pytest.mark.parametrize(
+    ("budget", "why"),
+    [
+        pytest.param(Budget(states=500), "--max-states 500", id="states"),
+        pytest.param(Budget(seconds=0.0), "--max-seconds 0", id="seconds"),
+    ],
+)
+def test_a_spent_budget_is_neither_proof_nor_counterexample(budget: Budget, why: str) -> None:
+    answer = explore(model(), budget=budget)
+    assert answer.verdict is Verdict.UNKNOWN
+    assert why in answer.why
+    assert answer.steps == ()
+
+
+def test_a_search_can_be_watched_and_stopped() -> None:
+    heard = []
+
+    def watch(progress: object) -> bool:
+        heard.append(progress)
+        return len(heard) < 3
+
+    answer = explore(model(), watch=watch)
+    assert (answer.verdict, len(heard)) == (Verdict.UNKNOWN, 3)
+    assert "was stopped" in answer.why
+
+
+QUICK = [v for v in all_variants().values() if v.breaks and v.model.fence]
+
+
+@pytest.mark.parametrize("name", [v.name for v in QUICK])
+def test_a_counterexample_is_replayed_in_the_plain_space_and_nothing_of_it_can_go(name: str) -> None:
+    variant = all_variants()[name]
+    answer = answer_to(name)
+    assert answer.verdict is Verdict.VIOLATED
+    assert all(clause in variant.breaks for clause in answer.clauses)
+    plain = Plain(Effects(variant.model))
+    assert plain.faults(replay(plain, answer.steps)[-1]) == answer.faults
+    for at in range(len(answer.steps)):
+        shorter = (*answer.steps[:at], *answer.steps[at + 1 :])
+        try:
+            faults = plain.faults(replay(plain, shorter)[-1])
+        except Impossible:
+            continue
+        assert not {f.clause for f in faults} & set(answer.clauses), f"without {step_id(answer.steps[at])}"
+
+
+def test_unsafe_pairs_break_what_the_protocol_says_over_both_directions() -> None:
+    broken: dict[tuple[str, frozenset[str]], tuple[set[str], str]] = {}
+    for variant in all_variants().values():
+        if variant.model.pair and variant.breaks and len(variant.model.road[0]) == 1:
+            states = frozenset(stage[0].value for stage in variant.model.road)
+            seen, _ = broken.setdefault((variant.model.kind.value, states), (set(), variant.breaks))
+            seen.update(answer_to(variant.name).clauses)
+    assert len(broken) == 13
+    assert {pair: " ".join(sorted(seen)) for pair, (seen, _) in broken.items()} == {
+        pair: breaks for pair, (_, breaks) in broken.items()
+    }
+
+
+def test_a_model_survives_json_and_its_digest_tells_it_from_others() -> None:
+    held = model("required column", broken=frozenset({Broken.BLIND}), rows=3, fence=False)
+    assert from_json(held.to_json()) == held
+    assert held.digest != model("required column").digest
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        pytest.param(lambda: model(nodes=9), "nodes is 9; it must be 1 to 6", id="too many nodes"),
+        pytest.param(lambda: model(states="absent"), "a road has at least two states", id="no road"),
+        pytest.param(lambda: model("table"), "a table is never write-only", id="undefined state"),
+        pytest.param(lambda: model(states="absent,absent"), "stands twice in a row", id="no step"),
+        pytest.param(lambda: model("placement"), "old+new", id="one placement only"),
+        pytest.param(lambda: model(states="absent,gone"), "unknown state 'gone'; states are: absent", id="unknown"),
+        pytest.param(lambda: model("view"), "unknown kind 'view'; kinds are: table", id="unknown kind"),
+    ],
+)
+def test_a_bad_model_is_refused_in_a_sentence(make, says: str) -> None:
+    with pytest.raises(BadModel) as refused:
+        make()
+    assert says in str(refused.value)
+
+
+def test_a_disabled_step_has_its_reason() -> None:
+    position = stand(model(), ["publish.2", "n1.acquire"])
+    why = {offer.id: offer.why_not for offer in position.offers}
+    assert why["publish.3"] == "publish v3: n2 still leases v1"
+    assert why["n1.acquire"] == "n1 leases version 2 already"
+    assert why["n2.begin"] == ""
+
+
+def test_an_open_transaction_holds_the_publisher_back_when_its_lease_is_over() -> None:
+    position = stand(model(), ["n1.begin", "n1.expire", "publish.2", "n2.acquire"])
+    why = {offer.id: offer.why_not for offer in position.offers}
+    assert why["publish.3"] == "publish v3: a transaction of v1 is still open"
+    assert why["n1.end"] == ""
+
+
+def test_a_link_shows_its_longest_possible_part_and_says_what_failed() -> None:
+    position = stand(model(), ["publish.2", "publish.3", "n1.begin"])
+    assert [step_id(step) for step in position.steps] == ["publish.2"]
+    assert position.refused == "step 2, publish.3, may not be taken: publish v3: n1 still leases v1, n2 still leases v1"
+    assert position.sentences == ("v2 is published: by_a is delete-only",)
+
+
+def test_without_a_fence_a_frozen_node_breaks_the_change_and_with_it_does_not() -> None:
+    frozen = model(states=ADD_INDEX, rows=1, ranges=1)
+    assert explore(frozen).verdict is Verdict.PROVED
+    broken = explore(model(rows=1, ranges=1, fence=False))
+    assert broken.verdict is Verdict.VIOLATED
+    assert ("n1", "expire") in broken.steps or ("n2", "expire") in broken.steps
