@@ -1,0 +1,15 @@
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class SchemalabConfig(AppConfig):
+    name = "schemalab"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from schemalab import checks, roles
+        from schemalab.celery import app  # shared tasks of this process go to our broker
+
+        assert checks
+        assert app
+        post_migrate.connect(roles.keep_roles, dispatch_uid="schemalab.roles")

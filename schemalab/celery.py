@@ -1,0 +1,60 @@
+"""The Celery application: three queues, no result backend, and a timetable to which each app adds its own.
+
+    default   drives changes, expires leases, watches nodes        worker
+    spark     reorganisation and data jobs, one warm SparkSession  spark
+    lab       proofs: pure computing, beside everything else       lab
+
+A task takes ids, may run twice and can resume, so a message is acknowledged only when its task is done. An app that
+wants something done regularly has in its `tasks.py`:
+
+    BEAT = {"expire-leases": {"task": "leases.tasks.expire_leases", "schedule": 1.0}}
+"""
+
+import os
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
+
+from django.conf import settings
+
+APPS_WITH_TASKS = ("catalog", "leases", "spark_tasks", "changes", "nodes", "lab")
+warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")  # in containers we do
+REDELIVER_S = 6 * 3600  # longer than any task: Redis gives an unacknowledged message to another worker after this
+
+
+def kombu_url(redis_url: str) -> str:
+    """The broker's address as kombu spells it; redis-py says unix://PATH where kombu says redis+socket://PATH."""
+    prefix = "unix://"
+    return f"redis+socket://{redis_url.removeprefix(prefix)}" if redis_url.startswith(prefix) else redis_url
+
+
+app = Celery("schemalab")
+app.conf.update(
+    broker_url=kombu_url(settings.REDIS_URL),
+    broker_connection_retry_on_startup=True,
+    broker_transport_options={"visibility_timeout": REDELIVER_S, "global_keyprefix": "celery:"},
+    task_default_queue="default",
+    task_routes={"spark_tasks.tasks.*": {"queue": "spark"}, "lab.tasks.*": {"queue": "lab"}},
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    task_ignore_result=True,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    worker_cancel_long_running_tasks_on_connection_loss=False,
+    timezone="UTC",
+    enable_utc=True,
+)
+app.autodiscover_tasks(APPS_WITH_TASKS)
+
+
+@app.on_after_finalize.connect
+def add_timetables(sender: Celery, **_: Any) -> None:
+    """Collect the regular tasks of every app that has some."""
+    for name in APPS_WITH_TASKS:
+        if find_spec(f"{name}.tasks"):
+            sender.conf.beat_schedule.update(getattr(import_module(f"{name}.tasks"), "BEAT", {}))

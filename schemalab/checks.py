@@ -1,0 +1,85 @@
+"""Settings that contradict each other, as Django system checks: each with an id and what would be right."""
+
+import ipaddress
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core import checks
+from django.core.checks import CheckMessage, Error, register
+
+LEASE_S_MIN = 1.0
+STORAGES_MAX = 16
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@register()
+def check_settings(**_: Any) -> list[CheckMessage]:
+    return [*_cluster_mistakes(), *_exposure_mistakes(), *_spark_mistakes()]
+
+
+def _cluster_mistakes() -> Iterator[CheckMessage]:
+    if settings.LEASE_S < LEASE_S_MIN:
+        yield Error(
+            f"LEASE_S={settings.LEASE_S:g} is too short: a node could not renew in time",
+            hint=f"Set LEASE_S to {LEASE_S_MIN:g} or more; 300 is the default, 30 suits a demo.",
+            id="schemalab.E001",
+        )
+    if settings.NODES < 1:
+        yield Error("NODES=0: nobody could run SQL", hint="Set NODES to 1 or more.", id="schemalab.E002")
+    if settings.STORAGE_COUNT > STORAGES_MAX:
+        yield Error(
+            f"STORAGE_COUNT={settings.STORAGE_COUNT} is too many: each transaction enters all of them",
+            hint=f"Set STORAGE_COUNT to {STORAGES_MAX} or fewer.",
+            id="schemalab.E003",
+        )
+    if settings.BUCKET_COUNT < settings.STORAGE_COUNT:
+        yield Error(
+            f"BUCKET_COUNT={settings.BUCKET_COUNT} is less than STORAGE_COUNT={settings.STORAGE_COUNT}: "
+            "some storages would stay empty",
+            hint="Set BUCKET_COUNT to a multiple of STORAGE_COUNT; 3000 is the default.",
+            id="schemalab.E004",
+        )
+
+
+def _exposure_mistakes() -> Iterator[CheckMessage]:
+    if not is_loopback(settings.NODE_HOST) and not settings.NODE_PASSWORD:
+        yield Error(
+            f"NODE_HOST={settings.NODE_HOST} is reachable from other machines, and NODE_PASSWORD is empty",
+            hint="Set NODE_PASSWORD, or let the nodes listen on 127.0.0.1.",
+            id="schemalab.E005",
+        )
+    if settings.DEBUG and not is_loopback(settings.HOST):
+        yield Error(
+            f"DEBUG is on while the page listens on {settings.HOST}: it would show settings to others",
+            hint="Switch DEBUG off, or set HOST=127.0.0.1.",
+            id="schemalab.E006",
+        )
+    if not is_loopback(settings.HOST) and not settings.PUBLIC_URL.startswith("https://"):
+        yield checks.Warning(
+            f"HOST={settings.HOST} is reachable from other machines without TLS: sessions can be overheard",
+            hint="Put a TLS proxy in front and set PUBLIC_URL=https://..",
+            id="schemalab.W001",
+        )
+
+
+def _spark_mistakes() -> Iterator[CheckMessage]:
+    is_remote = settings.SPARK_MASTER.startswith("spark://")
+    if not is_remote and not settings.SPARK_MASTER.startswith("local"):
+        yield Error(
+            f"SPARK_MASTER={settings.SPARK_MASTER} is not known here",
+            hint="Set SPARK_MASTER to local[N] or spark://HOST:PORT.",
+            id="schemalab.E007",
+        )
+    if is_remote and settings.IS_DATABASE_EMBEDDED:
+        yield checks.Warning(
+            f"SPARK_MASTER={settings.SPARK_MASTER}, but the embedded database listens on a unix socket only",
+            hint="Spark's workers must run on this machine, or set DATABASE_URL to a server that all of them reach.",
+            id="schemalab.W002",
+        )

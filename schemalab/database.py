@@ -1,0 +1,19 @@
+"""One address of the database, spelt for psycopg in the setting, and for Django here."""
+
+from typing import Any
+
+from psycopg.conninfo import conninfo_to_dict
+
+DJANGO_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
+
+
+def django_database(url: str) -> dict[str, Any]:
+    """Django's DATABASES entry; what Django has no name for goes to psycopg as an option."""
+    parts = conninfo_to_dict(url)
+    named = {django: str(parts.pop(libpq, "") or "") for libpq, django in DJANGO_NAMES.items()}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        **named,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {**parts, "application_name": parts.get("application_name", "schemalab")},
+    }

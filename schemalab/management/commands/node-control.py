@@ -1,0 +1,40 @@
+"""`manage.py node-control drain|undrain|kill|freeze|thaw|start NAME`: what the lease console can do to a node.
+
+Draining is asked of the node; the others happen to its process, through the control channel of the running `up`.
+"""
+
+import getpass
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from leases.services import UnknownNode, drain_node, undrain_node
+from schemalab.control import COMMANDS, CommandRefused, NotRunning
+from schemalab.process_control import control_process
+
+DRAINS = {"drain": drain_node, "undrain": undrain_node}
+
+
+class Command(BaseCommand):
+    help = "Drain or undrain a node; kill, freeze, thaw or start its process."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("action", choices=(*DRAINS, *COMMANDS))
+        parser.add_argument("name", help="n1, n2 .. or another process of the Procfile")
+        parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+    def handle(self, *args: Any, action: str, name: str, json: bool, **options: Any) -> None:
+        try:
+            if action in DRAINS:
+                DRAINS[action](name, who=getpass.getuser())
+                answer = {"ok": True, "text": f"{name}: {action} asked"}
+            else:
+                answer = {"ok": True, "text": control_process(action, name, who=getpass.getuser())}
+        except (NotRunning, CommandRefused, UnknownNode) as refused:
+            raise CommandError(str(refused)) from None
+        self.stdout.write(as_json(answer) if json else answer["text"])
+
+
+def as_json(answer: dict[str, Any]) -> str:
+    return json.dumps(answer)

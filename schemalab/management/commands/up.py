@@ -1,0 +1,106 @@
+"""`manage.py up`: the whole cluster in one terminal; Ctrl-C ends it."""
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
+
+from schemalab import sign_in_links
+from schemalab.embedded.locations import UnsafeFolder, locations_of
+from schemalab.embedded.postgres import ServiceFailed, package_folder
+from schemalab.environment import BadSetting, merge, parse_settings
+from schemalab.java import NoJava, find_java_home
+from schemalab.lock import AlreadyRunning, hold
+from schemalab.plan_of_run import Plan
+from schemalab.polling import TookTooLong
+from schemalab.ports import PortTaken, free_ports, page_port
+from schemalab.reachable import Unusable
+from schemalab.sources import env_file, home, make_home, read_env_file
+from schemalab.supervise import Cluster, UpFailed
+from schemalab.terminal import Terminal
+
+DEMO_LEASE_S = "30"
+TROUBLE = (AlreadyRunning, NoJava, PortTaken, ServiceFailed, TookTooLong, UnsafeFolder, Unusable, UpFailed)
+
+
+class Command(BaseCommand):
+    help = "Start the cluster: services, migrations, page, workers, nodes, demo data. Ctrl-C stops all of it."
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--nodes", type=int, metavar="N", help="how many nodes (default: NODES, 3)")
+        parser.add_argument("--port", type=int, metavar="P", help="port of the page (default: 8000 or the next free)")
+        parser.add_argument("--no-demo", action="store_true", help="no demo data and load; leases last 300 s")
+
+    def handle(self, *args: Any, nodes: int | None, port: int | None, no_demo: bool, **options: Any) -> None:
+        try:
+            with hold(make_home(home())):
+                self._run(plan_of(nodes=nodes, port=port, with_demo=not no_demo))
+        except BadSetting as bad:
+            raise CommandError(str(bad), returncode=2) from None
+        except TROUBLE as trouble:
+            raise CommandError(str(trouble)) from None
+
+    def _run(self, plan: Plan) -> None:
+        plan.locations.logs.mkdir(mode=0o700, exist_ok=True)
+        terminal = Terminal(plan.locations.logs)
+
+        async def announce(seconds: float) -> None:
+            for line in await asyncio.to_thread(announcement, plan, seconds):
+                terminal.say("up", line)
+
+        try:
+            asyncio.run(Cluster(plan, terminal, announce=announce).run())
+        finally:
+            terminal.close()
+
+
+def plan_of(*, nodes: int | None, port: int | None, with_demo: bool) -> Plan:
+    """Answer all questions; what an earlier run chose does not count."""
+    values = merge(process=os.environ, env_file=read_env_file(env_file()), running={})
+    if with_demo:
+        values.setdefault("LEASE_S", DEMO_LEASE_S)
+    values |= {name: str(value) for name, value in {"NODES": nodes, "PORT": port}.items() if value is not None}
+    chosen = parse_settings(values)
+    locations = locations_of(home())
+    ports = free_ports(chosen["NODE_HOST"], chosen["NODE_PORT"], count=chosen["NODES"])
+    return Plan(
+        locations=locations,
+        database_url=chosen["DATABASE_URL"] or locations.database_url,
+        redis_url=chosen["REDIS_URL"] or locations.redis_url,
+        is_database_embedded=not chosen["DATABASE_URL"],
+        is_redis_embedded=not chosen["REDIS_URL"],
+        host=chosen["HOST"],
+        port=page_port(chosen["HOST"], chosen["PORT"]),
+        node_host=chosen["NODE_HOST"],
+        node_ports={f"n{number}": node_port for number, node_port in enumerate(ports, start=1)},
+        lease_s=chosen["LEASE_S"],
+        java_home=find_java_home(),
+        with_demo=with_demo,
+    )
+
+
+def announcement(plan: Plan, seconds: float) -> list[str]:
+    """What a user needs to know now."""
+    psql = f"{psql_program()} -h {plan.node_host} -U {sign_in_links.OWNER} -p"
+    try:
+        token = sign_in_links.make_token(sign_in_links.owner())
+    finally:
+        connection.close()
+    return [
+        f"ready in {seconds:.1f} s: {plan.address}/sign-in/{token}/",
+        "  (the link signs you in once; another: manage.py signin-link)",
+        *(f"  SQL on {name}: {psql} {port} schemalab" for name, port in plan.node_ports.items()),
+    ]
+
+
+def psql_program() -> str:
+    """The psql on PATH, else the one beside the embedded server."""
+    if shutil.which("psql"):
+        return "psql"
+    bundled = package_folder() / "pginstall18" / "bin" / "psql"
+    return str(bundled.relative_to(Path.cwd()) if bundled.is_relative_to(Path.cwd()) else bundled)

@@ -1,0 +1,45 @@
+"""What one `manage.py up` shall run, all questions answered before the first process starts."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from schemalab.embedded.locations import Locations
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where everything of this run is, and how it was chosen."""
+
+    locations: Locations
+    database_url: str
+    redis_url: str
+    is_database_embedded: bool
+    is_redis_embedded: bool
+    host: str
+    port: int
+    node_host: str
+    node_ports: Mapping[str, int]
+    lease_s: float
+    java_home: Path
+    with_demo: bool
+
+    @property
+    def address(self) -> str:
+        return f"http://{'127.0.0.1' if self.host in ('0.0.0.0', '::') else self.host}:{self.port}"  # noqa: S104
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Settings this run has chosen: for its processes, and by up.env for every command beside it."""
+        return {
+            "HOST": self.host,
+            "PORT": str(self.port),
+            "NODES": str(len(self.node_ports)),
+            "LEASE_S": f"{self.lease_s:g}",
+        }
+
+    @property
+    def env(self) -> dict[str, str]:
+        home = {"SCHEMALAB_HOME": str(self.locations.home), "JAVA_HOME": str(self.java_home)}
+        return {**os.environ, **self.chosen, **home, "PYTHONUNBUFFERED": "1"}

@@ -1,0 +1,153 @@
+"""Django's settings. What a user can choose is parsed in `schemalab/environment.py`; nothing is read here."""
+
+from csp.constants import NONCE, NONE, SELF
+from django.utils.translation import gettext_lazy as _
+
+from schemalab.database import django_database
+from schemalab.embedded.locations import locations_of
+from schemalab.local_secrets import secret
+from schemalab.sources import BASE_DIR, home, load_settings
+
+_chosen = load_settings()
+
+HOME = home()
+LOCATIONS = locations_of(HOME)
+
+# --- the cluster
+DATABASE_URL = _chosen["DATABASE_URL"] or LOCATIONS.database_url
+REDIS_URL = _chosen["REDIS_URL"] or LOCATIONS.redis_url
+IS_DATABASE_EMBEDDED = not _chosen["DATABASE_URL"]
+IS_REDIS_EMBEDDED = not _chosen["REDIS_URL"]
+SPARK_MASTER = _chosen["SPARK_MASTER"]
+NODES = _chosen["NODES"]
+NODE_HOST = _chosen["NODE_HOST"]
+NODE_PORT = _chosen["NODE_PORT"]
+NODE_PASSWORD = _chosen["NODE_PASSWORD"]
+LEASE_S = _chosen["LEASE_S"]
+STORAGE_COUNT = _chosen["STORAGE_COUNT"]
+BUCKET_COUNT = _chosen["BUCKET_COUNT"]
+HOST = _chosen["HOST"]
+PORT = _chosen["PORT"]
+
+# --- Django
+SECRET_KEY = _chosen["SECRET_KEY"] or secret(HOME, "SECRET_KEY")
+DEBUG = _chosen["DEBUG"]
+PUBLIC_URL = _chosen["PUBLIC_URL"]
+ALLOWED_HOSTS = list(_chosen["ALLOWED_HOSTS"])
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SESSION_COOKIE_SECURE else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SILENCED_SYSTEM_CHECKS: list[str] = []
+
+ROOT_URLCONF = "schemalab.urls"
+ASGI_APPLICATION = "schemalab.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "whitenoise.runserver_nostatic",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.admin",
+    "channels",
+    "csp",
+    "django_htmx",
+    "catalog",
+    "storage",
+    "leases",
+    "spark_tasks",
+    "changes",
+    "nodes",
+    "lab",
+    "schemalab",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.gzip.GZipMiddleware",  # hides secrets in pages from BREACH with random bytes of its own
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+            ],
+        },
+    },
+]
+
+# No 'unsafe-inline' anywhere: widths and colours are set through attributes, SVG or the CSSOM.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF],
+        "style-src": [SELF, NONCE],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    },
+}
+
+DATABASES = {"default": django_database(DATABASE_URL)}
+
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "sign-in"
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+
+CHANNEL_LAYERS = {
+    "default": {
+        # The pub/sub layer: with redis-py 8 the default one loses connections that are idle for 5 s.
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "schemalab"},
+    },
+}
+
+# --- languages, time
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+# --- static files: served from where they lie, without a collect step
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": _chosen["LOG_LEVEL"]},
+    # A line per regular task and second says nothing: what happened is told by the tasks themselves.
+    "loggers": {name: {"level": "WARNING"} for name in ("celery.app.trace", "celery.beat", "celery.worker.strategy")},
+}

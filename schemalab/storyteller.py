@@ -1,0 +1,64 @@
+"""Tells the cluster's story of processes that crash.
+
+In order, beside the supervision; a crash of the database itself is told once the database is back.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from django.db import Error, connection, transaction
+
+from catalog.services import tell
+from catalog.story import CLUSTER
+
+TRIES_MAX = 60
+PAUSE_S = 1.0
+WAITING_MAX = 1000
+
+
+class Storyteller:
+    """A queue of facts and the task that tells them."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._facts: asyncio.Queue[tuple[str, str, str]] = asyncio.Queue(WAITING_MAX)
+        self._task: asyncio.Task[None] | None = None
+
+    def report(self, kind: str, process: str, why: str) -> None:
+        try:
+            self._facts.put_nowait((kind, process, why))
+        except asyncio.QueueFull:
+            self._say(f"too much to tell: left out that {process} {why or 'is running'}")
+
+    async def __aenter__(self) -> "Storyteller":
+        self._task = asyncio.create_task(self._tell_all())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._task is not None
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _tell_all(self) -> None:
+        while True:
+            kind, process, why = await self._facts.get()
+            for _attempt in range(TRIES_MAX):
+                if await asyncio.to_thread(told, kind, process, why):
+                    break
+                await asyncio.sleep(PAUSE_S)
+            else:
+                self._say(f"the database does not answer: not told that {process} {why or 'is running'}")
+
+
+def told(kind: str, process: str, why: str) -> bool:
+    """Tell one fact; False when the database does not answer."""
+    try:
+        with transaction.atomic():
+            tell(kind, process, {"process": process, "why": why}, [CLUSTER])
+    except Error:
+        return False
+    finally:
+        connection.close()
+    return True

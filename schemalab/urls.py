@@ -1,0 +1,21 @@
+"""The map of the site: what stands above all apps here, then each app that has pages, in the order of the floors."""
+
+from importlib.util import find_spec
+
+from django.contrib import admin
+from django.urls import include, path
+from django.views.i18n import JavaScriptCatalog
+
+from schemalab import views
+
+APPS_WITH_PAGES = ("lab", "nodes", "changes", "spark_tasks", "leases", "storage", "catalog")
+
+urlpatterns = [
+    path("healthz", views.healthz, name="healthz"),
+    path("sign-in/<str:token>/", views.sign_in_with_link, name="sign-in-link"),
+    path("processes/<str:name>/<str:command>/", views.control, name="process-control"),
+    path("admin/", admin.site.urls),
+    path("language/", include("django.conf.urls.i18n")),
+    path("jsi18n/", JavaScriptCatalog.as_view(), name="javascript-catalog"),
+    *(path("", include(f"{app}.urls")) for app in APPS_WITH_PAGES if find_spec(f"{app}.urls")),
+]

@@ -1,0 +1,58 @@
+"""Pages that belong to no app: signing in by a link, health for scripts, and killing or freezing a process."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from schemalab.control import COMMANDS, CommandRefused, NotRunning
+from schemalab.health import health
+from schemalab.process_control import control_process
+from schemalab.sign_in_links import MINUTES_MAX, LinkRefused, use_token
+
+
+@never_cache
+@require_GET
+def sign_in_with_link(request: HttpRequest, token: str) -> HttpResponse:
+    try:
+        user = use_token(token)
+    except LinkRefused as refused:
+        reason = {
+            "expired": _("This sign-in link is older than %(minutes)s minutes.") % {"minutes": MINUTES_MAX},
+            "used": _("This sign-in link was used already."),
+            "unknown": _("This is not a sign-in link of this cluster."),
+        }[str(refused)]
+        what_next = _("Make a new one in the cluster's terminal: manage.py signin-link")
+        return render(request, "sign-in-refused.html", {"reason": reason, "what_next": what_next}, status=403)
+    login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
+    messages.success(request, _("Signed in as %(name)s.") % {"name": user.get_username()})
+    return redirect(settings.LOGIN_REDIRECT_URL)
+
+
+@never_cache
+@require_GET
+def healthz(request: HttpRequest) -> JsonResponse:
+    found = health()
+    return JsonResponse(found.as_dict(), status=200 if found.is_well else 503)
+
+
+@require_POST
+@login_required
+@permission_required("leases.drain_node", raise_exception=True)
+def control(request: HttpRequest, name: str, command: str) -> HttpResponse:
+    """Kill, freeze, thaw or start a process, then back to the page that asked (`next`)."""
+    if command not in COMMANDS:
+        raise Http404
+    try:
+        messages.success(request, control_process(command, name, who=request.user.get_username()))
+    except (CommandRefused, NotRunning) as refused:
+        messages.error(request, str(refused))
+    target = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})
+    return redirect(target if is_ours else settings.LOGIN_REDIRECT_URL)

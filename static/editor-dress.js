@@ -1,0 +1,39 @@
+/* CodeMirror over a textarea that stays the truth: forms send the textarea, htmx listens to it. */
+
+import { EditorState, EditorView, keymap, drawSelection, defaultKeymap, history, historyKeymap, syntaxHighlighting, HighlightStyle, bracketMatching, sql, PostgreSQL, tags } from "./vendor/editor.js";
+
+const colours = HighlightStyle.define([
+  { tag: tags.keyword, color: "var(--info)", fontWeight: "600" },
+  { tag: [tags.string, tags.number], color: "var(--ok)" },
+  { tag: tags.comment, color: "var(--muted)", fontStyle: "italic" },
+  { tag: [tags.typeName, tags.standard(tags.name)], color: "var(--warn)" },
+]);
+const look = EditorView.theme({
+  "&": { color: "var(--ink)", backgroundColor: "var(--bg)", fontSize: "0.95rem" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-content": { fontFamily: "var(--mono)", padding: "0.6rem 0", caretColor: "var(--ink)", minHeight: "7rem" },
+  ".cm-cursor": { borderLeftColor: "var(--ink)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "color-mix(in srgb, var(--link) 30%, transparent)" },
+});
+
+export function dress(field) {
+  const tell = EditorView.updateListener.of((update) => {
+    if (!update.docChanged) return;
+    field.value = update.state.doc.toString();
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  const named = EditorView.contentAttributes.of({
+    "aria-labelledby": field.dataset.label, "aria-multiline": "true", "aria-describedby": field.getAttribute("aria-describedby") || "",
+  });
+  const extensions = [
+    history(), drawSelection(), bracketMatching(), syntaxHighlighting(colours), look, tell, named, EditorView.lineWrapping,
+    sql({ dialect: PostgreSQL }), keymap.of([...defaultKeymap.filter((key) => key.key !== "Mod-Enter"), ...historyKeymap]),
+  ];
+  if (field.dataset.nonce) extensions.push(EditorView.cspNonce.of(field.dataset.nonce));
+  const box = document.createElement("div");
+  box.className = "editor";
+  field.before(box);
+  field.hidden = true;
+  const view = new EditorView({ parent: box, state: EditorState.create({ doc: field.value, extensions }) });
+  if (document.activeElement === document.body && field.autofocus) view.focus();
+}

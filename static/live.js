@@ -1,0 +1,147 @@
+/* Keeps an open page true.
+
+   <main data-stream="change:3" data-seq="17">   what the page follows, and the last event it shows
+   <div data-part="road">                        replaced (morphed) whenever the server has a newer one
+   <ol data-story>                               gets every event of the stream once, newest first
+   <time data-until="..">, <time data-ago="..">  counted here, on the server's clock
+
+   Every event has a number; a number that is not the next one means something was missed, and is asked for. */
+
+(() => {
+  "use strict";
+  const FIRST_WAIT_MS = 500, LONGEST_WAIT_MS = 30000, POLL_MS = 3000, POLL_AFTER_FAILURES = 3, STORY_MAX = 200;
+  const page = document.querySelector("[data-stream]");
+  const pill = document.querySelector(".pill[data-live]");
+  const words = (document.getElementById("live-words") || { dataset: {} }).dataset;
+  let clockAhead = 0, socket = null, failures = 0, heartbeat = 5000, retry = 0, lastHeard = Date.now(), polling = 0;
+  let seq = page ? Number(page.dataset.seq) : 0;
+
+  /* ---- clock: times count on the server's clock, whatever the computer's says */
+  const now = () => Date.now() + clockAhead;
+  const setClock = (text) => { if (text) clockAhead = Date.parse(text) - Date.now(); };
+  setClock(document.documentElement.dataset.serverTime);
+  const clock = (ms) => new Date(ms).toISOString().slice(11, 19);
+  const fill = (text, value) => (text || "%s").replace("%s", value);
+  function span(s) {
+    if (s < 90) return fill(words.seconds, Math.round(s));
+    return s < 5400 ? fill(words.minutes, Math.round(s / 60)) : fill(words.hours, Math.round(s / 3600));
+  }
+  function tick() {
+    for (const time of document.querySelectorAll("[data-until]")) {
+      const left = (Date.parse(time.dataset.until) - now()) / 1000;
+      const text = time.querySelector("[data-left]"), ring = time.querySelector(".left");
+      if (text) text.textContent = left > 0 ? fill(words.in, span(left)) : words.over || "";
+      if (ring) ring.setAttribute("stroke-dasharray", `${Math.max(0, Math.min(100, (100 * left) / Number(time.dataset.of || 300)))} 100`);
+    }
+    for (const time of document.querySelectorAll("[data-ago]")) {
+      time.textContent = fill(words.ago, span(Math.max(0, (now() - Date.parse(time.dataset.ago)) / 1000)));
+    }
+    const shown = document.querySelector("[data-clock]");
+    if (shown) shown.textContent = clock(now());
+  }
+
+  /* ---- state of the connection, in words */
+  function show(state) {
+    if (!pill || pill.dataset.live === state && state !== "stale") return;
+    pill.dataset.live = state;
+    pill.querySelector("span").textContent = state === "stale" ? fill(words.stale, clock(lastHeard + clockAhead)) : state === "live" ? words.liveNow : words[state];
+  }
+
+  /* ---- what arrives */
+  function say(text, urgent) {
+    const region = document.getElementById(urgent ? "say-now" : "say");
+    if (region) region.textContent = text;
+  }
+  function storyLine(event, isNew) {
+    const line = document.createElement("li"), time = document.createElement("time"), text = document.createElement("span");
+    time.dateTime = event.at; time.textContent = clock(Date.parse(event.at)); text.textContent = event.sentence;
+    line.dataset.seq = event.seq; if (isNew) line.className = "new";
+    line.append(time, text);
+    return line;
+  }
+  function onEvent(event) {
+    if (event.seq <= seq) return;
+    if (event.seq > seq + 1) { subscribe(); return; }
+    seq = event.seq;
+    for (const story of document.querySelectorAll("[data-story]")) {
+      story.querySelector("[data-empty]")?.remove();
+      story.prepend(storyLine(event, true));
+      while (story.children.length > STORY_MAX) story.lastElementChild.remove();
+    }
+    say(event.sentence, /fail|crash|silent|ended|revoked/.test(event.kind));
+    document.dispatchEvent(new CustomEvent("schemalab:event", { detail: event }));
+  }
+  /* Whether a <details> is open is the reader's business. */
+  const keepOpen = (name, node) => !(name === "open" && node.tagName === "DETAILS");
+  function onParts(parts) {
+    for (const [name, html] of Object.entries(parts || {})) {
+      for (const place of document.querySelectorAll(`[data-part="${name}"]`)) {
+        if (place.contains(document.activeElement) && document.activeElement.matches("input, textarea, select")) continue;
+        window.Idiomorph.morph(place, html, { morphStyle: "innerHTML", ignoreActiveValue: true, restoreFocus: true, callbacks: { beforeAttributeUpdated: keepOpen } });
+      }
+    }
+    const title = document.querySelector("[data-title]");
+    if (title) document.title = title.dataset.title;
+    tick();
+  }
+  function onMessage(message) {
+    lastHeard = Date.now();
+    switch (message.type) {
+      case "hello": setClock(message.server_time); heartbeat = message.heartbeat_s * 1000; break;
+      case "ping": setClock(message.server_time); send({ type: "pong" });
+        if (message.seqs[page.dataset.stream] > seq) subscribe(); break;
+      case "event": if (message.stream === page.dataset.stream) onEvent(message); break;
+      case "state": if (message.stream === page.dataset.stream) onParts(message.parts); break;
+      case "snapshot":
+        if (message.stream !== page.dataset.stream) break;
+        seq = message.seq;
+        for (const story of document.querySelectorAll("[data-story]")) story.replaceChildren(...message.events.map((event) => storyLine(event)));
+        onParts(message.parts); break;
+    }
+    show(socket && socket.readyState === WebSocket.OPEN ? "live" : "reconnecting");
+  }
+
+  /* ---- the socket, and polling while there is none */
+  const shownParts = () => [...document.querySelectorAll("[data-part]")].map((place) => place.dataset.part);
+  const wish = () => ({ type: "subscribe", stream: page.dataset.stream, since: seq, html: true, parts: shownParts(), language: document.documentElement.dataset.language });
+  const send = (message) => { if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message)); };
+  const subscribe = () => send(wish());
+  function connect() {
+    clearTimeout(retry);
+    if (socket) { socket.onclose = socket.onmessage = null; socket.close(); }
+    socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live/`);
+    socket.onopen = () => { failures = 0; lastHeard = Date.now(); clearInterval(polling); polling = 0; subscribe(); };
+    socket.onmessage = (message) => onMessage(JSON.parse(message.data));
+    socket.onclose = (event) => {
+      if (event.code === 4401) { location.reload(); return; }
+      failures += 1;
+      const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
+      show(failures > 1 ? "stale" : "reconnecting");
+      retry = setTimeout(connect, wait * (0.75 + Math.random() / 2));
+      if (failures >= POLL_AFTER_FAILURES && !polling) polling = setInterval(poll, POLL_MS);
+    };
+  }
+  async function poll() {
+    if (document.hidden) return;
+    const { stream, since, language } = wish();
+    try {
+      const answer = await fetch(`/live/poll?${new URLSearchParams({ stream, since, language, html: 1 })}`, { headers: { Accept: "application/json" } });
+      if (answer.ok) for (const message of (await answer.json()).messages) onMessage(message);
+    } catch { show("stale"); }
+  }
+  function watch() {
+    if (socket && socket.readyState === WebSocket.OPEN && Date.now() - lastHeard > 2.5 * heartbeat) { show("stale"); connect(); }
+  }
+  if (page && window.WebSocket) {
+    connect();
+    setInterval(watch, 1000);
+    const atOnce = () => { if (!document.hidden && (!socket || socket.readyState > WebSocket.OPEN)) { failures = 0; connect(); } };
+    document.addEventListener("visibilitychange", atOnce);
+    window.addEventListener("online", atOnce);
+    window.addEventListener("pagehide", () => { if (socket) { socket.onclose = null; if (socket.readyState === WebSocket.OPEN) socket.close(); } });
+    window.addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
+  }
+  tick();
+  setInterval(tick, 1000);
+  window.schemalab = { get seq() { return seq; }, get socket() { return socket; }, connect };
+})();

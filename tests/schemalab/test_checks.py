@@ -1,0 +1,60 @@
+"""Settings that contradict each other are found by Django's checks, with an id and a hint."""
+
+import pytest
+from pytest_django import Settings
+
+from schemalab.checks import check_settings
+
+
+def test_the_settings_of_these_tests_are_in_order() -> None:
+    assert check_settings() == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "identity", "message"),
+    [
+        pytest.param({"LEASE_S": 0.2}, "schemalab.E001", "LEASE_S=0.2 is too short", id="a lease must be renewable"),
+        pytest.param({"NODES": 0}, "schemalab.E002", "NODES=0: nobody could run SQL", id="a cluster has nodes"),
+        pytest.param(
+            {"STORAGE_COUNT": 20},
+            "schemalab.E003",
+            "STORAGE_COUNT=20 is too many",
+            id="a transaction enters all storages",
+        ),
+        pytest.param(
+            {"BUCKET_COUNT": 1}, "schemalab.E004", "BUCKET_COUNT=1 is less than", id="each storage needs a bucket"
+        ),
+        pytest.param(
+            {"NODE_HOST": "0.0.0.0"},
+            "schemalab.E005",
+            "NODE_HOST=0.0.0.0 is reachable from other machines, and NODE_PASSWORD is empty",
+            id="nodes that others reach demand a password",
+        ),
+        pytest.param(
+            {"DEBUG": True, "HOST": "10.0.0.1", "PUBLIC_URL": "https://lab.example.org"},
+            "schemalab.E006",
+            "DEBUG is on while the page listens on 10.0.0.1",
+            id="debug pages stay at home",
+        ),
+        pytest.param({"HOST": "::"}, "schemalab.W001", "HOST=:: is reachable", id="a page that others reach needs TLS"),
+        pytest.param(
+            {"SPARK_MASTER": "yarn"},
+            "schemalab.E007",
+            "SPARK_MASTER=yarn is not known",
+            id="a master is one of two kinds",
+        ),
+        pytest.param(
+            {"SPARK_MASTER": "spark://far:7077"},
+            "schemalab.W002",
+            "the embedded database listens on a unix socket only",
+            id="remote workers cannot reach the embedded database",
+        ),
+    ],
+)
+def test_a_contradiction_is_named(settings: Settings, changed: dict[str, object], identity: str, message: str) -> None:
+    for name, value in changed.items():
+        setattr(settings, name, value)
+    [found] = check_settings()
+    assert found.id == identity
+    assert message in found.msg
+    assert found.hint

@@ -1,0 +1,91 @@
+"""Settings are parsed in one place, and refused with their name and what is allowed."""
+
+from pathlib import Path
+
+import pytest
+
+from schemalab.environment import SETTINGS, BadSetting, home_of, merge, parse_settings
+
+
+def test_every_default_is_allowed() -> None:
+    assert parse_settings({})["LEASE_S"] == 300.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "parsed"),
+    [
+        pytest.param("LEASE_S", "0.5", 0.5, id="a length of time may have a fraction"),
+        pytest.param("NODES", " 5 ", 5, id="space around a value is dropped"),
+        pytest.param("NODES", "", 3, id="an empty value means the default"),
+        pytest.param("DEBUG", "Yes", True, id="a switch ignores case"),
+        pytest.param("ALLOWED_HOSTS", "a, b,", ("a", "b"), id="a list is split at commas"),
+        pytest.param("REDIS_URL", "unix:///run/r.sock", "unix:///run/r.sock", id="a unix socket is a Redis address"),
+    ],
+)
+def test_a_good_value_is_parsed(name: str, value: str, parsed: object) -> None:
+    assert parse_settings({name: value})[name] == parsed
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        pytest.param(
+            "DATABASE_URL",
+            "mysql://x/y",
+            "DATABASE_URL='mysql://x/y' is not allowed: "
+            "it must be postgresql://.. or postgres://.., or empty for the embedded one",
+            id="another database is refused",
+        ),
+        pytest.param(
+            "NODES",
+            "three",
+            "NODES='three' is not allowed: it must be a whole number from 0 to 100",
+            id="a word is not a whole number",
+        ),
+        pytest.param(
+            "LEASE_S",
+            "nan",
+            "LEASE_S='nan' is not allowed: it must be a number from 0.1 to 86400",
+            id="not-a-number is not a number",
+        ),
+        pytest.param(
+            "DEBUG",
+            "maybe",
+            "DEBUG='maybe' is not allowed: it must be one of 1, true, yes, on, 0, false, no, off",
+            id="a switch is on or off",
+        ),
+        pytest.param(
+            "LOG_LEVEL",
+            "LOUD",
+            "LOG_LEVEL='LOUD' is not allowed: it must be one of DEBUG, INFO, WARNING, ERROR",
+            id="a choice names its choices",
+        ),
+    ],
+)
+def test_a_bad_value_is_refused_by_name(name: str, value: str, message: str) -> None:
+    with pytest.raises(BadSetting) as refused:
+        parse_settings({name: value})
+    assert str(refused.value) == message
+
+
+def test_the_process_wins_over_the_file_and_the_file_over_the_running_cluster() -> None:
+    merged = merge(process={"A": "1", "B": ""}, env_file={"A": "2", "B": "2"}, running={"A": "3", "C": "3"})
+    assert merged == {"A": "1", "B": "2", "C": "3"}
+
+
+@pytest.mark.parametrize(
+    ("value", "home"),
+    [
+        pytest.param("", "/clone/.schemalab", id="the default home lies in the clone"),
+        pytest.param("elsewhere", "/clone/elsewhere", id="a relative home starts at the clone"),
+        pytest.param("/data/lab", "/data/lab", id="an absolute home is taken as it is"),
+    ],
+)
+def test_where_the_home_is(value: str, home: str) -> None:
+    assert home_of({"SCHEMALAB_HOME": value}, base=Path("/clone")) == Path(home)
+
+
+def test_every_setting_is_documented_in_the_example_file() -> None:
+    lines = Path(__file__).parents[2].joinpath(".env.example").read_text().splitlines()
+    documented = {line.lstrip("# ").split("=", 1)[0]: line.split("=", 1)[1] for line in lines if "=" in line}
+    assert {s.name: s.default for s in SETTINGS} | {"SCHEMALAB_HOME": ".schemalab"} == documented

@@ -1,0 +1,49 @@
+"""The import rule for pure modules, on a small graph."""
+
+import pytest
+from grimp import ImportGraph
+
+from schemalab.floors import breaches, contract_of, pure_files, purity
+
+RULE = purity(shell=["*.models", "nodes.server"], pure=["schemalab.environment"], allowed=["changes.ddl: postgast"])
+
+
+@pytest.mark.parametrize(
+    ("module", "is_pure"),
+    [
+        pytest.param("leases.rules", True, id="a module is pure unless it is named as shell"),
+        pytest.param("leases.models", False, id="a file with one of Django's names is shell"),
+        pytest.param("leases.models.lease", False, id="what lies below shell is shell"),
+        pytest.param("nodes.server", False, id="a module named after its technology is shell"),
+        pytest.param("schemalab.environment", True, id="a pure module may be named in a shell package"),
+        pytest.param("leases", False, id="a package itself is neither: it may be imported by none"),
+    ],
+)
+def test_what_is_pure(module: str, is_pure: bool) -> None:
+    assert RULE.is_pure(module) is is_pure
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "is_kept"),
+    [
+        pytest.param("leases.rules", "dataclasses", True, id="the standard library is open to all"),
+        pytest.param("leases.rules", "catalog.states", True, id="a pure module may import another"),
+        pytest.param("leases.rules", "leases.models", False, id="a pure module may not import a shell file"),
+        pytest.param("leases.rules", "django", False, id="a pure module may not import Django"),
+        pytest.param("changes.ddl", "postgast", True, id="the parser is allowed where it is named"),
+        pytest.param("leases.rules", "postgast", False, id="the parser is not allowed elsewhere"),
+        pytest.param("leases.models", "django", True, id="a shell file may import what it likes"),
+    ],
+)
+def test_what_a_pure_module_may_import(importer: str, imported: str, is_kept: bool) -> None:
+    graph = ImportGraph()
+    graph.add_import(importer=importer, imported=imported, line_number=3, line_contents=f"import {imported}")
+    found = list(breaches(RULE, graph, ["leases", "catalog", "changes"]))
+    assert found == ([] if is_kept else [(importer, imported, [3])])
+
+
+def test_the_rule_table_of_states_is_pure_in_the_project_itself() -> None:
+    rule, packages = contract_of()
+    assert "catalog" in packages
+    assert rule.is_pure("catalog.states")
+    assert "catalog/states.py" in pure_files()

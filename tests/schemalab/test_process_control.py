@@ -1,0 +1,84 @@
+"""Killing, freezing and starting a process from the page: who may, what it says, and the story of it."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.messages import get_messages
+from django.test import Client
+
+from catalog.models import StoryEvent
+from catalog.story import sentence
+from schemalab.control import CommandRefused
+from schemalab.roles import give_roles
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_url")]
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    return signed_in(client, "olga", "operator")
+
+
+def signed_in(client: Client, name: str, role: str) -> Client:
+    user = User.objects.create_user(name)
+    give_roles(user, (role,))
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def supervisor(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Commands that reached the supervisor; it refuses to thaw."""
+    heard: list[tuple[str, str]] = []
+
+    def send(_socket: object, command: str, name: str) -> dict[str, object]:
+        if command == "thaw":
+            raise CommandRefused(f"{name} is not frozen")
+        heard.append((command, name))
+        return {"ok": True, "text": f"{name}: {command}"}
+
+    monkeypatch.setattr("schemalab.process_control.send", send)
+    return heard
+
+
+def said(client: Client, url: str, **data: str) -> tuple[str, list[str]]:
+    response = client.post(url, data)
+    assert response.status_code == 302
+    return response["Location"], [str(message) for message in get_messages(response.wsgi_request)]
+
+
+def test_an_operator_kills_a_node_and_the_story_says_who(operator: Client, supervisor: list[tuple[str, str]]) -> None:
+    assert said(operator, "/processes/n3/kill/", next="/leases/") == ("/leases/", ["n3: kill"])
+    assert supervisor == [("kill", "n3")]
+    event = StoryEvent.objects.get()
+    assert sentence(event.kind, event.payload) == "olga killed process n3; it stays down until it is started."
+
+
+def test_a_refusal_is_shown_and_not_told(operator: Client, supervisor: list[tuple[str, str]]) -> None:
+    assert said(operator, "/processes/n3/thaw/") == ("/", ["n3 is not frozen"])
+    assert not StoryEvent.objects.exists()
+
+
+def test_without_a_running_cluster_the_page_says_so(operator: Client) -> None:
+    _target, [message] = said(operator, "/processes/n3/kill/")
+    assert message == "the cluster is not running: start it with `manage.py up`"
+
+
+def test_nobody_is_sent_to_a_foreign_page(operator: Client, supervisor: list[tuple[str, str]]) -> None:
+    target, _messages = said(operator, "/processes/n3/kill/", next="https://elsewhere.example/")
+    assert target == "/"
+
+
+@pytest.mark.parametrize(
+    ("role", "url", "status"),
+    [
+        pytest.param("learner", "/processes/n3/kill/", 403, id="a learner kills nothing"),
+        pytest.param("operator", "/processes/n3/dance/", 404, id="an unknown command is not a page"),
+    ],
+)
+def test_who_may_not(client: Client, supervisor: list[tuple[str, str]], role: str, url: str, status: int) -> None:
+    assert signed_in(client, "ann", role).post(url).status_code == status
+    assert supervisor == []
+
+
+def test_one_must_be_signed_in(client: Client) -> None:
+    assert client.post("/processes/n3/kill/")["Location"].startswith("/sign-in/")

@@ -1,0 +1,123 @@
+"""What `up` asks before it starts anything: ports, Java, the Procfile, the home; and how it tells of an end."""
+
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from schemalab.celery import kombu_url
+from schemalab.java import NoJava, find_java_home
+from schemalab.lock import AlreadyRunning, hold
+from schemalab.ports import PortTaken, free_ports, page_port
+from schemalab.procfile import command_line, read_procfile
+from schemalab.restarts import Backoff, describe_end
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port somebody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_a_taken_port_that_was_asked_for_is_refused(taken: int) -> None:
+    with pytest.raises(PortTaken) as refused:
+        page_port("127.0.0.1", taken)
+    expected = f"port {taken} on 127.0.0.1 is taken: stop what listens there, or choose another with --port"
+    assert str(refused.value) == expected
+
+
+def test_a_taken_default_port_is_skipped(taken: int) -> None:
+    ports = free_ports("127.0.0.1", taken, count=2)
+    assert taken not in ports
+    assert len(set(ports)) == 2
+
+
+def test_a_home_is_held_by_one(tmp_path: Path) -> None:
+    with hold(tmp_path), pytest.raises(AlreadyRunning, match="is already running .* stop it first"), hold(tmp_path):
+        pass
+    with hold(tmp_path):
+        pass
+
+
+def fake_java(home: Path, version: str) -> Path:
+    program = home / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    program.chmod(0o755)
+    return home
+
+
+@pytest.fixture
+def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr("shutil.which", lambda _name: None)
+
+
+@pytest.mark.usefixtures("no_java")
+def test_missing_java_says_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(NoJava) as missing:
+        find_java_home(jvm_folder=tmp_path)
+    assert str(missing.value) == (
+        "Spark needs Java 17 or newer, none was found. "
+        "Debian: apt-get install openjdk-17-jre-headless; or set JAVA_HOME"
+    )
+
+
+@pytest.mark.usefixtures("no_java")
+def test_an_old_java_is_named_and_not_used(tmp_path: Path) -> None:
+    fake_java(tmp_path / "java-8", "1.8.0_412")
+    with pytest.raises(NoJava, match=r"none was found \(.*/java-8 is version 8\)"):
+        find_java_home(jvm_folder=tmp_path)
+
+
+@pytest.mark.usefixtures("no_java")
+def test_a_java_beside_an_old_one_is_found(tmp_path: Path) -> None:
+    fake_java(tmp_path / "java-8", "1.8.0_412")
+    good = fake_java(tmp_path / "java-17", "17.0.15")
+    assert find_java_home(jvm_folder=tmp_path) == good
+
+
+def test_the_procfile_names_every_process() -> None:
+    text = Path(__file__).parents[2].joinpath("Procfile").read_text()
+    assert list(read_procfile(text)) == ["web", "worker", "spark", "lab", "beat", "node"]
+
+
+def test_a_command_gets_its_values_and_the_programs_of_this_python() -> None:
+    words = command_line("python manage.py node $NAME --port $NODE_PORT", {"NAME": "n1", "NODE_PORT": "7101"})
+    assert words == (sys.executable, "manage.py", "node", "n1", "--port", "7101")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        pytest.param(75, "ended itself because it could not renew its lease", id="a node that lost its lease"),
+        pytest.param(-9, "was ended by SIGKILL", id="a kill"),
+        pytest.param(1, "crashed with exit code 1", id="a crash"),
+        pytest.param(0, "ended without being asked", id="an end without a reason"),
+    ],
+)
+def test_how_an_end_is_told(code: int, told: str) -> None:
+    assert describe_end(code) == told
+
+
+def test_pauses_double_up_to_a_limit_and_start_over_after_a_steady_run() -> None:
+    backoff, pauses = Backoff(), []
+    for _ in range(8):
+        backoff = backoff.after(ran_s=0.1)
+        pauses.append(backoff.pause_s)
+    assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+    assert backoff.after(ran_s=61).pause_s == 0.5
+
+
+@pytest.mark.parametrize(
+    ("redis", "kombu"),
+    [
+        pytest.param("unix:///run/r.sock", "redis+socket:///run/r.sock", id="a unix socket is spelt differently"),
+        pytest.param("redis://host:6379/0", "redis://host:6379/0", id="a host is not"),
+    ],
+)
+def test_one_redis_address_two_spellings(redis: str, kombu: str) -> None:
+    assert kombu_url(redis) == kombu

@@ -1,0 +1,167 @@
+"""One supervised process: output, restart after a crash, a kill that lasts, freeze and thaw, nothing left behind."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from schemalab.children import Launch
+from schemalab.control import CommandRefused, ControlServer, NotRunning, send
+from schemalab.polling import wait_for
+from schemalab.processes import Supervised
+
+LIMIT_S = 20.0
+SLEEPS = "import time; print('here', flush=True); time.sleep(600)"
+IGNORES_TERM = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEPS}"
+HAS_A_CHILD = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEPS!r}]); {SLEEPS}"
+LOSES_ITS_LEASE = "print('here', flush=True); raise SystemExit(75)"
+
+
+class Heard:
+    """The lines a process said; `until` waits for the n-th line that contains some words."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._news = asyncio.Event()
+
+    def say(self, _name: str, line: str) -> None:
+        self.lines.append(line)
+        self._news.set()
+
+    async def until(self, words: str, *, times: int = 1) -> None:
+        async with asyncio.timeout(LIMIT_S):
+            while sum(words in line for line in self.lines) < times:
+                self._news.clear()
+                await self._news.wait()
+
+
+def supervise(code: str, scenario: Callable[[Supervised, Heard], Awaitable[None]]) -> Heard:
+    """Run a scenario on a Python program; the program must be gone afterwards."""
+
+    async def run() -> Heard:
+        heard = Heard()
+        launch = Launch(argv=(sys.executable, "-c", code), env={}, cwd=Path.cwd())
+        process = Supervised("n1", launch, heard.say)
+        process.begin()
+        try:
+            await scenario(process, heard)
+        finally:
+            await process.stop(seconds_max=1.0)
+        return heard
+
+    heard = asyncio.run(run())
+    left = [child for child in psutil.Process().children(recursive=True) if "time.sleep(600)" in str(child.cmdline())]
+    assert left == []
+    return heard
+
+
+def test_what_it_prints_is_heard_and_it_ends_when_asked() -> None:
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here")
+        assert process.state == "up"
+
+    assert supervise(SLEEPS, scenario).lines == ["here"]
+
+
+def test_a_node_that_lost_its_lease_is_started_again_and_the_reason_told() -> None:
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here", times=2)
+
+    heard = supervise(LOSES_ITS_LEASE, scenario)
+    assert "n1 ended itself because it could not renew its lease; starting it again in 1 s" in heard.lines
+
+
+def test_a_killed_one_stays_down_until_it_is_started() -> None:
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here")
+        assert process.kill() == "n1 was killed; it stays down until it is started"
+        async with asyncio.timeout(LIMIT_S):
+            while process.pid is not None:
+                await asyncio.sleep(0)
+        assert process.state == "down"
+        assert process.start() == "n1 is starting"
+        await heard.until("here", times=2)
+
+    assert supervise(SLEEPS, scenario).lines == ["here", "here"]
+
+
+def test_a_frozen_one_stands_still_until_it_is_thawed() -> None:
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here")
+        process.freeze()
+        assert process.state == "frozen"
+        frozen = psutil.Process(process.pid)
+        wait_for(lambda: frozen.status() == psutil.STATUS_STOPPED, what="the signal", seconds_max=LIMIT_S)
+        process.thaw()
+        assert process.state == "up"
+        wait_for(lambda: frozen.status() != psutil.STATUS_STOPPED, what="the signal", seconds_max=LIMIT_S)
+
+    supervise(SLEEPS, scenario)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param(IGNORES_TERM, id="one that does not want to end is ended"),
+        pytest.param(HAS_A_CHILD, id="what it started ends with it"),
+    ],
+)
+def test_nothing_is_left_behind(code: str) -> None:
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here")
+
+    supervise(code, scenario)
+
+
+def test_a_frozen_one_can_be_stopped() -> None:
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here")
+        process.freeze()
+
+    supervise(SLEEPS, scenario)
+
+
+def ask(tmp_path: Path, command: str, name: str = "") -> dict[str, Any]:
+    """Send one command through the control channel of a supervisor with one process."""
+    answer: dict[str, Any] = {}
+
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here")
+        async with ControlServer(tmp_path / "c.sock", {"n1": process}):
+            assert (tmp_path / "c.sock").stat().st_mode & 0o777 == 0o600
+            answer.update(await asyncio.to_thread(send, tmp_path / "c.sock", command, name))
+
+    supervise(SLEEPS, scenario)
+    return answer
+
+
+def test_the_control_channel_tells_what_runs(tmp_path: Path) -> None:
+    [process] = ask(tmp_path, "status")["processes"]
+    assert (process["name"], process["state"]) == ("n1", "up")
+
+
+def test_the_control_channel_freezes(tmp_path: Path) -> None:
+    assert ask(tmp_path, "freeze", "n1")["text"] == "n1 is frozen until it is thawed"
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "message"),
+    [
+        pytest.param("kill", "n9", "no process 'n9' here: there are n1", id="an unknown process is refused"),
+        pytest.param("thaw", "n1", "n1 is not frozen", id="only a frozen one can be thawed"),
+        pytest.param("start", "n1", "n1 is up already", id="only one that is down can be started"),
+        pytest.param("dance", "n1", "unknown command 'dance'", id="an unknown command is refused"),
+    ],
+)
+def test_the_control_channel_refuses(tmp_path: Path, command: str, name: str, message: str) -> None:
+    with pytest.raises(CommandRefused, match=message):
+        ask(tmp_path, command, name)
+
+
+def test_without_a_cluster_there_is_nothing_to_control(tmp_path: Path) -> None:
+    with pytest.raises(NotRunning, match="the cluster is not running: start it with `manage.py up`"):
+        send(tmp_path / "c.sock", "status")

@@ -1,0 +1,108 @@
+"""A fixed cast of people and nodes, and a real server on the test database: what is shipped is what is tested."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+import uvicorn
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from catalog import descriptor, hashing
+from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
+from catalog.models import Descriptor, Table
+from catalog.types import SqlType
+from schemalab.roles import give_roles
+
+PEOPLE = {"lea": (), "sam": ("submitter",), "olga": ("operator",)}
+
+
+@pytest.fixture
+def people(db: None) -> dict[str, User]:
+    """lea learns, sam submits, olga operates."""
+    cast = {}
+    for name, roles in PEOPLE.items():
+        cast[name], _ = User.objects.get_or_create(username=name)
+        for role in ("learner", *roles):
+            Group.objects.get_or_create(name=role)
+        give_roles(cast[name], roles)
+    return cast
+
+
+@pytest.fixture
+def client_of(people: dict[str, User]) -> Callable[[str], Client]:
+    """A browser in which this person has signed in."""
+
+    def signed_in(name: str) -> Client:
+        client = Client()
+        client.force_login(people[name])
+        return client
+
+    return signed_in
+
+
+@pytest.fixture
+def flights(db: None) -> Table:
+    """Table flights at version 2: its index by_dest is delete-only."""
+    from django.db import connection, transaction
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT storage_take_table()")
+        (table_id,) = cursor.fetchone()
+    table = Table.objects.create(id=table_id, name="flights", version=2, state=Table.State.LIVE)
+    first = descriptor.Descriptor(
+        table_id=TableId(table_id),
+        name="flights",
+        version=1,
+        columns=(
+            Column(ColumnId(1), "id", SqlType.BIGINT, not_null=True),
+            Column(ColumnId(2), "dest", SqlType.TEXT),
+        ),
+        primary_key=(ColumnId(1),),
+        next_column_id=ColumnId(3),
+    )
+    index = Index(IndexId(1), "by_dest", (IndexColumn(ColumnId(2)),), state=State.DELETE_ONLY)
+    for body in (first, first.with_index(index)):
+        Descriptor.objects.create(
+            table=table,
+            version=body.version,
+            body=body.to_json(),
+            schema_hash=hashing.schema_hash(body),
+            sharding_hash=hashing.sharding_hash(body),
+        )
+    return table
+
+
+@dataclass(frozen=True)
+class Site:
+    """A running server."""
+
+    host: str
+
+    def cookie(self, client: Client) -> str:
+        return f"sessionid={client.cookies['sessionid'].value}"
+
+
+@pytest.fixture
+def site(transactional_db: None, redis_url: str) -> Iterator[Site]:
+    """The site as `up` serves it, on a free port, in a thread of this process."""
+    from schemalab.asgi import application
+
+    server = uvicorn.Server(
+        uvicorn.Config(application, host="127.0.0.1", port=0, log_level="warning", lifespan="off", ws="auto")
+    )
+    thread = threading.Thread(target=server.run, name="site", daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 10
+    while not server.started:
+        assert time.monotonic() < deadline, "the server did not start within 10 s"
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield Site(f"127.0.0.1:{port}")
+    server.should_exit = True
+    thread.join(10)
+    assert not thread.is_alive(), "the server did not stop within 10 s"

@@ -1,0 +1,322 @@
+"""The live protocol over real sockets: every event once and in order, whatever is lost on the way."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from channels.layers import get_channel_layer
+from django.db import transaction
+from django.test import Client
+from redis import Redis
+from redis.exceptions import RedisError
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from catalog import live
+from catalog.models import Table
+from catalog.services import TELL, end_sockets, push, tell
+from tests.web.conftest import Site
+
+ANSWER_S = 5.0
+
+
+class Browser:
+    """A WebSocket client that keeps every message."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+        self.heard: list[dict[str, Any]] = []
+
+    def next(self, kind: str, timeout_s: float = ANSWER_S) -> dict[str, Any]:
+        """The next message of this kind; pings are answered, others are kept."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            message = json.loads(self.socket.recv(timeout=max(0.01, deadline - time.monotonic())))
+            self.heard.append(message)
+            if message["type"] == "ping":
+                self.say(type="pong")
+            if message["type"] == kind:
+                return message
+
+    def say(self, **message: Any) -> None:
+        self.socket.send(json.dumps(message))
+
+    def follow(self, stream: str, **wish: Any) -> None:
+        self.say(type="subscribe", stream=stream, **wish)
+
+    def seqs(self) -> list[int]:
+        return [message["seq"] for message in self.heard if message["type"] == "event"]
+
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def browse(site: Site, client_of: Callable[[str], Client]) -> Open:
+    """Open a socket as somebody; "" is nobody."""
+
+    @contextmanager
+    def opened(name: str = "lea", origin: str | None = None) -> Iterator[Browser]:
+        headers = {"Cookie": site.cookie(client_of(name))} if name else {}
+        with connect(
+            f"ws://{site.host}/live/", additional_headers=headers, origin=origin or f"http://{site.host}"
+        ) as socket:
+            yield Browser(socket)
+
+    return opened
+
+
+def happen(number: int, stream: str = "cluster") -> None:
+    """An event that is told and pushed."""
+    with transaction.atomic():
+        tell("node joined", f"n{number}", {"node": f"n{number}", "incarnation": number}, [stream])
+
+
+def happen_unheard(number: int, stream: str = "cluster") -> None:
+    """An event that is committed while its push gets lost."""
+    from django.db import connection
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(TELL, [[stream], "node joined", f"n{number}", json.dumps({"node": f"n{number}"})])
+
+
+def test_a_page_gets_a_snapshot_then_each_event_once(browse: Open) -> None:
+    happen(1)
+    with browse() as browser:
+        hello = browser.next("hello")
+        assert hello["heartbeat_s"] == live.HEARTBEAT_S
+        browser.follow("cluster")
+        snapshot = browser.next("snapshot")
+        assert (snapshot["seq"], [e["seq"] for e in snapshot["events"]]) == (1, [1])
+        assert snapshot["state"]["lanes"]["nodes"] == []
+        happen(2)
+        event = browser.next("event")
+        assert (event["stream"], event["seq"], event["kind"]) == ("cluster", 2, "node joined")
+        assert event["sentence"] == "Node n2 joined (incarnation 2)."
+
+
+def test_a_lost_push_is_noticed_at_the_next_event(browse: Open) -> None:
+    with browse() as browser:
+        browser.follow("cluster", since=0)
+        browser.next("state")
+        happen_unheard(1)
+        happen_unheard(2)
+        happen(3)
+        for _ in range(3):
+            browser.next("event")
+        assert browser.seqs() == [1, 2, 3]
+
+
+def test_a_lost_push_is_noticed_at_the_next_heartbeat(browse: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "HEARTBEAT_S", 0.3)
+    with browse() as browser:
+        browser.follow("cluster", since=0)
+        browser.next("state")
+        happen_unheard(1)
+        assert browser.next("event")["seq"] == 1
+        assert browser.next("ping")["seqs"] == {"cluster": 1}
+
+
+def test_who_comes_back_gets_what_was_missed_and_nothing_twice(browse: Open) -> None:
+    happen(1)
+    happen(2)
+    with browse() as browser:
+        browser.follow("cluster", since=1)
+        assert browser.next("event")["seq"] == 2
+        happen(3)
+        assert browser.next("event")["seq"] == 3
+        browser.follow("cluster", since=3)
+        browser.next("state")
+        assert browser.seqs() == [2, 3]
+
+
+def test_who_was_away_too_long_gets_a_snapshot(browse: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "EVENTS_RESENT_MAX", 2)
+    for number in range(1, 5):
+        happen(number)
+    with browse() as browser:
+        browser.follow("cluster", since=1)
+        assert browser.next("resync")["seq"] == 4
+        assert browser.next("snapshot")["seq"] == 4
+
+
+def test_who_is_ahead_of_the_server_gets_a_snapshot(browse: Open) -> None:
+    with browse() as browser:
+        browser.follow("cluster", since=99)
+        assert browser.next("snapshot")["seq"] == 0
+
+
+def test_state_arrives_as_html_in_the_pages_language(browse: Open, flights: Table) -> None:
+    with browse() as browser:
+        browser.follow(f"table:{flights.pk}", html=True, parts=["schema"], language="en")
+        parts = browser.next("snapshot")["parts"]
+        assert list(parts) == ["schema"]
+        assert "delete-only" in parts["schema"]
+
+
+def test_a_change_of_leases_is_pushed_without_an_event(browse: Open, flights: Table) -> None:
+    from django.db import connection
+
+    from leases.models import Node
+
+    Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=1, pid=1)
+    with browse() as browser:
+        browser.follow("cluster", parts=["lanes"])
+        assert browser.next("snapshot")["state"]["lanes"]["moving"][0]["in_use"] == []
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM lease_acquire(%s, 'n1', 1, 60)", [flights.pk])
+            cursor.execute("SELECT pg_notify('schemalab_lease', %s)", [str(flights.pk)])
+        browser.next("state")
+        while browser.heard[-1]["state"]["lanes"]["moving"][0]["in_use"] != [2]:
+            browser.next("state")
+
+
+def test_figures_of_nodes_come_every_second_and_nothing_else_does(browse: Open, redis_url: str) -> None:
+    from leases.models import Node
+    from leases.samples import Sample
+
+    def told(at: int) -> None:
+        with Redis.from_url(redis_url) as client:
+            client.lpush("schemalab:samples:n1", Sample(at, 10.0 * at, 0.5, 2.0).to_text())
+
+    Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=1, pid=1)
+    told(1)
+    with browse() as browser:
+        browser.follow("cluster")
+        assert browser.next("snapshot")["state"]["throughput"]["nodes"][0]["now"]["statements_per_s"] == 10
+        browser.next("state")
+        told(2)
+        parts = browser.next("state")["state"]
+        assert parts["throughput"]["peak"] == 20
+        assert list(parts) == ["throughput"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        pytest.param({"stream": "weather"}, "there is no stream 'weather'", id="an unknown stream"),
+        pytest.param({"stream": "table:999"}, "there is no table 999", id="a table that does not exist"),
+        pytest.param({"stream": "table:-1"}, "there is no stream 'table:-1'", id="a number that is none"),
+        pytest.param({"stream": "cluster", "since": "x"}, "since must be the number", id="since that is no number"),
+    ],
+)
+def test_a_wish_that_cannot_be_met_is_refused(browse: Open, wish: dict[str, Any], message: str) -> None:
+    with browse() as browser:
+        browser.say(type="subscribe", **wish)
+        assert message in browser.next("error")["message"]
+
+
+def test_nobody_follows_without_signing_in(browse: Open) -> None:
+    with browse("") as browser, pytest.raises(ConnectionClosed) as closed:
+        browser.next("hello")
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 4401
+
+
+def test_signing_out_ends_the_open_pages_of_that_session_only(site: Site, client_of: Callable[[str], Client]) -> None:
+    here, elsewhere = client_of("lea"), client_of("lea")
+
+    def opened(client: Client) -> ClientConnection:
+        headers = {"Cookie": site.cookie(client)}
+        return connect(f"ws://{site.host}/live/", additional_headers=headers, origin=f"http://{site.host}")
+
+    with opened(here) as one, opened(here) as two, opened(elsewhere) as other:
+        for socket in (one, two, other):
+            Browser(socket).next("hello")
+        here.post("/sign-out/")
+        for socket in (one, two):
+            with pytest.raises(ConnectionClosed) as closed:
+                socket.recv(timeout=ANSWER_S)
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 4401
+        Browser(other).follow("cluster")
+        assert Browser(other).next("snapshot")["stream"] == "cluster"
+
+
+@pytest.mark.parametrize("trouble", [RedisError("no connection"), OSError("no socket")], ids=["redis", "socket"])
+def test_a_push_that_cannot_be_sent_costs_nobody_anything(trouble: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(*_arguments: Any) -> None:
+        raise trouble
+
+    monkeypatch.setattr(get_channel_layer(), "group_send", fails)
+    push([{"stream": "cluster", "seq": 1, "kind": "node joined", "payload": {}}])
+    end_sockets("a session")
+
+
+def test_another_sites_page_cannot_listen(browse: Open) -> None:
+    with pytest.raises(InvalidStatus) as refused, browse(origin="http://elsewhere.example"):
+        pass
+    assert refused.value.response.status_code == 403
+
+
+def test_a_socket_idle_for_8_s_still_hears(browse: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With redis-py 8 the other channel layer loses idle connections after 5 s."""
+    monkeypatch.setattr(live, "HEARTBEAT_S", 60)
+    with browse() as browser:
+        browser.follow("cluster", since=0)
+        browser.next("state")
+        with pytest.raises(TimeoutError):
+            browser.next("event", timeout_s=8)
+        happen(1)
+        assert browser.next("event", timeout_s=1)["seq"] == 1
+
+
+class OwnRedis:
+    """A Redis of this test's own, to be killed."""
+
+    def __init__(self, folder: Path) -> None:
+        from schemalab.embedded.redis import binary
+
+        self.socket = folder / "r.sock"
+        self.command = [str(binary()), "--port", "0", "--unixsocket", str(self.socket), "--save", ""]
+        self.url = f"unix://{self.socket}"
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 5
+        while not self.socket.exists():
+            assert time.monotonic() < deadline, "Redis did not start within 5 s"
+            time.sleep(0.01)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(5)
+        self.socket.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path, settings: Any) -> Iterator[OwnRedis]:
+    redis = OwnRedis(tmp_path)
+    settings.CHANNEL_LAYERS = {
+        "default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [redis.url]}}
+    }
+    yield redis
+    redis.kill()
+
+
+def test_redis_killed_and_restarted_empty_loses_nothing(
+    own_redis: OwnRedis, browse: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "HEARTBEAT_S", 0.3)
+    with browse() as browser:
+        browser.follow("cluster", since=0)
+        browser.next("state")
+        happen(1)
+        browser.next("event")
+        own_redis.kill()
+        happen(2)
+        browser.next("event")
+        own_redis.start()
+        happen(3)
+        browser.next("event")
+        happen(4)
+        browser.next("event")
+        assert browser.seqs() == [1, 2, 3, 4]

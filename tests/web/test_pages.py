@@ -1,0 +1,392 @@
+"""Every page through its URL: who may see it, what its headers promise, what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.utils.timezone import now
+from redis import Redis
+
+from catalog.descriptor import from_json
+from catalog.elements import ColumnId, PlacementId
+from catalog.models import Descriptor, Table
+from catalog.services import tell
+from catalog.types import SqlType
+from changes import proofs, services
+from changes.ddl import parse
+from changes.handwritten import rewritten
+from changes.models import Change, Proof, Status
+from changes.planner import make_plan
+from lab.tasks import prove_plan
+from leases.models import Node
+from leases.samples import Sample
+from storage import encoding, pairs
+from tests.changes.tables import plans
+
+ClientOf = Callable[[str], Client]
+OPEN_PAGES = ["/help/", "/sign-in/"]
+PAGES = ["/", "/tables/", "/tables/{table}/", "/tables/{table}/pairs/", "/changes/", "/changes/{change}/", "/about/"]
+SUBMITTERS_PAGES = ["/changes/new/", "/console/", "/changes/{change}/cancel/", "/changes/{change}/pause/"]
+
+
+@pytest.fixture(autouse=True)
+def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes stay queued: driving them is tested elsewhere."""
+    monkeypatch.setattr(services, "send_driver", lambda _change_id: None)
+
+
+@pytest.fixture
+def change(flights: Table) -> Change:
+    statement = "CREATE INDEX by_id_dest ON flights (id, dest)"
+    base = from_json(Descriptor.objects.get(table=flights, version=2).body)
+    plan = make_plan(parse(statement).action, base)
+    return Change.objects.create(
+        table_id=flights.pk, table_name="flights", statement=statement, plan=plan.to_json(), who="sam"
+    )
+
+
+@pytest.fixture
+def at(flights: Table, change: Change) -> Callable[[str], str]:
+    """A page's address with the numbers of the fixtures in it."""
+    return lambda page: page.format(table=flights.pk, change=change.pk)
+
+
+@pytest.mark.parametrize("page", OPEN_PAGES)
+def test_help_and_sign_in_are_open_to_all(db: None, page: str) -> None:
+    assert Client().get(page).status_code == 200
+
+
+@pytest.mark.parametrize("page", PAGES + SUBMITTERS_PAGES)
+def test_everything_else_asks_to_sign_in(at: Callable[[str], str], page: str) -> None:
+    answer = Client().get(at(page))
+    assert (answer.status_code, answer["Location"].split("?")[0]) == (302, "/sign-in/")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_who_has_signed_in_sees_it(client_of: ClientOf, at: Callable[[str], str], page: str) -> None:
+    assert client_of("lea").get(at(page)).status_code == 200
+
+
+@pytest.mark.parametrize("page", SUBMITTERS_PAGES)
+def test_learners_may_not_submit(client_of: ClientOf, at: Callable[[str], str], page: str) -> None:
+    answer = client_of("lea").get(at(page))
+    assert answer.status_code == 403
+    assert "You may look at this cluster, but not do this." in answer.content.decode()
+
+
+@pytest.mark.parametrize("page", SUBMITTERS_PAGES)
+def test_submitters_may(client_of: ClientOf, at: Callable[[str], str], page: str) -> None:
+    assert client_of("sam").get(at(page)).status_code == 200
+
+
+@pytest.mark.parametrize("page", PAGES + SUBMITTERS_PAGES + OPEN_PAGES)
+def test_no_page_has_anything_inline(client_of: ClientOf, at: Callable[[str], str], page: str) -> None:
+    answer = client_of("olga").get(at(page), follow=True)
+    body = answer.content.decode()
+    assert "script-src 'self'" in answer["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in answer["Content-Security-Policy"]
+    assert "unsafe-inline" not in answer["Content-Security-Policy"]
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|\son[a-z]+=|<style", body)
+
+
+@pytest.mark.parametrize("page", ["/nothing/", "/tables/999/", "/changes/999/", "/tables/named/nothing/"])
+def test_what_is_not_there_says_so(client_of: ClientOf, flights: Table, page: str) -> None:
+    answer = client_of("lea").get(page)
+    assert answer.status_code == 404
+    assert "There is no such page, table or change." in answer.content.decode()
+
+
+def test_the_cluster_tells_what_happens(client_of: ClientOf, flights: Table, change: Change) -> None:
+    Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=6001, pid=1)
+    with transaction.atomic():
+        tell("node joined", "n1", {"node": "n1", "incarnation": 1}, ["cluster"])
+    body = client_of("lea").get("/").content.decode()
+    assert "flights: index by_id_dest is queued" in body
+    assert "Node n1 joined (incarnation 1)." in body
+    assert 'data-stream="cluster" data-seq="1"' in body
+
+
+def test_an_empty_cluster_says_what_will_come(client_of: ClientOf) -> None:
+    body = client_of("lea").get("/").content.decode()
+    assert "All is quiet" in body
+    assert "No node has joined yet." in body
+
+
+def test_a_third_version_in_use_is_an_alarm(client_of: ClientOf, flights: Table) -> None:
+    Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=6001, pid=1)
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO leases_lease (table_id, version, node, incarnation, expires_at)"
+            " VALUES (%s, %s, 'n1', 1, clock_timestamp() + interval '1 minute')",
+            [(flights.pk, version) for version in (0, 1, 2)],
+        )
+    body = client_of("lea").get("/").content.decode()
+    assert "Three versions of a table are in use" in body
+    assert "3 / 2" in body
+
+
+def test_a_table_shows_its_elements_and_what_versions_differ_in(client_of: ClientOf, flights: Table) -> None:
+    body = client_of("lea").get(f"/tables/{flights.pk}/").content.decode()
+    assert 'data-state="delete-only"' in body
+    assert "+ index by_dest: delete-only" in body
+
+
+def put_row(flights: Table, number: int, dest: str) -> None:
+    body = from_json(Descriptor.objects.get(table=flights, version=2).body)
+    start, key = pairs.prefix(body, PlacementId(1)), encoding.encode(SqlType.BIGINT, number)
+    row = {pairs.column_key(start, key): b"", pairs.column_key(start, key, ColumnId(2)): dest}
+    with connection.cursor() as cursor:
+        for key_bytes, value in row.items():
+            stored = encoding.encode(SqlType.TEXT, value) if isinstance(value, str) else value
+            cursor.execute(f"INSERT INTO storage_1.kv_{flights.pk} VALUES (%s, %s)", [key_bytes, stored])
+
+
+def test_pairs_are_shown_decoded_and_raw_page_by_page(
+    client_of: ClientOf, flights: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.selectors.pairs_page.__kwdefaults__", {"start": b"", "limit": 3})
+    for number in (1, 2):
+        put_row(flights, number, "BOS")
+    first = client_of("lea").get(f"/tables/{flights.pk}/pairs/").content.decode()
+    assert first.count("id=1") == 2
+    assert first.count("id=2") == 1
+    assert "01424f5300" in first
+    onward = re.search(r'href="([^"]*start=[0-9a-f]+)"', first)
+    assert onward
+    second = client_of("lea").get(onward[1].replace("&amp;", "&")).content.decode()
+    assert second.count("id=2") == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        pytest.param("storage=9", "storage must be from 1 to 2", id="a storage that does not exist"),
+        pytest.param("index=7", "has no index 7", id="an index that does not exist"),
+        pytest.param("start=xyz", "start a key in hexadecimal digits", id="a key that is none"),
+    ],
+)
+def test_pairs_that_cannot_be_shown_are_refused(client_of: ClientOf, flights: Table, query: str, why: str) -> None:
+    answer = client_of("lea").get(f"/tables/{flights.pk}/pairs/?{query}")
+    assert answer.status_code == 400
+    assert why in answer.content.decode()
+
+
+def test_the_plan_is_shown_before_anything_is_stored(client_of: ClientOf, flights: Table) -> None:
+    answer = client_of("sam").post("/changes/new/plan/", {"statement": "CREATE INDEX soon ON flights (dest)"})
+    body = answer.content.decode()
+    assert "publish flights@3: index soon absent" in body
+    assert "no way back from here" in body
+    assert not Change.objects.exists()
+
+
+def test_an_error_is_marked_at_its_place(client_of: ClientOf, flights: Table) -> None:
+    answer = client_of("sam").post("/changes/new/plan/", {"statement": "CREATE INDEX x\n  ON flights (nope)"})
+    body = answer.content.decode()
+    assert '<mark class="at">nope</mark>' in body
+    assert "line 2, column 15" in body
+
+
+def test_the_cluster_shows_what_its_nodes_do(client_of: ClientOf, redis_url: str) -> None:
+    Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=1, pid=1)
+    assert "No node tells its figures" in client_of("lea").get("/").content.decode()
+    with Redis.from_url(redis_url) as client:
+        client.lpush("schemalab:samples:n1", Sample(5, 1234.0, 0.38, 1260, open_transactions=2).to_text())
+    page = client_of("lea").get("/").content.decode()
+    for figure in ("1\u202f234", "0.38 ms", "1.3 s", '<polyline points="59,0.5 59,0.5">', "on average"):
+        assert figure in page
+
+
+@pytest.mark.parametrize("page", ["/changes/new/plan/", "/changes/new/submit/"])
+def test_nothing_to_do_is_no_error(client_of: ClientOf, page: str) -> None:
+    answer = client_of("sam").post(page, {"statement": "DROP TABLE IF EXISTS nothing"})
+    body = answer.content.decode()
+    assert "There is nothing to do" in body
+    assert "table &quot;nothing&quot; does not exist, skipping" in body
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The proofs that pages asked for; no worker has answered yet."""
+    keys: list[str] = []
+    monkeypatch.setattr("changes.proofs._send", keys.append)
+    return keys
+
+
+PLAN = {"statement": "CREATE INDEX soon ON flights (dest)"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_plan_is_shown_at_once_and_its_proof_when_it_is_there(
+    client_of: ClientOf, flights: Table, asked: list[str]
+) -> None:
+    sam = client_of("sam")
+    plan = sam.post("/changes/new/plan/", PLAN).content.decode()
+    look = f"/changes/new/proof/{asked[0]}/?seen=proving"
+    assert "Proving…" in plan
+    assert f'hx-get="{look}" hx-trigger="every 400ms"' in plan
+    assert sam.get(look).status_code == 204
+    prove_plan(asked[0])
+    verdict = sam.get(look).content.decode()
+    assert "Proved safe" in verdict
+    assert "for 3 nodes, 2 rows, 2 values, any number of operations" in verdict
+    assert "hx-get" not in verdict
+    assert "Proved safe" in sam.post("/changes/new/plan/", PLAN).content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_proof_that_nobody_makes_is_unknown_and_looked_for_once_more(
+    client_of: ClientOf, flights: Table, asked: list[str]
+) -> None:
+    sam = client_of("sam")
+    sam.post("/changes/new/plan/", PLAN)
+    look = f"/changes/new/proof/{asked[0]}/"
+    Proof.objects.update(asked_at=now() - timedelta(seconds=3))
+    late = sam.get(f"{look}?seen=proving").content.decode()
+    assert "no worker has taken it up: is the process lab running?" in late
+    assert f'hx-get="{look}?seen=unknown"' in late
+    Proof.objects.update(asked_at=now() - timedelta(seconds=60))
+    assert "hx-get" not in sam.get(f"{look}?seen=unknown").content.decode()
+    assert sam.get("/changes/new/proof/unheard-of/").status_code == 404
+    assert client_of("lea").get(look).status_code == 403
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_counterexample_is_told_as_a_story(client_of: ClientOf, asked: list[str]) -> None:
+    plan = rewritten(plans()["add an index"], ["publish public", "drain"])
+    proof = proofs.ask(plan)
+    prove_plan(proof.key)
+    told = client_of("sam").get(f"/changes/new/proof/{proof.key}/").content.decode()
+    assert "the explorer found a way to break it" in told
+    assert "<b>C3</b>" in told or "<b>C4</b>" in told
+    assert "<li>v2 is published: by_a is public</li>" in told
+
+
+@pytest.mark.django_db(transaction=True)
+def test_submitting_leads_to_the_change(client_of: ClientOf, flights: Table) -> None:
+    answer = client_of("sam").post("/changes/new/submit/", {"statement": "CREATE INDEX soon ON flights (dest)"})
+    change = Change.objects.get()
+    assert answer["Location"] == f"/changes/{change.pk}/"
+    assert change.who == "sam"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_statement_that_cannot_be_applied_stores_nothing(client_of: ClientOf, flights: Table) -> None:
+    answer = client_of("sam").post("/changes/new/submit/", {"statement": "DROP TABLE nothing"})
+    assert answer.status_code == 422
+    assert not Change.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_submits_faster_than_they_can_mean(client_of: ClientOf, flights: Table) -> None:
+    plan = {"statement": "CREATE TABLE t (id bigint PRIMARY KEY)", "table_id": 1, "table_name": "t", "plan": {}}
+    Change.objects.bulk_create(Change(**plan, who="sam", status=Status.CANCELLED) for _ in range(20))
+    answer = client_of("sam").post("/changes/new/submit/", {"statement": "CREATE INDEX x ON flights (dest)"})
+    assert answer.status_code == 429
+    assert "20 changes within a minute are yours" in answer.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_queued_change_is_cancelled_after_saying_what_that_does(client_of: ClientOf, change: Change) -> None:
+    sam = client_of("sam")
+    assert "Nothing has been published yet" in sam.get(f"/changes/{change.pk}/cancel/").content.decode()
+    assert sam.post(f"/changes/{change.pk}/cancel/").status_code == 302
+    change.refresh_from_db()
+    assert change.status == Status.CANCELLED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_refused_says_why(client_of: ClientOf, change: Change) -> None:
+    answer = client_of("sam").post(f"/changes/{change.pk}/resume/", follow=True)
+    assert f"change {change.pk} is not paused" in answer.content.decode()
+
+
+def test_polling_says_what_a_socket_would(client_of: ClientOf, flights: Table) -> None:
+    with transaction.atomic():
+        tell("node joined", "n1", {"node": "n1", "incarnation": 1}, ["cluster"])
+    lea = client_of("lea")
+    first = lea.get("/live/poll?stream=cluster").json()["messages"]
+    assert [message["type"] for message in first] == ["hello", "snapshot"]
+    later = lea.get("/live/poll?stream=cluster&since=0&html=1").json()["messages"]
+    assert [message["type"] for message in later] == ["hello", "event", "state"]
+    assert lea.get("/live/poll?stream=weather").status_code == 404
+    assert Client().get("/live/poll?stream=cluster").status_code == 403
+
+
+@pytest.mark.parametrize("back", ["https://elsewhere.example/", "//elsewhere.example/"])
+def test_choosing_colours_never_leads_elsewhere(db: None, back: str) -> None:
+    answer = Client().post("/theme/", {"theme": "dark", "next": back})
+    assert answer["Location"] == "/"
+    assert answer.cookies["theme"].value == "dark"
+
+
+@pytest.fixture
+def shell_of(client_of: ClientOf) -> Iterator[Callable[..., Any]]:
+    """Run SQL in a pane as sam, on a node that is PostgreSQL itself."""
+    from nodes.panes import panes
+
+    sam = client_of("sam")
+    chosen = connection.settings_dict
+
+    def run(sql: str) -> str:
+        answer = sam.post("/console/1/run/", {"sql": sql, "node": "n1"}, headers={"HX-Request": "true"})
+        return answer.content.decode()
+
+    Node.objects.create(name="n1", incarnation=1, host=chosen["HOST"], port=chosen["PORT"] or 5432, pid=1)
+    yield run
+    panes.close(sam.session.session_key, "1")
+
+
+@pytest.fixture
+def as_ourselves(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
+    """The pane's node is the test database."""
+    import psycopg
+
+    chosen = connection.settings_dict
+    where = {"host": chosen["HOST"], "port": chosen["PORT"] or None, "user": chosen["USER"], "dbname": chosen["NAME"]}
+    monkeypatch.setattr("nodes.views._connect", lambda _node, _user: psycopg.connect(**where, autocommit=True))
+
+
+def test_a_pane_keeps_its_transaction(as_ourselves: None, shell_of: Callable[..., Any]) -> None:
+    assert "A transaction is open" in shell_of("BEGIN; CREATE TEMP TABLE t (a int)")
+    assert "A transaction is open" in shell_of("INSERT INTO t VALUES (42)")
+    answer = shell_of("SELECT a, NULL AS b FROM t; COMMIT")
+    assert re.search(r"<td[^>]*>42</td>", answer)
+    assert "A transaction is open" not in answer
+
+
+def test_a_pane_marks_an_error(as_ourselves: None, shell_of: Callable[..., Any]) -> None:
+    answer = shell_of("SELECT 1;\nSELECT nope")
+    assert '<mark class="at">nope</mark>' in answer
+    assert "ERROR 42703" in answer
+
+
+def test_a_pane_shows_the_first_rows_of_many(as_ourselves: None, shell_of: Callable[..., Any]) -> None:
+    answer = shell_of("SELECT * FROM generate_series(1, 1000)")
+    assert "1000 rows" in answer
+    assert "the first 200 are shown" in answer
+
+
+def test_a_pane_says_when_its_node_does_not_answer(client_of: ClientOf) -> None:
+    Node.objects.create(name="n9", incarnation=1, host="127.0.0.1", port=1, pid=1)
+    answer = client_of("sam").post("/console/1/run/", {"sql": "SELECT 1", "node": "n9"}, headers={"HX-Request": "true"})
+    assert "n9 does not answer" in answer.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_operator_asks_for_an_audit_once_at_a_time(
+    client_of: ClientOf, flights: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+    monkeypatch.setattr("spark_tasks.services._send_audit", sent.append)
+    olga = client_of("olga")
+    for _ in range(2):
+        assert olga.post(f"/tables/{flights.pk}/audit/").status_code == 302
+    assert len(set(sent)) == 1
+    assert "An audit is under way" in olga.get(f"/tables/{flights.pk}/").content.decode()
+    assert client_of("sam").post(f"/tables/{flights.pk}/audit/").status_code == 403
