@@ -1,0 +1,53 @@
+"""Signing in, and what a browser test asks of every page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from playwright.sync_api import Page
+
+from tests.cluster import RunningCluster
+
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+RUN_AXE = """rules => axe.run(document, {runOnly: rules}).then(found => found.violations.map(
+  v => `${v.id}: ${v.nodes.map(n => n.target.join(' ')).slice(0, 3).join(' | ')}`))"""
+
+
+_owner_cookies: dict[str, list[Any]] = {}
+
+
+def sign_in(page: Page, cluster: RunningCluster) -> None:
+    """As the owner of the cluster: by a link the first time, with that session's cookies from then on."""
+    if cluster.address not in _owner_cookies:
+        page.goto(cluster.new_sign_in_link())
+        _owner_cookies[cluster.address] = page.context.cookies()
+    page.context.add_cookies(_owner_cookies[cluster.address])
+    page.goto(cluster.address)
+    page.wait_for_selector("h1")
+
+
+def violations(page: Page) -> list[str]:
+    """What axe-core finds. It is put in past the content security policy, as a developer's tool is."""
+    session = page.context.new_cdp_session(page)
+    session.send("Runtime.evaluate", {"expression": AXE})
+    session.detach()
+    found: list[str] = page.evaluate(RUN_AXE, RULES)
+    return found
+
+
+def overflow(page: Page) -> int:
+    """How many pixels of the page lie beyond its right edge."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def happen(cluster: RunningCluster, number: int) -> None:
+    """Event `number` of this test in the cluster's story, committed but not pushed: the page has to notice."""
+    with psycopg.connect(cluster.database_url, autocommit=True) as connection:
+        payload = json.dumps({"process": f"test {number}"})
+        connection.execute(
+            "SELECT catalog_tell(ARRAY['cluster'], 'process started', %s, %s::jsonb)", (f"t{number}", payload)
+        )

@@ -1,0 +1,98 @@
+"""A page that is open stays true: a change watched from submission to public, and a connection that dies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg
+import pytest
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from tests.browser.people import happen, sign_in
+from tests.cluster import RunningCluster
+
+NewPage = Callable[..., Page]
+CHANGE_MS_MAX = 60_000
+CUT_S = 10.0
+STORY = "[...document.querySelectorAll('[data-story] li')].map(line => Number(line.dataset.seq))"
+
+
+@pytest.fixture(scope="module")
+def birds(cluster: RunningCluster) -> None:
+    """A table with rows to index."""
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as connection:
+        connection.execute("CREATE TABLE birds (id bigint PRIMARY KEY, name text)")
+        connection.execute("INSERT INTO birds VALUES (1, 'swift'), (2, 'heron'), (3, 'swift')")
+
+
+def test_an_index_change_is_submitted_and_watched_until_public(
+    new_page: NewPage, cluster: RunningCluster, birds: None
+) -> None:
+    page = new_page()
+    sign_in(page, cluster)
+    page.goto(f"{cluster.address}/changes/new/")
+    page.locator(".cm-content").click()
+    page.keyboard.type("CREATE INDEX by_name ON birds (name)")
+    expect(page.locator("#plan")).to_contain_text("publish birds@")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.locator("h1")).to_have_text("birds: index by_name")
+    expect(page.locator(".outcome").first).to_contain_text("done", timeout=CHANGE_MS_MAX)
+    expect(page).to_have_title("Done · birds: index by_name · Schema Lab")
+    expect(page.locator("[data-story]")).to_contain_text("is done")
+    seqs = page.evaluate(STORY)
+    assert seqs == list(range(len(seqs), 0, -1))
+    expect(page.get_by_text('DROP INDEX "by_name"')).to_be_visible()
+
+
+def test_a_connection_dead_for_10_s_misses_nothing_and_shows_nothing_twice(
+    new_page: NewPage, cluster: RunningCluster
+) -> None:
+    page = new_page()
+    is_cut = False
+    through: list[WebSocketRoute] = []
+
+    def relay(socket: WebSocketRoute) -> None:
+        if is_cut:
+            socket.close(code=1001, reason="cut")
+        else:
+            socket.connect_to_server()
+            through.append(socket)
+
+    page.route_web_socket("**/live/", relay)
+    sign_in(page, cluster)
+    pill = page.locator(".pill")
+    expect(pill).to_have_attribute("data-live", "live")
+    first = int(page.evaluate("schemalab.seq"))
+    happen(cluster, 1)
+    is_cut = True
+    through[-1].close(code=1001, reason="cut")
+    for number in range(2, 6):
+        happen(cluster, number)
+    expect(pill).not_to_have_attribute("data-live", "live")
+    page.wait_for_timeout(CUT_S * 1000)  # the length of the cut is what is tested
+    is_cut = False
+    happen(cluster, 6)
+    expect(pill).to_have_attribute("data-live", "live", timeout=30_000)
+    expect(page.locator("[data-story]")).to_contain_text("Process test 6 is running.")
+    seqs = [seq for seq in page.evaluate(STORY) if seq > first]
+    assert seqs == list(range(max(seqs), first, -1))
+    told = page.locator("[data-story]").inner_text()
+    assert [told.count(f"Process test {number} is running.") for number in range(1, 7)] == [1] * 6
+
+
+def test_what_is_typed_survives_live_updates(new_page: NewPage, cluster: RunningCluster) -> None:
+    page = new_page()
+    sign_in(page, cluster)
+    page.locator("#language").focus()
+    happen(cluster, 20)
+    expect(page.locator("[data-story]")).to_contain_text("Process test 20 is running.", timeout=20_000)
+    assert page.evaluate("document.activeElement.id") == "language"
+
+
+def test_the_page_is_read_to_those_who_do_not_see_it(new_page: NewPage, cluster: RunningCluster) -> None:
+    """Transitions are announced; ticking seconds are not."""
+    page = new_page()
+    sign_in(page, cluster)
+    happen(cluster, 30)
+    expect(page.locator("#say")).to_have_text("Process test 30 is running.", timeout=20_000)
+    assert page.locator("[aria-live] [data-left], [role=status] [data-ago]").count() == 0

@@ -1,0 +1,76 @@
+"""Every page in both themes: nothing that axe-core minds, nothing beyond the edge, no complaint in the console."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.people import overflow, sign_in, violations
+from tests.cluster import RunningCluster
+
+NewPage = Callable[..., Page]
+PAGES = [
+    "/",
+    "/tables/",
+    "/tables/named/axe_table/",
+    "/changes/",
+    "/changes/new/?statement=CREATE%20INDEX%20soon%20ON%20axe_table%20(b)",
+    "/changes/new/?statement=CREATE%20INDEX%20soon%20ON%20axe_table%20(nope)",
+    "/changes/1/",
+    "/console/?panes=2",
+    "/help/",
+    "/about/",
+]
+
+
+@pytest.fixture(scope="module")
+def a_table(cluster: RunningCluster) -> None:
+    """A table with an index and a row, made through a node."""
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as connection:
+        connection.execute("CREATE TABLE axe_table (a bigint PRIMARY KEY, b text)")
+        connection.execute("CREATE INDEX axe_index ON axe_table (b)")
+        connection.execute("INSERT INTO axe_table VALUES (1, 'one')")
+
+
+@pytest.mark.parametrize(
+    ("theme", "width"),
+    [
+        pytest.param("light", 1280, id="light"),
+        pytest.param("dark", 1280, id="dark"),
+        pytest.param("light", 320, id="narrow"),
+    ],
+)
+def test_every_page_is_accessible(
+    new_page: NewPage, cluster: RunningCluster, a_table: None, theme: str, width: int
+) -> None:
+    page = new_page(theme=theme, width=width)
+    page.goto(f"{cluster.address}/sign-in/")
+    found = {"/sign-in/": violations(page)}
+    sign_in(page, cluster)
+    for path in PAGES:
+        page.goto(f"{cluster.address}{path}")
+        page.wait_for_load_state("networkidle") if "named" in path else page.wait_for_selector("h1")
+        found[path] = violations(page)
+        assert overflow(page) == 0, path
+    assert {path: problems for path, problems in found.items() if problems} == {}
+
+
+def test_the_chosen_theme_is_there_from_the_first_byte(new_page: NewPage, cluster: RunningCluster) -> None:
+    page = new_page(theme="light")
+    sign_in(page, cluster)
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(11, 18, 32)"
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_a_page_works_without_javascript(new_page: NewPage, cluster: RunningCluster, a_table: None) -> None:
+    page = new_page(java_script_enabled=False)
+    sign_in(page, cluster)
+    page.goto(f"{cluster.address}/changes/new/")
+    page.fill("#statement", "CREATE INDEX soon ON axe_table (b)")
+    page.get_by_role("button", name="Show the plan").click()
+    assert page.get_by_text("publish axe_table@").first.is_visible()

@@ -1,0 +1,40 @@
+"""`python -m tests.chromium`: see that the browser tests have Debian's chromium, installing it where we may.
+
+Without it these tests are skipped, each with the reason, except in continuous integration, which must have it.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CHROMIUM = Path("/usr/bin/chromium")
+INSTALL_S_MAX = 300
+MISSING = f"{CHROMIUM} is missing (Debian: apt-get install chromium)"
+
+
+def install() -> None:
+    """Try to install it, as root on Debian; the outcome shows in the file system."""
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        return
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["apt-get", "update", "-q"], ["apt-get", "install", "-y", "-q", "chromium"]):
+        try:
+            subprocess.run(command, env=env, check=False, timeout=INSTALL_S_MAX, capture_output=True)
+        except subprocess.TimeoutExpired:
+            print(f"{' '.join(command)} took longer than {INSTALL_S_MAX} s", file=sys.stderr)
+
+
+def main() -> int:
+    if not CHROMIUM.exists():
+        print("Installing chromium for the browser tests ..", flush=True)
+        install()
+    if CHROMIUM.exists():
+        return 0
+    print(f"browser tests will be skipped: {MISSING}", file=sys.stderr)
+    return 1 if os.environ.get("CI") == "true" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

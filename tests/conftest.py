@@ -1,0 +1,83 @@
+"""What every test can have: a database, its address, Redis. See tests/services.py for where they come from."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import django
+import pytest
+
+from tests.cluster import RunningCluster, running_cluster
+from tests.services import surround
+
+HOME = surround()
+CARELESS = {"fsync": "off", "full_page_writes": "off"}
+"""Tables are emptied after each test; nobody needs them after a crash of the machine."""
+django.setup()
+
+
+@pytest.fixture(scope="session")
+def services() -> Iterator[None]:
+    """Embedded PostgreSQL and Redis for the session."""
+    from schemalab.embedded.locations import locations_of
+    from schemalab.embedded.services import running_services
+
+    with running_services(locations_of(HOME), CARELESS):
+        yield
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(services: None, django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """pytest-django makes its test database only after this: the server must be there."""
+
+
+@pytest.fixture
+def dsn(transactional_db: None) -> str:
+    """The test database as a psycopg conninfo; what is committed there is seen by all and removed after the test."""
+    from django.db import connection
+    from psycopg.conninfo import make_conninfo
+
+    chosen = connection.settings_dict
+    return make_conninfo(dbname=chosen["NAME"], user=chosen["USER"], host=chosen["HOST"], port=chosen["PORT"] or None)
+
+
+@pytest.fixture
+def redis_url(services: None) -> str:
+    """Redis as redis-py spells it, empty at the start of each test."""
+    from django.conf import settings
+    from redis import Redis
+
+    with Redis.from_url(settings.REDIS_URL) as client:
+        client.flushall()
+    return settings.REDIS_URL
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[RunningCluster]:
+    """The whole product, running: three nodes, leases of two seconds. Tests leave it as they found it."""
+    with running_cluster() as running:
+        yield running
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Under xdist only workers need settings, each with a home of its own: none may be read before that is chosen."""
+    if getattr(config.option, "numprocesses", None):
+        os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests come last: Playwright leaves an event loop in the thread, in which no other may be run.
+
+    And which tests run in the same process (`--dist loadgroup`): those that share something slow to start.
+    """
+    items.sort(key=lambda item: Path(item.path).parts[-2] == "browser")
+    for item in items:
+        folder, file = Path(item.path).parts[-2:]
+        fixtures = getattr(item, "fixturenames", ())
+        if "cluster" in fixtures and folder in ("browser", "integration"):
+            group = "the cluster"
+        elif folder in ("spark_tasks", "nodes"):
+            group = folder
+        else:
+            group = f"{folder}/{file}"
+        item.add_marker(pytest.mark.xdist_group(group))
