@@ -1,0 +1,23 @@
+"""Run every benchmark on a cluster of its own and write docs/benchmarks.md."""
+
+import os
+import platform
+
+from bench import statements, steps
+from bench.report import write_page
+from tests.cluster import running_cluster
+
+BENCHMARKS = (steps, statements)
+
+
+def main() -> None:
+    figures = []
+    with running_cluster(LEASE_S="30") as cluster:
+        for benchmark in BENCHMARKS:
+            figures += benchmark.measure(cluster)
+    machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    print(f"written to {write_page(machine, figures)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""A statement through a node, against psycopg writing the same pairs itself.
+
+Both sides use the same number of client processes, one statement at a time, each in a SERIALIZABLE
+transaction of its own, nothing pipelined by the client. The direct side writes ready-made pairs: it
+parses, plans and checks nothing. What the node adds (wire protocol, parsing, leases, the fence, encoding)
+is the difference.
+"""
+
+import multiprocessing
+import time
+from collections.abc import Callable
+from multiprocessing.synchronize import Event
+from typing import Any
+
+import psycopg
+
+from bench.report import Figure
+from tests.cluster import RunningCluster
+
+CLIENTS = 4
+SECONDS = 6.0
+DIRECT_TABLE = "bench_pairs"
+
+
+def measure(cluster: RunningCluster) -> list[Figure]:
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node:
+        node.execute("CREATE TABLE bench_rows (id bigint PRIMARY KEY, name text, score integer)")
+    with psycopg.connect(cluster.database_url, autocommit=True) as database:
+        database.execute(f"CREATE TABLE {DIRECT_TABLE} (key bytea PRIMARY KEY, value bytea)")
+    figures = []
+    for what, through_node, direct in CASES:
+        seen = {side: rate(work, address) for side, work, address in sides(cluster, through_node, direct)}
+        figures.append(figure(what, seen["node"], seen["direct"]))
+    return figures
+
+
+def sides(cluster: RunningCluster, through_node: "Work", direct: "Work") -> list[tuple[str, "Work", list[str]]]:
+    nodes = [node.dsn for node in cluster.nodes.values()]
+    return [("direct", direct, [cluster.database_url]), ("node", through_node, nodes)]
+
+
+def figure(what: str, node: float, direct: float) -> Figure:
+    return Figure(
+        what=f"{what} through a node",
+        goal="at least 0.5 of psycopg",
+        seen=f"{node / direct:.2f} ({node:.0f}/s against {direct:.0f}/s)",
+        method=f"{CLIENTS} client processes for {SECONDS:.0f} s each; see `bench/statements.py`.",
+    )
+
+
+Work = Callable[[psycopg.Connection[Any], int], None]
+
+
+def insert_through_node(connection: psycopg.Connection[Any], number: int) -> None:
+    connection.execute("INSERT INTO bench_rows (id, name, score) VALUES (%s, %s, %s)", (number, f"name {number}", 7))
+
+
+def insert_directly(connection: psycopg.Connection[Any], number: int) -> None:
+    keys = [number.to_bytes(8) + bytes([column]) for column in range(3)]
+    values = [b"", b"\x01name %d\x00" % number, b"\x01\x80\x00\x00\x07"]
+    with connection.transaction():
+        connection.execute(
+            f"INSERT INTO {DIRECT_TABLE} SELECT * FROM unnest(%s::bytea[], %s::bytea[])", (keys, values), prepare=True
+        )
+
+
+def update_through_node(connection: psycopg.Connection[Any], number: int) -> None:
+    connection.execute("UPDATE bench_rows SET score = %s WHERE id = %s", (number % 100, row_of(number)))
+
+
+def update_directly(connection: psycopg.Connection[Any], number: int) -> None:
+    key = row_of(number).to_bytes(8)
+    with connection.transaction():
+        connection.execute(
+            f"SELECT key, value FROM {DIRECT_TABLE} WHERE key >= %s AND key < %s", (key, key + b"\xff"), prepare=True
+        ).fetchall()
+        connection.execute(
+            f"UPDATE {DIRECT_TABLE} SET value = %s WHERE key = %s", (b"\x01x", key + b"\x02"), prepare=True
+        )
+
+
+def row_of(number: int) -> int:
+    """A row that the insert case is sure to have made, of the same client."""
+    client, nth = divmod(number, 10**9)
+    return client * 10**9 + nth % 500
+
+
+def read_through_node(connection: psycopg.Connection[Any], number: int) -> None:
+    connection.execute("SELECT name, score FROM bench_rows WHERE id = %s", (row_of(number),)).fetchall()
+
+
+def read_directly(connection: psycopg.Connection[Any], number: int) -> None:
+    key = row_of(number).to_bytes(8)
+    with connection.transaction():
+        connection.execute(
+            f"SELECT key, value FROM {DIRECT_TABLE} WHERE key >= %s AND key < %s", (key, key + b"\xff"), prepare=True
+        ).fetchall()
+
+
+CASES: list[tuple[str, Work, Work]] = [
+    ("INSERT of a row", insert_through_node, insert_directly),
+    ("UPDATE by key", update_through_node, update_directly),
+    ("SELECT by key", read_through_node, read_directly),
+]
+
+
+def rate(work: Work, addresses: list[str]) -> float:
+    """Statements per second of all clients together."""
+    context = multiprocessing.get_context("spawn")
+    start, results = context.Event(), context.Queue()
+    clients = [
+        context.Process(target=client, args=(work, addresses[n % len(addresses)], n, start, results))
+        for n in range(CLIENTS)
+    ]
+    for process in clients:
+        process.start()
+    for _ in clients:
+        results.get(timeout=60)
+    start.set()
+    done = sum(results.get(timeout=60 + SECONDS) for _ in clients)
+    for process in clients:
+        process.join(30)
+    return done / SECONDS
+
+
+def client(work: Work, address: str, number: int, start: Event, results: "multiprocessing.Queue[int]") -> None:
+    """Say that the connection stands, wait for the others, work for the time, say how often."""
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
+        connection.prepare_threshold = 2
+        results.put(0)
+        start.wait(60)
+        results.put(count(work, connection, number))
+
+
+def count(work: Work, connection: psycopg.Connection[Any], number: int) -> int:
+    done, end = 0, time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        work_until_done(work, connection, number * 10**9 + done)
+        done += 1
+    return done
+
+
+def work_until_done(work: Work, connection: psycopg.Connection[Any], number: int, tries_max: int = 20) -> None:
+    """As a correct client does: again after a serialization failure."""
+    for _ in range(tries_max - 1):
+        try:
+            return work(connection, number)
+        except psycopg.errors.SerializationFailure:
+            continue
+    return work(connection, number)
