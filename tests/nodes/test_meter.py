@@ -71,6 +71,8 @@ def heard(cluster: Cluster, wanted: Callable[[Sample], bool]) -> Sample:
 
 def test_a_node_tells_what_it_does_every_second(cluster: Cluster, n1: "psycopg.Connection[Any]") -> None:
     table = cluster.table("id bigint PRIMARY KEY")
+    with Redis.from_url(cluster.redis_url) as client:
+        client.delete("schemalab:samples:n1")  # another test may have told samples in this name
     with n1.transaction():
         n1.execute(f"INSERT INTO {table} VALUES (1)")
         held = heard(cluster, lambda sample: sample.open_transactions == 1)

@@ -33,7 +33,7 @@ def test_data_is_kept_over_a_restart_and_no_process_is_left(home: Path) -> None:
             connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
         with Redis.from_url(services.redis_url) as client:
             assert client.ping()
-    assert our_children() == before
+    assert our_children() <= before
     with running_services(locations_of(home)) as services, psycopg.connect(services.database_url) as connection:
         assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
 
