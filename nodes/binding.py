@@ -5,10 +5,10 @@ import struct
 import uuid
 from collections.abc import Callable, Sequence
 
-from nodes.errors import INVALID_BINARY, SqlError, unsupported
-from nodes.expressions import PyValue, parse_value
+from expressions.errors import INVALID_BINARY, SqlError, unsupported
+from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, Type
+from expressions.typed import PyValue, parse_value
 from nodes.messages import decode_text
-from nodes.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, Type
 
 EPOCH_DAY = dt.date(2000, 1, 1)
 EPOCH = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here

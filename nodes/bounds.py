@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Index
 from catalog.types import INT_LIMITS, SqlType, to_text
-from nodes.expressions import Call, ColumnRef, Context, Expr, PyValue, evaluate, is_constant
-from nodes.sqltypes import INT4, INT8
+from expressions.sqltypes import INT4, INT8
+from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, evaluate, is_constant
 from storage import encoding, pairs
 from storage.buckets import bucket_of, storage_of
 
@@ -85,19 +85,6 @@ def access(
         placed = tuple(range(1, storages + 1))  # unique entries lie by their own values
     used = tuple(column_id for column_id, _ in best.columns[: best.used])
     return Access(best.index, _joined(ranges), placed, points, used)
-
-
-def pinned_key(descriptor: Descriptor, conditions: Sequence[Expr]) -> tuple[Expr, ...] | None:
-    """The constants that `=` gives to each column of the primary key; None when a column has none."""
-    given: dict[int, Expr] = {}
-    for condition in conditions:
-        if isinstance(condition, Call) and condition.name == "=":
-            for column, constant in (condition.args, reversed(condition.args)):
-                if isinstance(column, ColumnRef) and is_constant(constant):
-                    given.setdefault(column.column_id, constant)
-    if not given.keys() >= set(descriptor.primary_key):
-        return None
-    return tuple(given[column_id] for column_id in descriptor.primary_key)
 
 
 def point(descriptor: Descriptor, key: Sequence[Expr], context: Context) -> Access:

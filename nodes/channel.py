@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import cast
 
-from nodes.errors import PROTOCOL_VIOLATION, FatalError
+from expressions.errors import PROTOCOL_VIOLATION, FatalError
 from nodes.messages import MESSAGE_BYTES_MAX, STARTUP_BYTES_MAX
 
 READ_AHEAD_BYTES = 256 * 1024

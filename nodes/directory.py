@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from psycopg import pq
 
-from nodes.errors import CONNECTION_FAILURE, SqlError
+from expressions.errors import CONNECTION_FAILURE, SqlError
 from nodes.libpq import Command, StoreConnectionLost, StorePool, int4
 
 log = logging.getLogger(__name__)

@@ -12,25 +12,25 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
-from nodes.environment import Environment
-from nodes.errors import (
+from expressions.errors import (
     CARDINALITY_VIOLATION,
     CHECK_VIOLATION,
     NOT_NULL_VIOLATION,
     PROGRAM_LIMIT,
     SqlError,
 )
-from nodes.expressions import Call, Context, Expr, Literal, PyValue, evaluate, is_simple, render, value_text
-from nodes.functions import CAST_TEMPLATES, cast_compute
+from expressions.functions import CAST_TEMPLATES, cast_compute
+from expressions.scopes import Scan
+from expressions.sqltypes import BOOL, INT4, OF_SQL_TYPE, Type
+from expressions.typed import Call, Context, Expr, Literal, PyValue, evaluate, is_simple, render, value_text
+from nodes.environment import Environment
 from nodes.libpq import Command, bytea_array
 from nodes.plans import Check, Conflict, DeletePlan, InsertPlan, Returning, UpdatePlan
 from nodes.reads import access_of, engine_batches, feed_of, fields_of, table_of
 from nodes.results import Result, Row
 from nodes.rows import decoded, stored
 from nodes.scans import Table, arrow_schema, batch_of, read_points, stored_rows
-from nodes.scopes import Scan
 from nodes.selects import Output
-from nodes.sqltypes import BOOL, INT4, OF_SQL_TYPE, Type
 from nodes.transaction import Transaction, positional
 from nodes.writes import Writer
 from storage import encoding
@@ -403,7 +403,7 @@ async def _compute_row(work: Writing, exprs: Sequence[Expr], values: Mapping[Col
 
 
 def _filled_in(expr: Expr, values: Mapping[ColumnId, PyValue]) -> Expr:
-    from nodes.expressions import ColumnRef, Fragment
+    from expressions.typed import ColumnRef, Fragment
 
     if isinstance(expr, ColumnRef):
         return Literal(values[ColumnId(expr.column_id)], expr.type)

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from nodes.analysis import Parameters
+from expressions.analysis import Parameters
+from expressions.errors import unsupported
+from expressions.scopes import Scan
+from expressions.sqltypes import OF_SQL_TYPE, TEXT
+from expressions.typed import Context, PyValue, is_simple, value_text
 from nodes.bounds import Access, Bound, column_bounds
 from nodes.environment import Environment
-from nodes.errors import unsupported
-from nodes.expressions import Context, PyValue, is_simple, value_text
 from nodes.messages import Field
 from nodes.plans import DeletePlan, InsertPlan, Plan, Planner, SelectPlan, UpdatePlan
 from nodes.reads import access_of, needs_no_engine, whole_access
 from nodes.results import Result
-from nodes.scopes import Scan
-from nodes.sqltypes import OF_SQL_TYPE, TEXT
 from nodes.statements import KINDS, Statement
 
 VALUES_SHOWN = 5

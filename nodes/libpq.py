@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import psycopg
 from psycopg import pq
 
-from nodes.errors import CONNECTION_FAILURE, TOO_MANY_CONNECTIONS, SqlError
+from expressions.errors import CONNECTION_FAILURE, TOO_MANY_CONNECTIONS, SqlError
 
 TEXT, BINARY = 0, 1
 PREPARED_MAX = 500

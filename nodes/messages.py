@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nodes.errors import PROTOCOL_VIOLATION, FatalError, SqlError, position_of
+from expressions.errors import PROTOCOL_VIOLATION, FatalError, SqlError, position_of
 
 PROTOCOL_3 = 3
 SSL_REQUEST = 80877103

@@ -17,9 +17,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from nodes import messages
-from nodes.channel import Channel
-from nodes.errors import (
+from expressions.errors import (
     ADMIN_SHUTDOWN,
     CANNOT_CONNECT_NOW,
     FEATURE_NOT_SUPPORTED,
@@ -36,6 +34,8 @@ from nodes.errors import (
     SqlError,
     unsupported,
 )
+from nodes import messages
+from nodes.channel import Channel
 from nodes.messages import Field, Reader
 from nodes.results import Result, Row
 from nodes.scram import MECHANISM, Exchange

@@ -12,8 +12,8 @@ import postgast
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, State
-from nodes.analysis import Analyzer, Parameters
-from nodes.errors import (
+from expressions.analysis import Analyzer, Parameters
+from expressions.errors import (
     DATATYPE_MISMATCH,
     DUPLICATE_COLUMN,
     INVALID_COLUMN_REFERENCE,
@@ -22,10 +22,10 @@ from nodes.errors import (
     SqlError,
     unsupported,
 )
-from nodes.expressions import Expr, Literal
-from nodes.scopes import Relation, Scan, Scope, hidden_column, not_public, reference
+from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public, reference
+from expressions.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN, Type
+from expressions.typed import Expr, Literal
 from nodes.selects import Output, Query, Selects, Target, conjuncts, implied_name, star_of
-from nodes.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN, Type
 from nodes.statements import Statement
 
 Node = Any
@@ -354,7 +354,7 @@ class Planner:
         return self.analyzer.coerce(expr, OF_SQL_TYPE[column.type], assignment=True)
 
     def _refuse_type(self, column: Column, given: Type, offset: int) -> None:
-        from nodes.functions import ASSIGNMENT
+        from expressions.functions import ASSIGNMENT
 
         wanted = OF_SQL_TYPE[column.type]
         if given is not wanted and (given, wanted) not in ASSIGNMENT and wanted is not TEXT:
@@ -426,7 +426,7 @@ class AllColumns(Scope):
 
 
 def _excluded(column: Column) -> Expr:
-    from nodes.expressions import ColumnRef
+    from expressions.typed import ColumnRef
 
     return ColumnRef(f"x.c{column.id}", OF_SQL_TYPE[column.type], column.name, EXCLUDED, -column.id)
 

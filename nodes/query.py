@@ -17,7 +17,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nodes.errors import (
+from expressions.errors import (
     CARDINALITY_VIOLATION,
     DIVISION_BY_ZERO,
     FEATURE_NOT_SUPPORTED,
@@ -28,10 +28,10 @@ from nodes.errors import (
     QUERY_CANCELED,
     SqlError,
 )
-from nodes.expressions import value_text
+from expressions.sqltypes import DATE, INT4, INT8, INTERVAL, TEXT, UUID, Type
+from expressions.typed import value_text
 from nodes.results import Row
 from nodes.selects import Output
-from nodes.sqltypes import DATE, INT4, INT8, INTERVAL, TEXT, UUID, Type
 
 log = logging.getLogger(__name__)
 

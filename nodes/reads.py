@@ -4,17 +4,17 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from catalog.elements import ColumnId
+from expressions.scopes import Scan
+from expressions.sqltypes import INTERVAL
+from expressions.typed import Context, Expr, PyValue, evaluate, is_simple, render_parts, value_text
 from nodes.bounds import Access, access, point
 from nodes.environment import Environment
-from nodes.expressions import Context, Expr, PyValue, evaluate, is_simple, render_parts, value_text
 from nodes.messages import Field
 from nodes.plans import SelectPlan
 from nodes.results import Result, Row
 from nodes.rows import decoded
 from nodes.scans import Table, arrow_batches, arrow_schema, point_commands, rows_in, stored_rows
-from nodes.scopes import Scan
 from nodes.selects import Output, SimpleSelect
-from nodes.sqltypes import INTERVAL
 from nodes.transaction import Transaction
 from storage.pairs import StoredRow
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
-from nodes.expressions import PyValue
+from expressions.typed import PyValue
 from storage import encoding
 from storage.pairs import StoredRow, key_parts, missing_value
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from catalog.descriptor import Descriptor
-from nodes.errors import (
+from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
     OBJECT_IN_USE,
     QUERY_CANCELED,

@@ -13,7 +13,7 @@ import hmac
 import secrets
 from dataclasses import dataclass, field
 
-from nodes.errors import PROTOCOL_VIOLATION, WRONG_PASSWORD, FatalError
+from expressions.errors import PROTOCOL_VIOLATION, WRONG_PASSWORD, FatalError
 
 MECHANISM = "SCRAM-SHA-256"
 ITERATIONS = 4096

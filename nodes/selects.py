@@ -15,8 +15,8 @@ from postgast import walk as walk_tree
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
-from nodes.analysis import Analyzer, aggregates_in, common_type, direction_of, function_name, refuse_aggregates
-from nodes.errors import (
+from expressions.analysis import Analyzer, aggregates_in, common_type, direction_of, function_name, refuse_aggregates
+from expressions.errors import (
     DUPLICATE_ALIAS,
     GROUPING_ERROR,
     INVALID_COLUMN_REFERENCE,
@@ -25,9 +25,9 @@ from nodes.errors import (
     SqlError,
     unsupported,
 )
-from nodes.expressions import Call, ColumnRef, Expr, Fragment, Literal, Parameter, walk
-from nodes.scopes import WHY, Relation, Scan, Scope
-from nodes.sqltypes import INT4, INT8, UNKNOWN, Type
+from expressions.scopes import WHY, Relation, Scan, Scope
+from expressions.sqltypes import INT4, INT8, UNKNOWN, Type
+from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, Parameter, walk
 
 Node = Any
 Parts = tuple["str | Expr", ...]

@@ -16,11 +16,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from expressions.errors import ADMIN_SHUTDOWN, FatalError
 from leases import redis_samples
 from leases.asyncio_keeper import FATAL_EXIT_CODE, LeaseKeeper, Pin
 from nodes.directory import Directory
 from nodes.environment import Environment
-from nodes.errors import ADMIN_SHUTDOWN, FatalError
 from nodes.libpq import StorePool
 from nodes.pgwire import Client, Clients, Greeting
 from nodes.session import open_session

@@ -16,12 +16,8 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from catalog.descriptor import Descriptor
-from leases.rules import LeaseError, NotLeasable
-from nodes import dml
-from nodes.analysis import Parameters
-from nodes.binding import values_of
-from nodes.environment import Environment
-from nodes.errors import (
+from expressions.analysis import Parameters
+from expressions.errors import (
     ACTIVE_TRANSACTION,
     CANNOT_CONNECT_NOW,
     FEATURE_NOT_SUPPORTED,
@@ -36,8 +32,13 @@ from nodes.errors import (
     SqlError,
     unsupported,
 )
+from expressions.sqltypes import TEXT, UNKNOWN, parameter_type
+from expressions.typed import Context
+from leases.rules import LeaseError, NotLeasable
+from nodes import dml
+from nodes.binding import values_of
+from nodes.environment import Environment
 from nodes.explain import explain
-from nodes.expressions import Context
 from nodes.messages import Field
 from nodes.pgwire import Prepared
 from nodes.plans import (
@@ -52,7 +53,6 @@ from nodes.plans import (
 from nodes.reads import fields_of, select_result
 from nodes.results import Result, Row
 from nodes.schema import SchemaStatements
-from nodes.sqltypes import TEXT, UNKNOWN, parameter_type
 from nodes.statements import Statement, parse
 from nodes.transaction import Retry, Transaction
 from nodes.utility import Utility

@@ -13,7 +13,7 @@ import postgast
 from google.protobuf.message import DecodeError
 
 from changes.ddl import is_ddl
-from nodes.errors import SYNTAX_ERROR, SqlError
+from expressions.errors import SYNTAX_ERROR, SqlError
 
 Node = Any
 CACHED_CHARS_MAX = 8192

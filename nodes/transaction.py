@@ -18,8 +18,7 @@ from typing import Protocol
 
 from psycopg import pq
 
-from leases.rules import LeaseError
-from nodes.errors import (
+from expressions.errors import (
     CONNECTION_FAILURE,
     DEADLOCK,
     FENCE_REFUSALS,
@@ -29,6 +28,7 @@ from nodes.errors import (
     TRANSACTION_UNKNOWN,
     SqlError,
 )
+from leases.rules import LeaseError
 from nodes.libpq import Command, StoreConnection, StoreConnectionLost, StoreError, StorePool, int4
 from storage.postgres import arm_deadline_sql, enter_sql
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from postgast import pg_query_pb2 as pb
 
-from nodes.errors import INVALID_STATEMENT_NAME, NO_ACTIVE_TRANSACTION, SqlError, unsupported
+from expressions.errors import INVALID_STATEMENT_NAME, NO_ACTIVE_TRANSACTION, SqlError, unsupported
+from expressions.sqltypes import TEXT
 from nodes.messages import Field
 from nodes.results import Result
-from nodes.sqltypes import TEXT
 from nodes.statements import Statement
 from nodes.variables import boolean, canonical
 

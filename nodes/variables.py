@@ -7,7 +7,7 @@ accepted, asking for another is refused by name rather than ignored.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from nodes.errors import FEATURE_NOT_SUPPORTED, INVALID_PARAMETER_VALUE, UNDEFINED_OBJECT, SqlError
+from expressions.errors import FEATURE_NOT_SUPPORTED, INVALID_PARAMETER_VALUE, UNDEFINED_OBJECT, SqlError
 
 SERVER_VERSION = "18.0 (Schema Lab)"
 REPORTED = (

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, ColumnId, Index
-from nodes.errors import UNIQUE_VIOLATION, SqlError
-from nodes.expressions import value_text
+from expressions.errors import UNIQUE_VIOLATION, SqlError
+from expressions.sqltypes import OF_SQL_TYPE
+from expressions.typed import value_text
 from nodes.libpq import Command, bytea_array, int8
-from nodes.sqltypes import OF_SQL_TYPE
 from nodes.transaction import Refused, Transaction, positional
 from storage import encoding, pairs
 from storage.mutations import Op, in_order

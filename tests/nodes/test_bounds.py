@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, TableId
 from catalog.types import SqlType
-from nodes.analysis import Analyzer
+from expressions.analysis import Analyzer
+from expressions.typed import Context, evaluate
 from nodes.bounds import access, point
-from nodes.expressions import Context, evaluate
 from nodes.rows import stored
 from nodes.selects import Selects
 from storage import pairs

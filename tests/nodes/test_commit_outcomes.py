@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from psycopg import pq
 
-from nodes.errors import SqlError
+from expressions.errors import SqlError
 from nodes.libpq import Command, StoreConnectionLost
 from nodes.transaction import Retry, Transaction
 

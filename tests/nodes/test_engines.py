@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
 from catalog.types import SqlType
-from nodes.analysis import Analyzer
-from nodes.errors import SqlError
-from nodes.expressions import Context, evaluate, is_simple, render, render_value, value_text
+from expressions.analysis import Analyzer
+from expressions.errors import SqlError
+from expressions.scopes import Relation, Scan, Scope
+from expressions.sqltypes import OF_SQL_TYPE
+from expressions.typed import Context, evaluate, is_simple, render, render_value, value_text
 from nodes.query import translated, values
-from nodes.scopes import Relation, Scan, Scope
-from nodes.sqltypes import OF_SQL_TYPE
 
 COLUMNS = {
     "i": SqlType.INTEGER, "j": SqlType.INTEGER, "big": SqlType.BIGINT, "f": SqlType.DOUBLE, "g": SqlType.DOUBLE,

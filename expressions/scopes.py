@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
-from nodes.bounds import pinned_key
-from nodes.errors import AMBIGUOUS_COLUMN, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
-from nodes.expressions import ColumnRef, Expr
-from nodes.sqltypes import OF_SQL_TYPE
+from expressions.errors import AMBIGUOUS_COLUMN, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
+from expressions.sqltypes import OF_SQL_TYPE
+from expressions.typed import Call, ColumnRef, Expr, is_constant
 
 WHY = {
     State.DELETE_ONLY: "a schema change has only begun to add it, or is about to remove it",
@@ -163,3 +162,16 @@ def not_public(descriptor: Descriptor, column: Column, offset: int) -> SqlError:
         offset,
         hint="statements may name it once it is public",
     )
+
+
+def pinned_key(descriptor: Descriptor, conditions: Sequence[Expr]) -> tuple[Expr, ...] | None:
+    """The constants that `=` gives to each column of the primary key; None when a column has none."""
+    given: dict[int, Expr] = {}
+    for condition in conditions:
+        if isinstance(condition, Call) and condition.name == "=":
+            for column, constant in (condition.args, reversed(condition.args)):
+                if isinstance(column, ColumnRef) and is_constant(constant):
+                    given.setdefault(column.column_id, constant)
+    if not given.keys() >= set(descriptor.primary_key):
+        return None
+    return tuple(given[column_id] for column_id in descriptor.primary_key)

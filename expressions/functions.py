@@ -9,9 +9,9 @@ exact types first, then implicit casts, then what an unknown literal is likely t
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nodes import arithmetic
-from nodes.arithmetic import Compute
-from nodes.sqltypes import (
+from expressions import arithmetic
+from expressions.arithmetic import Compute
+from expressions.sqltypes import (
     BOOL,
     DATE,
     FLOAT8,

@@ -1,6 +1,6 @@
 """What operators compute for one row: PostgreSQL's results in Python, for statements that need no query engine.
 
-Each function is the twin of a template in `nodes.functions`; `tests/nodes/test_engines.py` runs both.
+Each function is the twin of a template in `expressions.functions`; `tests/nodes/test_engines.py` runs both.
 """
 
 import datetime as dt
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from catalog.types import BadValue, SqlType, parse_text, to_text
-from nodes.errors import DIVISION_BY_ZERO, NUMBER_OUT_OF_RANGE, SqlError
-from nodes.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, Type
+from expressions.errors import DIVISION_BY_ZERO, NUMBER_OUT_OF_RANGE, SqlError
+from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, Type
 
 Compute = Callable[..., Any]
 LIMITS = {INT4: 2**31, INT8: 2**63}

@@ -8,7 +8,7 @@ dates are moved by. There is no numeric: a literal with a point, an average, a s
 from dataclasses import dataclass
 
 from catalog.types import SqlType
-from nodes.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_OBJECT, SqlError
+from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_OBJECT, SqlError
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """From PostgreSQL's parse tree to typed expressions.
 
 Types are found as PostgreSQL finds them: from the leaves up, and a quoted literal or an undeclared
-parameter takes the type of what stands beside it. Whatever has no entry in `nodes.functions` ends
+parameter takes the type of what stands beside it. Whatever has no entry in `expressions.functions` ends
 here, by name and with its place in the statement, and so does every mistake of the user's that can
 be seen without data.
 """
@@ -14,8 +14,8 @@ from typing import Any
 from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
-from nodes import arithmetic, functions
-from nodes.errors import (
+from expressions import arithmetic, functions
+from expressions.errors import (
     AMBIGUOUS_FUNCTION,
     CANNOT_COERCE,
     DATATYPE_MISMATCH,
@@ -26,19 +26,9 @@ from nodes.errors import (
     SqlError,
     unsupported,
 )
-from nodes.expressions import (
-    Call,
-    Context,
-    Expr,
-    Fragment,
-    Literal,
-    Parameter,
-    evaluate,
-    parse_value,
-)
-from nodes.functions import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
-from nodes.scopes import Scan, Scope
-from nodes.sqltypes import (
+from expressions.functions import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
+from expressions.scopes import Scan, Scope
+from expressions.sqltypes import (
     BOOL,
     DATE,
     FLOAT8,
@@ -50,6 +40,16 @@ from nodes.sqltypes import (
     UNKNOWN,
     Type,
     type_named,
+)
+from expressions.typed import (
+    Call,
+    Context,
+    Expr,
+    Fragment,
+    Literal,
+    Parameter,
+    evaluate,
+    parse_value,
 )
 
 Node = Any

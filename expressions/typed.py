@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from catalog.types import BadValue, parse_text, to_text
-from nodes.errors import SqlError
-from nodes.sqltypes import FLOAT8, INT4, INT8, INTERVAL, TEXT, UNKNOWN, Type
+from expressions.errors import SqlError
+from expressions.sqltypes import FLOAT8, INT4, INT8, INTERVAL, TEXT, UNKNOWN, Type
 
 PyValue = bool | int | float | str | dt.date | dt.datetime | uuid.UUID | None
 
