@@ -13,7 +13,9 @@ from catalog.elements import (
     Column,
     ColumnId,
     Constraint,
+    ConstraintId,
     Coordination,
+    Derivation,
     Index,
     IndexColumn,
     IndexId,
@@ -28,6 +30,7 @@ Json = dict[str, Any]
 T = TypeVar("T")
 FIRST_COLUMN = ColumnId(1)
 FIRST_INDEX = IndexId(1)
+FIRST_CONSTRAINT = ConstraintId(1)
 
 
 class UnknownElement(LookupError):
@@ -49,6 +52,7 @@ class Descriptor:
     state: State = State.PUBLIC
     next_column_id: ColumnId = FIRST_COLUMN
     next_index_id: IndexId = FIRST_INDEX
+    next_constraint_id: ConstraintId = FIRST_CONSTRAINT
     coordination: Coordination = Coordination.LEASE
 
     def __post_init__(self) -> None:
@@ -137,6 +141,7 @@ class Descriptor:
             "placements": [_placement_json(p) for p in self.placements],
             "next_column_id": self.next_column_id,
             "next_index_id": self.next_index_id,
+            "next_constraint_id": self.next_constraint_id,
             "coordination": self.coordination.value,
         }
 
@@ -155,6 +160,7 @@ def from_json(body: Mapping[str, Any]) -> Descriptor:
         placements=tuple(_placement(p) for p in body["placements"]),
         next_column_id=ColumnId(body["next_column_id"]),
         next_index_id=IndexId(body["next_index_id"]),
+        next_constraint_id=ConstraintId(body["next_constraint_id"]),
         coordination=Coordination(body["coordination"]),
     )
 
@@ -177,12 +183,19 @@ def _column_json(column: Column) -> Json:
         "identity": column.identity,
         "added_with_default": column.added_with_default,
         "filling": column.filling,
+        "derived": _derivation_json(column.derived),
     }
 
 
 def _column(body: Json) -> Column:
     fill_value = None if body["fill_value"] is None else bytes.fromhex(body["fill_value"])
-    return Column(**body | {"type": SqlType(body["type"]), "state": State(body["state"]), "fill_value": fill_value})
+    derived = None if body["derived"] is None else Derivation(**body["derived"])
+    read = {"type": SqlType(body["type"]), "state": State(body["state"]), "fill_value": fill_value, "derived": derived}
+    return Column(**body | read)
+
+
+def _derivation_json(derived: Derivation | None) -> Json | None:
+    return None if derived is None else {"source": derived.source, "expression": derived.expression}
 
 
 def _index_json(index: Index) -> Json:

@@ -40,6 +40,7 @@ class Kind(Enum):
     TABLE = "table"
     OPTIONAL_COLUMN = "optional column"
     REQUIRED_COLUMN = "required column"
+    DERIVED_COLUMN = "derived column"
     INDEX = "index"
     UNIQUE_INDEX = "unique index"
     CONSTRAINT = "constraint"
@@ -55,8 +56,19 @@ class Coordination(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Derivation:
+    """A column's value follows from another's: `expression` is SQL over the row's columns, named by id (`"#3"`)."""
+
+    source: ColumnId
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
-    """A column. `default` is an SQL expression; `fill_value` the encoded value a fill puts (bytes)."""
+    """A column. `default` is an SQL expression; `fill_value` the encoded value a fill puts (bytes).
+
+    While its type changes, a column has a twin of the other type: one of the two is public, the other `derived`.
+    """
 
     id: ColumnId
     name: str
@@ -68,6 +80,7 @@ class Column:
     identity: bool = False
     added_with_default: bool = False
     filling: bool = False
+    derived: Derivation | None = None
 
     @property
     def required(self) -> bool:
@@ -76,6 +89,8 @@ class Column:
 
     @property
     def kind(self) -> Kind:
+        if self.derived is not None:
+            return Kind.DERIVED_COLUMN
         return Kind.REQUIRED_COLUMN if self.required else Kind.OPTIONAL_COLUMN
 
 
@@ -89,7 +104,7 @@ class IndexColumn:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An index over columns of its table; `where` is a predicate over the row's own columns."""
+    """An index over columns of its table; `where` is an SQL predicate over the row's columns, named by id (`"#3"`)."""
 
     id: IndexId
     name: str
@@ -110,7 +125,11 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A rule on rows: `rule` is "check", "not null" or "foreign key"."""
+    """A rule on rows: `rule` is "check", "not null" or "foreign key".
+
+    `expression` is SQL over the row's columns, named by id (`"#3"`). A column that was NOT NULL from the start, and
+    one whose rule has become public, bears it as `Column.not_null`: the constraint itself is there while it moves.
+    """
 
     id: ConstraintId
     name: str

@@ -78,6 +78,7 @@ RULES: dict[Kind, dict[State, Rule]] = {
     Kind.TABLE: _TABLE,
     Kind.OPTIONAL_COLUMN: _COLUMN,
     Kind.REQUIRED_COLUMN: _COLUMN,
+    Kind.DERIVED_COLUMN: _INDEX,
     Kind.INDEX: _INDEX,
     Kind.UNIQUE_INDEX: _INDEX,
     Kind.PLACEMENT: _INDEX,

@@ -48,6 +48,7 @@ DEFINED: Mapping[Kind, frozenset[State]] = {
     Kind.TABLE: frozenset({A, D, P}),
     Kind.OPTIONAL_COLUMN: frozenset({A, D, W, P}),
     Kind.REQUIRED_COLUMN: frozenset({A, D, W, P}),
+    Kind.DERIVED_COLUMN: frozenset({A, D, W, P}),
     Kind.INDEX: frozenset({A, D, W, P}),
     Kind.UNIQUE_INDEX: frozenset({A, D, W, P}),
     Kind.CONSTRAINT: frozenset({A, W, P}),
@@ -95,6 +96,11 @@ DANGERS: Mapping[Kind, Mapping[Pair, Danger]] = {
         frozenset({A, P}): Danger(("C1", "C2"), f"{_ORPHAN_VALUE.witness}; and {_MISSING_VALUE.witness}"),
         frozenset({D, P}): _MISSING_VALUE,
     },
+    Kind.DERIVED_COLUMN: {
+        **_COLUMN,
+        frozenset({A, P}): Danger(("C1", "C2"), f"{_ORPHAN_VALUE.witness}; and {_MISSING_VALUE.witness}"),
+        frozenset({D, P}): _MISSING_VALUE,
+    },
     Kind.INDEX: _INDEX,
     Kind.UNIQUE_INDEX: _INDEX,
     Kind.CONSTRAINT: {
@@ -111,6 +117,7 @@ DANGERS: Mapping[Kind, Mapping[Pair, Danger]] = {
 
 NEEDS_FILL: Mapping[Kind, str] = {
     Kind.REQUIRED_COLUMN: "C2",
+    Kind.DERIVED_COLUMN: "C2",
     Kind.INDEX: "C4",
     Kind.UNIQUE_INDEX: "C4",
     Kind.CONSTRAINT: "C6",
@@ -122,6 +129,7 @@ NEEDS_DELETE: Mapping[Kind, str] = {
     Kind.TABLE: "C1",
     Kind.OPTIONAL_COLUMN: "C1",
     Kind.REQUIRED_COLUMN: "C1",
+    Kind.DERIVED_COLUMN: "C1",
     Kind.INDEX: "C3",
     Kind.UNIQUE_INDEX: "C3",
     Kind.PLACEMENT: "C3",
