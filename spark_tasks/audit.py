@@ -12,7 +12,8 @@ from typing import Any
 import psycopg
 
 from catalog.descriptor import Descriptor, from_json
-from catalog.elements import IndexId, State
+from catalog.elements import IndexId, Kind, State
+from spark_tasks.elements import COLUMNS
 from spark_tasks.judge import (
     VIOLATIONS_MAX,
     Finding,
@@ -101,12 +102,13 @@ def visible_versions(connection: Connection, table_id: int) -> tuple[Descriptor,
 def unfinished_elements(connection: Connection, table_id: int) -> frozenset[str]:
     """Elements whose fill has not been purged yet in this snapshot: tombstones of theirs are allowed (C7)."""
     rows = connection.execute(
-        "SELECT fill.element ->> 'id' FROM spark_tasks_reorgrun fill WHERE fill.table_id = %s AND fill.kind = 'fill'"
+        "SELECT element ->> 'kind', element ->> 'id' FROM spark_tasks_reorgrun fill,"
+        " jsonb_array_elements(fill.elements) AS element WHERE fill.table_id = %s AND fill.kind = 'fill'"
         " AND NOT EXISTS (SELECT FROM spark_tasks_reorgrun over WHERE over.change_id = fill.change_id"
         " AND over.kind IN ('purge', 'delete') AND over.state = 'done')",
         (table_id,),
     ).fetchall()
-    return frozenset(f"index {element}" for (element,) in rows)
+    return frozenset(f"{'column' if Kind(kind) in COLUMNS else 'index'} {number}" for kind, number in rows)
 
 
 def _rows(connection: Connection, judge: Judge) -> Finding:

@@ -4,8 +4,8 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 from spark_tasks.audit import NothingToAudit, audit_table
+from spark_tasks.database import database_dsn
 from spark_tasks.models import AuditJob, RunState
-from spark_tasks.runner import database_dsn
 
 
 def run_audit(job_id: int) -> None:

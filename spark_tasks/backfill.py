@@ -29,15 +29,15 @@ from storage.postgres import kv
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Put the entries of index `index_id`, as `descriptor` defines it."""
+    """Put the entries of some indexes, as `descriptor` defines them, in one scan of the rows."""
 
     ticket: Ticket
     descriptor: Descriptor
-    index_id: IndexId
+    index_ids: tuple[IndexId, ...]
 
     @property
-    def index(self) -> Index:
-        return self.descriptor.index(self.index_id)
+    def indexes(self) -> tuple[Index, ...]:
+        return tuple(self.descriptor.index(index_id) for index_id in self.index_ids)
 
     def __call__(self, pieces: Iterable[KeyRange]) -> Iterator[int]:
         """Fill the ranges one after the other; yields the rows of each. Raises `RunClosed`."""
@@ -50,13 +50,14 @@ class Fill:
 
     def entries(self, connection: Connection, piece: KeyRange) -> Pairs:
         """The entries of all rows of a range, in key order, from one snapshot of its own (R1)."""
-        columns = stored_sources(self.descriptor, self.index)
+        columns = sorted({c for index in self.indexes for c in stored_sources(self.descriptor, index)})
         with source.snapshot(connection):
             parts = list(source.rows(connection, self.descriptor.table_id, piece, columns))
         return concat(self._entries(part) for part in parts).sorted()
 
     def _entries(self, rows: StoredRows) -> Pairs:
-        return index_entries(self.descriptor, self.descriptor.placement.id, self.index, rows)
+        placement = self.descriptor.placement.id
+        return concat(index_entries(self.descriptor, placement, index, rows) for index in self.indexes)
 
     def put(self, connection: Connection, piece: KeyRange, entries: Pairs, pace: Pace, order: Order) -> Pace:
         """Write a range's entries in chunks; a range that another attempt has finished is left alone."""

@@ -73,7 +73,7 @@ def violation_from_json(said: dict[str, Any]) -> Violation:
 class Judge:
     """Judge ranges of rows under one descriptor, in an exported snapshot.
 
-    A verification looks at one index only, and demands of it what it would demand of a public one. An audit
+    A verification looks at some indexes only, and demands of them what it would demand of a public one. An audit
     looks at everything; `complete` are indexes that the version before has public and may still be read.
     """
 
@@ -82,17 +82,22 @@ class Judge:
     descriptor: Descriptor
     storages: int
     buckets: int
-    only: IndexId | None = None
+    only: frozenset[IndexId] | None = None
     complete: frozenset[IndexId] = frozenset()
     unfinished: frozenset[str] = frozenset()
 
     @property
     def indexes(self) -> tuple[Index, ...]:
-        known = (i for i in self.descriptor.indexes if i.state is not State.ABSENT)
-        return tuple(i for i in known if self.only in (None, i.id))
+        if self.only is not None:
+            return tuple(self.descriptor.index(index_id) for index_id in sorted(self.only))
+        return tuple(i for i in self.descriptor.indexes if i.state is not State.ABSENT)
 
     def must_be_complete(self, index: Index) -> bool:
-        return index.state is State.PUBLIC or index.id == self.only or index.id in self.complete
+        return (
+            index.state is State.PUBLIC
+            or (self.only is not None and index.id in self.only)
+            or index.id in self.complete
+        )
 
     def connect(self) -> Connection:
         return psycopg.connect(self.dsn, autocommit=True, **session_options("schemalab judge"))

@@ -19,10 +19,10 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from spark_tasks import session
+from spark_tasks.database import database_dsn
 from spark_tasks.load_chunk import CannotLoad, Loader, Said, load_batches
 from spark_tasks.models import LoadJob, RunState
 from spark_tasks.pseudo_node import Membership, NotLeasable, PseudoNode
-from spark_tasks.runner import database_dsn
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -45,7 +45,7 @@ class ReorgRun(models.Model):
     change_id = models.BigIntegerField(_("change"))
     table_id = models.IntegerField(_("table"))
     kind = models.CharField(_("kind"), max_length=8, choices=Kind)
-    element = models.JSONField(_("element"))
+    elements = models.JSONField(_("elements"), help_text="each {kind, id, name}, in the order to be worked on")
     version = models.IntegerField(_("version"))
     state = models.CharField(_("state"), max_length=8, choices=RunState, default=RunState.WAITING)
     token = models.BigIntegerField(_("token"), default=0)

@@ -5,13 +5,14 @@ is only a hint: a lost one is sent again by `resend_if_dead`, which the timetabl
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
 from kombu.exceptions import OperationalError as BrokerError
 
+from spark_tasks.elements import elements_of
 from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState, Wanted
 
 log = logging.getLogger(__name__)
@@ -50,14 +51,18 @@ class RunStatus:
         return self.state in (RunState.DONE, RunState.FAILED)
 
 
-def start_run(change_id: int, table_id: int, kind: str, element: Mapping[str, Any], version: int) -> int:
-    """The run of this step of a change, started now or before. `element` is {"kind", "id", "name"}."""
+def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mapping[str, Any]], version: int) -> int:
+    """The run of this step of a change, started now or before. Each of `elements` is {"kind", "id", "name"}.
+
+    Raises `NotReorganised`.
+    """
+    elements_of(elements)
     with transaction.atomic():
         run, _ = ReorgRun.objects.get_or_create(
             change_id=change_id,
             kind=kind,
             version=version,
-            defaults={"table_id": table_id, "element": dict(element)},
+            defaults={"table_id": table_id, "elements": [dict(element) for element in elements]},
         )
         ReorgPulse.objects.get_or_create(run=run)
         if ReorgRun.objects.filter(id=run.id, state=RunState.PREPARED).update(state=RunState.WAITING):

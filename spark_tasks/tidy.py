@@ -10,6 +10,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, IndexId
+from spark_tasks.elements import Elements
 from spark_tasks.source import KeySpace
 from storage.pairs import after, prefix
 from storage.postgres import kv
@@ -19,6 +20,12 @@ def key_space(descriptor: Descriptor, index: IndexId = PRIMARY) -> KeySpace:
     """Where the entries of an index lie (0: the rows), under the placement that is read."""
     low = prefix(descriptor, descriptor.placement.id, index)
     return KeySpace(low, after(low), index)
+
+
+def key_spaces(descriptor: Descriptor, elements: Elements) -> list[KeySpace]:
+    """Where the pairs of the elements lie: entries first, then what lies among the rows."""
+    spaces = [key_space(descriptor, index_id) for index_id in elements.indexes]
+    return [*spaces, key_space(descriptor)] if elements.have_values else spaces
 
 
 def clear_tombstones(cursor: Any, table_id: int, space: KeySpace, storages: int) -> int:

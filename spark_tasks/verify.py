@@ -18,27 +18,27 @@ from spark_tasks.source import snapshot
 from storage.postgres import session_options
 
 
-def verify_index(
+def verify_indexes(
     dsn: str,
     descriptor: Descriptor,
-    index_id: IndexId,
+    index_ids: tuple[IndexId, ...],
     pieces: list[KeyRange],
     *,
     storages: int,
     buckets: int,
     pool: str,
 ) -> Finding:
-    """What is wrong with an index: named violations, or none."""
+    """What is wrong with some indexes: named violations, or none."""
     with (
         psycopg.connect(dsn, autocommit=True, **session_options("schemalab verify")) as connection,
         snapshot(connection),
     ):
-        judge = Judge(dsn, exported(connection), descriptor, storages, buckets, only=index_id)
+        judge = Judge(dsn, exported(connection), descriptor, storages, buckets, only=frozenset(index_ids))
         found = gather(spread(judge, pieces, pool=pool))
-        index = descriptor.index(index_id)
-        if sum(count_entries(connection, judge, index)) != found.matched.get(str(index_id), 0):
-            for violation in surplus(connection, judge, index):
-                found.add(violation)
+        for index in judge.indexes:
+            if sum(count_entries(connection, judge, index)) != found.matched.get(str(index.id), 0):
+                for violation in surplus(connection, judge, index):
+                    found.add(violation)
     return found
 
 

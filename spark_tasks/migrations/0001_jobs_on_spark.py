@@ -92,7 +92,12 @@ class Migration(migrations.Migration):
                         verbose_name="kind",
                     ),
                 ),
-                ("element", models.JSONField(verbose_name="element")),
+                (
+                    "elements",
+                    models.JSONField(
+                        help_text="each {kind, id, name}, in the order to be worked on", verbose_name="elements"
+                    ),
+                ),
                 ("version", models.IntegerField(verbose_name="version")),
                 (
                     "state",

@@ -29,11 +29,12 @@ class Runs:
     stage: Stage
     change_id: int
 
-    def start(self, kind: str, element: dict[str, object] | None = None) -> int:
-        return start_run(self.change_id, self.stage.table_id, kind, element or INDEX, self.stage.now.version)
+    def start(self, kind: str, *elements: dict[str, object]) -> int:
+        """The run of a step over the elements given, by_name when none is."""
+        return start_run(self.change_id, self.stage.table_id, kind, elements or [INDEX], self.stage.now.version)
 
-    def do(self, kind: str, element: dict[str, object] | None = None) -> RunStatus:
-        run_id = self.start(kind, element)
+    def do(self, kind: str, *elements: dict[str, object]) -> RunStatus:
+        run_id = self.start(kind, *elements)
         run_reorganisation(run_id)
         return run_status(run_id)
 

@@ -6,18 +6,21 @@ import psycopg
 import pytest
 
 from catalog.descriptor import Descriptor
-from catalog.elements import IndexId, State
+from catalog.elements import Index, IndexColumn, IndexId, State
 from spark_tasks import backfill
+from spark_tasks.claims import claim_run
+from spark_tasks.database import database_dsn
 from spark_tasks.marks import Order, RunClosed, Ticket
 from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, RunState, Wanted
 from spark_tasks.pace import Pace
 from spark_tasks.ranges import KeyRange
-from spark_tasks.runner import claim_run, database_dsn, prepare_fill, run_reorganisation
+from spark_tasks.runner import run_reorganisation
 from spark_tasks.services import close_run, dead_runs, resend_if_dead, run_status, throttle_run
+from spark_tasks.work import prepare_fill
 from storage.pairs import StoredRow
 from storage.pairs import rows_of as stored
-from tests.spark_tasks.runs import Runs, entries, entry_of, to_filling, to_public, tombstones
-from tests.storage.stage import BY_NAME, Stage, user
+from tests.spark_tasks.runs import INDEX, Runs, entries, entry_of, to_filling, to_public, tombstones
+from tests.storage.stage import AGE, BY_NAME, Stage, user
 
 
 @pytest.fixture
@@ -107,7 +110,7 @@ def fill_in_hand(stage: Stage, runs: Runs) -> tuple[ReorgRun, Ticket, backfill.F
     assert claim is not None
     prepare_fill(claim.run)
     ticket = Ticket(database_dsn(), claim.run.id, claim.token)
-    return claim.run, ticket, backfill.Fill(ticket, stage.now, BY_NAME.id)
+    return claim.run, ticket, backfill.Fill(ticket, stage.now, (BY_NAME.id,))
 
 
 def pieces(run: ReorgRun) -> list[KeyRange]:
@@ -277,6 +280,29 @@ def test_a_dropped_table_goes_row_by_row(stage: Stage, runs: Runs) -> None:
     status = runs.do("delete", element)
     assert (status.state, stage.contents()) == ("done", [{}, {}])
     assert status.rows_done == 30 * 3, "counted in pairs of rows"
+
+
+BY_AGE = Index(IndexId(2), "by_age", (IndexColumn(AGE),), state=State.DELETE_ONLY)
+BOTH = (INDEX, {"kind": "index", "id": BY_AGE.id, "name": BY_AGE.name})
+
+
+def test_two_indexes_are_filled_in_one_scan_and_deleted_together(stage: Stage, runs: Runs) -> None:
+    rows = [user(stage.now, n, f"name {n % 7}", n % 5) for n in range(20)]
+    stage.insert(rows)
+    stage.publish(stage.now.with_index(BY_NAME).with_index(BY_AGE))
+    both = stage.now.with_index_state(BY_NAME.id, State.WRITE_ONLY, filling=True)
+    stage.publish(both.with_index_state(BY_AGE.id, State.WRITE_ONLY, filling=True))
+    runs.do("clear", *BOTH)
+    stage.delete(rows[:2])
+    assert [runs.do(kind, *BOTH).state for kind in ("fill", "verify")] == ["done", "done"]
+    close_run(runs.of(Kind.FILL).id)
+    stage.publish(stage.now.with_index_state(BY_NAME.id, State.PUBLIC).with_index_state(BY_AGE.id, State.PUBLIC))
+    assert (runs.do("purge", *BOTH).rows_done, stage.violations()) == (4, [])
+    for state in (State.WRITE_ONLY, State.DELETE_ONLY):
+        stage.publish(stage.now.with_index_state(BY_NAME.id, state).with_index_state(BY_AGE.id, state))
+    assert runs.do("delete", *BOTH).rows_done == 2 * 18
+    stage.publish(stage.now.without_index(BY_NAME.id).without_index(BY_AGE.id))
+    assert stage.violations() == []
 
 
 def test_verification_names_what_is_missing_and_what_is_stale(stage: Stage, runs: Runs) -> None:

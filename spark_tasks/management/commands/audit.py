@@ -13,8 +13,8 @@ from catalog.models import Table
 from catalog.selectors import live_tables, table_named
 from spark_tasks import celery_worker, session
 from spark_tasks.audit import NothingToAudit, Report, audit_table, first_words
+from spark_tasks.database import database_dsn
 from spark_tasks.models import AuditJob, RunState
-from spark_tasks.runner import database_dsn
 from spark_tasks.services import request_audit
 
 AUDIT_S_MAX = 24 * 3600.0

@@ -1,0 +1,69 @@
+"""What a reorganisation works on, sorted by the kind of its pairs.
+
+index     its entries             T·P·I ..           a key space of its own
+column    its values              T·P·0·K(r)·C       among the rows: keys that end with its id
+table     its rows, with all      T·P·0 ..
+constraint                        none: rows are looked at
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Index, IndexId, Kind
+
+COLUMNS = frozenset({Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN})
+INDEXES = frozenset({Kind.INDEX, Kind.UNIQUE_INDEX})
+
+
+class NotReorganised(ValueError):
+    """A run was asked to work on an element that it can't."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """The elements of one run, by id; each group in the order it was given."""
+
+    columns: tuple[ColumnId, ...] = ()
+    indexes: tuple[IndexId, ...] = ()
+    constraints: tuple[ConstraintId, ...] = ()
+    has_table: bool = False
+
+    @property
+    def have_values(self) -> bool:
+        """Whether pairs among the rows are theirs."""
+        return bool(self.columns) or self.has_table
+
+    def indexes_of(self, descriptor: Descriptor) -> tuple[Index, ...]:
+        return tuple(descriptor.index(index_id) for index_id in self.indexes)
+
+    def columns_of(self, descriptor: Descriptor) -> tuple[Column, ...]:
+        return tuple(descriptor.column(column_id) for column_id in self.columns)
+
+    def constraints_of(self, descriptor: Descriptor) -> tuple[Constraint, ...]:
+        return tuple(c for c in descriptor.constraints if c.id in self.constraints)
+
+
+def elements_of(said: Iterable[Mapping[str, Any]]) -> Elements:
+    """The elements that a run's JSON names, each {"kind", "id", "name"}. Raises `NotReorganised`."""
+    ids: dict[str, list[int]] = {"columns": [], "indexes": [], "constraints": [], "table": []}
+    for element in said:
+        ids[_group(element)].append(element["id"])
+    return Elements(
+        tuple(map(ColumnId, ids["columns"])),
+        tuple(map(IndexId, ids["indexes"])),
+        tuple(map(ConstraintId, ids["constraints"])),
+        bool(ids["table"]),
+    )
+
+
+def _group(element: Mapping[str, Any]) -> str:
+    try:
+        kind = Kind(element["kind"])
+    except ValueError:
+        kinds = ", ".join(known.value for known in Kind)
+        raise NotReorganised(f"there is no kind of element {element['kind']!r}; there are: {kinds}") from None
+    if kind is Kind.PLACEMENT:
+        raise NotReorganised(f"placement {element['name']}: rows are not moved between placements yet")
+    return {Kind.TABLE: "table", Kind.CONSTRAINT: "constraints"}.get(kind, "columns" if kind in COLUMNS else "indexes")

@@ -1,0 +1,64 @@
+"""The heartbeat of an attempt: that it lives, and how far its marks have come."""
+
+import logging
+import threading
+import time
+from typing import Any
+
+import psycopg
+
+from spark_tasks.claims import STALE_S, Claim
+from spark_tasks.database import database_dsn
+
+log = logging.getLogger(__name__)
+
+BEAT_S = 0.25
+
+BEAT = """
+WITH marks AS (
+    SELECT coalesce(sum(rows_done), 0) AS done, sum(rows_total) AS total
+    FROM spark_tasks_reorgrange WHERE run_id = %(run)s
+)
+UPDATE spark_tasks_reorgpulse pulse
+SET heartbeat_at = clock_timestamp(), rows_per_s = %(rate)s,
+    rows_done = greatest(pulse.rows_done, marks.done), rows_total = coalesce(marks.total, pulse.rows_total)
+FROM marks WHERE pulse.run_id = %(run)s RETURNING pulse.rows_done
+"""
+
+
+class Heart:
+    """Says from a thread of its own, four times a second, that the attempt lives and how far it is."""
+
+    def __init__(self, claim: Claim) -> None:
+        self._run_id = claim.run.id
+        self._stop = threading.Event()
+        self._dsn = database_dsn()
+        self._thread = threading.Thread(target=self._beat, name=f"heart of {claim.run}", daemon=True)
+
+    def __enter__(self) -> "Heart":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(timeout=STALE_S)
+
+    def _beat(self) -> None:
+        """Until told to stop; a connection that breaks is opened anew at the next beat."""
+        beats: psycopg.Connection[Any] | None = None
+        began, rate = time.monotonic(), 0.0
+        is_last = False
+        while True:
+            try:
+                if beats is None or beats.closed:
+                    beats = psycopg.connect(self._dsn, autocommit=True, application_name="schemalab heart")
+                row = beats.execute(BEAT, {"run": self._run_id, "rate": rate}).fetchone()
+                rate = row[0] / max(time.monotonic() - began, BEAT_S) if row else 0.0
+            except psycopg.OperationalError as error:
+                log.warning("heartbeat of run %s missed: %s", self._run_id, error)
+                beats = None
+            if is_last:
+                break
+            is_last = self._stop.wait(BEAT_S)
+        if beats is not None:
+            beats.close()

@@ -1,0 +1,83 @@
+"""The ranges of a run: computed once, stored, handed to workers until each has its mark (R1, R3).
+
+Any worker can go on where another one died: what is left are the ranges without a mark.
+"""
+
+from collections.abc import Callable, Iterable
+
+import psycopg
+from django.conf import settings
+from django.db import transaction
+
+from catalog.elements import PRIMARY
+from spark_tasks import session
+from spark_tasks.claims import Claim, WasClosed, WasPaused
+from spark_tasks.database import database_dsn
+from spark_tasks.marks import Ticket
+from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
+from spark_tasks.ranges import KeyRange
+from spark_tasks.source import KeySpace, ranges_of
+from storage.pairs import PREFIX
+from storage.postgres import session_options
+
+RANGES_STORED_AT_ONCE = 1000
+
+
+def ranges_over(table_id: int, spaces: Iterable[KeySpace]) -> list[KeyRange]:
+    """Ranges over several key spaces, one after the other."""
+    with psycopg.connect(database_dsn(), autocommit=True, **session_options("schemalab ranges")) as reader:
+        return [piece for space in spaces for piece in ranges_of(reader, table_id, space, settings.STORAGE_COUNT)]
+
+
+def prepare(run: ReorgRun, found: list[KeyRange], meanwhile: Callable[[], object] | None = None) -> bool:
+    """Store the run's ranges, unless that was done; what is to happen `meanwhile` is in the same transaction, once."""
+    with transaction.atomic():
+        if ReorgRun.objects.select_for_update().get(id=run.id).are_ranges_stored:
+            return False
+        if meanwhile is not None:
+            meanwhile()
+        _store(run, found)
+        return True
+
+
+def _store(run: ReorgRun, found: list[KeyRange]) -> None:
+    ReorgRange.objects.bulk_create(
+        [
+            ReorgRange(run=run, number=n, storage=p.storage, low=p.low, high=p.high, rows_total=p.rows)
+            for n, p in enumerate(found)
+        ],
+        batch_size=RANGES_STORED_AT_ONCE,
+    )
+    ReorgRun.objects.filter(id=run.id).update(are_ranges_stored=True)
+    ReorgPulse.objects.filter(run=run).update(rows_total=sum(p.rows for p in found))
+
+
+def spread(claim: Claim, work: Callable[[Ticket], session.Work]) -> None:
+    """Let workers do the ranges that have no mark yet: entries first, then what lies among the rows (section 4).
+
+    Raises `WasClosed`, `WasPaused`.
+    """
+    for is_of_rows in (False, True):
+        left = [piece for piece in _left(claim) if is_among_rows(piece) is is_of_rows]
+        if left:
+            _spread(claim, work, left)
+
+
+def is_among_rows(piece: KeyRange) -> bool:
+    """Whether a range holds rows; entries of an index otherwise."""
+    return bool(PREFIX.unpack_from(piece.low)[2] == PRIMARY)
+
+
+def _left(claim: Claim) -> list[KeyRange]:
+    ranges = ReorgRange.objects.filter(run=claim.run, is_done=False)
+    return [KeyRange(r.storage, bytes(r.low), bytes(r.high), r.rows_total, r.id) for r in ranges]
+
+
+def _spread(claim: Claim, work: Callable[[Ticket], session.Work], pieces: list[KeyRange]) -> None:
+    is_small = sum(piece.rows for piece in pieces) < session.ROWS_IN_PROCESS_MAX
+    ticket = Ticket(database_dsn(), claim.run.id, claim.token, hands=1 if is_small else session.parallelism())
+    session.spread(work(ticket), pieces, pool=claim.pool)
+    if ReorgRange.objects.filter(id__in=[piece.id for piece in pieces], is_done=False).exists():
+        if ReorgPulse.objects.get(run=claim.run).wanted == Wanted.PAUSE:
+            raise WasPaused(f"{claim.run} is paused")
+        raise WasClosed(f"{claim.run} was closed or taken over in attempt {claim.run.attempt}")

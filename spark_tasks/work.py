@@ -1,0 +1,107 @@
+"""What each kind of run does with its elements, at the version it was started for.
+
+clear     tombstones of before the drain go; the fill that follows gets its ranges (R6)
+fill      what the rows lack is put, one scan for all elements
+verify    rows against pairs, by content, both ways
+delete    entries, then values, then rows
+purge     the last tombstones go, once no range can be written any more (R7, R8)
+"""
+
+import logging
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import connection
+
+from catalog.selectors import descriptor_at
+from spark_tasks.backfill import Fill
+from spark_tasks.claims import Claim, RunFailed
+from spark_tasks.database import database_dsn
+from spark_tasks.delete import DeleteKeys, DeleteRows
+from spark_tasks.elements import elements_of
+from spark_tasks.models import Kind, ReorgPulse, ReorgRun, RunState
+from spark_tasks.stored_ranges import prepare, ranges_over, spread
+from spark_tasks.tidy import clear_tombstones, key_space, key_spaces
+from spark_tasks.verify import verify_indexes
+
+log = logging.getLogger(__name__)
+
+
+def clear(claim: Claim) -> None:
+    """R6: the fill that follows gets its ranges here, in the transaction that removes the tombstones."""
+    fill, _ = ReorgRun.objects.get_or_create(
+        change_id=claim.run.change_id,
+        kind=Kind.FILL,
+        version=claim.run.version,
+        defaults={
+            "table_id": claim.run.table_id,
+            "elements": claim.run.elements,
+            "state": RunState.PREPARED,
+        },
+    )
+    ReorgPulse.objects.get_or_create(run=fill)
+    prepare_fill(fill)
+
+
+def fill(claim: Claim) -> None:
+    prepare_fill(claim.run)
+    descriptor, indexes = claim.descriptor(), claim.elements.indexes
+    spread(claim, lambda ticket: Fill(ticket, descriptor, indexes))
+
+
+def prepare_fill(run: ReorgRun) -> None:
+    """Remove the elements' old tombstones and store the ranges of the rows: in one transaction, once (R1, R6)."""
+    descriptor, elements = descriptor_at(run.table_id, run.version), elements_of(run.elements)
+    found = ranges_over(run.table_id, [key_space(descriptor)])
+
+    def clear_all() -> None:
+        with connection.cursor() as cursor:
+            for index in elements.indexes:
+                space = key_space(descriptor, index)
+                removed = clear_tombstones(cursor, run.table_id, space, settings.STORAGE_COUNT)
+                log.info("%s: %s tombstones of index %s cleared", run, removed, index)
+
+    prepare(run, found, clear_all)
+
+
+def delete(claim: Claim) -> None:
+    """Each phase ends before the next begins: an entry whose row's values are gone would be an orphan (C5)."""
+    descriptor, elements, table_id = claim.descriptor(), claim.elements, claim.run.table_id
+    if elements.has_table:
+        prepare(claim.run, ranges_over(table_id, [key_space(descriptor)]))
+        spread(claim, lambda ticket: DeleteRows(ticket, descriptor, settings.STORAGE_COUNT, settings.BUCKET_COUNT))
+    else:
+        prepare(claim.run, ranges_over(table_id, key_spaces(descriptor, elements)))
+        spread(claim, lambda ticket: DeleteKeys(ticket, table_id))
+
+
+def purge(claim: Claim) -> None:
+    """R7, R8: no tombstone goes while a range may still be written."""
+    fills = ReorgRun.objects.filter(change_id=claim.run.change_id, kind=Kind.FILL, is_closed=False)
+    if fills.exists():
+        raise RunFailed(f"{claim.run} must wait: {fills[0]} is not closed, it may still need the tombstones")
+    table_id = claim.run.table_id
+    prepare(claim.run, ranges_over(table_id, key_spaces(claim.descriptor(), claim.elements)))
+    spread(claim, lambda ticket: DeleteKeys(ticket, table_id, tombstones_only=True))
+
+
+def verify(claim: Claim) -> None:
+    descriptor = claim.descriptor()
+    pieces = ranges_over(claim.run.table_id, [key_space(descriptor)])
+    counts = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT, "pool": claim.pool}
+    pulse = ReorgPulse.objects.filter(run_id=claim.run.id)
+    pulse.update(rows_total=sum(piece.rows for piece in pieces))
+    found = verify_indexes(database_dsn(), descriptor, claim.elements.indexes, pieces, **counts)
+    pulse.update(rows_done=found.rows, rows_total=found.rows)
+    claim.run.violations = found.violations
+    if found.violations:
+        raise RunFailed(f"{len(found.violations)} violations, the first: {found.violations[0]['why']}")
+
+
+WORK: dict[Kind, Callable[[Claim], None]] = {
+    Kind.CLEAR: clear,
+    Kind.FILL: fill,
+    Kind.VERIFY: verify,
+    Kind.DELETE: delete,
+    Kind.PURGE: purge,
+}
