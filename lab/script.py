@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from lab.sentences import Lab, Refusal, perform
 
 SEPARATOR = "---"
+REFUSED = "error: "
 BLOCKS_MAX = 500
 
 
@@ -141,15 +142,20 @@ def _play_block(lab: Lab, block: Block) -> Outcome:
 
 def _play_line(lab: Lab, line: str, unexpected: list[str]) -> list[str]:
     must_fail = line.startswith("!")
-    try:
-        said = perform(lab, line.removeprefix("!").strip())
-    except Refusal as refusal:
-        if not must_fail:
-            unexpected.append(f"{line}: refused: {refusal}")
-        return [*refusal.said, f"error: {refusal}"]
-    if must_fail:
+    said, refused = played_lines(lab, line.removeprefix("!").strip())
+    if refused and not must_fail:
+        unexpected.append(f"{line}: refused: {said[-1].removeprefix(REFUSED)}")
+    if must_fail and not refused:
         unexpected.append(f"{line}: not refused")
     return said
+
+
+def played_lines(lab: Lab, line: str) -> tuple[list[str], bool]:
+    """What a command said, and whether it was refused: then its last line says why."""
+    try:
+        return perform(lab, line), False
+    except Refusal as refusal:
+        return [*refusal.said, f"{REFUSED}{refusal}"], True
 
 
 def _block_text(outcome: Outcome) -> str:

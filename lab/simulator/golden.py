@@ -10,8 +10,7 @@ from lab.simulator.simulation import Outcome
 def script_of(outcome: Outcome, without: frozenset[Without]) -> str:
     """The events of a run, refused ones marked, then what the clauses say; with all that it says now."""
     lab = Lab()
-    lines = [f"without {rule.value}" for rule in Without if rule in without]
-    told = [_said(lab, line) for line in lines]
+    told = [_said(lab, line) for line in without_lines(without)]
     told += [_said(lab, event.line) for event in outcome.happened]
     if outcome.at_end:
         told += _to_the_end(lab)
@@ -19,6 +18,11 @@ def script_of(outcome: Outcome, without: frozenset[Without]) -> str:
     seed = "" if outcome.seed is None else f"Seed {outcome.seed}. "
     text = "\n".join([f"# {seed}{outcome.finding or 'Nothing was found.'}", *told, SEPARATOR, ""])
     return play(text).text
+
+
+def without_lines(without: frozenset[Without]) -> list[str]:
+    """The commands that leave out these rules."""
+    return [f"without {rule.value}" for rule in Without if rule in without]
 
 
 def _to_the_end(lab: Lab) -> list[str]:

@@ -20,6 +20,7 @@ from lab.explorer.stage import stand
 from lab.explorer.table import write_table
 from lab.explorer.variants import Variant, all_variants
 from lab.explorer.verdict import Answer, Verdict, explore
+from lab.pictures import picture_of_answer
 
 EXIT_CODES = {Verdict.PROVED: 0, Verdict.VIOLATED: 1, Verdict.UNKNOWN: 3}
 
@@ -59,6 +60,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--max-states", type=int, default=Budget().states)
         parser.add_argument("--max-seconds", type=float, default=Budget().seconds)
+        parser.add_argument("--svg", metavar="FILE", help="write the counterexample there as a sequence diagram")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, **options: Any) -> None:
@@ -76,6 +78,8 @@ class Command(BaseCommand):
         with _interrupts() as interrupts:
             watch = self._watch(interrupts, quiet=options["json"])
             answer = explore(model, budget=budget, watch=watch)
+        if options["svg"] is not None:
+            _write(Path(options["svg"]), picture_of_answer(answer))
         if options["json"]:
             self.stdout.write(json.dumps(answer.to_json(), indent=2))
         else:
@@ -132,6 +136,13 @@ def _interrupts() -> Iterator[list[int]]:
         yield noted
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error}", returncode=2) from error
 
 
 def _refuse(message: str) -> None:

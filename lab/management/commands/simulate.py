@@ -14,10 +14,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from lab.control import Without
+from lab.pictures import picture_of_run
 from lab.simulator.faults import BadFaults, Fault, faults_named, names_of
-from lab.simulator.golden import lines_of, script_of
+from lab.simulator.golden import lines_of, script_of, without_lines
 from lab.simulator.judge import Memory
-from lab.simulator.minimise import minimise
 from lab.simulator.parallel import run_parallel
 from lab.simulator.seeds import Report, run_all
 from lab.simulator.simulation import EVENTS, Outcome, Setup, simulate
@@ -46,19 +46,23 @@ class Command(BaseCommand):
         parser.add_argument("--without", action="append", default=[], metavar="RULE", help="leave out a rule")
         parser.add_argument("--jobs", type=int, default=1, help="processes; 1 unless said")
         parser.add_argument("--golden", metavar="FILE", help="write the run (shortened if it found something) there")
+        parser.add_argument("--svg", metavar="FILE", help="write the same as a sequence diagram there")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, **options: Any) -> None:
         setup, seeds = _setup(options), _seeds(options)
-        if options["golden"] is not None and len(seeds) != 1:
-            raise CommandError("--golden needs one run: say --seed N", returncode=2)
+        for option in ("golden", "svg"):
+            if options[option] is not None and len(seeds) != 1:
+                raise CommandError(f"--{option} needs one run: say --seed N", returncode=2)
         watch = self._watch(len(seeds), quiet=options["json"])
         if options["jobs"] > 1:
             report = run_parallel(seeds, setup, jobs=options["jobs"], watch=watch)
         else:
             report = run_all(seeds, setup, watch=watch)
-        if options["golden"] is not None:
-            self._write(Path(options["golden"]), report.shortest or _run(seeds[0], setup), setup)
+        if options["golden"] is not None or options["svg"] is not None:
+            shown = report.shortest or simulate(seeds[0], setup, Memory())
+            _write(options["golden"], script_of(shown, setup.without))
+            _write(options["svg"], picture_of_run(shown, without_lines(setup.without)))
         if options["json"]:
             self.stdout.write(json.dumps(_json(report, setup), indent=2))
         else:
@@ -81,12 +85,6 @@ class Command(BaseCommand):
 
         return watch
 
-    def _write(self, path: Path, outcome: Outcome, setup: Setup) -> None:
-        try:
-            path.write_text(script_of(outcome, setup.without), encoding="utf-8")
-        except OSError as error:
-            raise CommandError(f"cannot write {path}: {error}", returncode=2) from error
-
     def _tell(self, report: Report, setup: Setup) -> None:
         self.stdout.write(f"{report.runs} runs, {report.events} events, {report.seconds:.1f} s: {_verdict(report)}")
         if report.found is None or report.shortest is None:
@@ -106,9 +104,13 @@ def _verdict(report: Report) -> str:
     return f"seed {report.found.seed}, event {len(report.found.happened)}: {report.found.finding}"
 
 
-def _run(seed: int, setup: Setup) -> Outcome:
-    outcome = simulate(seed, setup, Memory())
-    return outcome if outcome.finding is None else minimise(outcome, setup.without, Memory())
+def _write(path: str | None, text: str) -> None:
+    if path is None:
+        return
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error}", returncode=2) from error
 
 
 def _command(found: Outcome, setup: Setup) -> str:

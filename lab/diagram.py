@@ -1,0 +1,134 @@
+"""A trace as a sequence diagram in SVG.
+
+    n1        n2     executor    fill     store
+    v1        v1        │         │         │
+    │         │         ●─────────┼────────►│   5  v2 is published: by_a is delete-only
+    ├─────────┼─────────┼─────────┼────────►│   6  n1 commits as v1: + row 1
+    ✗ C3 under v1: index by_a has an entry ..
+
+A pure function of what happened: the same text for the same trace. There is no style attribute in it (a strict
+content policy forbids those): strokes and letters are `currentColor`, so it is readable in either theme, and classes
+let a page colour it. A file that stands alone brings a style sheet of its own, with both themes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from xml.sax.saxutils import escape, quoteattr
+
+LANE, MARGIN, LINE, PAD = 92, 20, 18, 12
+HEAD = 58
+TEXT_COLUMNS = 78
+TEXT_WIDTH = 600
+TITLE_COLUMNS = 110
+
+SHEET = """\
+<style>
+svg.trace { color: #1c2330; background: #ffffff; }
+svg.trace .wrong { color: #b3261e; }
+svg.trace .quiet { opacity: 0.45; }
+@media (prefers-color-scheme: dark) {
+svg.trace { color: #e6e9f0; background: #14171f; }
+svg.trace .wrong { color: #ff8a80; }
+}
+</style>"""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line: who did it, its id, in words; from which lane to which the arrow goes (none: a dot on its own)."""
+
+    actor: str
+    id: str
+    sentence: str
+    to: str = ""
+    is_refused: bool = False
+
+
+def draw(title: str, lanes: Sequence[str], events: Sequence[Event], wrong: Sequence[str], *, alone: bool) -> str:
+    """The diagram. `wrong` says what is broken at the end; `alone`: with a style sheet of its own."""
+    drawing = _Drawing(list(lanes), alone=alone)
+    drawing.title(title)
+    for number, event in enumerate(events, 1):
+        drawing.event(number, event)
+    for why in wrong:
+        drawing.wrong(why)
+    return drawing.text()
+
+
+class _Drawing:
+    """Grows downwards; lanes are drawn when their length is known."""
+
+    def __init__(self, lanes: list[str], *, alone: bool) -> None:
+        self.lanes, self.alone = lanes, alone
+        self.at = {name: MARGIN + LANE // 2 + LANE * number for number, name in enumerate(lanes)}
+        self.text_at = MARGIN + LANE * len(lanes) + PAD
+        self.width = self.text_at + TEXT_WIDTH + MARGIN
+        self.top = self.y = HEAD
+        self.parts: list[str] = []
+        self.name = ""
+
+    def title(self, title: str) -> None:
+        self.name = title
+        lines = wrap(title, TITLE_COLUMNS)
+        for number, line in enumerate(lines):
+            self.parts.append(_text(MARGIN, 24 + LINE * number, line, "title", bold=True))
+        self.top = self.y = HEAD + LINE * (len(lines) - 1)
+
+    def event(self, number: int, event: Event) -> None:
+        lines = wrap(event.sentence, TEXT_COLUMNS) or [""]
+        middle = self.y + LINE * len(lines) / 2 + PAD / 2
+        body = [f"<title>{escape(event.id)}</title>", *self._arrow(event, middle)]
+        first = self.y + LINE + PAD / 2 - 4
+        body.append(_text(self.text_at, first, f"{number}", "number quiet"))
+        body += [_text(self.text_at + 30, first + LINE * at, line, "sentence") for at, line in enumerate(lines)]
+        self.parts.append(f'<g class="event" data-step={quoteattr(event.id)}>{"".join(body)}</g>')
+        self.y += LINE * len(lines) + PAD
+
+    def _arrow(self, event: Event, y: float) -> Iterator[str]:
+        begin = self.at[event.actor]
+        if event.is_refused:
+            yield _text(begin, y + 4, "✗", "wrong", middle=True)
+            return
+        yield f'<circle cx="{begin}" cy="{y:g}" r="4" fill="currentColor"/>'
+        if not event.to:
+            return
+        end = self.at[event.to]
+        back = 7 if end > begin else -7
+        yield f'<path d="M{begin} {y:g}H{end - back}" stroke="currentColor" stroke-width="1.5" fill="none"/>'
+        yield f'<path d="M{end - back} {y - 4:g}L{end} {y:g}L{end - back} {y + 4:g}z" fill="currentColor"/>'
+
+    def wrong(self, why: str) -> None:
+        lines = wrap(f"✗ {why}", TEXT_COLUMNS)
+        first = self.y + LINE + PAD / 2
+        body = [
+            _text(self.text_at, first + LINE * at, line, "", bold=True, fill="currentColor")
+            for at, line in enumerate(lines)
+        ]
+        self.parts.append(f'<g class="wrong">{"".join(body)}</g>')
+        self.y += LINE * len(lines) + PAD
+
+    def text(self) -> str:
+        height = self.y + MARGIN
+        heads = [_text(x, self.top - 12, name, "lane", middle=True, bold=True) for name, x in self.at.items()]
+        lines = [
+            f'<path class="quiet" d="M{x} {self.top - 4}V{self.y}" stroke="currentColor" stroke-dasharray="2 4"/>'
+            for x in self.at.values()
+        ]
+        opening = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="trace" role="img" viewBox="0 0 {self.width} {height:g}" '
+            f'width="{self.width}" height="{height:g}" font-family="system-ui, sans-serif" font-size="14">'
+        )
+        sheet = [SHEET] if self.alone else []
+        name = f"<title>{escape(self.name)}</title>"
+        return "\n".join([opening, name, *sheet, *lines, *heads, *self.parts, "</svg>", ""])
+
+
+def _text(
+    x: float, y: float, words: str, name: str, *, middle: bool = False, bold: bool = False, fill: str = "currentColor"
+) -> str:
+    attributes = [f'x="{x:g}"', f'y="{y:g}"', f'fill="{fill}"']
+    attributes += [f'class="{name}"'] if name else []
+    attributes += ['text-anchor="middle"'] if middle else []
+    attributes += ['font-weight="600"'] if bold else []
+    return f"<text {' '.join(attributes)}>{escape(words)}</text>"
