@@ -9,7 +9,7 @@ exact types first, then implicit casts, then what an unknown literal is likely t
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from expressions import arithmetic
+from expressions import arithmetic, texts
 from expressions.arithmetic import Compute
 from expressions.sqltypes import (
     BOOL,
@@ -198,8 +198,8 @@ def _dates() -> Iterator[tuple[str, Overload]]:
 def _texts() -> Iterator[tuple[str, Overload]]:
     two = (TEXT, TEXT)
     yield "||", Overload(two, TEXT, "({0} || {1})", lambda a, b: a + b)
-    yield "~~", Overload(two, BOOL, "({0} LIKE {1} ESCAPE '\\')")
-    yield "!~~", Overload(two, BOOL, "({0} NOT LIKE {1} ESCAPE '\\')")
+    yield "~~", Overload(two, BOOL, "({0} LIKE {1} ESCAPE '\\')", texts.like)
+    yield "!~~", Overload(two, BOOL, "({0} NOT LIKE {1} ESCAPE '\\')", texts.not_like)
     yield "~~*", Overload(two, BOOL, "({0} ILIKE {1} ESCAPE '\\')")
     yield "!~~*", Overload(two, BOOL, "({0} NOT ILIKE {1} ESCAPE '\\')")
     yield "~", Overload(two, BOOL, "regexp_matches({0}, {1})")
@@ -260,8 +260,8 @@ def _scalar() -> Iterator[tuple[str, Overload]]:
 
 
 def _strings() -> Iterator[tuple[str, Overload]]:
-    yield "upper", Overload((TEXT,), TEXT, "upper({0})")
-    yield "lower", Overload((TEXT,), TEXT, "lower({0})")
+    yield "upper", Overload((TEXT,), TEXT, "upper({0})", texts.upper)
+    yield "lower", Overload((TEXT,), TEXT, "lower({0})", texts.lower)
     for name in ("length", "char_length", "character_length"):
         yield name, Overload((TEXT,), INT4, "CAST(length({0}) AS INTEGER)", len)
     yield (

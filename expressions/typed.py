@@ -12,6 +12,7 @@ import datetime as dt
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from catalog.types import BadValue, parse_text, to_text
 from expressions.errors import SqlError
@@ -111,7 +112,7 @@ def is_constant(expr: Expr) -> bool:
     return is_simple(expr) and not any(isinstance(e, ColumnRef) for e in walk(expr))
 
 
-def evaluate(expr: Expr, row: Mapping[int, PyValue], context: Context) -> PyValue:
+def evaluate(expr: Expr, row: Mapping[Any, PyValue], context: Context) -> PyValue:
     """The value for one row (column id -> value)."""
     if isinstance(expr, ColumnRef):
         return row[expr.column_id]

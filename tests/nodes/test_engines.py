@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
 from catalog.types import SqlType
+from expressions import texts
 from expressions.analysis import Analyzer
 from expressions.errors import SqlError
 from expressions.scopes import Relation, Scan, Scope
@@ -125,6 +126,11 @@ EXPRESSIONS = [
     "CASE i WHEN 1 THEN f ELSE g END",
     "t || 'x'",
     "t || t",
+    "t LIKE '%1%'",
+    "t NOT LIKE '_'",
+    "t LIKE 'x\\_%'",
+    "upper(t)",
+    "lower(t)",
     "length(t)",
     "octet_length(t)",
     "starts_with(t, '2')",
@@ -200,3 +206,9 @@ def test_a_value_is_rendered_as_a_constant_whatever_it_holds() -> None:
     for value, of in (("x'; DROP TABLE y; --", SqlType.TEXT), (uuid.UUID(int=5), SqlType.UUID), (-5, SqlType.INTEGER)):
         reader = ENGINE.cursor().sql(f"SELECT {render_value(value, OF_SQL_TYPE[of])} AS o0").to_arrow_reader(1)
         assert values(reader.read_next_batch().column(0), OF_SQL_TYPE[of]) == [value]
+
+
+def test_case_is_the_engines_for_every_character() -> None:
+    characters = [chr(code) for code in range(1, 0x10000) if not 0xD800 <= code < 0xE000]
+    rows = ENGINE.cursor().execute("SELECT c, upper(c), lower(c) FROM (SELECT unnest(?) AS c)", [characters]).fetchall()
+    assert [c for c, up, down in rows if (texts.upper(c), texts.lower(c)) != (up, down)] == []

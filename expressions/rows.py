@@ -1,0 +1,275 @@
+"""SQL over one row's own columns: predicates of partial indexes, CHECK constraints, type changes.
+
+    what a user writes      age > 17 AND users.name <> 'root'
+    what a descriptor keeps "#3" > 17 AND "#2" <> 'root'
+
+Columns stand in a descriptor by id, so a rename changes no expression. Such an expression is evaluated wherever
+pairs are made or judged (nodes, fills, audits, the lab), at any time, and must always give the same value: it reads
+the row and nothing else, and what depends on the clock, the session or chance is refused by name. Everything in it
+can be computed here (`is_simple`), so no other engine ever has a say.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NoReturn
+
+import postgast
+from google.protobuf.message import DecodeError
+from postgast import pg_query_pb2 as pb
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId
+from catalog.types import SqlType
+from expressions.analysis import Analyzer, Parameters, aggregates_in, windows_in
+from expressions.errors import (
+    DATATYPE_MISMATCH,
+    GROUPING_ERROR,
+    STATEMENT_TOO_COMPLEX,
+    SYNTAX_ERROR,
+    UNDEFINED_PARAMETER,
+    WINDOWING_ERROR,
+    SqlError,
+    unsupported,
+)
+from expressions.scopes import Relation, Scan, Scope, reference
+from expressions.sqltypes import OF_SQL_TYPE, Type
+from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, evaluate, is_simple, walk
+
+Node = Any
+INVALID_DEFINITION = "42P17"
+BEFORE = "SELECT "
+MARK = "#"
+COMPILED_MAX = 1024
+
+CHANGING = {
+    "now": "the time of the transaction",
+    "transaction_timestamp": "the time of the transaction",
+    "statement_timestamp": "the time of the transaction",
+    "clock_timestamp": "the time",
+    "session": "a value of the session",
+    "random": "random()",
+    "gen_random_uuid": "gen_random_uuid()",
+    "uuidv4": "uuidv4()",
+}
+"""What gives another value the next time: calls by name, in words."""
+
+Types = tuple[tuple[ColumnId, SqlType], ...]
+
+
+def canonical(
+    descriptor: Descriptor, expression: str | Node, *, returns: SqlType | None, what: str, offset: int = 0
+) -> str:
+    """The expression as a descriptor keeps it; raises `SqlError` with its place.
+
+    `expression` is text that begins at byte `offset` of the statement, or a node of the statement's own parse tree.
+    `what` names its use in messages ("check constraint", "index predicate"); the value is brought to type `returns`
+    as an assignment does, or left as it is (None).
+    """
+    node, shift = (expression, offset)
+    if isinstance(expression, str):
+        node, shift = parsed(expression, offset), offset - len(BEFORE)
+    try:
+        expr = _typed(node, _public_scope(descriptor), what)
+        _refuse_all(expr, what)
+        target = None if returns is None else OF_SQL_TYPE[returns]
+        if target is not None and expr.type is not target:
+            _refuse_type(expr, target, what)
+            node = _cast(node, target.name)
+    except SqlError as error:
+        error.offset = error.offset + shift if error.offset >= 0 else error.offset
+        raise
+    scope = _public_scope(descriptor)
+    return _respelled(node, lambda names: f"{MARK}{_id_of(scope, names)}")
+
+
+def shown(descriptor: Descriptor, text: str) -> str:
+    """The expression with the names that its columns bear in this version: for people, and valid SQL."""
+    names = {f"{MARK}{c.id}": c.name for c in descriptor.columns}
+    return _respelled(parsed(text), lambda ids: names[ids[-1]])
+
+
+def value_of(descriptor: Descriptor, text: str, columns: Mapping[ColumnId, PyValue]) -> PyValue:
+    """The value of a kept expression for one row. Raises `SqlError` (22012, 22003, ..) when it has none."""
+    return evaluate(compiled(descriptor, text), columns, _NOTHING)
+
+
+def holds(descriptor: Descriptor, text: str, columns: Mapping[ColumnId, PyValue]) -> bool:
+    """Whether a kept predicate accepts the row as WHERE does: NULL is no."""
+    return value_of(descriptor, text, columns) is True
+
+
+@lru_cache(COMPILED_MAX)
+def columns_of(text: str) -> frozenset[ColumnId]:
+    """The columns that a kept expression reads."""
+    return frozenset(_id_named(ref.fields[-1].string.sval) for ref in _references(parsed(text)))
+
+
+def compiled(descriptor: Descriptor, text: str, scan: Scan | None = None) -> Expr:
+    """The typed form of a kept expression; with `scan` its columns are those of that use of the table in a query."""
+    types = tuple((c, descriptor.column(c).type) for c in sorted(columns_of(text)))
+    if scan is None:
+        return _compiled(text, types)
+    return _typed(parsed(text), _Ids({c: reference(scan, descriptor.column(c)) for c, _ in types}), "expression")
+
+
+def parsed(text: str, offset: int = 0) -> Node:
+    """The parse tree of an expression that stands by itself. Raises 42601 with its place."""
+    try:
+        statements = postgast.parse(BEFORE + text).stmts
+    except postgast.PgQueryError as error:
+        raise _refused_by_grammar(error, text, offset) from error
+    except DecodeError as error:
+        raise SqlError(STATEMENT_TOO_COMPLEX, "the expression is nested too deeply", offset) from error
+    select = statements[0].stmt.select_stmt
+    target = select.target_list[0].res_target if len(select.target_list) == 1 else None
+    fields = {field.name for field, _ in select.ListFields()} - {"target_list", "limit_option", "op"}
+    if len(statements) != 1 or target is None or target.name or target.indirection or fields:
+        raise SqlError(SYNTAX_ERROR, f"not one expression: {text}", offset)
+    return target.val
+
+
+_NOTHING = Context()
+
+
+@lru_cache(COMPILED_MAX)
+def _compiled(text: str, types: Types) -> Expr:
+    columns = {c: ColumnRef(f"c{c}", OF_SQL_TYPE[of], f"{MARK}{c}", column_id=c) for c, of in types}
+    expr = _typed(parsed(text), _Ids(columns), "expression")
+    assert is_simple(expr), text
+    return expr
+
+
+class _Ids(Scope):
+    """Names columns by id."""
+
+    def __init__(self, columns: Mapping[ColumnId, ColumnRef]) -> None:
+        super().__init__()
+        self.columns = columns
+
+    def find(self, name: str, offset: int) -> Expr | None:
+        return self.columns.get(_id_named(name))
+
+
+def _id_named(name: str) -> ColumnId:
+    assert name.startswith(MARK), f"{name!r} is no column id: the expression was never made canonical"
+    return ColumnId(int(name.removeprefix(MARK)))
+
+
+def _public_scope(descriptor: Descriptor) -> Scope:
+    return Scope(None, [Relation(0, descriptor.name, scan=Scan(0, descriptor))])
+
+
+def _id_of(scope: Scope, names: list[str]) -> int:
+    found = scope.resolve(names, -1)
+    assert isinstance(found, ColumnRef), names
+    return found.column_id
+
+
+def _typed(node: Node, scope: Scope, what: str) -> Expr:
+    for query in _messages(node, pb.SubLink):
+        raise unsupported(f"a subquery in {what}", query.location, hint="it may read the row's own columns only")
+    analyzer = Analyzer({}, Parameters(count_max=0))
+    try:
+        return analyzer.known(analyzer.expr(node, scope))
+    except SqlError as error:
+        if error.sqlstate == UNDEFINED_PARAMETER:
+            raise SqlError(error.sqlstate, f"a parameter cannot stand in {what}", error.offset) from None
+        raise
+
+
+def _refuse_all(expr: Expr, what: str) -> None:
+    """Refuses, by name, what is no matter of one row or does not keep its value."""
+    for part in aggregates_in(expr):
+        raise SqlError(GROUPING_ERROR, f"aggregate functions are not allowed in {what}", part.offset)
+    for window in windows_in(expr):
+        raise SqlError(WINDOWING_ERROR, f"window functions are not allowed in {what}", window.offset)
+    calls = [part for part in walk(expr) if isinstance(part, Call)]
+    for call in calls:
+        if call.name in CHANGING:
+            _refuse_changing(call, what)
+    for call in calls:
+        if call.compute is None:
+            hint = "comparisons, arithmetic, CASE, COALESCE, IN, LIKE, length, lower, upper and casts may stand there"
+            raise unsupported(f"{call.name}({_types_in(call)}) in {what}", call.offset, hint=hint)
+
+
+def _refuse_changing(call: Call, what: str) -> NoReturn:
+    message = f"{CHANGING[call.name]} cannot stand in {what}: the same row must give the same value at any time"
+    raise SqlError(INVALID_DEFINITION, message, call.offset)
+
+
+def _types_in(call: Call) -> str:
+    return ", ".join(str(arg.type) for arg in call.args)
+
+
+def _refuse_type(expr: Expr, target: Type, what: str) -> None:
+    try:
+        Analyzer({}).coerce(expr, target, assignment=target is not OF_SQL_TYPE[SqlType.BOOLEAN])
+    except SqlError as error:
+        message = f"{what} must be of type {target}, not of type {expr.type}"
+        raise SqlError(DATATYPE_MISMATCH, message, error.offset, hint="write a cast") from None
+
+
+def _cast(node: Node, type_name: str) -> Node:
+    """The node as an explicit cast, so that the kept text alone says what its value is."""
+    (cast,) = postgast.parse(f"{BEFORE}CAST(NULL AS {type_name})").stmts
+    wrapped = cast.stmt.select_stmt.target_list[0].res_target.val
+    wrapped.type_cast.arg.CopyFrom(node)
+    return wrapped
+
+
+def _respelled(node: Node, name_of: Callable[[list[str]], str]) -> str:
+    """The expression's text with every column called by `name_of` its names. Raises 0A000 when text can't say it."""
+    copy = _expression()
+    copy.CopyFrom(node)
+    for ref in _references(copy):
+        name = name_of([part.string.sval for part in ref.fields])
+        del ref.fields[1:]
+        ref.fields[0].string.sval = name
+    text = _text_of(copy)
+    if _without_places(parsed(text)) != _without_places(copy):
+        raise unsupported(f"this spelling (it would be kept as {text})", hint="write it in a simpler way")
+    return text
+
+
+def _text_of(node: Node) -> str:
+    statement = postgast.parse(f"{BEFORE}NULL")
+    statement.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(node)
+    return str(postgast.deparse(statement)).removeprefix(BEFORE)
+
+
+def _expression() -> Node:
+    return parsed("NULL")
+
+
+def _without_places(node: Node) -> Node:
+    """The tree without the places in the text it was read from."""
+    copy = _expression()
+    copy.CopyFrom(node)
+    for message in _all_messages(copy):
+        for name in ("location", "rexpr_list_start", "rexpr_list_end", "list_start", "list_end"):
+            if name in message.DESCRIPTOR.fields_by_name:
+                message.ClearField(name)
+    return copy
+
+
+def _references(node: Node) -> list[Node]:
+    return list(_messages(node, pb.ColumnRef))
+
+
+def _messages(node: Node, of: type[Any]) -> Iterator[Node]:
+    return (message for message in _all_messages(node) if isinstance(message, of))
+
+
+def _all_messages(node: Node) -> Iterator[Node]:
+    yield node
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for inner in value if field.is_repeated else (value,):
+                yield from _all_messages(inner)
+
+
+def _refused_by_grammar(error: postgast.PgQueryError, text: str, offset: int) -> SqlError:
+    """A syntax error with its place; the grammar counts characters from 1."""
+    characters = max((error.cursorpos or 1) - 1 - len(BEFORE), 0)
+    return SqlError(SYNTAX_ERROR, error.message, offset + len(text[:characters].encode()))
