@@ -2,38 +2,29 @@
 
 Keys are order-preserving, so `id = 7`, `day >= '2013-01-01' AND day < '2013-02-01'` or `origin IN
 ('JFK', 'LGA') AND flight > 100` are ranges of the primary key's or an index's bytes. The path that
-pins most columns is taken, the primary key when equal (an index costs a second read). The conditions
-are still checked on what is read, so a bound may be too wide but never too narrow.
+pins most columns is taken, the primary key when equal (an index costs a second read); a partial index
+only where the conditions imply its predicate. The conditions are still checked on what is read, so a
+bound may be too wide but never too narrow.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Index
-from catalog.types import INT_LIMITS, SqlType, to_text
-from expressions.sqltypes import INT4, INT8
-from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, evaluate, is_constant
+from catalog.types import SqlType, to_text
+from expressions.rows import compiled
+from expressions.typed import Context, Expr, PyValue, evaluate
+from nodes.conditions import Bound, column_bounds
+from nodes.implication import is_implied
 from storage import encoding, pairs
 from storage.buckets import bucket_of, storage_of
 
 POINTS_MAX = 2000
-FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
+PARTIAL_SCORE = 0.3
+"""A partial index is short: it is worth reading even where nothing else bounds its columns."""
 
 Range = tuple[bytes, bytes]
-
-
-@dataclass(slots=True)
-class Bound:
-    """What is known of one column: a set of values, or a range."""
-
-    values: set[PyValue] | None = None
-    low: tuple[PyValue, bool] | None = None
-    high: tuple[PyValue, bool] | None = None
-
-    def keep(self, values: Iterable[PyValue]) -> None:
-        kept = set(values)
-        self.values = kept if self.values is None else self.values & kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +60,10 @@ def access(
     primary = _path(descriptor, bounds, [(c, False) for c in descriptor.primary_key], None)
     best = primary
     for index in descriptor.public_indexes:
-        if index.where is not None:
+        if index.where is not None and not _covers(descriptor, index.where, conditions, context):
             continue
         path = _path(descriptor, bounds, [(p.column, p.descending) for p in index.columns], index)
+        path.score += PARTIAL_SCORE if index.where is not None else 0
         if path.score > best.score + (0.25 if best.score else 0):
             best = path
     placed = _storages(descriptor, bounds, storages, buckets)
@@ -87,6 +79,11 @@ def access(
     return Access(best.index, _joined(ranges), placed, points, used)
 
 
+def _covers(descriptor: Descriptor, where: str, conditions: Sequence[Expr], context: Context) -> bool:
+    """Whether a partial index has an entry for every row that may meet the conditions."""
+    return bool(conditions) and is_implied(descriptor, compiled(descriptor, where), conditions, context)
+
+
 def point(descriptor: Descriptor, key: Sequence[Expr], context: Context) -> Access:
     """The one row with this key, or none when a part of it is NULL."""
     parts = []
@@ -96,87 +93,6 @@ def point(descriptor: Descriptor, key: Sequence[Expr], context: Context) -> Acce
             return Access(None, (), (), ())
         parts.append(encoding.encode(column.type, value))
     return Access(None, (), (), (b"".join(parts),))
-
-
-def column_bounds(descriptor: Descriptor, conditions: Sequence[Expr], context: Context) -> dict[ColumnId, Bound]:
-    """What conditions of the form `column operator constant` say, by column."""
-    bounds: dict[ColumnId, Bound] = {}
-    for condition in conditions:
-        _note(descriptor, condition, context, bounds)
-    return bounds
-
-
-def _note(descriptor: Descriptor, condition: Expr, context: Context, bounds: dict[ColumnId, Bound]) -> None:
-    if not isinstance(condition, Call):
-        return
-    if condition.name == "OR":
-        _note_alternatives(descriptor, condition, context, bounds)
-    elif condition.name == "IS NULL":
-        column = _column(condition.args[0])
-        if column is not None:
-            bounds.setdefault(ColumnId(column.column_id), Bound()).keep([None])
-    elif condition.name == "IN":
-        column = _column(condition.args[0])
-        if column is not None and all(is_constant(arg) for arg in condition.args[1:]):
-            values = [evaluate(arg, {}, context) for arg in condition.args[1:]]
-            kept = [v for v in values if v is not None and _fits(descriptor, column, v)]
-            bounds.setdefault(ColumnId(column.column_id), Bound()).keep(kept)
-    elif condition.name in FLIPPED and len(condition.args) == 2:
-        _note_comparison(descriptor, condition, context, bounds)
-
-
-def _note_comparison(descriptor: Descriptor, condition: Call, context: Context, bounds: dict[ColumnId, Bound]) -> None:
-    name, (left, right) = condition.name, condition.args
-    if _column(left) is None:
-        name, left, right = FLIPPED[name], right, left
-    column = _column(left)
-    if column is None or not is_constant(right):
-        return
-    value = evaluate(right, {}, context)
-    bound = bounds.setdefault(ColumnId(column.column_id), Bound())
-    if value is None:
-        bound.keep([])  # never true
-    elif name == "=":
-        bound.keep([value] if _fits(descriptor, column, value) else [])
-    elif _fits(descriptor, column, value) and not (isinstance(value, float) and value != value):
-        if name in (">", ">="):
-            if bound.low is None or bound.low[0] < value:  # type: ignore[operator]
-                bound.low = (value, name == ">=")
-        elif bound.high is None or bound.high[0] > value:  # type: ignore[operator]
-            bound.high = (value, name == "<=")
-
-
-def _note_alternatives(
-    descriptor: Descriptor, condition: Call, context: Context, bounds: dict[ColumnId, Bound]
-) -> None:
-    """a = 1 OR a = 2 OR .. is a set of values."""
-    found: list[dict[ColumnId, Bound]] = []
-    for arg in condition.args:
-        one: dict[ColumnId, Bound] = {}
-        _note(descriptor, arg, context, one)
-        if len(one) != 1 or next(iter(one.values())).values is None:
-            return
-        found.append(one)
-    columns = {column_id for one in found for column_id in one}
-    if len(columns) == 1:
-        (column_id,) = columns
-        values = {v for one in found for v in one[column_id].values or ()}
-        bounds.setdefault(column_id, Bound()).keep(values)
-
-
-def _column(expr: Expr) -> ColumnRef | None:
-    """The column an expression is, seen through the widening of an integer."""
-    if isinstance(expr, Call) and expr.name == "cast" and expr.type is INT8 and expr.args[0].type is INT4:
-        expr = expr.args[0]
-    return expr if isinstance(expr, ColumnRef) else None
-
-
-def _fits(descriptor: Descriptor, column: ColumnRef, value: PyValue) -> bool:
-    """Whether the column could hold the value at all."""
-    sql_type = descriptor.column(ColumnId(column.column_id)).type
-    if sql_type in INT_LIMITS:
-        return isinstance(value, int) and -INT_LIMITS[sql_type] <= value < INT_LIMITS[sql_type]
-    return True
 
 
 def _path(

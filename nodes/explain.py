@@ -6,10 +6,12 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from expressions.analysis import Parameters
 from expressions.errors import unsupported
+from expressions.rows import shown
 from expressions.scopes import Scan
 from expressions.sqltypes import OF_SQL_TYPE, TEXT
 from expressions.typed import Context, PyValue, is_simple, value_text
-from nodes.bounds import Access, Bound, column_bounds
+from nodes.bounds import Access
+from nodes.conditions import Bound, column_bounds
 from nodes.environment import Environment
 from nodes.messages import Field
 from nodes.plans import DeletePlan, InsertPlan, Plan, Planner, SelectPlan, UpdatePlan
@@ -71,6 +73,8 @@ def _scan_lines(env: Environment, scan: Scan, context: Context) -> list[str]:
         bounds = column_bounds(scan.descriptor, scan.conditions, context)
         conditions = " AND ".join(_condition(scan.descriptor, c, bounds[c]) for c in way.columns)
         lines.append(f"  Index Cond: ({conditions})")
+    if way.index is not None and way.index.where is not None:
+        lines.append(f"  Partial Index: WHERE {shown(scan.descriptor, way.index.where)}")
     unbound = [c for c in scan.conditions if not is_simple(c)]
     if scan.conditions and (unbound or len(scan.conditions) > len(way.columns)):
         lines.append("  Filter: the other conditions")

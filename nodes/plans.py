@@ -25,7 +25,8 @@ from expressions.errors import (
 from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public, reference
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN, Type
 from expressions.typed import Expr, Literal
-from nodes.selects import Output, Query, Selects, Target, conjuncts, implied_name, star_of
+from nodes.conditions import conjuncts
+from nodes.selects import Output, Query, Selects, Target, implied_name, star_of
 from nodes.statements import Statement
 
 Node = Any

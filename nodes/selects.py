@@ -28,6 +28,7 @@ from expressions.errors import (
 from expressions.scopes import WHY, Relation, Scan, Scope
 from expressions.sqltypes import INT4, INT8, UNKNOWN, Type
 from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, Parameter, walk
+from nodes.conditions import conjuncts, refuses_nulls
 
 Node = Any
 Parts = tuple["str | Expr", ...]
@@ -280,9 +281,7 @@ class Selects:
             for relation in scope.relations:
                 if relation.scan is None or numbers != {relation.scan.number}:
                     continue
-                if not (
-                    relation.is_nullable and any(isinstance(e, Call) and e.name == "IS NULL" for e in walk(conjunct))
-                ):
+                if not relation.is_nullable or refuses_nulls(conjunct):
                     relation.scan.conditions.append(conjunct)
 
     def _groups(self, node: Node, scope: Scope, targets: Sequence[Target]) -> list[Expr] | None:
@@ -618,13 +617,6 @@ def _target_place(select: Node, number: int) -> int:
 
 
 # -- small calculations -----------------------------------------------------------------------------------------
-
-
-def conjuncts(condition: Expr) -> list[Expr]:
-    """The conditions that AND joins."""
-    if isinstance(condition, Call) and condition.name == "AND":
-        return [c for arg in condition.args for c in conjuncts(arg)]
-    return [condition]
 
 
 def is_aggregated(expr: Expr) -> bool:
