@@ -22,10 +22,13 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public, reference
+from expressions.rows import compiled
+from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN, Type
-from expressions.typed import Expr, Literal
+from expressions.typed import Context, Expr, Literal, Parameter, walk
 from nodes.conditions import conjuncts
+from nodes.constraints import Rules, rules_of
+from nodes.implication import is_implied
 from nodes.selects import Output, Query, Selects, Target, implied_name, star_of
 from nodes.statements import Statement
 
@@ -65,7 +68,7 @@ class InsertPlan:
     rows: tuple[tuple[Expr | None, ...], ...]
     source: SelectPlan | None
     defaults: Mapping[ColumnId, Expr]
-    checks: tuple["Check", ...]
+    rules: Rules
     conflict: Conflict | None
     returning: Returning | None
     scan: Scan
@@ -78,7 +81,7 @@ class UpdatePlan:
     assignments: Mapping[ColumnId, Expr]
     where: Expr | None
     scans: tuple[Scan, ...]
-    checks: tuple["Check", ...]
+    rules: Rules
     returning: Returning | None
 
 
@@ -94,14 +97,6 @@ class DeletePlan:
 @dataclass(frozen=True, slots=True)
 class TruncatePlan:
     descriptors: tuple[Descriptor, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A CHECK constraint, as an expression over the table's columns."""
-
-    name: str
-    expr: Expr
 
 
 Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan | TruncatePlan
@@ -167,7 +162,7 @@ class Planner:
             tuple(rows),
             source,
             self.defaults(descriptor),
-            self.checks(descriptor, scan),
+            rules_of(descriptor),
             conflict,
             self._returning(node, scan, alias),
             scan,
@@ -219,7 +214,7 @@ class Planner:
 
     def _conflict(self, node: Node, descriptor: Descriptor, scan: Scan) -> Conflict:
         clause = node.on_conflict_clause
-        is_primary, index = self._arbiter(clause, descriptor)
+        is_primary, index = self._arbiter(clause, descriptor, scan)
         if clause.action == 2:  # DO NOTHING
             return Conflict(is_primary, index, None, None)
         if not is_primary and index is None:
@@ -234,7 +229,7 @@ class Planner:
             where = self.analyzer.condition(clause.where_clause, scope, "WHERE")
         return Conflict(is_primary, index, assignments, where)
 
-    def _arbiter(self, clause: Node, descriptor: Descriptor) -> tuple[bool, Index | None]:
+    def _arbiter(self, clause: Node, descriptor: Descriptor, scan: Scan) -> tuple[bool, Index | None]:
         """Which uniqueness ON CONFLICT means: (the primary key, an index); neither is any."""
         if not clause.HasField("infer"):
             return False, None
@@ -247,17 +242,24 @@ class Planner:
                 message = f'constraint "{name}" for table "{descriptor.name}" does not exist'
                 raise SqlError("42704", message, clause.infer.location)
             return False, found
-        if clause.infer.HasField("where_clause"):
-            raise unsupported("ON CONFLICT over a partial index", clause.infer.location)
         names = {item.index_elem.name for item in clause.infer.index_elems}
         ids = {self.column(descriptor, name, clause.infer.location).id for name in names}
         if ids == set(descriptor.primary_key):
             return True, None
-        for index in descriptor.public_indexes:
-            if index.unique and set(index.column_ids) == ids and index.where is None:
+        conditions = self._arbiter_conditions(clause.infer, scan)
+        for index in sorted(descriptor.public_indexes, key=lambda i: i.where is not None):
+            if index.unique and set(index.column_ids) == ids and _arbitrates(descriptor, index, conditions):
                 return False, index
         message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
         raise SqlError(INVALID_COLUMN_REFERENCE, message)
+
+    def _arbiter_conditions(self, infer: Node, scan: Scan) -> list[Expr]:
+        """What ON CONFLICT (..) WHERE says of the rows it is about."""
+        if not infer.HasField("where_clause"):
+            return []
+        scope = Scope(None, [Relation(scan.number, scan.descriptor.name, scan=scan)])
+        found = conjuncts(self.analyzer.condition(infer.where_clause, scope, "WHERE"))
+        return [c for c in found if not any(isinstance(part, Parameter) for part in walk(c))]
 
     # -- UPDATE and DELETE --------------------------------------------------------------------------------------
 
@@ -275,7 +277,7 @@ class Planner:
             assignments,
             where,
             tuple(self.analyzer.scans),
-            self.checks(descriptor, scan),
+            rules_of(descriptor),
             self._returning(node, scan, alias),
         )
 
@@ -375,16 +377,6 @@ class Planner:
                 found[column.id] = self.analyzer.coerce(expr, OF_SQL_TYPE[column.type], assignment=True)
         return found
 
-    def checks(self, descriptor: Descriptor, scan: Scan) -> tuple[Check, ...]:
-        """CHECK constraints are enforced from write-only on."""
-        checks = []
-        for constraint in descriptor.constraints:
-            if constraint.rule == "check" and constraint.expression and constraint.state is not State.ABSENT:
-                scope = AllColumns(None, [Relation(scan.number, descriptor.name, scan=scan)])
-                expr = self.analyzer.expr(parse_expression(constraint.expression), scope)
-                checks.append(Check(constraint.name, self.analyzer.boolean(expr, "CHECK")))
-        return tuple(checks)
-
     def _returning(self, node: Node, scan: Scan, alias: str) -> Returning | None:
         if not node.HasField("returning_clause"):
             return None
@@ -416,14 +408,9 @@ class ConflictScope(Scope):
         return Scope(None, self.relations[:1]).find(name, offset)
 
 
-class AllColumns(Scope):
-    """A constraint may read columns that are not public yet."""
-
-    def find(self, name: str, offset: int) -> Expr | None:
-        scan = self.relations[0].scan
-        assert scan is not None
-        column = next((c for c in scan.descriptor.columns if c.name == name), None)
-        return None if column is None else reference(scan, column)
+def _arbitrates(descriptor: Descriptor, index: Index, conditions: Sequence[Expr]) -> bool:
+    """Whether a unique index decides about all rows that ON CONFLICT is about."""
+    return index.where is None or is_implied(descriptor, compiled(descriptor, index.where), conditions, Context())
 
 
 def _excluded(column: Column) -> Expr:

@@ -1,0 +1,67 @@
+"""Expressions computed for rows: here, row by row, when they are simple, else by the query engine."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from catalog.elements import ColumnId
+from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, PyValue, evaluate, is_simple, render, value_text
+from nodes.plans import Returning
+from nodes.results import Row
+from nodes.selects import Output
+from nodes.work import Writing
+
+ONCE_MAX = 500
+"""Expressions in one question to the engine."""
+
+
+async def compute_once(work: Writing, exprs: Sequence[Expr]) -> list[PyValue]:
+    """Expressions that read no row, by the engine."""
+    computed: list[PyValue] = []
+    for place in range(0, len(exprs), ONCE_MAX):
+        part = exprs[place : place + ONCE_MAX]
+        sql = "SELECT " + ", ".join(f"{render(e, work.context)} AS o{i}" for i, e in enumerate(part))
+        (row,) = await engine_rows(work, sql, {}, [Output("", e.type) for e in part])
+        computed += row
+    return computed
+
+
+async def compute_row(work: Writing, exprs: Sequence[Expr], values: Mapping[ColumnId, PyValue]) -> list[PyValue]:
+    """Expressions over one row; what only the engine can do gets the row's values as constants."""
+    if all(is_simple(e) for e in exprs):
+        return [evaluate(e, values, work.context) for e in exprs]
+    return await compute_once(work, [_filled_in(e, values) for e in exprs])
+
+
+def _filled_in(expr: Expr, values: Mapping[ColumnId, PyValue]) -> Expr:
+    if isinstance(expr, ColumnRef):
+        return Literal(values[ColumnId(expr.column_id)], expr.type)
+    if isinstance(expr, Call):
+        args = tuple(_filled_in(a, values) for a in expr.args)
+        return Call(expr.name, expr.template, args, expr.type, expr.compute, expr.strict)
+    if isinstance(expr, Fragment):
+        parts = tuple(p if isinstance(p, str) else _filled_in(p, values) for p in expr.parts)
+        return Fragment(parts, expr.type, expr.is_aggregate, expr.is_query)
+    return expr
+
+
+async def engine_rows(
+    work: Writing, sql: str, feeds: Mapping[str, Any], outputs: Sequence[Output]
+) -> list[list[PyValue]]:
+    from nodes.query import values
+
+    rows: list[list[PyValue]] = []
+    async for batch in work.env.engine.run(sql, dict(feeds)):
+        columns = [values(array, o.type) for array, o in zip(batch.columns, outputs, strict=True)]
+        rows += [list(items) for items in zip(*columns, strict=True)]
+    return rows
+
+
+async def returned(work: Writing, returning: Returning | None, rows: Sequence[Mapping[ColumnId, PyValue]]) -> list[Row]:
+    """The answer of RETURNING, row by row."""
+    if returning is None:
+        return []
+    answers: list[Row] = []
+    for row in rows:
+        computed = await compute_row(work, returning.targets, row)
+        answers.append([value_text(t.type, v) for t, v in zip(returning.targets, computed, strict=True)])
+    return answers

@@ -1,0 +1,129 @@
+"""What a row must satisfy before it is written: NOT NULL and CHECK, from write-only on.
+
+A constraint on its way in is enforced before anybody relies on it, and one on its way out until nobody does
+(protocol.md, section 3). So the user is told its state: the row that is refused may stand beside older ones like it.
+
+    insert, update   the whole new row is looked at: NULLs first, in the order of the columns, then the checks by name
+    delete           nothing to look at: no constraint here spans two rows
+
+Expressions are computed by `expressions.rows`, the one engine that fills, audits and the lab use, too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, Constraint, State
+from expressions.errors import CHECK_VIOLATION, NOT_NULL_VIOLATION, SqlError
+from expressions.rows import columns_of, compiled
+from expressions.sqltypes import OF_SQL_TYPE
+from expressions.typed import Context, Expr, PyValue, evaluate, value_text
+
+SHOWN_BYTES_MAX = 64
+ENFORCED = (State.WRITE_ONLY, State.PUBLIC)
+NOTHING = Context()
+
+Values = Mapping[ColumnId, PyValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The constraints of one version of a table, ready to be looked at row by row.
+
+    `reads` are the columns that a row must come with: the public ones, and those that a constraint reads.
+    """
+
+    descriptor: Descriptor
+    required: tuple[tuple[Column, Constraint | None], ...]
+    checks: tuple[tuple[Constraint, Expr], ...]
+    reads: tuple[Column, ...]
+
+    def refuse(self, row: Values) -> None:
+        """Raises 23502 or 23514 for the first constraint that the row breaks."""
+        for column, constraint in self.required:
+            if row[column.id] is None:
+                raise _null(self.descriptor, column, constraint, row)
+        for check, expr in self.checks:
+            if evaluate(expr, row, NOTHING) is False:
+                raise _unchecked(self.descriptor, check, row)
+
+
+def rules_of(descriptor: Descriptor) -> Rules:
+    """What rows written under this version must satisfy."""
+    moving = {
+        column_id: constraint
+        for constraint in descriptor.constraints
+        if constraint.rule == "not null" and constraint.state in ENFORCED
+        for column_id in constraint.columns
+    }
+    key = set(descriptor.primary_key)
+    required = tuple(
+        (c, None if c.not_null else moving.get(c.id))
+        for c in descriptor.columns
+        if _is_written(c) and (c.not_null or c.id in key or c.id in moving)
+    )
+    checks = sorted(
+        (c for c in descriptor.constraints if c.rule == "check" and c.state in ENFORCED), key=lambda c: c.name
+    )
+    compiled_checks = tuple((c, compiled(descriptor, _expression(c))) for c in checks)
+    read = {c.id for c, _ in required} | {i for c in checks for i in columns_of(_expression(c))}
+    reads = tuple(c for c in descriptor.columns if c.state is State.PUBLIC or c.id in read)
+    return Rules(descriptor, required, compiled_checks, reads)
+
+
+def _is_written(column: Column) -> bool:
+    """Whether statements give it a value; what is derived takes its source's."""
+    return column.state is State.PUBLIC or (column.state is State.WRITE_ONLY and column.derived is None)
+
+
+def _expression(check: Constraint) -> str:
+    assert check.expression is not None, f"check {check.name} has no expression"
+    return check.expression
+
+
+def moving_state(state: State) -> str:
+    """What a refusal adds when the element is not public: why it counts all the same."""
+    if state is State.PUBLIC:
+        return ""
+    return f" (it is {state.value}: a schema change is adding or dropping it)"
+
+
+def _null(descriptor: Descriptor, column: Column, constraint: Constraint | None, row: Values) -> SqlError:
+    message = f'null value in column "{column.name}" of relation "{descriptor.name}" violates not-null constraint'
+    state = column.state
+    if constraint is not None:
+        message, state = f'{message} "{constraint.name}"', constraint.state
+    return SqlError(
+        NOT_NULL_VIOLATION,
+        message + moving_state(state),
+        detail=failing_row(descriptor, row),
+        table=descriptor.name,
+        column=column.name,
+        constraint=None if constraint is None else constraint.name,
+    )
+
+
+def _unchecked(descriptor: Descriptor, check: Constraint, row: Values) -> SqlError:
+    message = f'new row for relation "{descriptor.name}" violates check constraint "{check.name}"'
+    return SqlError(
+        CHECK_VIOLATION,
+        message + moving_state(check.state),
+        detail=failing_row(descriptor, row),
+        table=descriptor.name,
+        constraint=check.name,
+    )
+
+
+def failing_row(descriptor: Descriptor, row: Values) -> str:
+    """The row as PostgreSQL shows it: what a user may see of it, long values cut."""
+    shown = ", ".join(_shown(column, row.get(column.id)) for column in descriptor.public_columns)
+    return f"Failing row contains ({shown})."
+
+
+def _shown(column: Column, value: PyValue) -> str:
+    data = value_text(OF_SQL_TYPE[column.type], value)
+    if data is None:
+        return "null"
+    if len(data) <= SHOWN_BYTES_MAX:
+        return data.decode()
+    return data[:SHOWN_BYTES_MAX].decode(errors="ignore") + "..."

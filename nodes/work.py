@@ -1,0 +1,81 @@
+"""One statement that writes: its table at one version, its transaction, and the pairs that its rows become."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId
+from expressions.errors import PROGRAM_LIMIT, SqlError
+from expressions.typed import Context, PyValue
+from nodes.environment import Environment
+from nodes.rows import stored
+from nodes.scans import Table
+from nodes.transaction import Transaction
+from nodes.writes import Writer
+from storage import encoding
+from storage.mutations import Op, delete_row, insert_row, update_row
+from storage.pairs import CannotDerive, StoredRow
+
+ROWS_MAX = 200_000
+"""Rows one statement may change: their operations are held until all old entries are removed."""
+
+Values = dict[ColumnId, PyValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """One statement that writes, on one table in one transaction."""
+
+    env: Environment
+    transaction: Transaction
+    descriptor: Descriptor
+    context: Context
+
+    @property
+    def table(self) -> Table:
+        return self.env.table(self.descriptor)
+
+    @property
+    def writer(self) -> Writer:
+        return Writer(self.transaction, self.descriptor, self.env.storages, self.env.buckets)
+
+    def insert(self, row: Values) -> list[Op]:
+        """The operations that put a new row."""
+        try:
+            return insert_row(self.descriptor, stored(self.descriptor, row), self.env.buckets)
+        except CannotDerive as error:
+            raise no_value(self.descriptor, error) from error
+
+    def update(self, old: StoredRow, assigned: Values, after: Mapping[ColumnId, PyValue]) -> list[Op]:
+        """The operations that give a row its new values; a new key moves every pair it has."""
+        descriptor = self.descriptor
+        new_key = None
+        if not set(assigned).isdisjoint(descriptor.primary_key):
+            new_key = b"".join(encoding.encode(c.type, after[c.id]) for c in descriptor.key_columns)
+        others = {c: v for c, v in assigned.items() if c not in descriptor.primary_key}
+        encoded = {c: encoding.encode(descriptor.column(c).type, v) for c, v in others.items()}
+        try:
+            return update_row(descriptor, old, encoded, new_key, self.env.buckets)
+        except CannotDerive as error:
+            raise no_value(descriptor, error) from error
+
+    def delete(self, old: StoredRow) -> list[Op]:
+        return delete_row(self.descriptor, old, self.env.buckets)
+
+
+def no_value(descriptor: Descriptor, error: CannotDerive) -> SqlError:
+    """A row for which an expression of the schema has no value: an index's condition, or a column's other type."""
+    twin = next((c for c in descriptor.columns if c.derived and error.what == f"column {c.name}"), None)
+    detail = None
+    if twin is not None and twin.derived is not None:
+        source = descriptor.column(twin.derived.source)
+        detail = (
+            f'The type of column "{source.name}" is being changed: until that is done,'
+            f" a value must be one of both types, {source.type.value} and {twin.type.value}."
+        )
+    return SqlError(error.sqlstate, str(error), detail=detail, table=descriptor.name)
+
+
+def too_many(what: str) -> SqlError:
+    message = f"one {what} may change at most {ROWS_MAX} rows"
+    return SqlError(PROGRAM_LIMIT, message, hint="do it in parts, by ranges of the primary key")
