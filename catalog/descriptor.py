@@ -73,6 +73,12 @@ class Descriptor:
     def index_named(self, name: str) -> Index:
         return _only((i for i in self.indexes if i.name == name), f"index {name} of {self}")
 
+    def constraint(self, constraint_id: ConstraintId) -> Constraint:
+        return _only((c for c in self.constraints if c.id == constraint_id), f"constraint {constraint_id} of {self}")
+
+    def constraint_named(self, name: str) -> Constraint:
+        return _only((c for c in self.constraints if c.name == name), f"constraint {name} of {self}")
+
     @property
     def placement(self) -> Placement:
         """The one placement that is read: the public one."""
@@ -195,7 +201,9 @@ def _column(body: Json) -> Column:
 
 
 def _derivation_json(derived: Derivation | None) -> Json | None:
-    return None if derived is None else {"source": derived.source, "expression": derived.expression}
+    if derived is None:
+        return None
+    return {"source": derived.source, "expression": derived.expression, "inverse": derived.inverse}
 
 
 def _index_json(index: Index) -> Json:

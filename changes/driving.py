@@ -316,8 +316,8 @@ class Driver:
         if self.state.trouble:
             mine.filter(state=RunState.FAILED, is_closed=False).update(state=RunState.WAITING, attempt=0, error="")
         ReorgPulse.objects.filter(run__in=mine, wanted=Wanted.PAUSE).update(wanted=Wanted.RUN)
-        element = {"kind": effect.element.kind.value, "id": effect.element.id, "name": effect.element.name}
-        self.run_id = runs.start_run(self.change_id, self.table_id, effect.kind.value, [element], effect.version)
+        elements = [{"kind": one.kind.value, "id": one.id, "name": one.name} for one in effect.elements]
+        self.run_id = runs.start_run(self.change_id, self.table_id, effect.kind.value, elements, effect.version)
 
     def _pause_runs(self, _: moves.PauseRun) -> None:
         mine = ReorgPulse.objects.filter(run__change_id=self.change_id, wanted=Wanted.RUN)

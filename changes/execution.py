@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from changes.back import way_back
 from changes.moves import Outcome
-from changes.plan import Plan, Step, StepKind, describe, plan_from_json, way_back
+from changes.plan import Plan, Step, StepKind, describe, plan_from_json
 
 Json = dict[str, Any]
 

@@ -301,10 +301,9 @@ def _ask(state: Execution, now: float) -> Result:
     at = _here(state)
     asking = replace(state, mode=Mode.ASKING, asked=True)
     if at.kind is StepKind.PUBLISH:
-        assert at.descriptor is not None, "a publish has a descriptor"
         what = describe(state.plan, at).partition(": ")[2]
         story = _story(state, "version published", version=at.version, what=what, **_waited(state, now))
-        return asking, (TryPublish(at.version, at.descriptor, story),)
+        return asking, (TryPublish(at.version, at.published, story),)
     if at.kind is StepKind.DRAIN:
         story = _story(state, "version drained", version=at.version, **_waited(state, now))
         return asking, (TryDrain(at.version, story),)
@@ -312,7 +311,7 @@ def _ask(state: Execution, now: float) -> Result:
         return asking, (CloseRun(at.version),)
     kind = "reorganisation resumed" if state.asked or state.trouble else "reorganisation started"
     story = _story(state, kind, what=where(state), rows=state.plan.rows, why=state.trouble)
-    return asking, (TellStory(story), StartRun(at.kind, state.plan.element, at.version))
+    return asking, (TellStory(story), StartRun(at.kind, at.elements, at.version))
 
 
 def _here(state: Execution) -> Step:
@@ -348,7 +347,7 @@ def _and(result: Result, first: Effect) -> Result:
 
 
 def _story(state: Execution, kind: str, **payload: Any) -> Story:
-    about = {"change": state.change, "table": state.plan.table, "element": str(state.plan.element)}
+    about = {"change": state.change, "table": state.plan.table, "element": state.plan.title}
     return Story(kind, about | {key: value for key, value in payload.items() if value is not None})
 
 
@@ -374,7 +373,7 @@ def _told(state: Execution) -> str:
 
 
 def _message(state: Execution, event: Event) -> str:
-    here = f"change {state.change} of {state.plan.element} is {state.mode.value} at: {where(state)}"
+    here = f"change {state.change} of {state.plan.title} is {state.mode.value} at: {where(state)}"
     return f"{here}. It cannot take {_summary(event)}. Before that: {_told(state)}"
 
 

@@ -4,7 +4,10 @@
      "steps": ["publish delete-only", "drain", "publish write-only filling", "drain",
                "clear", "fill", "verify", "close", "publish public", "drain", "purge"]}
 
-The planner says what the element and the table are; the steps say the rest. Nothing is judged
+A statement that moves several elements names them: "publish age write-only filling, by_age write-only filling",
+"fill age, by_age"; a reorganisation that names none works on what the planner's own works on.
+
+The planner says what the elements and the table are; the steps say the rest. Nothing is judged
 here: a plan that breaks its data is what `changes.review` and the explorer are asked about.
 What `manage.py plan --json` prints is read too: its "plan" has every version written out.
 """
@@ -15,13 +18,23 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Kind, State
-from changes.plan import Direction, Plan, Step, StepKind, drain, moved, plan_from_json, publish, state_of
+from changes.back import moving
+from changes.composer import FILLED
+from changes.movement import definition_of, drain, publish, state_of, with_new, with_state
+from changes.plan import (
+    RUNS,
+    Direction,
+    Element,
+    Plan,
+    Step,
+    StepKind,
+    is_point_of_no_return,
+    plan_from_json,
+)
 from changes.safety import DEFINED
 
 STEPS_MAX = 60
 FILLING = "filling"
-FILLED = frozenset({Kind.INDEX, Kind.UNIQUE_INDEX})
-"""The kinds of element that a version can have filling."""
 
 
 class MalformedPlan(ValueError):
@@ -41,13 +54,15 @@ def read_plan(body: object, planned: Callable[[str], Plan]) -> Plan:
 
 
 def rewritten(plan: Plan, steps: Sequence[str], *, turn: object = None) -> Plan:
-    """The plan's element on another road. `turn` is the number of the step of no return, counted from 1."""
+    """The plan's elements on another road. `turn` is the number of the step of no return, counted from 1."""
     if not 1 <= len(steps) <= STEPS_MAX:
         raise MalformedPlan(f"a plan has 1 to {STEPS_MAX} steps, not {len(steps)}")
+    if not moving(plan) or any(element.kind is Kind.DERIVED_COLUMN for element in moving(plan)):
+        raise MalformedPlan(f"the steps of {plan.title} can't be rewritten in words: write the plan in full")
     road: list[Step] = []
     last = plan.base
     for number, text in enumerate(steps, 1):
-        step = _step(plan, last, number, text.split())
+        step = _step(plan, last, number, text)
         road.append(step)
         last = step.descriptor or last
     if not any(step.kind is StepKind.PUBLISH for step in road):
@@ -55,55 +70,85 @@ def rewritten(plan: Plan, steps: Sequence[str], *, turn: object = None) -> Plan:
     return replace(plan, forward=tuple(road), turn=_turn(plan, road, turn), dangers=())
 
 
-def _step(plan: Plan, last: Descriptor | None, number: int, words: list[str]) -> Step:
+def _step(plan: Plan, last: Descriptor | None, number: int, text: str) -> Step:
     known = {kind.value: kind for kind in StepKind}
-    kind = known.get(words[0]) if words else None
+    word, _, rest = text.strip().partition(" ")
+    kind = known.get(word)
     if kind is None:
-        raise MalformedPlan(f"step {number}, {' '.join(words)!r}, is none of {', '.join(known)}")
+        raise MalformedPlan(f"step {number}, {text!r}, is none of {', '.join(known)}")
     if kind is StepKind.PUBLISH:
-        after = _version(plan, last, number, words[1:])
-        return publish(last, after, plan.element)
-    if len(words) > 1:
-        raise MalformedPlan(f"step {number}: {kind.value} stands alone, without {' '.join(words[1:])!r}")
+        return publish(last, _version(plan, last, number, rest), moving(plan))
+    if rest and kind not in RUNS:
+        raise MalformedPlan(f"step {number}: {kind.value} stands alone, without {rest!r}")
+    elements = _works_on(plan, kind, number, rest) if kind in RUNS else ()
     if last is None:
         raise MalformedPlan(f"step {number}, {kind.value}, comes before the table's first version is published")
-    return drain(last) if kind is StepKind.DRAIN else Step(kind, last.version)
+    return drain(last) if kind is StepKind.DRAIN else Step(kind, last.version, elements=elements)
 
 
-def _version(plan: Plan, last: Descriptor | None, number: int, words: list[str]) -> Descriptor:
-    """The version that "publish STATE" or "publish STATE filling" means."""
-    kind = plan.element.kind
-    states = {state.value: state for state in State if state in DEFINED[kind]}
+def _works_on(plan: Plan, kind: StepKind, number: int, rest: str) -> tuple[Element, ...]:
+    """The elements of a reorganisation: those named, else those that the planner gives this kind."""
+    if rest:
+        return tuple(_named(plan, number, name.strip())[0] for name in rest.split(","))
+    own = [step.elements for step in plan.forward if step.kind is kind]
+    return own[0] if own else moving(plan)
+
+
+def _named(plan: Plan, number: int, text: str) -> tuple[Element, str]:
+    """The element that a text begins with, and what follows; a plan with one element needs no name."""
+    for element in moving(plan):
+        for name in (str(element), element.name):
+            if text == name or text.startswith(f"{name} "):
+                return element, text[len(name) :].strip()
+    known = ", ".join(element.name for element in moving(plan))
+    raise MalformedPlan(f"step {number}: {text!r} names none of {known}")
+
+
+def _version(plan: Plan, last: Descriptor | None, number: int, rest: str) -> Descriptor:
+    """The version that "publish STATE", or "publish NAME STATE filling, NAME STATE", means."""
+    here = last
+    for part in rest.split(","):
+        is_only = len(moving(plan)) == 1 and part.strip().split(" ")[0] not in (moving(plan)[0].name, "")
+        element, words = (moving(plan)[0], part.strip()) if is_only else _element_and_state(plan, number, part)
+        here = _with(plan, here, number, element, words.split())
+    assert here is not None, "a text has at least one part"
+    return replace(here, version=(last.version if last else 0) + 1)
+
+
+def _element_and_state(plan: Plan, number: int, part: str) -> tuple[Element, str]:
+    if len(moving(plan)) == 1 and not part.strip():
+        return moving(plan)[0], ""
+    return _named(plan, number, part.strip())
+
+
+def _with(plan: Plan, here: Descriptor | None, number: int, element: Element, words: list[str]) -> Descriptor:
+    """The version with one element in the state that `words` say."""
+    states = {state.value: state for state in State if state in DEFINED[element.kind]}
     if not words or words[0] not in states or words[1:] not in ([], [FILLING]):
         raise MalformedPlan(f"step {number}: publish one of {', '.join(states)}, not {' '.join(words)!r}")
     is_filling = words[1:] == [FILLING]
-    if is_filling and kind not in FILLED:
-        raise MalformedPlan(f"step {number}: a {kind.value} is never filling")
+    if is_filling and element.kind not in FILLED:
+        raise MalformedPlan(f"step {number}: a {element.kind.value} is never filling")
     state = states[words[0]]
-    if last is not None and state_of(last, plan.element) is not State.ABSENT:
-        return moved(last, plan.element, state, filling=is_filling)
-    if state is State.ABSENT or plan.direction is Direction.DROP:
-        raise MalformedPlan(f"step {number}: {plan.element} is absent before it; it can't be published {state.value}")
-    first = plan.publishes[0].descriptor
-    assert first is not None, "a publish has a descriptor"
-    return replace(moved(first, plan.element, state, filling=is_filling), version=(last.version if last else 0) + 1)
+    if here is not None and state_of(here, element) is not State.ABSENT:
+        return with_state(here, element, state, filling=is_filling)
+    if state is State.ABSENT or element not in plan.moving(Direction.ADD):
+        raise MalformedPlan(f"step {number}: {element} is absent before it; it can't be published {state.value}")
+    if here is None:
+        return replace(plan.publishes[0].published, state=state)
+    found = definition_of(element, (step.published for step in plan.publishes))
+    return with_state(here if found is None else with_new(here, found), element, state, filling=is_filling)
 
 
 def _turn(plan: Plan, road: Sequence[Step], wish: object) -> int:
     """From which step on there is no way back (X6); as the planner sets it, unless the plan says otherwise."""
-    usual = next((at for at, step in enumerate(road) if _is_final(plan, step)), len(road))
+    final = (at for at, step in enumerate(road) if is_point_of_no_return(plan.moves, step))
+    usual = next(final, len(road))
     if wish is None:
         return usual
     if not isinstance(wish, int) or isinstance(wish, bool) or not 1 <= wish <= usual + 1:
         raise MalformedPlan(f"turn is the number of the step of no return: 1 to {usual + 1}, not {wish!r}")
     return wish - 1
-
-
-def _is_final(plan: Plan, step: Step) -> bool:
-    if plan.direction is Direction.ADD:
-        return step.after is State.PUBLIC
-    hides = step.after is State.DELETE_ONLY and plan.element.kind is not Kind.TABLE
-    return hides or step.kind is StepKind.DELETE or step.after is State.ABSENT
 
 
 def _in_full(body: Mapping[str, Any]) -> Plan:
@@ -113,7 +158,7 @@ def _in_full(body: Mapping[str, Any]) -> Plan:
         message = f'"plan" must be as manage.py plan --json prints it: {error!r} is wrong or missing'
         raise MalformedPlan(message) from error
     if not plan.publishes or any(step.descriptor is None for step in plan.publishes):
-        raise MalformedPlan("a plan in full publishes at least once, each time a before, an after and a descriptor")
+        raise MalformedPlan("a plan in full publishes at least once, each time transitions and a descriptor")
     if not 1 <= len(plan.forward) <= STEPS_MAX or not 0 <= plan.turn <= len(plan.forward):
         raise MalformedPlan(f"a plan in full has 1 to {STEPS_MAX} steps, and its turn is one of them")
     return plan

@@ -159,10 +159,10 @@ class TryDrain:
 
 @dataclass(frozen=True, slots=True)
 class StartRun:
-    """Start the reorganisation, or let it go on, under `version`."""
+    """Start the reorganisation of `elements`, in this order, or let it go on, under `version`."""
 
     kind: StepKind
-    element: Element
+    elements: tuple[Element, ...]
     version: int
 
 

@@ -27,8 +27,7 @@ Sql = tuple[str, tuple[Any, ...]]
 
 def new_table(action: CreateTable, table_id: int) -> Descriptor:
     """The table as its own transaction uses it: version 1, public from the start."""
-    first = make_plan(action, None, table_id=table_id).forward[0].descriptor
-    assert first is not None, "a plan begins with a publish"
+    first = make_plan(action, None, table_id=table_id).publishes[0].published
     return replace(first, state=State.PUBLIC)
 
 

@@ -42,8 +42,7 @@ def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) ->
     step, is_back = snapshot["step"], snapshot["road"] == "back"
     kept = ("id", "table", "table_id", "statement", "status", "who", "created_at", "started_at", "ended_at")
     return {name: snapshot[name] for name in kept} | {
-        "element": f"{snapshot['plan']['element']['kind']} {snapshot['plan']['element']['name']}",
-        "direction": snapshot["plan"]["direction"],
+        "element": snapshot["plan"]["title"],
         "is_open": snapshot["status"] not in ENDED,
         "is_back": is_back,
         "took_s": span_s(snapshot["started_at"], snapshot["ended_at"]),

@@ -1,27 +1,25 @@
-"""A change as a road of versions, and the way back from every point of it (protocol sections 4 and 8).
+"""A change as a road of versions (protocol sections 4 and 8).
 
     add an index     publish delete-only, drain, publish write-only (filling), drain,
                      clear, fill, verify, close, publish public, drain, purge
     drop an index    publish write-only, drain, publish delete-only, drain, delete,
                      publish absent, drain
-    add a table      publish delete-only, drain, publish public, drain
-    drop a table     publish delete-only, drain, delete, publish absent, drain
 
-Every version is written out in full when the plan is made, so what is published later is
-what was shown before. The way back is the same road mirrored: it ends with a descriptor
-equal to the first one but for its version and the ids used up, which are never used again.
-`turn` is the step of no return: once it has begun (a publish: once it is published), the
-change can only go on (X6).
+A change moves one element or several: transitions that are due together are one version
+(`changes.composer`). Every version is written out in full when the plan is made, so what is
+published later is what was shown before. `turn` is the step of no return: once it has begun
+(a publish: once it is published), the change can only go on (X6); before it, `changes.back`
+leads to a table as before.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.descriptor import from_json as descriptor_from_json
-from catalog.elements import Index, IndexId, Kind, State
+from catalog.elements import Kind, State
 
 Json = dict[str, Any]
 
@@ -38,7 +36,7 @@ class StepKind(Enum):
     CLOSE = "close"
     """End the run for good, so that no chunk of it can still write (R7)."""
     DELETE = "delete"
-    """Remove all pairs and tombstones of the element, or all rows of the table (R8, R9)."""
+    """Remove all pairs and tombstones of the elements, or all rows of the table (R8, R9)."""
     PURGE = "purge"
     """Remove the tombstones of the fill, once its last version is drained (R8)."""
 
@@ -48,49 +46,93 @@ RUNS = frozenset({StepKind.CLEAR, StepKind.FILL, StepKind.VERIFY, StepKind.DELET
 
 
 class Direction(Enum):
-    """Whether the change adds its element or drops it."""
+    """What the change does with an element. A rename and an altered default need one version and move no state."""
 
     ADD = "add"
     DROP = "drop"
+    RENAME = "rename"
+    ALTER = "alter"
+
+
+COLUMNS = frozenset({Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN})
+INDEXES = frozenset({Kind.INDEX, Kind.UNIQUE_INDEX})
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What a change moves. The id of a table is its table id."""
+    """What a change moves. The id of a table is its table id.
+
+    `column` is for a NOT NULL: when it is public there is no constraint to be found, the column itself is NOT NULL.
+    """
 
     kind: Kind
     id: int
     name: str
+    column: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.kind.value} {self.name}"
+        return f"{'column' if self.kind in COLUMNS else self.kind.value} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An element, and what the change does with it."""
+
+    element: Element
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """An element's step from one version to the next."""
+
+    element: Element
+    before: State
+    after: State
+
+    def __str__(self) -> str:
+        return f"{self.element} {self.before.value} -> {self.after.value}"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step. `version` is the one it publishes, drains, or works under; `descriptor` is what a publish publishes."""
+    """One step. `version` is the one it publishes, drains, or works under.
+
+    A publish has its `transitions` and the `descriptor` it publishes; a reorganisation has the `elements` it works
+    on, in the order in which it must.
+    """
 
     kind: StepKind
     version: int
-    before: State | None = None
-    after: State | None = None
+    transitions: tuple[Transition, ...] = ()
     descriptor: Descriptor | None = None
+    elements: tuple[Element, ...] = ()
+
+    @property
+    def published(self) -> Descriptor:
+        """What a publish publishes."""
+        assert self.descriptor is not None, "a publish has a descriptor"
+        return self.descriptor
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A change of `element`: the road there. `base` is the descriptor before it (None: the table is new)."""
+    """A change and the road there. `base` is the descriptor before it (None: the table is new)."""
 
     table_id: int
     table: str
-    direction: Direction
-    element: Element
+    moves: tuple[Move, ...]
     base: Descriptor | None
     forward: tuple[Step, ...]
     turn: int
     dangers: tuple[str, ...] = ()
     rows: int | None = None
     """Rows the reorganisation will meet, as far as known; filled in by whoever can count them."""
+
+    @property
+    def title(self) -> str:
+        """What the change is about: "index by_dest", or "column a, index by_a"."""
+        return ", ".join(dict.fromkeys(str(move.element) for move in self.moves if not _is_old_side(move)))
 
     @property
     def base_version(self) -> int:
@@ -103,16 +145,17 @@ class Plan:
     @property
     def result(self) -> Descriptor:
         """The table as the change leaves it."""
-        last = self.publishes[-1].descriptor
-        assert last is not None, "a publish has a descriptor"
-        return last
+        return self.publishes[-1].published
+
+    def moving(self, *directions: Direction) -> tuple[Element, ...]:
+        """The elements that are added, dropped, .."""
+        return tuple(move.element for move in self.moves if move.direction in directions)
 
     def to_json(self) -> Json:
         return {
             "table_id": self.table_id,
             "table": self.table,
-            "direction": self.direction.value,
-            "element": {"kind": self.element.kind.value, "id": self.element.id, "name": self.element.name},
+            "moves": [element_json(move.element) | {"direction": move.direction.value} for move in self.moves],
             "base": None if self.base is None else self.base.to_json(),
             "forward": [_step_json(step) for step in self.forward],
             "turn": self.turn,
@@ -121,14 +164,17 @@ class Plan:
         }
 
 
+def _is_old_side(move: Move) -> bool:
+    """The column that a change of type leaves: it is the same thing for its user."""
+    return move.direction is Direction.DROP and move.element.kind is Kind.DERIVED_COLUMN
+
+
 def plan_from_json(body: Mapping[str, Any]) -> Plan:
     """The plan that `to_json` wrote."""
-    element = body["element"]
     return Plan(
         table_id=body["table_id"],
         table=body["table"],
-        direction=Direction(body["direction"]),
-        element=Element(Kind(element["kind"]), element["id"], element["name"]),
+        moves=tuple(Move(element_from_json(move), Direction(move["direction"])) for move in body["moves"]),
         base=None if body["base"] is None else descriptor_from_json(body["base"]),
         forward=tuple(_step(step) for step in body["forward"]),
         turn=body["turn"],
@@ -137,115 +183,125 @@ def plan_from_json(body: Mapping[str, Any]) -> Plan:
     )
 
 
-def way_back(plan: Plan, published: int) -> tuple[Step, ...]:
-    """The road from where `published` forward versions are out, back to a table as before (X4)."""
-    if published == 0:
-        return ()
-    reversible = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.turn])
-    assert published <= reversible, f"there is no way back: {why_no_return(plan)}"
-    last = plan.publishes[published - 1]
-    assert last.descriptor is not None, "a publish has a descriptor"
-    if plan.direction is Direction.DROP:
-        return _straight_back(plan, last.descriptor)
-    return tuple(_mirrored(plan, last.descriptor))
+def with_rows(plan: Plan, rows: int) -> Plan:
+    """The plan, with the number of rows its reorganisation will meet."""
+    return replace(plan, rows=rows)
 
 
-def state_of(descriptor: Descriptor, element: Element) -> State:
-    """The state `element` has in a version of its table."""
-    if element.kind is Kind.TABLE:
-        return descriptor.state
-    found = [index for index in descriptor.indexes if index.id == element.id]
-    return found[0].state if found else State.ABSENT
-
-
-def moved(descriptor: Descriptor, element: Element, state: State, *, filling: bool = False) -> Descriptor:
-    """The next version, with `element` (which is there) in another state."""
-    if element.kind is Kind.TABLE:
-        return descriptor.with_state(state)
-    if state is State.ABSENT:
-        return descriptor.without_index(IndexId(element.id))
-    return descriptor.with_index_state(IndexId(element.id), state, filling=filling)
-
-
-def publish(before: Descriptor | None, after: Descriptor, element: Element) -> Step:
-    """The step that publishes `after`."""
-    state_before = state_of(before, element) if before else State.ABSENT
-    return Step(StepKind.PUBLISH, after.version, state_before, state_of(after, element), after)
-
-
-def drain(after: Descriptor) -> Step:
-    """The step that waits until nobody uses a version older than `after` (L9)."""
-    return Step(StepKind.DRAIN, after.version)
+# --- words
 
 
 def describe(plan: Plan, step: Step) -> str:
     """A step in words."""
-    version = f"{plan.table}@{step.version}"
+    version, what = f"{plan.table}@{step.version}", ", ".join(map(str, step.elements))
     if step.kind is StepKind.PUBLISH:
-        assert step.before is not None, "a publish has a state before"
-        assert step.after is not None, "a publish has a state after"
-        return f"publish {version}: {plan.element} {step.before.value} -> {step.after.value}"
+        return f"publish {version}: {_differences(plan, step)}"
     return {
         StepKind.DRAIN: f"wait until no version before {version} is in use",
-        StepKind.CLEAR: f"clear old tombstones of {plan.element}",
-        StepKind.FILL: f"fill {plan.element}",
-        StepKind.VERIFY: f"verify {plan.element}",
+        StepKind.CLEAR: f"clear old tombstones of {what}",
+        StepKind.FILL: f"fill {what}",
+        StepKind.VERIFY: f"verify {what}",
         StepKind.CLOSE: "close the run",
-        StepKind.DELETE: f"delete all {_pairs_of(plan.element)}",
-        StepKind.PURGE: f"purge the tombstones of {plan.element}",
+        StepKind.DELETE: f"delete all {pairs_of(step.elements)}",
+        StepKind.PURGE: f"purge the tombstones of {what}",
     }[step.kind]
+
+
+def _differences(plan: Plan, step: Step) -> str:
+    """What a version does: states, and once the new names and defaults."""
+    moved = [str(transition) for transition in step.transitions]
+    is_first = step == plan.publishes[0] or step not in plan.publishes
+    return ", ".join([*moved, *(edits(plan, back=step not in plan.publishes) if is_first else ())]) or "nothing moves"
+
+
+def edits(plan: Plan, *, back: bool = False) -> list[str]:
+    """The names and defaults that the change gives, or takes back, in words."""
+    renamed = plan.moving(Direction.RENAME)
+    altered = plan.moving(Direction.ALTER)
+    if plan.base is None or not (renamed or altered):
+        return []
+    if back:
+        return [f"{element} is called so again" for element in renamed] + [
+            f"{element} has its old default again" for element in altered
+        ]
+    named = [f"{element} is renamed to {name_in(plan.result, element)}" for element in renamed]
+    return named + [f"{element} {_default_of(plan.result, element)}" for element in altered]
+
+
+def _default_of(table: Descriptor, element: Element) -> str:
+    found = next((c.default for c in table.columns if c.id == element.id), None)
+    return "has no default any more" if found is None else f"has the default {found}"
+
+
+def name_in(table: Descriptor, element: Element) -> str:
+    """What an element is called in a version that has it."""
+    if element.kind is Kind.TABLE:
+        return table.name
+    places = {Kind.CONSTRAINT: table.constraints} | dict.fromkeys(INDEXES, table.indexes)
+    named = places.get(element.kind, table.columns)
+    return next((one.name for one in named if one.id == element.id), element.name)
 
 
 def why_no_return(plan: Plan) -> str:
     """What makes the change irreversible, in words (X6)."""
     step = plan.forward[plan.turn]
     if step.kind is StepKind.DELETE:
-        return f"the deletion of {_pairs_of(plan.element)} has begun"
-    assert step.after is not None, "a publish has a state after"
-    return f"{plan.element} is {step.after.value} since {plan.table}@{step.version}"
+        return f"the deletion of {pairs_of(step.elements)} has begun"
+    final = [t for t in step.transitions if is_final(plan.moves, t)] or list(step.transitions)
+    said = [f"{t.element} is {t.after.value}" for t in final] or edits(plan)
+    return f"{', '.join(said)} since {plan.table}@{step.version}"
 
 
-def _pairs_of(element: Element) -> str:
-    return f"rows of {element.name}" if element.kind is Kind.TABLE else f"entries of {element.name}"
+LADDERED = frozenset({Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN, Kind.PLACEMENT}) | INDEXES
+"""The kinds whose pairs are incomplete as soon as they are delete-only on the way down."""
 
 
-def _straight_back(plan: Plan, last: Descriptor) -> tuple[Step, ...]:
-    """A drop before its point of no return: nothing was lost, so it is public again at once (X6)."""
-    public = moved(last, plan.element, State.PUBLIC)
-    return publish(last, public, plan.element), drain(public)
+def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:
+    """Whether publishing this transition can't be taken back (X6)."""
+    element, after = transition.element, transition.after
+    directions = {move.direction for move in moves if move.element == element}
+    if Direction.ADD in directions:
+        return after is State.PUBLIC
+    hides = after is State.DELETE_ONLY and element.kind in LADDERED
+    return Direction.DROP in directions and (hides or after is State.ABSENT)
 
 
-def _mirrored(plan: Plan, last: Descriptor) -> Iterator[Step]:
-    """An addition walked back: delete-only, its pairs deleted, absent."""
-    here = last
-    if state_of(last, plan.element) is not State.DELETE_ONLY:
-        yield Step(StepKind.CLOSE, last.version)
-        here = moved(last, plan.element, State.DELETE_ONLY)
-        yield publish(last, here, plan.element)
-    yield drain(here)
-    yield Step(StepKind.DELETE, here.version)
-    absent = moved(here, plan.element, State.ABSENT)
-    yield publish(here, absent, plan.element)
-    yield drain(absent)
+def is_point_of_no_return(moves: tuple[Move, ...], step: Step) -> bool:
+    """Whether the change can only go on once this step is done (X6); a deletion: once it has begun."""
+    if step.kind is StepKind.DELETE:
+        return True
+    only_edits = all(move.direction in (Direction.RENAME, Direction.ALTER) for move in moves)
+    return step.kind is StepKind.PUBLISH and (only_edits or any(is_final(moves, t) for t in step.transitions))
 
 
-def index_of(descriptor: Descriptor, element: Element) -> Index:
-    """The index that a plan moves, as a version has it."""
-    return descriptor.index(IndexId(element.id))
+def pairs_of(elements: tuple[Element, ...]) -> str:
+    """What the elements have in the store."""
+    words = {Kind.TABLE: "rows"} | dict.fromkeys(COLUMNS, "values")
+    return " and ".join(f"{words.get(element.kind, 'entries')} of {element.name}" for element in elements)
 
 
-def with_rows(plan: Plan, rows: int) -> Plan:
-    """The plan, with the number of rows its reorganisation will meet."""
-    return replace(plan, rows=rows)
+# --- JSON
+
+
+def element_json(element: Element) -> Json:
+    body: Json = {"kind": element.kind.value, "id": element.id, "name": element.name}
+    return body if element.column is None else body | {"column": element.column}
+
+
+def element_from_json(body: Mapping[str, Any]) -> Element:
+    return Element(Kind(body["kind"]), body["id"], body["name"], body.get("column"))
 
 
 def _step_json(step: Step) -> Json:
     return {
         "kind": step.kind.value,
         "version": step.version,
-        "before": step.before.value if step.before else None,
-        "after": step.after.value if step.after else None,
+        "transitions": [
+            {"element": element_json(t.element), "before": t.before.value, "after": t.after.value}
+            for t in step.transitions
+        ],
         "descriptor": step.descriptor.to_json() if step.descriptor else None,
+        "elements": [element_json(element) for element in step.elements],
     }
 
 
@@ -253,7 +309,10 @@ def _step(body: Json) -> Step:
     return Step(
         kind=StepKind(body["kind"]),
         version=body["version"],
-        before=State(body["before"]) if body["before"] else None,
-        after=State(body["after"]) if body["after"] else None,
+        transitions=tuple(
+            Transition(element_from_json(t["element"]), State(t["before"]), State(t["after"]))
+            for t in body["transitions"]
+        ),
         descriptor=descriptor_from_json(body["descriptor"]) if body["descriptor"] else None,
+        elements=tuple(element_from_json(element) for element in body["elements"]),
     )

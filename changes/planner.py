@@ -1,10 +1,9 @@
 """From what a statement asks for to a plan: which versions, in which order, with which reorganisations.
 
-The ladder of each element is written down once, as steps between versions; nothing else
-in the system knows it. A plan is reviewed (`changes.review`) before anyone sees it.
+Here it is settled what an action means for the table as it is: elements, ids, dangers. The
+order of versions is the composer's (`changes.composer`); a plan is reviewed (`changes.review`)
+before anyone sees it.
 """
-
-from collections.abc import Iterator
 
 from catalog.descriptor import FIRST_INDEX, Descriptor
 from catalog.elements import (
@@ -19,6 +18,7 @@ from catalog.elements import (
     TableId,
 )
 from changes.actions import Action, CreateIndex, CreateTable, DropIndex, DropTable, Name, NewColumn
+from changes.composer import Draft, compose
 from changes.ddl_errors import (
     DUPLICATE_TABLE,
     NOT_READY,
@@ -28,7 +28,7 @@ from changes.ddl_errors import (
     DdlError,
     unsupported,
 )
-from changes.plan import Direction, Element, Plan, Step, StepKind, drain, moved, publish
+from changes.plan import Direction, Element, Move, Plan
 from changes.review import review
 
 
@@ -64,10 +64,8 @@ def _usable(name: Name, descriptor: Descriptor | None) -> Descriptor:
 
 def _create_table(action: CreateTable, table_id: TableId) -> Plan:
     element = Element(Kind.TABLE, table_id, action.table.text)
-    hidden = _new_table(action, table_id)
-    public = moved(hidden, element, State.PUBLIC)
-    road = (publish(None, hidden, element), drain(hidden), publish(hidden, public, element), drain(public))
-    return Plan(table_id, action.table.text, Direction.ADD, element, base=None, forward=road, turn=2)
+    move, new = Move(element, Direction.ADD), {element: _new_table(action, table_id)}
+    return compose(Draft(table_id, action.table.text, None, (move,), new))
 
 
 def _new_table(action: CreateTable, table_id: TableId) -> Descriptor:
@@ -109,20 +107,11 @@ def _new_column(column: NewColumn, column_id: ColumnId, key: tuple[ColumnId, ...
 
 def _drop_table(table: Descriptor) -> Plan:
     element = Element(Kind.TABLE, table.table_id, table.name)
-    hidden = moved(table, element, State.DELETE_ONLY)
-    absent = moved(hidden, element, State.ABSENT)
-    road = (
-        publish(table, hidden, element),
-        drain(hidden),
-        Step(StepKind.DELETE, hidden.version),
-        publish(hidden, absent, element),
-        drain(absent),
-    )
     dangers = (
         f"Nobody can use {table.name} from the first version on.",
         f"All rows of {table.name} are deleted; undoing the change later restores its structure, not its rows.",
     )
-    return Plan(table.table_id, table.name, Direction.DROP, element, table, road, turn=2, dangers=dangers)
+    return compose(Draft(table.table_id, table.name, table, (Move(element, Direction.DROP),), dangers=dangers))
 
 
 # Indexes
@@ -133,9 +122,8 @@ def _create_index(action: CreateIndex, table: Descriptor) -> Plan:
         raise DdlError(DUPLICATE_TABLE, f'relation "{action.index}" already exists', position=action.index.position)
     index = _new_index(action, table)
     element = Element(index.kind, index.id, index.name)
-    road = tuple(_index_up(table, index, element))
-    turn = next(at for at, step in enumerate(road) if step.after is State.PUBLIC)
-    return Plan(table.table_id, table.name, Direction.ADD, element, table, road, turn, _index_dangers(index, table))
+    move, dangers = Move(element, Direction.ADD), _index_dangers(index, table)
+    return compose(Draft(table.table_id, table.name, table, (move,), {element: index}, dangers=dangers))
 
 
 def _new_index(action: CreateIndex, table: Descriptor) -> Index:
@@ -159,21 +147,6 @@ def _indexed(name: Name, table: Descriptor) -> ColumnId:
     return column.id
 
 
-def _index_up(table: Descriptor, index: Index, element: Element) -> Iterator[Step]:
-    known = table.with_index(index)
-    yield publish(table, known, element)
-    yield drain(known)
-    filling = moved(known, element, State.WRITE_ONLY, filling=True)
-    yield publish(known, filling, element)
-    yield drain(filling)
-    for kind in (StepKind.CLEAR, StepKind.FILL, StepKind.VERIFY, StepKind.CLOSE):
-        yield Step(kind, filling.version)
-    public = moved(filling, element, State.PUBLIC)
-    yield publish(filling, public, element)
-    yield drain(public)
-    yield Step(StepKind.PURGE, public.version)
-
-
 def _index_dangers(index: Index, table: Descriptor) -> tuple[str, ...]:
     cost = f"Every row of {table.name} is read once; each later write of it also writes {index.name}."
     if index.unique:
@@ -189,22 +162,8 @@ def _drop_index(action: DropIndex, table: Descriptor) -> Plan:
         message = f"index {index.name} is {index.state.value}: only a public index can be dropped"
         raise DdlError(NOT_READY, message, position=action.index.position, hint="Another change of it has not ended.")
     element = Element(index.kind, index.id, index.name)
-    road = tuple(_index_down(table, element))
     dangers = (
         f"Queries that use {index.name} read the whole table instead, from the first version on.",
         "Past delete-only it can't be cancelled: its entries are incomplete from then on.",
     )
-    return Plan(table.table_id, table.name, Direction.DROP, element, table, road, turn=2, dangers=dangers)
-
-
-def _index_down(table: Descriptor, element: Element) -> Iterator[Step]:
-    written = moved(table, element, State.WRITE_ONLY)
-    yield publish(table, written, element)
-    yield drain(written)
-    removed = moved(written, element, State.DELETE_ONLY)
-    yield publish(written, removed, element)
-    yield drain(removed)
-    yield Step(StepKind.DELETE, removed.version)
-    absent = moved(removed, element, State.ABSENT)
-    yield publish(removed, absent, element)
-    yield drain(absent)
+    return compose(Draft(table.table_id, table.name, table, (Move(element, Direction.DROP),), dangers=dangers))

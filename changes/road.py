@@ -30,13 +30,14 @@ STATION_OF = {
 def stations(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool = False) -> list[Json]:
     """The stations of a road, each done, current or todo, given the number of the step that it is at.
 
-    A step has `number`, `kind`, `version`, and for a publish the states `before` and `after`.
+    A step has `number`, `kind`, `version`, and for a publish its `transitions`. Of several elements the first that
+    moves at all gives a version its name on the line; what else moves is told beside it.
     """
     road = [_start(steps)] if steps else []
     for kind, grouped in groupby(steps, key=lambda step: STATION_OF[step["kind"]]):
         group = list(grouped)
         if kind == "state":
-            road += [_station(kind, [step], position, is_over) | {"state": step["after"]} for step in group]
+            road += [_station(kind, [step], position, is_over) | _states(step) for step in group]
         else:
             road.append(_station(kind, group, position, is_over))
     return road
@@ -45,9 +46,16 @@ def stations(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool
 def _start(steps: Sequence[Mapping[str, Any]]) -> Json:
     """Where the road begins: the state before its first publish."""
     first = next((step for step in steps if step["kind"] == "publish"), None)
-    state = first["before"] if first else None
+    state = first["transitions"][0]["before"] if first and first["transitions"] else None
     version = first["version"] - 1 if first else None
     return {"kind": "state", "state": state, "version": version, "when": "done", "works": [], "number": -1}
+
+
+def _states(step: Mapping[str, Any]) -> Json:
+    """What a version's station shows: a state, and behind it every element that moves."""
+    transitions = step["transitions"]
+    state = transitions[0]["after"] if transitions else "public"
+    return {"state": state, "moves": list(transitions) if len(transitions) > 1 else []}
 
 
 def _station(kind: str, group: Sequence[Mapping[str, Any]], position: int, is_over: bool) -> Json:

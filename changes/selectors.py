@@ -18,7 +18,7 @@ from changes.ddl_check import CatalogView
 from changes.execution import Execution, Road, execution_from_json
 from changes.executor import why_no_cancel
 from changes.models import OPEN, Change, Status, Step
-from changes.plan import RUNS, Plan, StepKind, describe, plan_from_json
+from changes.plan import RUNS, Move, Plan, StepKind, Transition, describe, plan_from_json
 from changes.plan import Step as PlanStep
 from changes.publishing import live_leases
 from changes.undo import undo_of
@@ -151,8 +151,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     return {
         "table": plan.table,
         "table_id": plan.table_id,
-        "element": {"kind": plan.element.kind.value, "name": plan.element.name},
-        "direction": plan.direction.value,
+        "title": plan.title,
+        "moves": [_move_json(move) for move in plan.moves],
         "dangers": list(plan.dangers),
         "turn": plan.turn,
         "rows": rows,
@@ -164,16 +164,30 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 COSTLY = (StepKind.FILL, StepKind.VERIFY, StepKind.DELETE)
 
 
+def _move_json(move: Move) -> dict[str, Any]:
+    element = move.element
+    shown = {"kind": element.kind.value, "name": element.name, "title": str(element)}
+    return shown | {"direction": move.direction.value}
+
+
 def step_json(plan: Plan, number: int, step: PlanStep) -> dict[str, Any]:
     """A step of a road, in data and in words."""
     return {
         "number": number,
         "kind": step.kind.value,
         "version": step.version,
-        "before": step.before.value if step.before else None,
-        "after": step.after.value if step.after else None,
+        "transitions": [_transition_json(transition) for transition in step.transitions],
         "is_reorganisation": step.kind in RUNS,
         "text": describe(plan, step),
+    }
+
+
+def _transition_json(transition: Transition) -> dict[str, Any]:
+    return {
+        "kind": transition.element.kind.value,
+        "name": transition.element.name,
+        "before": transition.before.value,
+        "after": transition.after.value,
     }
 
 

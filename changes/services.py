@@ -194,7 +194,7 @@ def action_of(change: Change) -> Action:
     action = parse(change.statement).action
     if isinstance(action, CreateTable | DropTable):
         return action
-    return replace(action, index=Name(plan_from_json(change.plan).element.name), table=Name(change.table_name))
+    return replace(action, index=Name(plan_from_json(change.plan).moves[0].element.name), table=Name(change.table_name))
 
 
 def end_unstarted(change_id: int, error: DdlError | None, *, who: str = "") -> Status:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, Index, Kind
-from changes.plan import Direction, Plan, index_of
+from catalog.elements import Column, Index, IndexId, Kind
+from changes.plan import Direction, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,16 @@ class Undo:
 
 def undo_of(plan: Plan) -> Undo:
     """What takes back a change that is done."""
-    name = quoted(plan.element.name)
-    is_table = plan.element.kind is Kind.TABLE
-    if plan.direction is Direction.ADD:
-        lost = f"All rows written to {plan.element.name} since are deleted." if is_table else ""
+    move = plan.moves[0]
+    name = quoted(move.element.name)
+    is_table = move.element.kind is Kind.TABLE
+    if move.direction is Direction.ADD:
+        lost = f"All rows written to {move.element.name} since are deleted." if is_table else ""
         return Undo(f"DROP {'TABLE' if is_table else 'INDEX'} {name}", lost)
     assert plan.base is not None, "what is dropped was there"
     if is_table:
         return Undo(create_table(plan.base), f"Only the structure comes back: the rows of {plan.table} are gone.")
-    return Undo(create_index(plan.base, index_of(plan.base, plan.element)))
+    return Undo(create_index(plan.base, plan.base.index(IndexId(move.element.id))))
 
 
 def create_table(table: Descriptor) -> str:

@@ -15,10 +15,11 @@ from catalog import live
 from catalog.marking import mark
 from catalog.story import change_stream
 from changes import page, proofs, selectors, services
+from changes.back import way_back
 from changes.ddl_check import NothingToDo
 from changes.ddl_errors import DdlError
 from changes.models import Proof
-from changes.plan import plan_from_json, way_back
+from changes.plan import plan_from_json
 from changes.road import stations
 from changes.streams import summaries
 from changes.throttle import TooFast, check_pace

@@ -149,8 +149,8 @@ class Driver:
                 return self._publish(world, descriptor)
             case moves.TryDrain(version, _):
                 return self._drain(world, version)
-            case moves.StartRun(kind, element, _):
-                return self._run(world, kind, element.id)
+            case moves.StartRun(kind, elements, _):
+                return self._run(world, kind, elements[0].id)
             case moves.CloseRun():
                 self._close(world)
                 return moves.RunClosed()
@@ -230,7 +230,7 @@ class Driver:
 
     def _delete(self, world: World, element_id: int) -> moves.Event | None:
         """All at once; by hand one row or entry at a time, done when nothing was left."""
-        if self.state.plan.element.kind is Kind.TABLE:
+        if self.state.plan.moves[0].element.kind is Kind.TABLE:
             gone = delete_rows(world, self.table)
             what = f"all rows of {self.state.plan.table} ({gone} pairs)"
         else:
@@ -238,7 +238,7 @@ class Driver:
             gone = delete_entries(world, self.table, index)
             what = f"all entries of {index.name}: {gone}"
         if world.by_hand and gone:
-            world.say(f"deleted {gone} pairs of {self.state.plan.element}")
+            world.say(f"deleted {gone} pairs of {self.state.plan.title}")
             return None
         world.untidy.discard(f"index {element_id}")
         world.say(f"deleted {what}")

@@ -56,13 +56,13 @@ class Lab:
         table = self.table_of_index(name)
         index = self.world.control.newest(table).index_named(name)
         for driver in self.changes:
-            if driver.table == table and driver.state.plan.element.id == index.id and not driver.is_over:
+            if driver.table == table and driver.state.plan.moves[0].element.id == index.id and not driver.is_over:
                 return driver.run_of(index.id)
         return self.runs.setdefault(name, reorganise.Run(table, index.id))
 
     def may_read(self, name: str) -> bool:
         """The change of an index hands out chunks only while it fills; an index without a change is anybody's."""
-        its = [driver for driver in self.changes if driver.state.plan.element.name == name]
+        its = [driver for driver in self.changes if driver.state.plan.moves[0].element.name == name]
         at = its[-1].step if its else None
         return not its or (at is not None and at.kind is StepKind.FILL)
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, State, TableId
-from changes.plan import Element, moved
+from changes.movement import moved
+from changes.plan import Element
 from lab.control import LabError, Without
 from lab.rows import key_text
 from lab.world import World
@@ -96,7 +97,10 @@ def _as_read(world: World, run: Run) -> Descriptor:
 
 
 def _put_entry(world: World, descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
-    key, value = index_entry(descriptor, descriptor.placement, index, row)
+    entry = index_entry(descriptor, descriptor.placement, index, row)
+    if entry is None:
+        return False
+    key, value = entry
     bucket = entry_bucket(descriptor, descriptor.placement, index, row, world.store.buckets)
     op = Op(Act.PUT, bucket, key, value)
     home = world.store.home(op)

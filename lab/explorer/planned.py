@@ -10,9 +10,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from catalog.descriptor import Descriptor
-from catalog.elements import Kind, State
-from changes.plan import Direction, Element, Plan, Step, StepKind, state_of, way_back
+from catalog.elements import State
+from changes.back import way_back
+from changes.movement import is_filling, state_of
+from changes.plan import Direction, Element, Plan, Step, StepKind
 from lab.explorer.model import Model, Stage
 from lab.explorer.road import Do, Road, Stops
 from lab.explorer.search import Budget, Watch
@@ -37,9 +38,10 @@ def prove(plan: Plan, *, nodes: int = 3, budget: Budget = PROMPTLY, watch: Watch
 
 def model_of(plan: Plan, *, nodes: int) -> Model:
     """The model whose road has the plan's states."""
-    first = State.ABSENT if plan.direction is Direction.ADD else State.PUBLIC
-    stages = [(first,), *(_stage(step, plan.element) for step in plan.publishes)]
-    return Model(plan.element.kind, tuple(stages), nodes=nodes, cancels=True)
+    move = plan.moves[0]
+    first = State.ABSENT if move.direction is Direction.ADD else State.PUBLIC
+    stages = [(first,), *(_stage(step, move.element) for step in plan.publishes)]
+    return Model(move.element.kind, tuple(stages), nodes=nodes, cancels=True)
 
 
 def road_of(model: Model, plan: Plan) -> Road:
@@ -50,13 +52,13 @@ def road_of(model: Model, plan: Plan) -> Road:
         if published and number <= plan.turn:
             leave.append((len(stops.stops), published))
         before = len(stops.stops)
-        _add(stops, step, plan.element)
+        _add(stops, step, plan.moves[0].element)
         if len(stops.stops) == before and leave and leave[-1][0] == before:
             leave.pop()
         published += step.kind is StepKind.PUBLISH
     stops.add(Do.END)
     for at, done in leave:
-        _add_way_back(stops, at, way_back(plan, done), plan.element)
+        _add_way_back(stops, at, way_back(plan, done), plan.moves[0].element)
     return stops.road
 
 
@@ -69,8 +71,7 @@ def digest(model: Model, road: Road) -> str:
 
 def _add(stops: Stops, step: Step, element: Element) -> None:
     if step.kind is StepKind.PUBLISH:
-        assert step.descriptor is not None, "a publish has a descriptor"
-        stops.publish(_stage(step, element), filling=_is_filling(step.descriptor, element))
+        stops.publish(_stage(step, element), filling=is_filling(step.published, element))
     elif step.kind is StepKind.DRAIN:
         stops.drain()
     elif step.kind in DOES:
@@ -88,9 +89,4 @@ def _add_way_back(stops: Stops, at: int, steps: Sequence[Step], element: Element
 
 
 def _stage(step: Step, element: Element) -> Stage:
-    assert step.descriptor is not None, "a publish has a descriptor"
-    return (state_of(step.descriptor, element),)
-
-
-def _is_filling(described: Descriptor, element: Element) -> bool:
-    return element.kind is not Kind.TABLE and any(i.id == element.id and i.filling for i in described.indexes)
+    return (state_of(step.published, element),)

@@ -210,10 +210,10 @@ def step(now: Situation) -> Made:
         return "resume" if driver.state.mode is Mode.PAUSED else "start worker"
     if not _is_filling(driver):
         return "step"
-    run = driver.run_of(driver.state.plan.element.id)
+    run = driver.run_of(driver.state.plan.moves[0].element.id)
     if run.is_finished:
         return "step"
-    name = driver.state.plan.element.name
+    name = driver.state.plan.moves[0].element.name
     if run.chunks and (Fault.ZOMBIE not in now.faults or now.rng.random() < 0.6):
         return f"put {name}"
     return f"read {name} 1 row"
@@ -226,17 +226,19 @@ def _is_filling(driver: Driver) -> bool:
 def zombie_chunk(now: Situation) -> Made:
     """An attempt that everybody has forgotten puts what it read, whatever has happened to the run."""
     for driver in now.lab.changes:
-        if driver.state.plan.element.kind is Kind.TABLE:
+        if driver.state.plan.moves[0].element.kind is Kind.TABLE:
             continue
         for run in driver.runs.values():
             if run.chunks:
-                return f"put {driver.state.plan.element.name}{' last' if now.rng.random() < 0.5 else ''}"
+                return f"put {driver.state.plan.moves[0].element.name}{' last' if now.rng.random() < 0.5 else ''}"
     return None
 
 
 def second_attempt(now: Situation) -> Made:
     driver = now.change
-    return f"read {driver.state.plan.element.name} 1 row" if driver is not None and _is_filling(driver) else None
+    return (
+        f"read {driver.state.plan.moves[0].element.name} 1 row" if driver is not None and _is_filling(driver) else None
+    )
 
 
 def zombie_executor(now: Situation) -> Made:

@@ -106,7 +106,7 @@ class Judge:
         """Nothing but duplicates makes a verification fail: what the fill and the writers left is right (R10)."""
         state = driver.state
         if state.error and state.error != RUN_ERROR and not any(i.unique for i in state.plan.result.indexes):
-            yield Finding("R10", f"verification of {state.plan.element} fails: {state.error}")
+            yield Finding("R10", f"verification of {state.plan.title} fails: {state.error}")
 
     # Leases
 
@@ -220,7 +220,7 @@ class Judge:
 
 def _is_deleting_rows(driver: Driver) -> bool:
     """A table that is dropped for good, or whose addition is walked back: nobody's rows are promised any more."""
-    if driver.state.plan.element.kind is not Kind.TABLE:
+    if driver.state.plan.moves[0].element.kind is not Kind.TABLE:
         return False
     deleting = any(step.kind is StepKind.DELETE for step in driver.state.steps[: driver.state.position + 1])
     return deleting or (driver.is_over and driver.state.road is Road.BACK and driver.state.plan.base is None)

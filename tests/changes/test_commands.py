@@ -50,8 +50,9 @@ def test_a_plan_as_json_has_the_same_steps_as_the_pages(tmp_path):
     file = tmp_path / "add.sql"
     file.write_text("CREATE INDEX by_age ON users (age)")
     plan: dict[str, Any] = json.loads(run("plan", "--file", str(file), "--json"))
-    assert plan["element"] == {"kind": "index", "name": "by_age"}
-    assert plan["steps"][0]["after"] == "delete-only"
+    assert plan["title"] == "index by_age"
+    assert plan["moves"] == [{"kind": "index", "name": "by_age", "title": "index by_age", "direction": "add"}]
+    assert plan["steps"][0]["transitions"][0]["after"] == "delete-only"
 
 
 def test_a_refused_statement_ends_with_1_and_a_caret():

@@ -440,7 +440,7 @@ def test_a_preview_shows_the_road_and_stores_nothing():
     made()
     queued = services.submit("CREATE INDEX a ON users (age)", who="ann")
     seen = services.preview("CREATE INDEX b ON users (age)")
-    assert [step["after"] for step in seen["steps"] if step["kind"] == "publish"] == [
+    assert [step["transitions"][0]["after"] for step in seen["steps"] if step["kind"] == "publish"] == [
         "delete-only",
         "write-only",
         "public",

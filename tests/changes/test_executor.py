@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from catalog.elements import NodeId, State, TableId
 from changes.execution import Execution, Mode, Road, execution_from_json
 from changes.executor import RETRIES_MAX, TRANSITIONS, IllegalTransition, step
+from changes.movement import state_of
 from changes.moves import (
     Blocked,
     CancelRequested,
@@ -37,7 +38,7 @@ from changes.moves import (
     Wait,
     Woken,
 )
-from changes.plan import Plan, StepKind, state_of
+from changes.plan import Plan, StepKind
 from leases.rules import Hindrance, Lease
 from tests.changes.tables import plans
 
@@ -362,7 +363,7 @@ def _check_end(one: Shell, plan: Plan) -> None:
     if one.ended.outcome is Outcome.DONE:
         assert one.newest == plan.result.version
     elif plan.base is not None and last is not None:
-        assert state_of(last, plan.element) is state_of(plan.base, plan.element)
+        assert all(state_of(last, one.element) is state_of(plan.base, one.element) for one in plan.moves)
         assert one.newest == last.version
     elif last is not None:
         assert last.state is State.ABSENT

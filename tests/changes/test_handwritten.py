@@ -43,7 +43,7 @@ def test_what_the_command_prints_is_read_again(name: str) -> None:
 
 def test_an_index_may_be_published_in_one_jump_and_is_judged_for_it() -> None:
     plan = written("add an index", steps=["publish public", "drain"])
-    assert plan.publishes[0].after is State.PUBLIC
+    assert plan.publishes[0].transitions[0].after is State.PUBLIC
     assert plan.turn == 0
     assert find_faults(plan)[0].clauses == ("C3", "C4")
 
@@ -68,7 +68,8 @@ def test_no_return_may_be_earlier_than_it_must() -> None:
         pytest.param({"steps": ["dance"]}, "step 1, 'dance', is none of publish, drain", id="no step"),
         pytest.param({"steps": ["publish"]}, "step 1: publish one of absent, delete-only", id="no state"),
         pytest.param({"steps": ["publish write only"]}, "not 'write only'", id="a state misspelt"),
-        pytest.param({"steps": ["fill by_name"]}, "step 1: fill stands alone, without 'by_name'", id="a word too many"),
+        pytest.param({"steps": ["close by_name"]}, "step 1: close stands alone, without 'by_name'", id="a word more"),
+        pytest.param({"steps": ["fill by_age"]}, "step 1: 'by_age' names none of by_name", id="another element"),
         pytest.param({"steps": ["drain"]}, "a plan publishes at least one version", id="nothing is published"),
         pytest.param({"steps": ["publish absent"]}, "index by_name is absent before it", id="absent twice"),
         pytest.param({"steps": ["publish public"], "turn": 3}, "1 to 1, not 3", id="a turn too late"),
@@ -101,5 +102,5 @@ def test_each_element_has_its_own_limits(name: str, steps: list[str], message: s
 def test_a_plan_without_its_verification_has_that_fault() -> None:
     steps = [step for step in STEPS["add an index"] if step != StepKind.VERIFY.value]
     assert [fault.why for fault in find_faults(written("add an index", steps=steps))] == [
-        "public without verify: nobody has looked whether the fill is complete (R10)"
+        "index by_name is public without verify: nobody has looked whether all rows are as it says (R10)"
     ]

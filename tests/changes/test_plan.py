@@ -7,13 +7,19 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import State
 from changes.actions import CreateIndex, CreateTable, DropIndex, IndexPart, Name, NewColumn
+from changes.back import moving, way_back
 from changes.ddl_errors import DdlError
-from changes.plan import Plan, Step, StepKind, describe, drain, moved, plan_from_json, publish, way_back
+from changes.movement import drain, moved, publish
+from changes.plan import Element, Plan, Step, StepKind, describe, plan_from_json
 from changes.planner import make_plan
 from changes.review import FaultyPlan, find_faults, review, road_faults
 from tests.changes.tables import BY_NAME, COLUMNS, CREATE_INDEX, DROP_INDEX, USERS, indexed_users, plans, users
 
 PLANS = plans()
+
+
+def element_of(plan: Plan) -> Element:
+    return plan.moves[0].element
 
 
 def words(plan: Plan, steps: tuple[Step, ...]) -> list[str]:
@@ -54,7 +60,7 @@ def test_a_plan_survives_json(plan: Plan) -> None:
 def test_every_plan_and_every_way_back_is_safe(plan: Plan) -> None:
     assert find_faults(plan) == []
     for published, here in _reversible(plan):
-        assert road_faults(plan.element, here, way_back(plan, published)) == []
+        assert road_faults(moving(plan), here, way_back(plan, published)) == []
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
@@ -119,7 +125,7 @@ def test_a_table_gets_ids_and_a_required_key() -> None:
 
 def test_an_index_id_is_used_once() -> None:
     dropped = make_plan(DROP_INDEX, indexed_users()).result
-    assert make_plan(CREATE_INDEX, dropped).element.id == 2
+    assert element_of(make_plan(CREATE_INDEX, dropped)).id == 2
 
 
 @pytest.mark.parametrize(
@@ -179,10 +185,10 @@ def _jump(*states: State) -> Plan:
     assert first is not None
     index = replace(first.indexes[0], state=states[0])
     here = users().with_index(index)
-    road = [publish(users(), here, plan.element), drain(here)]
+    road = [publish(users(), here, (element_of(plan),)), drain(here)]
     for state in states[1:]:
-        there = moved(here, plan.element, state)
-        road += [publish(here, there, plan.element), drain(there)]
+        there = moved(here, element_of(plan), state)
+        road += [publish(here, there, (element_of(plan),)), drain(there)]
         here = there
     return replace(plan, forward=tuple(road))
 
@@ -195,14 +201,20 @@ def _jump(*states: State) -> Plan:
             _jump(State.WRITE_ONLY, State.PUBLIC), r"C3 and C5\): .*absent and write-only", id="no delete-only"
         ),
         pytest.param(_jump(State.DELETE_ONLY, State.PUBLIC), r"C4\): .*delete-only and public", id="no write-only"),
-        pytest.param(_without(StepKind.FILL), r"C4\): public without fill", id="nobody fills"),
-        pytest.param(_without(StepKind.CLEAR), r"C4\): public without clear", id="old tombstones stay"),
-        pytest.param(_without(StepKind.VERIFY), r"C4\): public without verify", id="nobody looks"),
-        pytest.param(_without(StepKind.CLOSE), r"C5\): public without close", id="the run stays open"),
-        pytest.param(_without(StepKind.PURGE), r"C7\): tombstones of the fill are left", id="tombstones stay behind"),
+        pytest.param(_without(StepKind.FILL), r"C4\): index by_name is public without fill", id="nobody fills"),
+        pytest.param(_without(StepKind.CLEAR), r"C4\): index by_name is public without clear", id="tombstones stay"),
+        pytest.param(_without(StepKind.VERIFY), r"C4\): index by_name is public without verify", id="nobody looks"),
+        pytest.param(_without(StepKind.CLOSE), r"C5\): index by_name is public without close", id="the run stays open"),
+        pytest.param(_without(StepKind.PURGE), r"C7\): tombstones of index by_name are left", id="not tidied"),
         pytest.param(_without(StepKind.DRAIN), "three versions may be in use", id="nobody waits"),
-        pytest.param(_without(StepKind.DELETE, "drop an index"), r"C3\): pairs are left", id="entries stay behind"),
-        pytest.param(_without(StepKind.DELETE, "drop a table"), r"C1\): pairs are left", id="rows stay behind"),
+        pytest.param(
+            _without(StepKind.DELETE, "drop an index"),
+            r"C3\): pairs are left of index by_name",
+            id="entries stay behind",
+        ),
+        pytest.param(
+            _without(StepKind.DELETE, "drop a table"), r"C1\): pairs are left of table users", id="rows stay behind"
+        ),
     ],
 )
 def test_an_unsafe_plan_is_refused_with_clause_and_witness(plan: Plan, message: str) -> None:
@@ -213,6 +225,6 @@ def test_an_unsafe_plan_is_refused_with_clause_and_witness(plan: Plan, message: 
 def test_entries_may_not_be_deleted_while_somebody_writes_them() -> None:
     plan = PLANS["drop an index"]
     road = list(plan.forward)
-    road[2:2] = [Step(StepKind.DELETE, 6)]
-    with pytest.raises(FaultyPlan, match=r"C3\): entries are deleted while it is write-only"):
+    road[2:2] = [Step(StepKind.DELETE, 6, elements=moving(plan))]
+    with pytest.raises(FaultyPlan, match=r"C3\): entries are deleted while index by_name is write-only"):
         review(replace(plan, forward=tuple(road)))

@@ -189,7 +189,7 @@ def test_without_a_worker_it_is_unknown_and_only_prove_makes_that_a_code(sent: S
 def test_a_plan_as_json_holds_its_proof(worker: None) -> None:
     shown = json.loads(run(USERS, "--json")[1])
     assert (shown["proof"]["verdict"], shown["faults"]) == ("proved", [])
-    assert shown["plan"]["forward"][0]["after"] == "delete-only"
+    assert shown["plan"]["forward"][0]["transitions"][0]["after"] == "delete-only"
 
 
 def test_a_written_plan_that_is_unsafe_is_refused_with_a_story(worker: None, file_of: Callable[[Any], str]) -> None:

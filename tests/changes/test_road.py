@@ -12,12 +12,16 @@ KINDS = ("publish", "drain", "publish", "drain", "clear", "fill", "verify", "clo
 STATES = {0: ("absent", "delete-only"), 2: ("delete-only", "write-only"), 8: ("write-only", "public")}
 
 
+def transition(before: str, after: str) -> dict[str, str]:
+    return {"kind": "index", "name": "by_name", "before": before, "after": after}
+
+
 def steps(kinds: tuple[str, ...] = KINDS) -> list[dict[str, Any]]:
     road, version = [], 1
     for number, kind in enumerate(kinds):
         version += kind == "publish"
-        before, after = STATES.get(number, (None, None)) if kind == "publish" else (None, None)
-        road.append({"number": number, "kind": kind, "version": version, "before": before, "after": after})
+        moved = [transition(*STATES[number])] if kind == "publish" else []
+        road.append({"number": number, "kind": kind, "version": version, "transitions": moved})
     return road
 
 
@@ -68,8 +72,8 @@ def test_a_station_of_several_works_says_which_one_runs() -> None:
 
 def test_a_road_back_begins_with_the_end_of_the_run() -> None:
     back = [
-        {"number": 0, "kind": "close", "version": 3, "before": None, "after": None},
-        {"number": 1, "kind": "publish", "version": 4, "before": "write-only", "after": "delete-only"},
+        {"number": 0, "kind": "close", "version": 3, "transitions": []},
+        {"number": 1, "kind": "publish", "version": 4, "transitions": [transition("write-only", "delete-only")]},
     ]
     assert [s["state"] or s["kind"] for s in stations(back, 0)] == ["write-only", "close", "delete-only"]
 

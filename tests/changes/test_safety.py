@@ -39,6 +39,7 @@ LADDERS = {
     Kind.TABLE: (A, D, P),
     Kind.OPTIONAL_COLUMN: (A, D, P),
     Kind.REQUIRED_COLUMN: (A, D, W, P),
+    Kind.DERIVED_COLUMN: (A, D, W, P),
     Kind.INDEX: (A, D, W, P),
     Kind.UNIQUE_INDEX: (A, D, W, P),
     Kind.CONSTRAINT: (A, W, P),

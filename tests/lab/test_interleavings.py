@@ -217,7 +217,7 @@ def _read(world: World, driver: Driver) -> None:
     """An attempt at a chunk, as soon as ranges are handed out; it may put much later, or never."""
     is_filling = driver.step is not None and driver.step.kind.value == "fill"
     if is_filling:
-        read_chunk(world, driver.run_of(driver.state.plan.element.id), 1)
+        read_chunk(world, driver.run_of(driver.state.plan.moves[0].element.id), 1)
 
 
 def _put(world: World, driver: Driver, pick: int) -> None:

@@ -48,7 +48,7 @@ class Command(BaseCommand):
 
     def _show(self, plan: Json) -> None:
         about = "" if plan["rows_exact"] else "about "
-        self.stdout.write(f"{plan['element']['kind']} {plan['element']['name']}: {about}{plan['rows']} rows")
+        self.stdout.write(f"{plan['title']}: {about}{plan['rows']} rows")
         for step in plan["steps"]:
             turn = "   (no way back from here)" if step["number"] == plan["turn"] else ""
             self.stdout.write(f"{step['number'] + 1:3}  {step['text']}{turn}")
