@@ -57,10 +57,15 @@ class Coordination(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """A column's value follows from another's: `expression` is SQL over the row's columns, named by id (`"#3"`)."""
+    """A column's value follows from another's: `expression` is SQL over the row's columns, named by id (`"#3"`).
+
+    `inverse` gives the source's value back, over the derived column itself. Not every value comes back as it was
+    ('07' is 7 is '7'), so a pair matches its source when either expression says so (C5).
+    """
 
     source: ColumnId
     expression: str
+    inverse: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

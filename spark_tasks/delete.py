@@ -15,7 +15,7 @@ from spark_tasks.marks import GIVES_WAY, Chunk, Connection, Mark, Order, RangeDo
 from spark_tasks.pace import Pace
 from spark_tasks.ranges import KeyRange
 from storage.arrow import Pairs, unpack
-from storage.arrow_rows import StoredRows, index_entries, stored_rows
+from storage.arrow_rows import StoredRows, accepted, chosen, entries_of, stored_rows
 from storage.buckets import storage_of
 from storage.mutations import unique_bucket
 from storage.pairs import PREFIX
@@ -94,7 +94,8 @@ class DeleteRows:
         return {home: sorted(keys) for home, keys in doomed.items()}
 
     def _entries(self, storage: int, index: Index, rows: StoredRows) -> Iterator[tuple[int, bytes]]:
-        entries = index_entries(self.descriptor, self.descriptor.placement.id, index, rows)
+        accepts = accepted(self.descriptor, index, rows, now=True)
+        entries = entries_of(self.descriptor, self.descriptor.placement.id, index, chosen(rows, accepts))
         for key, value in zip(entries.keys.to_pylist(), entries.values.to_pylist(), strict=True):
             yield entry_home(key, value, storage, self.storages, self.buckets), key
 

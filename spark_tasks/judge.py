@@ -24,11 +24,11 @@ from spark_tasks.delete import entry_home
 from spark_tasks.ranges import KeyRange
 from storage import encoding
 from storage.arrow import Pairs
-from storage.arrow_rows import StoredRows, index_entries, row_storages
+from storage.arrow_rows import StoredRows, accepted, chosen, entries_of, row_storages
 from storage.buckets import storage_of
 from storage.clauses import Violation, element_label, row_words
-from storage.mutations import entry_bucket
-from storage.pairs import COLUMN, PREFIX, ForeignKey, StoredRow, column_key, index_entry, name_of, prefix
+from storage.mutations import entry_bucket, source_columns
+from storage.pairs import COLUMN, PREFIX, ForeignKey, StoredRow, column_key, entry_now, name_of, prefix
 from storage.postgres import get_sql, kv, session_options
 from storage.statements import COLUMN_SUFFIX
 
@@ -129,7 +129,7 @@ class Judge:
 
     def _index_columns(self) -> Iterator[ColumnId]:
         for index in self.indexes:
-            yield from index.column_ids
+            yield from source_columns(self.descriptor, index)
 
     def _rows(self, connection: Connection, storage: int, rows: StoredRows, found: Finding) -> None:
         found.rows += len(rows)
@@ -204,8 +204,9 @@ class Judge:
     # --- C4, C5: entries
 
     def _entries(self, connection: Connection, homes: pa.Array, index: Index, rows: StoredRows, found: Finding) -> None:
-        entries = index_entries(self.descriptor, self.descriptor.placement.id, index, rows)
-        matched = 0
+        mask = accepted(self.descriptor, index, rows, now=True)
+        entries = entries_of(self.descriptor, self.descriptor.placement.id, index, chosen(rows, mask))
+        homes, matched = homes if mask is None else homes.filter(mask), 0
         for home, part in self._by_home(homes, index, entries):
             count = self._count(connection, home, part)
             matched += count
@@ -286,10 +287,13 @@ def _surplus_of(connection: Connection, judge: Judge, index: Index, storage: int
             why = f"index {index.name} has an entry for {words}, which does not exist"
             yield Violation("C5", storage, key, why)
             continue
-        expected, _ = index_entry(judge.descriptor, judge.descriptor.placement, index, at)
+        entry = entry_now(judge.descriptor, judge.descriptor.placement, index, at)
         bucket = entry_bucket(judge.descriptor, judge.descriptor.placement, index, at, judge.buckets)
         home = storage_of(bucket, judge.storages, judge.buckets)
-        if expected != key:
+        if entry is None:
+            why = f"index {index.name} has an entry for {words}, which its condition does not accept"
+            yield Violation("C5", storage, key, why)
+        elif entry[0] != key:
             why = f"index {index.name} has an entry for {words} with values the row no longer has"
             yield Violation("C5", storage, key, why)
         elif home != storage:
@@ -300,7 +304,7 @@ def _surplus_of(connection: Connection, judge: Judge, index: Index, storage: int
 def _rows_by_key(connection: Connection, judge: Judge, index: Index, row_keys: set[bytes]) -> dict[bytes, StoredRow]:
     """The existing rows among `row_keys`, with what the index and the sharding need of them."""
     start = prefix(judge.descriptor, judge.descriptor.placement.id)
-    needed = {*index.column_ids, *judge.descriptor.sharding_key}
+    needed = {*source_columns(judge.descriptor, index), *judge.descriptor.sharding_key}
     columns = sorted(needed - set(judge.descriptor.primary_key))
     wanted = sorted(column_key(start, k, c) for k in row_keys for c in (ColumnId(0), *columns))
     rows: dict[bytes, StoredRow] = {}

@@ -10,8 +10,9 @@
 A column pair whose row does not exist is an orphan (C1): it is set aside, never given to a neighbour.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,10 +20,15 @@ import pyarrow.compute as pc
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, Index, PlacementId
 from catalog.types import SqlType, to_text
+from expressions.errors import SqlError
+from expressions.rows import columns_of, value_of
+from expressions.typed import PyValue
 from storage import encoding, pairs
 from storage.arrow import ARROW, END, Pairs, concat, cut, decode, encode, inverted, join
 from storage.arrow_buckets import storage_of, strcrc32
 from storage.buckets import bucket_of
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,43 @@ def key_columns(descriptor: Descriptor, row_keys: pa.Array) -> dict[ColumnId, pa
     return dict(zip(descriptor.primary_key, cut(pairs.types_of_key(descriptor), row_keys), strict=True))
 
 
+def computed(
+    descriptor: Descriptor,
+    rows: StoredRows,
+    expression: str,
+    what: str,
+    of: Callable[[PyValue], T],
+    otherwise: T | None = None,
+) -> list[T]:
+    """`of` the value of an expression of the schema for each row: what `pairs.computed` says, for all of them.
+
+    Python computes it row by row; rows that are equal in the one column it reads share one computation. For a row
+    that has no value: `otherwise`, or `CannotDerive` when that is None.
+    """
+    columns = [descriptor.column(c) for c in sorted(columns_of(expression))]
+    encoded, places = _folded([encoded_column(descriptor, rows, column) for column in columns])
+    values = zip(*(decode(c.type, e).to_pylist() for c, e in zip(columns, encoded, strict=True)), strict=True)
+    found: list[T] = []
+    for row in values if columns else [()] * len(rows):
+        try:
+            value = value_of(descriptor, expression, dict(zip((c.id for c in columns), row, strict=True)))
+            found.append(of(value))
+        except SqlError as error:
+            if otherwise is None:
+                at = len(found) if places is None else pc.index(places, len(found)).as_py()
+                raise pairs.CannotDerive(what, pairs.row_words(descriptor, rows.keys[at].as_py()), error) from error
+            found.append(otherwise)
+    return found if places is None else [found[place] for place in places.to_pylist()]
+
+
+def _folded(encoded: list[pa.Array]) -> tuple[list[pa.Array], pa.Array | None]:
+    """A single column as its different values and the place of each row's among them; several as they are."""
+    if len(encoded) != 1:
+        return encoded, None
+    folded = encoded[0].dictionary_encode()
+    return [folded.dictionary], folded.indices
+
+
 def record_batch(descriptor: Descriptor, rows: StoredRows, columns: Sequence[Column]) -> pa.RecordBatch:
     """The rows as an Arrow table of typed, named columns."""
     keys = key_columns(descriptor, rows.keys) if any(c.id in descriptor.primary_key for c in columns) else {}
@@ -139,8 +182,34 @@ def row_pairs(descriptor: Descriptor, placement: PlacementId, rows: StoredRows) 
     return concat(parts)
 
 
+def accepted(descriptor: Descriptor, index: Index, rows: StoredRows, *, now: bool = False) -> pa.Array | None:
+    """Which rows have an entry in `index`: None for all, a mask for a partial one. Raises `CannotDerive`.
+
+    `now`: the rows are there already; where the condition has no value, no entry was ever put (`pairs.entry_now`).
+    """
+    if index.where is None:
+        return None
+    what = f"the condition of index {index.name}"
+    otherwise = False if now else None
+    found = computed(descriptor, rows, index.where, what, lambda value: value is True, otherwise)
+    return pa.array(found, pa.bool_())
+
+
+def chosen(rows: StoredRows, mask: pa.Array | None) -> StoredRows:
+    """The rows that a mask names; all of them without one."""
+    if mask is None:
+        return rows
+    columns = {column_id: values.filter(mask) for column_id, values in rows.columns.items()}
+    return StoredRows(rows.keys.filter(mask), columns, rows.orphans)
+
+
 def index_entries(descriptor: Descriptor, placement: PlacementId, index: Index, rows: StoredRows) -> Pairs:
-    """The entry of each row, in the rows' order: what `pairs.index_entry` says, for all of them."""
+    """What `pairs.index_entry` says, for all rows at once: the entries, in the rows' order, of those that have one."""
+    return entries_of(descriptor, placement, index, chosen(rows, accepted(descriptor, index, rows)))
+
+
+def entries_of(descriptor: Descriptor, placement: PlacementId, index: Index, rows: StoredRows) -> Pairs:
+    """The entries of rows that the index accepts (`accepted`, `chosen`), in their order."""
     keys = key_columns(descriptor, rows.keys) if set(index.column_ids) & set(descriptor.primary_key) else {}
     plain = [keys[c] if c in keys else encoded_column(descriptor, rows, descriptor.column(c)) for c in index.column_ids]
     pieces = [inverted(v) if part.descending else v for part, v in zip(index.columns, plain, strict=True)]

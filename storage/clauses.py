@@ -1,10 +1,10 @@
 """The seven clauses: when a representation is consistent with a schema (protocol.md, section 2).
 
     C1  every column pair belongs to an existing row and a column the schema contains
-    C2  every row has a pair for every required public column
+    C2  every row has a pair for every public column that is required or derived
     C3  every index entry belongs to an index the schema contains
-    C4  every public index has an entry for every row
-    C5  every index entry matches the current values of an existing row
+    C4  every public index has an entry for every row (a partial one: that its condition accepts)
+    C5  every index entry and every derived pair matches the current values of an existing row
     C6  every public constraint holds
     C7  nothing else is there; tombstones only while the element's change goes on
 
@@ -17,24 +17,26 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index, Placement, State
-from storage import encoding
 from storage.buckets import BUCKETS, storage_of
+from storage.constraints import constraint_violations
+from storage.derived import matches
 from storage.mutations import entry_bucket, unique_bucket
 from storage.pairs import (
     ForeignKey,
     PairName,
     StoredRow,
     column_key,
+    entry_now,
     has_null,
-    index_entry,
     index_values,
-    key_parts,
     name_of,
     prefix,
     row_bucket,
+    row_words,
     rows_of,
-    text_of,
 )
+
+__all__ = ["Pairs", "Violation", "check", "element_label", "row_words"]
 
 Pairs = Mapping[bytes, bytes | None]
 
@@ -140,8 +142,11 @@ class _Table:
             home = self.home(row_bucket(self.descriptor, placement, there, self.buckets))
             return None if home == number else ("C7", f"{row} lies on storage {number}, its place is {home}")
         assert column is not None
-        if self.rows[placement.id].get(name.row_key, (None, 0))[1] != number:
+        stored, storage = self.rows[placement.id].get(name.row_key, (None, 0))
+        if stored is None or storage != number:
             return "C1", f"column {column.name} has a value for {row}, which does not exist"
+        if column.derived is not None and not matches(self.descriptor, column, stored):
+            return "C5", f"column {column.name} has a value for {row} that does not follow from its source"
         return None
 
     def _stale_copy(self, placement: Placement, name: PairName, value: bytes) -> tuple[str, str] | None:
@@ -169,6 +174,8 @@ class _Table:
             return "C5", f"index {index.name} has an entry for {words}, which does not exist"
         if index_values(self.descriptor, index, row) != name.values:
             return "C5", f"index {index.name} has an entry for {words} with values the row no longer has"
+        if entry_now(self.descriptor, placement, index, row) is None:
+            return "C5", f"index {index.name} has an entry for {words}, which its condition does not accept"
         home = self.home(entry_bucket(self.descriptor, placement, index, row, self.buckets))
         if home != number:
             return "C5", f"the entry of index {index.name} for {words} lies on storage {number}, its place is {home}"
@@ -188,31 +195,34 @@ def _integrity(table: _Table, placement: Placement) -> Iterable[Violation]:
     for row, number in table.rows[placement.id].values():
         yield from _missing_columns(table.descriptor, placement, row, number)
         yield from _missing_entries(table, placement, row, number)
-        yield from _nulls(table.descriptor, row, number)
+        yield from _broken(table.descriptor, row, number)
     yield from _duplicates(table, placement)
 
 
 def _missing_columns(descriptor: Descriptor, placement: Placement, row: StoredRow, number: int) -> Iterable[Violation]:
     for column in descriptor.stored_columns:
-        if column.state is State.PUBLIC and column.required and column.id not in row.columns:
+        needs_pair = column.required or column.derived is not None
+        if column.state is State.PUBLIC and needs_pair and column.id not in row.columns:
             key = column_key(prefix(descriptor, placement.id), row.key, column.id)
             yield Violation("C2", number, key, f"{row_words(descriptor, row.key)} has no value of {column.name}")
 
 
 def _missing_entries(table: _Table, placement: Placement, row: StoredRow, number: int) -> Iterable[Violation]:
     for index in table.descriptor.public_indexes:
-        key, value = index_entry(table.descriptor, placement, index, row)
+        entry = entry_now(table.descriptor, placement, index, row)
         bucket = entry_bucket(table.descriptor, placement, index, row, table.buckets)
-        if table.pair_at(bucket, key) != value:
+        if entry is not None and table.pair_at(bucket, entry[0]) != entry[1]:
             words = row_words(table.descriptor, row.key)
-            yield Violation("C4", number, key, f"index {index.name} has no entry for {words}")
+            yield Violation("C4", number, entry[0], f"index {index.name} has no entry for {words}")
 
 
-def _nulls(descriptor: Descriptor, row: StoredRow, number: int) -> Iterable[Violation]:
-    for column in descriptor.stored_columns:
-        if column.state is State.PUBLIC and column.not_null and row.columns.get(column.id) == encoding.NULL:
-            words = row_words(descriptor, row.key)
-            yield Violation("C6", number, row.key, f"{words} has NULL in {column.name}, which is NOT NULL")
+def _broken(descriptor: Descriptor, row: StoredRow, number: int) -> Iterable[Violation]:
+    """C6 by one row: NOT NULL and CHECK, those that are relied on."""
+    for broken in constraint_violations(descriptor, row):
+        column = broken.column if broken.constraint is None else None
+        is_missing = column is not None and column.id not in row.columns  # C2 says so
+        if broken.state is State.PUBLIC and not is_missing:
+            yield Violation("C6", number, row.key, f"{row_words(descriptor, row.key)} {broken.why}")
 
 
 def _duplicates(table: _Table, placement: Placement) -> Iterable[Violation]:
@@ -221,7 +231,7 @@ def _duplicates(table: _Table, placement: Placement) -> Iterable[Violation]:
             continue
         first: dict[bytes, bytes] = {}
         for row, _ in table.rows[placement.id].values():
-            if has_null(table.descriptor, index, row):
+            if has_null(table.descriptor, index, row) or entry_now(table.descriptor, placement, index, row) is None:
                 continue
             values = index_values(table.descriptor, index, row)
             other = first.setdefault(values, row.key)
@@ -234,10 +244,3 @@ def _duplicates(table: _Table, placement: Placement) -> Iterable[Violation]:
 def _index_of_entry(key: bytes) -> int:
     """Which index a key is an entry of; 0 when it is of none."""
     return int.from_bytes(key[6:8]) if len(key) > 8 else 0
-
-
-def row_words(descriptor: Descriptor, key: bytes) -> str:
-    """A row named by its primary key, for people: "row id = 7"."""
-    parts = key_parts(descriptor, key)
-    names = {c.id: c.name for c in descriptor.columns}
-    return "row " + ", ".join(f"{names[c]} = {text_of(descriptor, c, data)}" for c, data in parts.items())

@@ -9,6 +9,10 @@ state; here that becomes operations on keys. Removals under filling leave tombst
                    while a fill runs           (over a tombstone too)
     public         its pair is removed         the pair is put
 
+The value of a derived column is put where an entry would be (`storage.derived`), and a partial index has entries
+for the rows its condition accepts: an update may take a row in or out. `CannotDerive` is raised before anything is
+done, when a row that is to be written gives an expression of the schema no value.
+
 A statement first removes the old entries of all rows it touches and then puts the new
 ones (`in_order`), so two rows may exchange values of a unique index.
 """
@@ -20,13 +24,16 @@ from enum import Enum
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, Index, Kind, Placement, State
 from catalog.states import Write, rule
+from expressions.rows import columns_of
 from storage import encoding
 from storage.buckets import BUCKETS, crc32c
+from storage.derived import after_update, derived_columns, owed, with_derived
 from storage.pairs import (
     EMPTY,
     StoredRow,
     column_key,
     encoded_value,
+    entry_now,
     has_null,
     index_entry,
     index_values,
@@ -65,17 +72,18 @@ class TableNotWritable(Exception):
 
 
 def insert_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -> list[Op]:
-    """Operations that insert `row`.
+    """Operations that insert `row`. Raises `CannotDerive`.
 
     `row.columns` holds the encoded value of every public column and the evaluated default of every
-    write-only one; a public column that is not named there is NULL.
+    write-only one; a public column that is not named there is NULL. Derived columns are computed here.
     """
     _refuse_unknown(descriptor, "insert")
+    whole = with_derived(descriptor, row)
     ops: list[Op] = []
     for placement in descriptor.placements:
         if rule(Kind.PLACEMENT, placement.state).insert is Write.PUT:
-            ops += _put_row(descriptor, placement, row, buckets)
-            ops += _put_entries(descriptor, placement, row, buckets, Write.PUT)
+            ops += _put_row(descriptor, placement, whole, buckets)
+            ops += _put_entries(descriptor, placement, whole, buckets, Write.PUT)
     return ops
 
 
@@ -98,16 +106,17 @@ def update_row(
 ) -> list[Op]:
     """Operations that give `old` the encoded values `assigned` to non-key columns, and a new K(r) when its key changes.
 
-    A change of key moves every pair the row has, also those this version may not name.
+    A change of key moves every pair the row has, also those this version may not name. Raises `CannotDerive`.
     """
     _refuse_unknown(descriptor, "update")
-    new = StoredRow(old.key if new_key is None else new_key, {**old.columns, **assigned})
+    new, derived, stale = after_update(descriptor, old, assigned, old.key if new_key is None else new_key)
     if new.key != old.key:
         return delete_row(descriptor, old, buckets) + _arrive(descriptor, new, buckets)
+    writes = {column_id: new.columns[column_id] for column_id in (*assigned, *derived)}
     ops: list[Op] = []
     for placement in descriptor.placements:
         if placement.state is not State.ABSENT:
-            ops += _update_placement(descriptor, placement, old, new, assigned, buckets)
+            ops += _update_placement(descriptor, placement, old, new, writes, stale, buckets)
     return ops
 
 
@@ -123,7 +132,9 @@ def _refuse_unknown(descriptor: Descriptor, operation: str) -> None:
 
 
 def _arrive(descriptor: Descriptor, row: StoredRow, buckets: int) -> list[Op]:
-    """A moved row at its new key: every pair it had, and the entries that an update puts."""
+    """A moved row at its new key: every pair it had, but those of derived columns in delete-only, and its entries."""
+    unput = {c.id for c in derived_columns(descriptor) if rule(c.kind, c.state).update is Write.REMOVE_OLD}
+    row = StoredRow(row.key, {c: v for c, v in row.columns.items() if c not in unput}) if unput else row
     ops: list[Op] = []
     for placement in descriptor.placements:
         if rule(Kind.PLACEMENT, placement.state).update is Write.REPLACE:
@@ -137,10 +148,11 @@ def _update_placement(
     placement: Placement,
     old: StoredRow,
     new: StoredRow,
-    assigned: Mapping[ColumnId, bytes],
+    writes: Mapping[ColumnId, bytes],
+    stale: Iterable[ColumnId],
     buckets: int,
 ) -> list[Op]:
-    """What an update does to the row in one placement.
+    """What an update does to the row in one placement: `writes` are put, the pairs of `stale` columns go.
 
     A placement that is not read is derived as an index is, and the whole row is its entry: delete-only removes the
     copy when the row changes, write-only puts all of it, because a fill may not have come there yet.
@@ -152,12 +164,14 @@ def _update_placement(
     ops = list(_remove_entries(descriptor, placement, old, changed, buckets))
     if moved or not puts:
         ops += _remove_row(descriptor, placement, old, buckets)
+    else:
+        ops += _remove_values(descriptor, placement, old, stale, buckets)
     if not puts:
         return ops
     if moved or is_copy:
         ops += _move_row(descriptor, placement, new, buckets)
     else:
-        ops += _put_assigned(descriptor, placement, new, assigned, buckets)
+        ops += _put_values(descriptor, placement, new, writes, buckets)
     ops += _put_entries(descriptor, placement, new, buckets, Write.REPLACE, changed)
     return ops
 
@@ -179,19 +193,29 @@ def _move_row(descriptor: Descriptor, placement: Placement, row: StoredRow, buck
     bucket, start = row_bucket(descriptor, placement, row, buckets), prefix(descriptor, placement.id)
     yield Op(Act.CREATE if placement.state is State.PUBLIC else Act.PUT, bucket, column_key(start, row.key))
     for column in descriptor.stored_columns:
-        value = row.columns.get(column.id, column.fill_value if column.filling else None)
+        value = row.columns.get(column.id) or owed(descriptor, column, row)
         if column.state is not State.ABSENT and value is not None:
             yield Op(Act.PUT, bucket, column_key(start, row.key, column.id), value)
 
 
-def _put_assigned(
-    descriptor: Descriptor, placement: Placement, row: StoredRow, assigned: Mapping[ColumnId, bytes], buckets: int
+def _put_values(
+    descriptor: Descriptor, placement: Placement, row: StoredRow, values: Mapping[ColumnId, bytes], buckets: int
 ) -> Iterator[Op]:
     bucket, start = row_bucket(descriptor, placement, row, buckets), prefix(descriptor, placement.id)
-    for column_id, value in assigned.items():
+    for column_id, value in values.items():
         column = descriptor.column(column_id)
-        assert rule(column.kind, column.state).update is Write.PUT, f"{column.name} is {column.state.value}"
+        puts = rule(column.kind, column.state).update in (Write.PUT, Write.REPLACE)
+        assert puts, f"{column.name} is {column.state.value}"
         yield Op(Act.PUT, bucket, column_key(start, row.key, column_id), value)
+
+
+def _remove_values(
+    descriptor: Descriptor, placement: Placement, row: StoredRow, columns: Iterable[ColumnId], buckets: int
+) -> Iterator[Op]:
+    bucket, start = row_bucket(descriptor, placement, row, buckets), prefix(descriptor, placement.id)
+    for column_id in columns:
+        act = _removal(placement, descriptor.column(column_id))
+        yield Op(act, bucket, column_key(start, row.key, column_id))
 
 
 def _remove_row(descriptor: Descriptor, placement: Placement, row: StoredRow, buckets: int) -> Iterator[Op]:
@@ -218,24 +242,25 @@ def _put_entries(
     for index in descriptor.indexes if indexes is None else indexes:
         state_rule = rule(index.kind, index.state)
         if (state_rule.insert if write is Write.PUT else state_rule.update) is write:
-            key, value = index_entry(descriptor, placement, index, row)
-            act = Act.PUT_UNIQUE if value else Act.PUT
-            yield Op(act, entry_bucket(descriptor, placement, index, row, buckets), key, value)
+            entry = index_entry(descriptor, placement, index, row)
+            if entry is not None:
+                act = Act.PUT_UNIQUE if entry[1] else Act.PUT
+                yield Op(act, entry_bucket(descriptor, placement, index, row, buckets), *entry)
 
 
 def _remove_entries(
     descriptor: Descriptor, placement: Placement, row: StoredRow, indexes: Iterable[Index], buckets: int
 ) -> Iterator[Op]:
     for index in indexes:
-        if index.state is State.ABSENT:
+        entry = None if index.state is State.ABSENT else entry_now(descriptor, placement, index, row)
+        if entry is None:
             continue
-        key, value = index_entry(descriptor, placement, index, row)
         filling = _removal(placement, index) is Act.TOMBSTONE
-        if value:
+        if entry[1]:
             act = Act.TOMBSTONE_UNIQUE if filling else Act.REMOVE_UNIQUE
         else:
             act = Act.TOMBSTONE if filling else Act.REMOVE
-        yield Op(act, entry_bucket(descriptor, placement, index, row, buckets), key, value)
+        yield Op(act, entry_bucket(descriptor, placement, index, row, buckets), *entry)
 
 
 def entry_bucket(descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow, buckets: int) -> int:
@@ -251,12 +276,15 @@ def unique_bucket(values: bytes, buckets: int) -> int:
 
 
 def _differs(descriptor: Descriptor, placement: Placement, index: Index, old: StoredRow, new: StoredRow) -> bool:
-    return index_entry(descriptor, placement, index, old) != index_entry(descriptor, placement, index, new)
+    puts = rule(index.kind, index.state).update is Write.REPLACE
+    entry_of = index_entry if puts else entry_now
+    return entry_now(descriptor, placement, index, old) != entry_of(descriptor, placement, index, new)
 
 
 def source_columns(descriptor: Descriptor, index: Index) -> frozenset[ColumnId]:
-    """The columns whose change changes an entry: the indexed ones and the primary key."""
-    return frozenset(index.column_ids) | frozenset(descriptor.primary_key)
+    """The columns whose change changes an entry: the indexed ones, those its condition reads and the primary key."""
+    read = columns_of(index.where) if index.where else frozenset()
+    return frozenset(index.column_ids) | read | frozenset(descriptor.primary_key)
 
 
 def readable_columns(descriptor: Descriptor, row: StoredRow) -> dict[ColumnId, bytes]:

@@ -5,6 +5,8 @@
     index entry        T · P · I · values of r · K(r)   empty
     unique entry       T · P · I · values of r          K(r)     (no value NULL)
 
+A partial index has no entry for a row that its condition (`Index.where`) does not accept, NULL being no.
+
 T table (4 bytes), P placement (2), I index (2; 0 is the rows themselves), C column (2).
 K(r) is the encoded primary key. Byte order of keys is the order of (table, placement,
 index, typed values), so one key range holds one table, one index, or one row.
@@ -17,6 +19,9 @@ from dataclasses import dataclass, field
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, Index, IndexId, Placement, PlacementId
 from catalog.types import SqlType, Value, to_text
+from expressions import rows
+from expressions.errors import SqlError
+from expressions.typed import PyValue
 from storage import encoding
 from storage.buckets import bucket_of
 
@@ -49,6 +54,14 @@ class PairName:
 
 class ForeignKey(ValueError):
     """A key that cannot be a pair of this table under this descriptor."""
+
+
+class CannotDerive(ValueError):
+    """A row gives an expression of the schema no value: `what` says whose, `sqlstate` is PostgreSQL's code of why."""
+
+    def __init__(self, what: str, row: str, why: SqlError) -> None:
+        super().__init__(f"{what} has no value for {row}: {why.message}")
+        self.what, self.row, self.sqlstate, self.why = what, row, why.sqlstate, why.message
 
 
 def prefix(descriptor: Descriptor, placement: PlacementId, index: IndexId = PRIMARY) -> bytes:
@@ -111,8 +124,45 @@ def has_null(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
     return any(encoded_value(descriptor, row, part.column) == encoding.NULL for part in index.columns)
 
 
-def index_entry(descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow) -> tuple[bytes, bytes]:
-    """The one pair that `index` keeps for `row`."""
+def values_read(descriptor: Descriptor, row: StoredRow, expression: str) -> dict[ColumnId, PyValue]:
+    """The values of the columns that an expression of the schema reads."""
+    found: dict[ColumnId, PyValue] = {}
+    for column_id in rows.columns_of(expression):
+        data = encoded_value(descriptor, row, column_id)
+        found[column_id] = encoding.decode(descriptor.column(column_id).type, data)[0]
+    return found
+
+
+def computed(descriptor: Descriptor, row: StoredRow, expression: str, what: str) -> PyValue:
+    """The value of an expression of the schema for one row. Raises `CannotDerive`."""
+    try:
+        return rows.value_of(descriptor, expression, values_read(descriptor, row, expression))
+    except SqlError as error:
+        raise CannotDerive(what, row_words(descriptor, row.key), error) from error
+
+
+def accepts(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
+    """Whether `row` has an entry in `index`: all have, but for a partial one. Raises `CannotDerive`."""
+    return index.where is None or computed(descriptor, row, index.where, f"the condition of index {index.name}") is True
+
+
+def index_entry(
+    descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow
+) -> tuple[bytes, bytes] | None:
+    """The one pair that `index` keeps for `row`; None when its condition does not accept it. Raises `CannotDerive`."""
+    return entry_pair(descriptor, placement, index, row) if accepts(descriptor, index, row) else None
+
+
+def entry_now(descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow) -> tuple[bytes, bytes] | None:
+    """The entry that a row which is there may have: where the condition has no value, none was ever put."""
+    try:
+        return index_entry(descriptor, placement, index, row)
+    except CannotDerive:
+        return None
+
+
+def entry_pair(descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow) -> tuple[bytes, bytes]:
+    """The entry of a row that the index accepts."""
     start = prefix(descriptor, placement.id, index.id) + index_values(descriptor, index, row)
     if index.unique and not has_null(descriptor, index, row):
         return start, row.key
@@ -131,6 +181,12 @@ def text_of(descriptor: Descriptor, column_id: ColumnId, data: bytes) -> str | N
     sql_type = descriptor.column(column_id).type
     value, _ = encoding.decode(sql_type, data)
     return None if value is None else to_text(sql_type, value)
+
+
+def row_words(descriptor: Descriptor, key: bytes) -> str:
+    """A row named by its primary key, for people: "row id = 7"."""
+    parts = key_parts(descriptor, key)
+    return "row " + ", ".join(f"{descriptor.column(c).name} = {text_of(descriptor, c, d)}" for c, d in parts.items())
 
 
 def name_of(descriptor: Descriptor, key: bytes) -> PairName:

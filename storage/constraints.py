@@ -1,0 +1,79 @@
+"""Which constraints one row breaks: the one answer for statements, verification, audits and the clauses.
+
+    constraint                     broken by
+    NOT NULL, of a column          NULL there, or no pair where a missing one reads as NULL
+    CHECK (expression)             a row for which it is false; NULL is not false, and no value at all breaks it too
+
+They are enforced from write-only on and relied on in public (C6). FOREIGN KEY and unique indexes are no matter of
+one row: they are judged where other rows can be seen.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, Constraint, State
+from catalog.states import Write, rule
+from storage import encoding
+from storage.pairs import CannotDerive, StoredRow, computed, encoded_value
+
+NOT_NULL, CHECK, FOREIGN_KEY = "not null", "check", "foreign key"
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A constraint that a row breaks: a column's own NOT NULL (`constraint` is None), or one that has a name.
+
+    `why` goes on from the row's name: "has NULL in age, which is NOT NULL". `cannot`: CHECK had no value at all.
+    """
+
+    state: State
+    why: str
+    constraint: Constraint | None = None
+    column: Column | None = None
+    cannot: CannotDerive | None = None
+
+
+def constraint_violations(descriptor: Descriptor, row: StoredRow) -> list[Broken]:
+    """Every constraint in write-only or public that `row` breaks, as it is (or would be) stored."""
+    found = [*_nulls(descriptor, row)]
+    for constraint in descriptor.constraints:
+        if _is_enforced(constraint):
+            found += _broken(descriptor, row, constraint)
+    return found
+
+
+def _is_enforced(constraint: Constraint) -> bool:
+    return rule(constraint.kind, constraint.state).insert is Write.ENFORCE
+
+
+def _nulls(descriptor: Descriptor, row: StoredRow) -> Iterator[Broken]:
+    """NULLs in columns that are NOT NULL themselves."""
+    for column in descriptor.stored_columns:
+        if column.not_null and column.state is State.PUBLIC and _is_null(descriptor, row, column):
+            yield Broken(State.PUBLIC, f"has NULL in {column.name}, which is NOT NULL", column=column)
+
+
+def _is_null(descriptor: Descriptor, row: StoredRow, column: Column) -> bool:
+    return encoded_value(descriptor, row, column.id) == encoding.NULL
+
+
+def _broken(descriptor: Descriptor, row: StoredRow, constraint: Constraint) -> Iterator[Broken]:
+    if constraint.rule == NOT_NULL:
+        for column_id in constraint.columns:
+            column = descriptor.column(column_id)
+            if _is_null(descriptor, row, column):
+                why = f"has NULL in {column.name}, which constraint {constraint.name} forbids"
+                yield Broken(constraint.state, why, constraint, column)
+    elif constraint.rule == CHECK:
+        yield from _failed(descriptor, row, constraint)
+
+
+def _failed(descriptor: Descriptor, row: StoredRow, constraint: Constraint) -> Iterator[Broken]:
+    assert constraint.expression is not None, constraint
+    try:
+        if computed(descriptor, row, constraint.expression, f"constraint {constraint.name}") is False:
+            yield Broken(constraint.state, f"breaks constraint {constraint.name}", constraint)
+    except CannotDerive as cannot:
+        why = f"breaks constraint {constraint.name}, which has no value for it: {cannot.why}"
+        yield Broken(constraint.state, why, constraint, cannot=cannot)

@@ -1,0 +1,99 @@
+"""Columns whose value follows from another's: the twin of a column whose type changes.
+
+    version      old column                     twin
+    before       public                         write-only, derived from old
+    the swap     write-only, derived from twin  public
+
+A derived pair is put by a statement that writes its source, and by no other; a statement that moves the row to
+another key writes all of it. In delete-only the pair goes when its source is written, as an index entry does.
+"""
+
+from collections.abc import Mapping
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, State
+from catalog.states import Write, rule
+from expressions.rows import columns_of
+from storage import encoding
+from storage.pairs import CannotDerive, StoredRow, computed
+
+
+def derived_columns(descriptor: Descriptor) -> tuple[Column, ...]:
+    """The columns of this version that follow from others."""
+    return tuple(c for c in descriptor.columns if c.derived is not None and c.state is not State.ABSENT)
+
+
+def sources_of(column: Column) -> frozenset[ColumnId]:
+    """The columns whose values a derived one follows from."""
+    assert column.derived is not None, column
+    return columns_of(column.derived.expression) | {column.derived.source}
+
+
+def derived_value(descriptor: Descriptor, column: Column, row: StoredRow) -> bytes:
+    """The encoded value that a derived column has for the row as it is. Raises `CannotDerive`."""
+    assert column.derived is not None, column
+    value = computed(descriptor, row, column.derived.expression, f"column {column.name}")
+    return encoding.encode(column.type, value)
+
+
+def matches(descriptor: Descriptor, column: Column, row: StoredRow) -> bool:
+    """Whether a row's derived pair and its source say the same: the one gives the other, or the other the one (C5)."""
+    assert column.derived is not None, column
+    try:
+        if derived_value(descriptor, column, row) == row.columns.get(column.id):
+            return True
+    except CannotDerive:
+        pass
+    return column.derived.inverse is not None and _gives_back(descriptor, column, column.derived.inverse, row)
+
+
+def _gives_back(descriptor: Descriptor, column: Column, inverse: str, row: StoredRow) -> bool:
+    assert column.derived is not None, column
+    source = descriptor.column(column.derived.source)
+    try:
+        back = computed(descriptor, row, inverse, f"column {source.name}")
+    except CannotDerive:
+        return False
+    return encoding.encode(source.type, back) == row.columns.get(source.id)
+
+
+def with_derived(descriptor: Descriptor, row: StoredRow) -> StoredRow:
+    """A new row as an insert puts it: complete with derived values. Raises `CannotDerive`."""
+    columns = dict(row.columns)
+    for column in derived_columns(descriptor):
+        columns.pop(column.id, None)
+        if rule(column.kind, column.state).insert is Write.PUT:
+            columns[column.id] = derived_value(descriptor, column, row)
+    return StoredRow(row.key, columns) if columns != row.columns else row
+
+
+def after_update(
+    descriptor: Descriptor, old: StoredRow, assigned: Mapping[ColumnId, bytes], key: bytes
+) -> tuple[StoredRow, frozenset[ColumnId], frozenset[ColumnId]]:
+    """The row after an update, the derived columns whose pairs it puts, and those whose pairs it removes."""
+    new = StoredRow(key, {**old.columns, **assigned})
+    written = set(assigned) | (set(descriptor.primary_key) if key != old.key else set())
+    puts, removes = set(), set()
+    columns = dict(new.columns)
+    for column in derived_columns(descriptor):
+        if sources_of(column).isdisjoint(written):
+            continue
+        if rule(column.kind, column.state).update is Write.REPLACE:
+            columns[column.id] = derived_value(descriptor, column, new)
+            puts.add(column.id)
+        else:
+            columns.pop(column.id, None)
+            removes.add(column.id)
+    return StoredRow(key, columns), frozenset(puts), frozenset(removes)
+
+
+def owed(descriptor: Descriptor, column: Column, row: StoredRow) -> bytes | None:
+    """What a running fill would put for a row that has no pair of `column`: None when nothing, or when it will fail."""
+    if not column.filling:
+        return None
+    if column.derived is None:
+        return column.fill_value
+    try:
+        return derived_value(descriptor, column, row)
+    except CannotDerive:
+        return None
