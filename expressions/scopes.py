@@ -131,7 +131,7 @@ class Scope:
         if not relation.has(name):
             if relation.scan is not None and (column := hidden_column(relation.scan.descriptor, name)) is not None:
                 raise not_public(relation.scan.descriptor, column, offset)
-            raise SqlError(UNDEFINED_COLUMN, f"column {parts[-2]}.{name} does not exist", offset)
+            raise SqlError(UNDEFINED_COLUMN, f"column {parts[-2]}.{name} does not exist", offset, column=name)
         return at(relation.column(name), offset)
 
     def unknown(self, name: str, offset: int) -> SqlError:
@@ -140,7 +140,7 @@ class Scope:
             return not_public(*hidden, offset)
         if self.relation(name) is not None:
             return SqlError("0A000", f'"{name}" is a whole row: name its columns', offset)
-        return SqlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', offset)
+        return SqlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', offset, column=name)
 
 
 def at(expr: Expr, offset: int) -> Expr:

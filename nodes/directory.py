@@ -6,6 +6,7 @@ taken in blocks, so most inserts ask nobody; a block that is not used up leaves 
 
 import logging
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from psycopg import pq
 
@@ -24,8 +25,24 @@ SELECT t.name, t.version::text, (SELECT string_agg(c ->> 'name' || ' ' || (c ->>
 FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id AND d.version = t.version
 WHERE t.state = 'live' ORDER BY t.name LIMIT 1000
 """
+FORMER_TABLE = """
+SELECT t.name, t.version, d.version FROM catalog_descriptor d JOIN catalog_table t ON t.id = d.table_id
+WHERE d.body ->> 'name' = $1 AND t.name <> $1 AND t.state = 'live' ORDER BY d.modified_at DESC LIMIT 1
+"""
+COLUMN_ANYWHERE = """
+SELECT d.version, (c ->> 'id')::int FROM catalog_descriptor d, jsonb_array_elements(d.body -> 'columns') AS c
+WHERE d.table_id = $1 AND c ->> 'name' = $2 AND c ->> 'state' = 'public' ORDER BY d.version DESC LIMIT 1
+"""
 TAKE = "SELECT nodes_take_identity($1, $2, $3)"
 BLOCK = 50
+
+
+class FormerTable(NamedTuple):
+    """A table that bore another name up to version `until`."""
+
+    name: str
+    version: int
+    until: int
 
 
 @dataclass(eq=False)
@@ -57,6 +74,18 @@ class Directory:
     def forget(self, name: str) -> None:
         self._ids.pop(name, None)
 
+    async def former_table(self, name: str) -> FormerTable | None:
+        """The table that bore this name before it was renamed."""
+        result = await self._ask(Command(FORMER_TABLE, (name.encode(),)))
+        if not result.ntuples:
+            return None
+        return FormerTable((result.get_value(0, 0) or b"").decode(), _number(result, 1), _number(result, 2))
+
+    async def column_anywhere(self, table_id: int, name: str) -> tuple[int, int] | None:
+        """The newest version with a public column of that name, and the column's id."""
+        result = await self._ask(Command(COLUMN_ANYWHERE, (int4(table_id), name.encode())))
+        return (_number(result, 0), _number(result, 1)) if result.ntuples else None
+
     async def numbers(self, table_id: int, column_id: int, count: int) -> list[int]:
         """The next numbers of an identity column."""
         taken: list[int] = []
@@ -86,3 +115,7 @@ class Directory:
     async def _ask_once(self, command: Command) -> "pq.abc.PGresult":
         async with self.pool.session() as session:
             return (await session.run([command]))[0]
+
+
+def _number(result: "pq.abc.PGresult", column: int) -> int:
+    return int.from_bytes(result.get_value(0, column) or b"")

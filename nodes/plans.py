@@ -345,7 +345,8 @@ class Planner:
         hidden = hidden_column(descriptor, name)
         if hidden is not None:
             raise not_public(descriptor, hidden, offset)
-        raise SqlError(UNDEFINED_COLUMN, f'column "{name}" of relation "{descriptor.name}" does not exist', offset)
+        message = f'column "{name}" of relation "{descriptor.name}" does not exist'
+        raise SqlError(UNDEFINED_COLUMN, message, offset, column=name)
 
     def _assigned(self, node: Node, column: Column, scope: Scope) -> Expr | None:
         """The value for a column, by the casts an assignment may use; None for DEFAULT."""

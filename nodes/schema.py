@@ -30,13 +30,7 @@ from nodes.transaction import Retry, Transaction, positional
 if TYPE_CHECKING:
     from nodes.session import Session
 
-TAGS = {
-    "CreateStmt": "CREATE TABLE",
-    "IndexStmt": "CREATE INDEX",
-    "AlterTableStmt": "ALTER TABLE",
-    "RenameStmt": "ALTER TABLE",
-}
-DROPS = {"INDEX": "DROP INDEX", "TABLE": "DROP TABLE"}
+TAGS = {"CreateStmt": "CREATE TABLE", "IndexStmt": "CREATE INDEX"}
 EVENTS_MAX = 10_000
 
 
@@ -170,14 +164,22 @@ class SchemaStatements:
 
 
 def tag_of(statement: Statement) -> str:
-    """The command tag of a DDL statement."""
+    """The command tag of a DDL statement, as PostgreSQL has it: a column is renamed by ALTER TABLE."""
+    kind, node = statement.node.DESCRIPTOR.name, statement.node
+    if kind == "DropStmt":
+        return f"DROP {_object(node.remove_type)}"
+    if kind == "AlterTableStmt":
+        return f"ALTER {_object(node.objtype)}"
+    if kind == "RenameStmt":
+        renamed = _object(node.rename_type)
+        return f"ALTER {renamed if renamed in ('TABLE', 'INDEX') else _object(node.relation_type)}"
+    return TAGS.get(kind, kind.removesuffix("Stmt").upper())
+
+
+def _object(number: int) -> str:
     from postgast import pg_query_pb2 as pb
 
-    kind = statement.node.DESCRIPTOR.name
-    if kind == "DropStmt":
-        what = pb.ObjectType.Name(statement.node.remove_type).removeprefix("OBJECT_")
-        return DROPS.get(what, f"DROP {what}")
-    return TAGS.get(kind, "ALTER TABLE")
+    return str(pb.ObjectType.Name(number)).removeprefix("OBJECT_").replace("_", " ")
 
 
 def ddl_error(error: Any, statement: Statement) -> SqlError:

@@ -497,7 +497,7 @@ class Selects:
             raise SqlError(UNDEFINED_TABLE, f'relation "{node.schemaname}.{name}" does not exist', node.location)
         descriptor = self.analyzer.catalog.get(name)
         if descriptor is None:
-            raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', node.location)
+            raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', node.location, table=name)
         if descriptor.state is not State.PUBLIC:
             state = descriptor.state
             raise SqlError(

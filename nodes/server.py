@@ -22,8 +22,8 @@ from leases.asyncio_keeper import FATAL_EXIT_CODE, LeaseKeeper, Pin
 from nodes.directory import Directory
 from nodes.environment import Environment
 from nodes.libpq import StorePool
+from nodes.opening import open_session
 from nodes.pgwire import Client, Clients, Greeting
-from nodes.session import open_session
 from storage.postgres import session_options
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ the store and of its leases at once.
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Protocol
@@ -20,9 +20,7 @@ from expressions.analysis import Parameters
 from expressions.errors import (
     ACTIVE_TRANSACTION,
     CANNOT_CONNECT_NOW,
-    FEATURE_NOT_SUPPORTED,
     IN_FAILED_TRANSACTION,
-    INVALID_CATALOG_NAME,
     NO_ACTIVE_TRANSACTION,
     QUERY_CANCELED,
     READ_ONLY_TRANSACTION,
@@ -34,12 +32,13 @@ from expressions.errors import (
 )
 from expressions.sqltypes import TEXT, UNKNOWN, parameter_type
 from expressions.typed import Context
-from leases.rules import LeaseError, NotLeasable
+from leases.rules import LeaseError
 from nodes import dml
 from nodes.binding import values_of
 from nodes.environment import Environment
 from nodes.explain import explain
 from nodes.messages import Field
+from nodes.names import Names
 from nodes.pgwire import Prepared
 from nodes.plans import (
     DeletePlan,
@@ -53,10 +52,11 @@ from nodes.plans import (
 from nodes.reads import fields_of, select_result
 from nodes.results import Result, Row
 from nodes.schema import SchemaStatements
+from nodes.session_values import SessionValues
 from nodes.statements import Statement, parse
 from nodes.transaction import Retry, Transaction
 from nodes.utility import Utility
-from nodes.variables import SERVER_VERSION, Variables
+from nodes.variables import Variables
 from nodes.writes import Ambiguous
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,6 @@ PAUSE_S, PAUSE_S_MAX = 0.002, 0.1
 PLANNED = frozenset({"select", "insert", "update", "delete"})
 WRITES = frozenset({"insert", "update", "delete", "truncate", "ddl"})
 RELOADABLE = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN})
-DATABASE = "schemalab"
 
 
 class Client(Protocol):
@@ -98,6 +97,7 @@ class Session:
         self.utility = Utility(self)
         self._known = SessionValues(self)
         self.schema = SchemaStatements(self)
+        self.names = Names(self.env)
 
     # -- what the wire asks -------------------------------------------------------------------------------------
 
@@ -257,7 +257,7 @@ class Session:
         types = [parameter_type(oid, n) for n, oid in enumerate(oids, start=1)]
         parameters = Parameters(types, count_max=len(values))
         catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
-        plan = make_plan(statement, catalog, parameters)
+        plan = await self._made(statement, catalog, parameters)
         bound = values_of(parameters.types, values, formats)
         return plan, self.context(transaction, bound)
 
@@ -299,42 +299,19 @@ class Session:
         self, transaction: Transaction, statement: Statement, parameters: Parameters, *, fresh: bool
     ) -> tuple[Field, ...] | None:
         catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
-        return plan_fields(make_plan(statement, catalog, parameters))
+        return plan_fields(await self._made(statement, catalog, parameters))
 
     async def catalog(
         self, transaction: Transaction, names: frozenset[str], *, fresh: bool = False
     ) -> dict[str, Descriptor]:
         """The versions that the transaction uses of these tables; a name that no table bears is left out."""
-        found: dict[str, Descriptor] = {}
-        for name in sorted(names):
-            descriptor = self.schema.new_tables.get(name) or await self._leased(transaction, name, fresh=fresh)
-            if descriptor is not None:
-                found[name] = descriptor
-        return found
+        return await self.names.versions(transaction, names, self.schema.new_tables, fresh=fresh)
 
-    async def _leased(self, transaction: Transaction, name: str, *, fresh: bool) -> Descriptor | None:
-        directory = self.env.directory
-        table_id = directory.known(name)
-        for _ in range(2):
-            if table_id is None or fresh:
-                table_id = await directory.find(name)
-            if table_id is None:
-                return None
-            try:
-                pin = await self.env.pin(transaction, table_id, fresh=fresh)
-            except NotLeasable as refusal:
-                directory.forget(name)
-                if fresh:
-                    raise SqlError(
-                        UNDEFINED_TABLE, f'relation "{name}" does not exist', detail=str(refusal)
-                    ) from refusal
-            else:
-                if pin.descriptor.name == name:
-                    return pin.descriptor
-                self.env.unpin(transaction, table_id)  # L12: the version must bear the name
-                directory.forget(name)
-            table_id, fresh = None, True
-        return None
+    async def _made(self, statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters) -> Plan:
+        try:
+            return make_plan(statement, catalog, parameters)
+        except SqlError as error:
+            raise await self.names.explained(error, catalog) from None
 
     # -- blocks -------------------------------------------------------------------------------------------------
 
@@ -482,25 +459,6 @@ class Session:
         return asyncio.get_running_loop().call_later(limit_ms / 1000, self.client.cancel, why)
 
 
-class SessionValues(Mapping[str, str]):
-    """What version(), current_user, current_setting() and the like give in this session."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def __getitem__(self, name: str) -> str:
-        if name.startswith("setting:"):
-            return self._session.variables.get(name.removeprefix("setting:"))
-        fixed = {"version": f"PostgreSQL {SERVER_VERSION}", "database": DATABASE, "schema": "public"}
-        return fixed.get(name) or {"user": self._session.user, "pid": str(self._session.client.pid)}[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(("version", "database", "schema", "user", "pid"))
-
-    def __len__(self) -> int:
-        return 5
-
-
 def plan_fields(plan: Plan) -> tuple[Field, ...] | None:
     if isinstance(plan, SelectPlan):
         return fields_of(plan.outputs)
@@ -511,30 +469,3 @@ def plan_fields(plan: Plan) -> tuple[Field, ...] | None:
 def lease_trouble(error: LeaseError) -> SqlError:
     """Why a table cannot be leased now, for a client: another node may serve it."""
     return SqlError(CANNOT_CONNECT_NOW, str(error), hint="try another node")
-
-
-def open_session(env: Environment, client: Client, parameters: dict[str, str]) -> Session:
-    """The session of a client that has just connected. Raises `FatalError` for what it asked wrongly."""
-    user = parameters["user"]
-    database = parameters.get("database") or user
-    if database != DATABASE:
-        raise FatalError(INVALID_CATALOG_NAME, f'database "{database}" does not exist: a node has one, "{DATABASE}"')
-    if parameters.get("replication", "false") not in ("false", "off", "0", "no"):
-        raise FatalError(FEATURE_NOT_SUPPORTED, "replication connections are not supported")
-    variables = Variables()
-    variables.initial["session_authorization"] = variables.values["session_authorization"] = user
-    variables.initial["schemalab.node"] = variables.values["schemalab.node"] = env.node
-    try:
-        for name, value in {**parameters, **_options(parameters.get("options", ""))}.items():
-            if name not in ("user", "database", "options", "replication") and not name.startswith("_pq_."):
-                variables.start_with(name, value)
-    except SqlError as error:
-        raise FatalError(error.sqlstate, error.message) from None
-    return Session(env, client, user, variables)
-
-
-def _options(text: str) -> dict[str, str]:
-    """Settings in the startup parameter `options`: -c name=value .."""
-    words = text.replace("-c ", "-c").split()
-    given = [w.removeprefix("-c").removeprefix("--") for w in words]
-    return {name: value for name, _, value in (g.partition("=") for g in given) if value}

@@ -18,6 +18,12 @@ from typing import Any
 import psycopg
 import pytest
 
+from catalog.descriptor import Descriptor, from_json
+from changes import publishing
+from leases.redis_gossip import publish_news
+from storage.clauses import check
+
+STORAGES = 2
 ROOT = Path(__file__).resolve().parents[2]
 START_S_MAX = 30.0
 
@@ -79,6 +85,54 @@ class Cluster:
         with self.connect() as connection, connection.transaction():
             connection.execute(f"CREATE TABLE {chosen} ({columns})")
         return chosen
+
+    def descriptor(self, table: str) -> Descriptor:
+        """The newest version of a table."""
+        with self.store() as store:
+            row = store.execute(
+                "SELECT d.body FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id"
+                " AND d.version = t.version WHERE t.name = %s AND t.state = 'live'", [table],
+            ).fetchone()  # fmt: skip
+        assert row is not None, table
+        return from_json(row[0])
+
+    def publish(self, new: Descriptor, *, nodes: tuple[str, ...] = ("n1", "n2")) -> None:
+        """Make `new` the newest version by the rule of L7, and wait until these nodes have heard of it."""
+        deadline = time.monotonic() + START_S_MAX
+        while True:
+            with self.store() as store, store.transaction():
+                hindrance = publishing.publish(store.cursor(), new, storages=STORAGES)
+                if hindrance is None:
+                    publishing.close_last_but_one(store.cursor(), new, storages=STORAGES)
+                    break
+            assert time.monotonic() < deadline, hindrance
+            time.sleep(0.02)
+        publish_news(new.table_id, new.version)
+        for name in nodes:
+            self.use(name, new)
+
+    def use(self, node: str, version: Descriptor) -> None:
+        """Have a node use this version of a table, the newest one."""
+        with self.connect(node) as connection:
+            for _ in range(500):
+                lines = connection.execute(f'EXPLAIN SELECT 1 FROM "{version.name}"').fetchall()
+                if any(line.endswith(f"@{version.version}") for (line,) in lines):
+                    return
+                time.sleep(0.02)
+        raise AssertionError(f"{node} does not use {version}")
+
+    def pairs(self, table: str) -> list[dict[bytes, bytes | None]]:
+        """The pairs of a table, storage by storage."""
+        table_id = self.descriptor(table).table_id
+        with self.store() as store:
+            return [
+                dict(store.execute(f"SELECT key, value FROM storage_{n}.kv_{table_id}").fetchall())
+                for n in range(1, STORAGES + 1)
+            ]
+
+    def violations(self, table: str) -> list[str]:
+        """What the seven clauses say of a table's pairs."""
+        return [str(violation) for violation in check(self.descriptor(table), self.pairs(table))]
 
     def stop(self, name: str, number: signal.Signals = signal.SIGTERM) -> int:
         process = self.processes.pop(name)
