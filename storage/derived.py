@@ -13,9 +13,11 @@ from collections.abc import Mapping
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.states import Write, rule
+from expressions.errors import NOT_NULL_VIOLATION, SqlError
 from expressions.rows import columns_of
+from expressions.typed import PyValue
 from storage import encoding
-from storage.pairs import CannotDerive, StoredRow, computed
+from storage.pairs import CannotDerive, StoredRow, computed, encoded_value, row_words
 
 
 def derived_columns(descriptor: Descriptor) -> tuple[Column, ...]:
@@ -33,6 +35,16 @@ def derived_value(descriptor: Descriptor, column: Column, row: StoredRow) -> byt
     """The encoded value that a derived column has for the row as it is. Raises `CannotDerive`."""
     assert column.derived is not None, column
     value = computed(descriptor, row, column.derived.expression, f"column {column.name}")
+    try:
+        return encoded_derived(column, value)
+    except SqlError as error:
+        raise CannotDerive(f"column {column.name}", row_words(descriptor, row.key), error) from error
+
+
+def encoded_derived(column: Column, value: PyValue) -> bytes:
+    """A derived value as it is stored; raises 23502 where NULL may not be."""
+    if value is None and column.not_null:
+        raise SqlError(NOT_NULL_VIOLATION, "it would be NULL, and the column is NOT NULL")
     return encoding.encode(column.type, value)
 
 
@@ -54,7 +66,7 @@ def _gives_back(descriptor: Descriptor, column: Column, inverse: str, row: Store
         back = computed(descriptor, row, inverse, f"column {source.name}")
     except CannotDerive:
         return False
-    return encoding.encode(source.type, back) == row.columns.get(source.id)
+    return encoding.encode(source.type, back) == encoded_value(descriptor, row, source.id)
 
 
 def with_derived(descriptor: Descriptor, row: StoredRow) -> StoredRow:
