@@ -203,6 +203,7 @@ def _fill_order(elements: Iterator[Element]) -> tuple[Element, ...]:
 def swapped(here: Descriptor, swap: Swap) -> Descriptor:
     """The twin, which is public now, in the place and with the name of the old one, which is derived from it now."""
     old, twin = here.column(ColumnId(swap.old.id)), here.column(ColumnId(swap.twin.id))
+    forwards = twin.derived.expression if twin.derived else None
     new = replace(twin, name=old.name, not_null=old.not_null, added_with_default=True, derived=None)
     left = replace(
         old,
@@ -210,7 +211,7 @@ def swapped(here: Descriptor, swap: Swap) -> Descriptor:
         not_null=False,
         default=None,
         added_with_default=False,
-        derived=Derivation(ColumnId(swap.twin.id), swap.backwards),
+        derived=Derivation(ColumnId(swap.twin.id), swap.backwards, inverse=forwards),
     )
     return replace(here, columns=_in_place(here.columns, new=new, left=left))
 
