@@ -13,6 +13,7 @@ from catalog.elements import PRIMARY, ColumnId, Index
 from expressions.errors import UNIQUE_VIOLATION, SqlError
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import value_text
+from nodes.constraints import moving_state
 from nodes.libpq import Command, bytea_array, int8
 from nodes.transaction import Refused, Transaction, positional
 from storage import encoding, pairs
@@ -42,10 +43,14 @@ class Writer:
         for place in range(0, len(ordered), OPS_A_FLIGHT):
             statements = self._statements(ordered[place : place + OPS_A_FLIGHT])
             results = await self.transaction.run([command_of(s) for s in statements])
-            for statement, result in zip(statements, results, strict=True):
-                if statement.returns_keys:
-                    put = (result.get_value(i, 0) or b"" for i in range(result.ntuples))
-                    self._refuse(statement.refused(put))
+            self._refuse(
+                [
+                    key
+                    for statement, result in zip(statements, results, strict=True)
+                    if statement.returns_keys
+                    for key in statement.refused(result.get_value(i, 0) or b"" for i in range(result.ntuples))
+                ]
+            )
         if commit:
             await self.transaction.commit()
 
@@ -69,7 +74,7 @@ class Writer:
 
     def _refuse(self, keys: Sequence[bytes]) -> None:
         if keys:
-            raise duplicate(self.descriptor, keys[0])
+            raise duplicate(self.descriptor, min(keys))  # the primary key's first, then the oldest index's
 
 
 class Ambiguous(Exception):
@@ -100,9 +105,7 @@ def duplicate(descriptor: Descriptor, key: bytes) -> SqlError:
         index: Index = descriptor.index(index_id)
         name, columns = index.name, list(index.column_ids)
         shown = _shown(descriptor, [(p.column, p.descending) for p in index.columns], key[pairs.PREFIX.size :])
-        state = (
-            "" if index in descriptor.public_indexes else f" (it is {index.state.value}: a schema change is adding it)"
-        )
+        state = moving_state(index.state)
     names = ", ".join(descriptor.column(c).name for c in columns)
     return SqlError(
         UNIQUE_VIOLATION,
