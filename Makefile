@@ -42,7 +42,7 @@ check: setup
 
 test: check
 	@$(BIN)/python -m tests.chromium
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 prove: setup
 	@$(BIN)/python manage.py explore --table | diff docs/reference/safe-sequences.md -

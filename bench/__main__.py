@@ -3,11 +3,11 @@
 import os
 import platform
 
-from bench import statements, steps
+from bench import proofs, statements, steps, watchers
 from bench.report import write_page
 from tests.cluster import running_cluster
 
-BENCHMARKS = (steps, statements)
+BENCHMARKS = (proofs, steps, watchers, statements)
 
 
 def main() -> None:

@@ -8,7 +8,8 @@ asks for what is missing.
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -18,7 +19,21 @@ from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 
+CONTROL_S = 2.0
 TELL = "SELECT catalog_tell(%s, %s, %s, %s)"
+
+
+@contextmanager
+def control_transaction(seconds: float = CONTROL_S) -> Iterator[Any]:
+    """READ COMMITTED with explicit locks (T6), ended by the server after so long whatever its client does (L7)."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        limit_transaction(cursor, seconds)
+        yield cursor
+
+
+def limit_transaction(cursor: Any, seconds: float = CONTROL_S) -> None:
+    """The first statement of every control transaction (L7)."""
+    cursor.execute(f"SET LOCAL transaction_timeout = '{round(seconds * 1000)}ms'")
 
 
 def tell(kind: str, subject: str, payload: Mapping[str, Any], streams: Iterable[str]) -> list[dict[str, Any]]:

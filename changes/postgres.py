@@ -20,7 +20,8 @@ from typing import Any
 import psycopg
 from django.db import connection as django_connection
 
-TRANSACTION_TIMEOUT = "2s"
+from catalog.services import limit_transaction
+
 LEASE_S = 10.0
 RENEW_S = 3.0
 CHANNELS = ("schemalab_lease", "schemalab_reorg", "schemalab_change")
@@ -51,9 +52,9 @@ def open_connection(purpose: str) -> Connection:
 
 @contextmanager
 def control_transaction(opened: Connection) -> Iterator[Cursor]:
-    """READ COMMITTED with explicit locks (T6), and an end of its own should its client fall silent (L7)."""
+    """`catalog.services.control_transaction` on a connection of our own."""
     with opened.transaction(), opened.cursor() as cur:
-        cur.execute(f"SET LOCAL transaction_timeout = '{TRANSACTION_TIMEOUT}'")
+        limit_transaction(cur)
         yield cur
 
 

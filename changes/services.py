@@ -21,7 +21,7 @@ from redis.exceptions import RedisError
 from catalog.descriptor import Descriptor
 from catalog.models import Table
 from catalog.selectors import events_since, newest_descriptor
-from catalog.services import tell
+from catalog.services import control_transaction, tell
 from catalog.story import CLUSTER, change_stream, table_stream
 from changes import selectors
 from changes.actions import Action, CreateTable, DropTable, Name
@@ -62,14 +62,6 @@ class TooMany(ChangeError):
     """A table cannot have any number of changes waiting, nor a change any number of wishes."""
 
     sqlstate = "53400"
-
-
-@contextmanager
-def control_transaction() -> Iterator[Any]:
-    """READ COMMITTED with explicit locks, ended by the server after 2 s (T6, L7)."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL transaction_timeout = '2s'")
-        yield cursor
 
 
 # --- submit

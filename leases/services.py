@@ -4,16 +4,12 @@ Nodes themselves do not come this way: their keeper calls the server functions d
 Lease rows first, the story's counter rows last (L14).
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
-
 from catalog.models import Table
-from catalog.services import tell
+from catalog.services import control_transaction, tell
 from catalog.story import CLUSTER, table_stream
 from leases.models import Lease, Node
 
@@ -65,14 +61,6 @@ class Swept:
     node: str
     incarnation: int
     expires_at: datetime
-
-
-@contextmanager
-def control_transaction() -> Iterator[Cursor]:
-    """A short READ COMMITTED transaction: it ends after 2 s whatever happens to its client (L7)."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL transaction_timeout = '2s'")
-        yield cursor
 
 
 def register_node(name: str, *, host: str, port: int, pid: int) -> Registration:

@@ -55,7 +55,6 @@ INSTALLED_APPS = [
     "django.contrib.admin",
     "channels",
     "csp",
-    "django_htmx",
     "catalog",
     "storage",
     "leases",
@@ -78,7 +77,6 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
 ]
 
 TEMPLATES = [

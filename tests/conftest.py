@@ -66,18 +66,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests come last: Playwright leaves an event loop in the thread, in which no other may be run.
+    """Long ones first, so that two processes end together; browser tests last, for good.
 
-    And which tests run in the same process (`--dist loadgroup`): those that share something slow to start.
+    Playwright leaves an event loop in the thread, in which no other may be run.
     """
-    items.sort(key=lambda item: Path(item.path).parts[-2] == "browser")
+    items.sort(key=lambda item: {"integration": 0, "browser": 2}.get(folder_of(item), 1))
     for item in items:
-        folder, file = Path(item.path).parts[-2:]
-        fixtures = getattr(item, "fixturenames", ())
-        if "cluster" in fixtures and folder in ("browser", "integration"):
-            group = "the cluster"
-        elif folder in ("spark_tasks", "nodes"):
-            group = folder
-        else:
-            group = f"{folder}/{file}"
-        item.add_marker(pytest.mark.xdist_group(group))
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+
+
+def folder_of(item: pytest.Item) -> str:
+    return Path(item.path).parts[-2]
+
+
+def group_of(item: pytest.Item) -> str:
+    """Which tests run in the same process (`--dist loadgroup`): those that share something slow to start."""
+    if folder_of(item) in ("browser", "spark_tasks", "nodes"):
+        return folder_of(item)
+    return f"{folder_of(item)}/{Path(item.path).name}"

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from schemalab.polling import wait_for
-from tests.cluster import ROOT, RunningCluster, running_cluster
+from tests.cluster import ROOT, Node, RunningCluster, running_cluster
 
 ROWS = 12_000
 ROWS_PER_INSERT = 2_000
@@ -77,14 +77,24 @@ def submit(cluster: RunningCluster, statement: str) -> int:
     return int(json.loads(done.stdout)["id"])
 
 
+SLOW_FILL = """
+CREATE OR REPLACE FUNCTION slow_fill() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM spark_tasks_reorgrun WHERE id = NEW.run_id AND kind = 'fill') THEN
+        NEW.rows_per_s_max := {rows_per_s};
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER slow_fill BEFORE INSERT ON spark_tasks_reorgpulse
+    FOR EACH ROW EXECUTE FUNCTION slow_fill()
+"""
+
+
 def submit_slow_fill(cluster: RunningCluster, statement: str, rows_per_s: int = FILL_ROWS_PER_S) -> int:
-    """Submit, and wait until the fill has put some rows and has some to go."""
+    """Submit, and wait until the fill, throttled from its first row on, has put some rows and has some to go."""
+    with psycopg.connect(cluster.database_url, autocommit=True) as connection:
+        connection.execute(SLOW_FILL.format(rows_per_s=rows_per_s))
     change = submit(cluster, statement)
-    slow = """
-        UPDATE spark_tasks_reorgpulse p SET rows_per_s_max = %s FROM spark_tasks_reorgrun r
-        WHERE r.id = p.run_id AND r.change_id = %s AND r.kind = 'fill' RETURNING r.id
-        """
-    wait_for(lambda: one(cluster, slow, rows_per_s, change), what="the fill", seconds_max=FILL_S_MAX)
     wait_for(lambda: rows_filled(cluster, change), what="the fill's first chunk", seconds_max=FILL_S_MAX)
     return change
 
@@ -128,7 +138,17 @@ def story(cluster: RunningCluster) -> list[str]:
 
 
 def all_up(cluster: RunningCluster) -> bool:
-    return all(process["state"] == "up" for name, process in cluster.processes().items() if name != "migrate")
+    """Every process runs, and every node answers: one that has just been started does not yet."""
+    is_up = all(process["state"] == "up" for name, process in cluster.processes().items() if name != "migrate")
+    return is_up and all(answers(node) for node in cluster.nodes.values())
+
+
+def answers(node: Node) -> bool:
+    try:
+        with psycopg.connect(node.dsn, autocommit=True, connect_timeout=2) as connection:
+            return connection.execute("SELECT 1").fetchone() is not None
+    except psycopg.OperationalError:
+        return False
 
 
 @pytest.fixture

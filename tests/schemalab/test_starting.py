@@ -10,7 +10,7 @@ import pytest
 from schemalab.celery import kombu_url
 from schemalab.java import NoJava, find_java_home
 from schemalab.lock import AlreadyRunning, hold
-from schemalab.ports import PortTaken, free_ports, page_port
+from schemalab.ports import Ports, PortTaken
 from schemalab.procfile import command_line, read_procfile
 from schemalab.restarts import Backoff, describe_end
 
@@ -23,16 +23,27 @@ def taken() -> Iterator[int]:
 
 
 def test_a_taken_port_that_was_asked_for_is_refused(taken: int) -> None:
-    with pytest.raises(PortTaken) as refused:
-        page_port("127.0.0.1", taken)
+    with Ports() as ports, pytest.raises(PortTaken) as refused:
+        ports.page_port("127.0.0.1", taken)
     expected = f"port {taken} on 127.0.0.1 is taken: stop what listens there, or choose another with --port"
     assert str(refused.value) == expected
 
 
 def test_a_taken_default_port_is_skipped(taken: int) -> None:
-    ports = free_ports("127.0.0.1", taken, count=2)
-    assert taken not in ports
-    assert len(set(ports)) == 2
+    with Ports() as ports:
+        found = ports.free_ports("127.0.0.1", taken, count=2)
+    assert taken not in found
+    assert len(set(found)) == 2
+
+
+def test_a_port_stays_with_its_cluster_while_nothing_listens_there() -> None:
+    with Ports() as ours, Ports() as theirs:
+        first = ours.free_ports("127.0.0.1", 7101, count=3)
+        assert not set(first) & set(theirs.free_ports("127.0.0.1", 7101, count=3))
+        with pytest.raises(PortTaken):
+            theirs.page_port("127.0.0.1", first[0])
+    with Ports() as later:
+        assert later.page_port("127.0.0.1", first[0]) == first[0]
 
 
 def test_a_home_is_held_by_one(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from schemalab.java import NoJava, find_java_home
 from schemalab.lock import AlreadyRunning, hold
 from schemalab.plan_of_run import Plan
 from schemalab.polling import TookTooLong
-from schemalab.ports import PortTaken, free_ports, page_port
+from schemalab.ports import Ports, PortTaken
 from schemalab.reachable import Unusable
 from schemalab.sources import env_file, home, make_home, read_env_file
 from schemalab.supervise import Cluster, UpFailed
@@ -38,8 +38,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, nodes: int | None, port: int | None, no_demo: bool, **options: Any) -> None:
         try:
-            with hold(make_home(home())):
-                self._run(plan_of(nodes=nodes, port=port, with_demo=not no_demo))
+            with hold(make_home(home())), Ports() as ports:
+                self._run(plan_of(ports, nodes=nodes, port=port, with_demo=not no_demo))
         except BadSetting as bad:
             raise CommandError(str(bad), returncode=2) from None
         except TROUBLE as trouble:
@@ -59,7 +59,7 @@ class Command(BaseCommand):
             terminal.close()
 
 
-def plan_of(*, nodes: int | None, port: int | None, with_demo: bool) -> Plan:
+def plan_of(ports: Ports, *, nodes: int | None, port: int | None, with_demo: bool) -> Plan:
     """Answer all questions; what an earlier run chose does not count."""
     values = merge(process=os.environ, env_file=read_env_file(env_file()), running={})
     if with_demo:
@@ -67,7 +67,7 @@ def plan_of(*, nodes: int | None, port: int | None, with_demo: bool) -> Plan:
     values |= {name: str(value) for name, value in {"NODES": nodes, "PORT": port}.items() if value is not None}
     chosen = parse_settings(values)
     locations = locations_of(home())
-    ports = free_ports(chosen["NODE_HOST"], chosen["NODE_PORT"], count=chosen["NODES"])
+    node_ports = ports.free_ports(chosen["NODE_HOST"], chosen["NODE_PORT"], count=chosen["NODES"])
     return Plan(
         locations=locations,
         database_url=chosen["DATABASE_URL"] or locations.database_url,
@@ -75,9 +75,9 @@ def plan_of(*, nodes: int | None, port: int | None, with_demo: bool) -> Plan:
         is_database_embedded=not chosen["DATABASE_URL"],
         is_redis_embedded=not chosen["REDIS_URL"],
         host=chosen["HOST"],
-        port=page_port(chosen["HOST"], chosen["PORT"]),
+        port=ports.page_port(chosen["HOST"], chosen["PORT"]),
         node_host=chosen["NODE_HOST"],
-        node_ports={f"n{number}": node_port for number, node_port in enumerate(ports, start=1)},
+        node_ports={f"n{number}": node_port for number, node_port in enumerate(node_ports, start=1)},
         lease_s=chosen["LEASE_S"],
         java_home=find_java_home(),
         with_demo=with_demo,

@@ -1,0 +1,89 @@
+"""From an event's commit to the browsers: two hundred WebSocket clients that follow the cluster.
+
+All of them live in this process, which parses each message: their own work is part of what is measured.
+"""
+
+import asyncio
+import http.cookiejar
+import json
+import statistics
+import time
+import urllib.request
+from datetime import datetime
+from typing import Any
+
+import psycopg
+import websockets
+
+from bench.report import Figure
+from tests.cluster import RunningCluster
+
+CLIENTS = 200
+STREAM = "cluster"
+ROUNDS = 5
+SETTLE_S = 2.0
+
+
+def measure(cluster: RunningCluster) -> list[Figure]:
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node:
+        node.execute("CREATE TABLE bench_watched (id bigint PRIMARY KEY, name text)")
+    delays = asyncio.run(watch(cluster))
+    events = len(delays) // CLIENTS
+    return [
+        Figure(
+            f"event committed, to seen by {CLIENTS} WebSocket clients",
+            "p95 at most 150 ms",
+            f"p50 {1000 * statistics.median(delays):.0f} ms, p95 {1000 * percentile(delays, 0.95):.0f} ms, "
+            f"worst {1000 * max(delays):.0f} ms ({events} events)",
+            f"{ROUNDS} index changes on an empty table. From the event's own time, taken in its transaction before"
+            f" the commit, to the message parsed by the client; all {CLIENTS} clients share one process.",
+        )
+    ]
+
+
+async def watch(cluster: RunningCluster) -> list[float]:
+    """Seconds from each event to each client."""
+    cookie = sign_in(cluster)
+    delays: list[float] = []
+    watchers = [asyncio.create_task(listen(cluster, cookie, delays)) for _ in range(CLIENTS)]
+    await asyncio.sleep(SETTLE_S)
+    delays.clear()  # what they were told of the past
+    await asyncio.to_thread(make_events, cluster)
+    await asyncio.sleep(SETTLE_S)
+    for watcher in watchers:
+        watcher.cancel()
+    await asyncio.gather(*watchers, return_exceptions=True)
+    return delays
+
+
+async def listen(cluster: RunningCluster, cookie: str, delays: list[float]) -> None:
+    url = f"{cluster.address.replace('http', 'ws', 1)}/live/"
+    headers = {"Cookie": cookie, "Origin": cluster.address}
+    async with websockets.connect(url, additional_headers=headers, max_size=None) as socket:
+        await socket.send(json.dumps({"type": "subscribe", "stream": STREAM}))
+        async for text in socket:
+            message: dict[str, Any] = json.loads(text)
+            if message["type"] == "event":
+                delays.append(time.time() - datetime.fromisoformat(message["at"]).timestamp())
+            elif message["type"] == "ping":
+                await socket.send(json.dumps({"type": "pong"}))
+
+
+def make_events(cluster: RunningCluster) -> None:
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node:
+        for _ in range(ROUNDS):
+            node.execute("CREATE INDEX bench_watched_name ON bench_watched (name)")
+            node.execute("DROP INDEX bench_watched_name")
+
+
+def sign_in(cluster: RunningCluster) -> str:
+    """The cookie of a session, as a Cookie header."""
+    jar = http.cookiejar.CookieJar()
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+    with opener.open(cluster.new_sign_in_link()) as answer:
+        answer.read()
+    return "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
+
+
+def percentile(values: list[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
