@@ -19,9 +19,8 @@ from changes.ddl import parse
 from changes.plan import Plan
 from changes.planner import make_plan
 from lab.explorer.model import BadModel
-from lab.explorer.planned import digest, model_of, road_of
+from lab.explorer.planned import digest, parts_of, prove_parts
 from lab.explorer.search import Budget
-from lab.explorer.verdict import explore
 
 NODES = 3
 BUDGET = Budget(states=500_000, seconds=8.0)
@@ -42,10 +41,9 @@ def prove_plan(key: str) -> None:
     if plan is None:
         return
     try:
-        model = model_of(plan, nodes=NODES)
-        road = road_of(model, plan)
-        known = digest(model, road)
-        said = proofs.known_answer(known) or explore(model, road=road, budget=BUDGET).to_json()
+        parts = parts_of(plan, nodes=NODES)
+        known = digest(parts)
+        said = proofs.known_answer(known) or prove_parts(parts, budget=BUDGET).to_json()
     except (BadModel, UndefinedState) as error:
         proofs.answer(key, {"verdict": "unknown", "why": f"it cannot be explored: {error}"})
     except SoftTimeLimitExceeded:

@@ -9,25 +9,14 @@ A pure function of the trace: text, JSON and pictures are made of what it says.
 from collections.abc import Iterator, Sequence
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, PRIMARY, Column, Constraint, Index, Kind, Placement, State
+from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, State
 from catalog.types import SqlType
 from lab.explorer.effects import DELETE, INSERT, MOVE, NO_VALUE, Statement, rows_of_range
 from lab.explorer.fill import Step
 from lab.explorer.plain import Config, Plain
-from lab.explorer.schema import FIRST_VALUE, NEW, is_of_element
+from lab.explorer.schema import FIRST_VALUE, INDEX_NAMES, NEW, names_of, part_of, state_at
 from storage import encoding
 from storage.pairs import PairName
-
-NAMES = {
-    Kind.INDEX: "by_a",
-    Kind.UNIQUE_INDEX: "by_a",
-    Kind.OPTIONAL_COLUMN: "column a",
-    Kind.REQUIRED_COLUMN: "column a",
-    Kind.CONSTRAINT: "a_not_null",
-    Kind.PLACEMENT: "the new placement",
-    Kind.TABLE: "table t",
-}
-"""How the element that is on its way is called."""
 
 
 def tell(plain: Plain, steps: Sequence[Step]) -> list[str]:
@@ -45,7 +34,7 @@ class _Teller:
 
     def __init__(self, plain: Plain) -> None:
         self.plain, self.effects = plain, plain.effects
-        self.kind, self.element = plain.model.kind, NAMES[plain.model.kind]
+        self.model, self.names = plain.model, names_of(plain.model)
 
     def sentence(self, before: Config, step: Step, after: Config) -> str:
         if step[0] in self.plain.names:
@@ -69,7 +58,7 @@ class _Teller:
                 return "verification fails: the change turns back" if way else "verification finds everything"
         changes = self._changes(before, after)
         what = {"clear": "tombstones are cleared", "purge": "tombstones are purged"}
-        return f"{what.get(str(step[0]), f'what {self.element} has in the store is deleted')}: {changes}"
+        return f"{what.get(str(step[0]), f'what {self._deleted(before)} has in the store is deleted')}: {changes}"
 
     def _node(self, before: Config, step: Step, after: Config) -> str:
         name, at = str(step[0]), self.plain.names.index(step[0])  # type: ignore[arg-type]
@@ -99,19 +88,20 @@ class _Teller:
     def _commit(self, before: Config, after: Config, version: int, statement: Statement) -> str:
         done = self._changes(before, after)
         schema = self._descriptor(before, version)
-        state = element_state(self.kind, schema)
-        stays = list(self._stays(before, after, statement))
-        if stays:
-            return f"{done}; to v{version} {self.element} is {state.value}: {' and '.join(stays)} stays"
-        has_puts = any(is_of_element(self.kind, name) for name in self._put(before, after))
-        if (
-            statement[0] != DELETE
-            and not has_puts
-            and state is not State.PUBLIC
-            and self.kind not in (Kind.TABLE, Kind.CONSTRAINT)
-        ):
-            return f"{done}; to v{version} {self.element} is {state.value}: nothing is put into it"
-        return done
+        stays, put = list(self._stays(before, after, statement)), set(self._put(before, after))
+        words = []
+        for at, name in enumerate(self.names):
+            of_it = [pair for part, pair in stays if part == at]
+            state = f"to v{version} {name} is {state_at(self.model, schema, at).value}"
+            if of_it:
+                words.append(f"{state}: {' and '.join(of_it)} stays")
+            elif statement[0] != DELETE and at not in put and self._is_left_out(schema, at):
+                words.append(f"{state}: nothing is put into it")
+        return "; ".join([done, *words])
+
+    def _is_left_out(self, schema: Descriptor, at: int) -> bool:
+        has_pairs = self.model.kinds[at] not in (Kind.TABLE, Kind.CONSTRAINT)
+        return has_pairs and state_at(self.model, schema, at) is not State.PUBLIC
 
     def _fill(self, before: Config, step: Step, after: Config) -> str:
         if step[1] == "purge":
@@ -132,6 +122,12 @@ class _Teller:
         ops = self.effects.chunks[chunk] if chunk >= 0 else ()
         pairs = [self._pair_words(self.effects.name_of(op.key), op.value) for op in ops]
         return f"{' and '.join(pairs)} is to be put" if pairs else "there is nothing to put"
+
+    def _deleted(self, before: Config) -> str:
+        parts = self.plain.stops[before.stop].parts
+        if self.model.has_placements:
+            return "the old placement" if parts == (0,) else "the new placement"
+        return " and ".join(self.names[part] for part in parts)
 
     # What changed
 
@@ -160,14 +156,15 @@ class _Teller:
                 words.append(f"{'~' if was is not None else '+'} {self._pair_words(name, now)}")
         return ", ".join(words) or "nothing changes in the store"
 
-    def _put(self, before: Config, after: Config) -> Iterator[PairName]:
+    def _put(self, before: Config, after: Config) -> Iterator[int | None]:
+        """The elements that got a pair."""
         old, new = self._pairs(before), self._pairs(after)
         for slot, value in new.items():
             if value is not None and old.get(slot) != value:
-                yield self.effects.name_of(slot[1])
+                yield part_of(self.model, self.effects.name_of(slot[1]))
 
-    def _stays(self, before: Config, after: Config, statement: Statement) -> Iterator[str]:
-        """Pairs of the element that belong to the row a statement removed or changed, and are as they were."""
+    def _stays(self, before: Config, after: Config, statement: Statement) -> Iterator[tuple[int, str]]:
+        """Pairs of an element that belong to the row a statement removed or changed, and are as they were."""
         if statement[0] == INSERT:
             return
         old, new = self._pairs(before), self._pairs(after)
@@ -175,16 +172,18 @@ class _Teller:
         for slot, value in new.items():
             name = self.effects.name_of(slot[1])
             owner = name.row_key if name.row_key is not None else value
-            if value is not None and old.get(slot) == value and owner == row and is_of_element(self.kind, name):
-                yield self._pair_words(name, value)
+            part = part_of(self.model, name)
+            if value is not None and old.get(slot) == value and owner == row and part is not None:
+                yield part, self._pair_words(name, value)
 
     def _pair_words(self, name: PairName, value: bytes | None) -> str:
-        where = " in the new placement" if self.kind is Kind.PLACEMENT and name.placement == NEW else ""
+        where = " in the new placement" if self.model.has_placements and name.placement == NEW else ""
         if name.index != PRIMARY:
             assert name.values is not None
             owner = name.row_key if name.row_key is not None else value
             of_row = "" if owner is None else f" of row {_number(owner)}"
-            return f"the entry {_value_of(name.values)}{of_row}{where}"
+            of_index = f" of {INDEX_NAMES[name.index]}" if len(self.effects.widest.indexes) > 1 else ""
+            return f"the entry {_value_of(name.values)}{of_index}{of_row}{where}"
         assert name.row_key is not None
         if name.column == EXISTS:
             return f"row {_number(name.row_key)}{where}"
@@ -197,10 +196,10 @@ class _Teller:
     def _state_words(self, schema: Descriptor) -> str:
         elements: tuple[Index | Column | Placement, ...] = (*schema.indexes, *schema.columns, *schema.placements)
         filling = any(element.filling for element in elements)
-        states = f"{self.element} is {element_state(self.kind, schema).value}"
-        if self.kind is Kind.PLACEMENT:
+        states = ", ".join(f"{n} is {state_at(self.model, schema, at).value}" for at, n in enumerate(self.names))
+        if self.model.has_placements:
             old = next((p.state for p in schema.placements if p.id != NEW), State.ABSENT)
-            states = f"the old placement is {old.value}, the new one {element_state(self.kind, schema).value}"
+            states = f"the old placement is {old.value}, the new one {state_at(self.model, schema, 0).value}"
         return f"{states}, filling" if filling else states
 
 
@@ -214,20 +213,6 @@ def statement_words(statement: Statement) -> str:
     if what == INSERT:
         return f"inserts row {row}" + ("" if other == NO_VALUE else f" with {_value_words(other)}")
     return f"updates row {row} to {_value_words(other)}"
-
-
-def element_state(kind: Kind, schema: Descriptor) -> State:
-    """The state of the model's element in one version."""
-    if kind is Kind.TABLE:
-        return schema.state
-    elements: tuple[Index | Column | Placement | Constraint, ...] = tuple(c for c in schema.columns if c.name == "a")
-    if kind in (Kind.INDEX, Kind.UNIQUE_INDEX):
-        elements = schema.indexes
-    if kind is Kind.CONSTRAINT:
-        elements = schema.constraints
-    if kind is Kind.PLACEMENT:
-        elements = tuple(p for p in schema.placements if p.id == NEW)
-    return next((element.state for element in elements), State.ABSENT)
 
 
 def _value_words(value: object) -> str:

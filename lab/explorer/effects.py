@@ -14,20 +14,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import ColumnId, Kind, State
+from catalog.elements import PRIMARY, Column, ColumnId, Kind, State
 from catalog.states import Write, rule
 from lab.explorer.model import Broken, Model
-from lab.explorer.road import Do, Road, Stop, build
+from lab.explorer.road import NOTHING, Do, Road, Stop, build
 from lab.explorer.schema import (
     DEFAULT,
+    FILL_VALUE,
+    NEW,
+    OLD,
     A,
     descriptor,
     element_labels,
     encoded,
-    is_of_element,
-    refuses_null,
+    part_of,
+    refuses,
     row_key_of,
 )
+from storage import encoding
 from storage.buckets import BUCKETS, storage_of
 from storage.clauses import Violation, check
 from storage.mutations import (
@@ -41,7 +45,7 @@ from storage.mutations import (
     readable_columns,
     update_row,
 )
-from storage.pairs import PairName, StoredRow, name_of, rows_of
+from storage.pairs import PairName, StoredRow, missing_value, name_of, rows_of
 from storage.store import DuplicateKey, MemoryStore, apply_op
 
 Pairs = dict[bytes, bytes | None]
@@ -112,8 +116,8 @@ class Effects:
     def __init__(self, model: Model, road: Road | None = None) -> None:
         self.model = model
         self.road = build(model) if road is None else road
-        self.storages = 2 if model.kind is Kind.PLACEMENT else 1
-        self.widest = descriptor(model, _widest(model), 0, filling=False)
+        self.storages = 2 if model.has_placements else 1
+        self.widest = descriptor(model, _widest(model), 0, filling=NOTHING)
         self.known: list[Contents] = []
         self.numbers: dict[Contents, int] = {}
         self.slots: dict[Slot, int] = {}
@@ -245,20 +249,31 @@ class Effects:
             return None
         try:
             if what == INSERT:
-                columns = _inserted(schema, other)
-                return None if columns is None else in_order(insert_row(schema, StoredRow(row_key_of(row), columns)))
+                return self._insert(schema, row, other)
             assert old is not None
             if what == DELETE:
                 return in_order(delete_row(schema, old))
             if what == MOVE:
-                if row_key_of(other) in there:
-                    return None
-                if self.model.lacks(Broken.VISIBLE_MOVE):
-                    old = replace(old, columns=readable_columns(schema, old))
-                return in_order(update_row(schema, old, {}, new_key=row_key_of(other)))
-            return in_order(update_row(schema, old, {A: encoded(other)})) if _may_assign(schema, old, other) else None
+                return None if row_key_of(other) in there else self._move(schema, old, other)
+            return self._update(schema, old, other)
         except TableNotWritable:
             return None
+
+    def _insert(self, schema: Descriptor, row: int, value: int) -> list[Op] | None:
+        columns = _inserted(schema, value)
+        new = None if columns is None else StoredRow(row_key_of(row), columns)
+        return None if new is None or refuses(schema, new) else in_order(insert_row(schema, new))
+
+    def _move(self, schema: Descriptor, old: StoredRow, to: int) -> list[Op] | None:
+        if self.model.lacks(Broken.VISIBLE_MOVE):
+            old = replace(old, columns=readable_columns(schema, old))
+        return None if refuses(schema, old) else in_order(update_row(schema, old, {}, new_key=row_key_of(to)))
+
+    def _update(self, schema: Descriptor, old: StoredRow, value: int) -> list[Op] | None:
+        new = replace(old, columns={**old.columns, A: encoded(value)})
+        if not _may_assign(schema, old, value) or refuses(schema, new):
+            return None
+        return in_order(update_row(schema, old, {A: encoded(value)}))
 
     def _as_broken(self, ops: list[Op], snapshot: list[Pairs]) -> list[Op]:
         """A tombstone only where a pair is seen: what R5 forbids."""
@@ -302,17 +317,17 @@ class Effects:
         return self._reads[key]
 
     def _fill_ops(self, contents: int, schema: Descriptor, number: int) -> tuple[Op, ...]:
-        """What an insert of these rows would have put for the element."""
+        """What an insert of these rows would have put for the elements that are filled."""
         rows = self._rows(schema, self.known[contents].storages())
         wanted = {row_key_of(row) for row in rows_of_range(self.model, number)}
         found: list[Op] = []
         for key in sorted(wanted & rows.keys()):
-            columns = dict(rows[key].columns)
-            for column in schema.stored_columns:
-                if column.filling and column.fill_value is not None:
-                    columns[column.id] = column.fill_value
+            columns = {c.id: missing_value(c) for c in schema.stored_columns}
+            columns.update(rows[key].columns)
             ops = insert_row(schema, StoredRow(key, columns))
-            found += [op for op in ops if self._is_of_element(op.key)]
+            if self.model.lacks(Broken.INDEX_FIRST):
+                ops = [*_of_rows(ops, self), *_of_indexes(insert_row(schema, _without_a(rows[key])), self)]
+            found += [op for op in ops if self._is_filled(schema, op.key)]
         if self.storages == 1:
             found = [replace(op, bucket=1) for op in found]
         return tuple(sorted(found, key=lambda op: op.key))
@@ -363,30 +378,41 @@ class Effects:
 
     def act(self, at: int, contents: int) -> tuple[int, int, int]:
         """The executor's act at stop `at`: contents after it, and the stop it comes to."""
-        stop, following = self.road.stops[at], self.road.stops[at + 1]
+        stop = self.road.stops[at]
         if stop.do in (Do.CLEAR, Do.PURGE):
             return self.tidy(contents).after, at + 1, Seen.NOTHING
         if stop.do is Do.DELETE:
-            return self.delete(contents, stop, following).after, at + 1, Seen.NOTHING
-        if stop.do is Do.VERIFY and not self.verifies(contents, following.schema):
+            return self.delete(contents, stop).after, at + 1, Seen.NOTHING
+        if stop.do is Do.VERIFY and not self.verifies(contents, self._next_version(at)):
             assert stop.otherwise is not None, "a verification has a way back"
             return contents, stop.otherwise, Seen.VERIFY_FAILED
         return contents, at + 1, Seen.NOTHING
 
+    def _next_version(self, at: int) -> int:
+        """The version that is published after stop `at`: what a verification is for."""
+        return next(stop.schema for stop in self.road.stops[at:] if stop.do is Do.PUBLISH)
+
     def tidy(self, contents: int) -> Effect:
-        """Tombstones of the element are removed: clear (R6) and purge (R8)."""
-        return self._remove(contents, lambda key, value: value is None and self._is_of_element(key))
+        """Tombstones of the elements are removed: clear (R6) and purge (R8)."""
+        return self._remove(contents, lambda key, value: value is None and self._part_of(key) is not None)
 
-    def delete(self, contents: int, stop: Stop, following: Stop) -> Effect:
-        """Pairs and tombstones of the element are deleted; of two placements, those of the one that goes."""
-        now, then = (self.road.descriptors[s] for s in (stop.schemas[stop.newest], following.schema))
-        going = {p.id for p in now.placements} - {p.id for p in then.placements}
-        if self.model.kind is Kind.PLACEMENT:
+    def delete(self, contents: int, stop: Stop) -> Effect:
+        """Pairs and tombstones of the elements are deleted; of two placements, those of the one that goes."""
+        if self.model.has_placements:
+            going = {OLD if part == 0 else NEW for part in stop.parts}
             return self._remove(contents, lambda key, _: self.name_of(key).placement in going)
-        return self._remove(contents, lambda key, _: self._is_of_element(key))
+        return self._remove(contents, lambda key, _: self._part_of(key) in stop.parts)
 
-    def _is_of_element(self, key: bytes) -> bool:
-        return is_of_element(self.model.kind, self.name_of(key))
+    def _part_of(self, key: bytes) -> int | None:
+        return part_of(self.model, self.name_of(key))
+
+    def _is_filled(self, schema: Descriptor, key: bytes) -> bool:
+        name = self.name_of(key)
+        if self.model.has_placements:
+            return name.placement == NEW
+        if name.index != PRIMARY:
+            return schema.index(name.index).filling
+        return any(column.id == name.column and column.filling for column in schema.columns)
 
     def _remove(self, contents: int, matches: Callable[[bytes, bytes | None], bool]) -> Effect:
         before = self.known[contents]
@@ -409,7 +435,7 @@ class Effects:
     def verifies(self, contents: int, schema: int) -> bool:
         """Whether verification finds the element whole: nothing breaks under the version that makes it public."""
         described = self.road.descriptors[schema]
-        unfinished = element_labels(described, self.model.kind)
+        unfinished = element_labels(described, self.model)
         return not check(described, self.known[contents].storages(), unfinished=unfinished)
 
     def _judge(self, contents: int, schemas: tuple[int, ...], ended: bool) -> Iterator[Fault]:
@@ -417,17 +443,21 @@ class Effects:
         storages = held.storages()
         for schema in schemas:
             described = self.road.descriptors[schema]
-            unfinished = frozenset() if ended else element_labels(described, self.model.kind)
+            unfinished = frozenset() if ended else element_labels(described, self.model)
             for violation in check(described, storages, unfinished=unfinished):
                 yield Fault(violation.clause, described.version, self._why(described, violation))
             if described.state is State.PUBLIC:
                 yield from self._lost(described, storages, held.told)
+                yield from self._read_twice(described, storages)
+                yield from self._refused(described, storages)
 
     def _why(self, described: Descriptor, violation: Violation) -> str:
         """In the model's names: the version that misses an element cannot name its pairs."""
-        if violation.clause != "C3" or described.indexes:
+        if violation.clause != "C3":
             return violation.why
         name = self.name_of(violation.key)
+        if any(index.id == name.index for index in described.indexes):
+            return violation.why
         return f"index {self.widest.index(name.index).name} has an entry, and {described} contains no such index"
 
     def _lost(self, described: Descriptor, storages: Sequence[Pairs], told: Acknowledged) -> Iterator[Fault]:
@@ -444,6 +474,34 @@ class Effects:
                     why = f"row id = {row} reads another value of a than the last one that was acknowledged"
                     yield Fault("lost write", described.version, why)
 
+    def _read_twice(self, described: Descriptor, storages: Sequence[Pairs]) -> Iterator[Fault]:
+        """Rows that a reader finds in more than one placement: each public one is read."""
+        read = [p for p in described.placements if p.state is State.PUBLIC]
+        keys = [r.key for p in read for pairs in storages for r in rows_of(described, p, pairs.items())]
+        for row in range(1, self.model.rows + 1):
+            if keys.count(row_key_of(row)) > 1:
+                yield Fault("read twice", described.version, f"row id = {row} is read in both placements")
+
+    def _refused(self, described: Descriptor, storages: Sequence[Pairs]) -> Iterator[Fault]:
+        """Writes that a constraint refuses for a value that this version cannot name: nobody can put it right."""
+        column = next((c for c in described.columns if c.id == A), None)
+        if column is None or column.state is State.PUBLIC or not described.constraints:
+            return
+        put = _inserted(described, NO_VALUE)
+        if put is not None and refuses(described, StoredRow(row_key_of(1), put)):
+            yield Fault("refused writes", described.version, f"no row can be inserted: {self._cannot_name(column)}")
+        for key, there in self._rows(described, storages).items():
+            if refuses(described, there):
+                row = next(r for r in range(1, self.model.rows + 1) if row_key_of(r) == key)
+                why = f"row id = {row} cannot be changed: {self._cannot_name(column)}"
+                yield Fault("refused writes", described.version, why)
+
+    def _cannot_name(self, column: Column) -> str:
+        name = (
+            next(constraint.name for constraint in self.widest.constraints) if self.widest.constraints else "a_not_null"
+        )
+        return f"{name} does not hold, and a is {column.state.value}"
+
 
 def rows_of_range(model: Model, number: int) -> range:
     """The rows of a backfill range (counted from 0): every `ranges`-th row."""
@@ -452,7 +510,7 @@ def rows_of_range(model: Model, number: int) -> range:
 
 def _statements(model: Model) -> Iterator[Statement]:
     """Every statement there is; which of them a version takes depends on the contents."""
-    nulls = model.nulls or model.kind is Kind.CONSTRAINT
+    nulls = model.nulls or Kind.CONSTRAINT in model.kinds
     values = range(0 if nulls else 1, model.values + 1)
     for row in range(1, model.rows + 1):
         yield INSERT, row, NO_VALUE
@@ -470,8 +528,11 @@ def _inserted(schema: Descriptor, value: int) -> dict[ColumnId, bytes] | None:
         if value != NO_VALUE:
             return None
         puts_default = column is not None and rule(column.kind, column.state).insert is Write.PUT_DEFAULT
-        return {A: DEFAULT} if puts_default else {}
-    if value == NO_VALUE or (value == 0 and refuses_null(schema)):
+        default = encoding.NULL
+        if column is not None and column.required:
+            default = FILL_VALUE if any(c.rule == "check" for c in schema.constraints) else DEFAULT
+        return {A: default} if puts_default else {}
+    if value == NO_VALUE:
         return None
     return {A: encoded(value)}
 
@@ -479,7 +540,7 @@ def _inserted(schema: Descriptor, value: int) -> dict[ColumnId, bytes] | None:
 def _may_assign(schema: Descriptor, old: StoredRow, value: int) -> bool:
     """Whether an update to this value is taken and changes anything."""
     column = next((c for c in schema.columns if c.id == A), None)
-    if column is None or column.state is not State.PUBLIC or (value == 0 and refuses_null(schema)):
+    if column is None or column.state is not State.PUBLIC:
         return False
     return readable_columns(schema, old)[A] != encoded(value)
 
@@ -499,7 +560,20 @@ def _told(told: Acknowledged, statement: Statement) -> Acknowledged:
 
 def _widest(model: Model) -> tuple[State, ...]:
     """A stage in which everything is there, by which any key of the model can be read."""
-    return (State.PUBLIC, State.WRITE_ONLY) if model.kind is Kind.PLACEMENT else (State.PUBLIC,)
+    return (State.PUBLIC, State.WRITE_ONLY) if model.has_placements else (State.PUBLIC,) * len(model.kinds)
+
+
+def _of_rows(ops: Iterable[Op], effects: Effects) -> Iterator[Op]:
+    return (op for op in ops if effects.name_of(op.key).index == PRIMARY)
+
+
+def _of_indexes(ops: Iterable[Op], effects: Effects) -> Iterator[Op]:
+    return (op for op in ops if effects.name_of(op.key).index != PRIMARY)
+
+
+def _without_a(row: StoredRow) -> StoredRow:
+    """A row as a fill reads it that takes a missing value for NULL."""
+    return replace(row, columns={A: encoding.NULL, **row.columns})
 
 
 def _by_key(item: tuple[bytes, bytes | None]) -> bytes:

@@ -1,7 +1,9 @@
-"""What is explored: one element on its way through states, and the rules that are left out.
+"""What is explored: one element or several on their way through states, and the rules that are left out.
 
     index   absent, delete-only, write-only, public     2 nodes, 2 rows, 2 values,
             any number of operations, two live versions, fence on, nothing left out
+
+    optional column + index      absent+absent, delete-only+delete-only, write-only+write-only, public+public
 
 A model is a value: its JSON is what a link holds, its hash tells whether a link still
 means the same.
@@ -23,7 +25,12 @@ ANY_NUMBER = -1
 """Operations without a limit: the worlds are finite all the same, because the contents of a small table are."""
 
 Stage = tuple[State, ...]
-"""The states of the model's elements in one version: one element, or the old and the new placement."""
+"""The states of the model's elements in one version; of a placement, the old and the new one's."""
+
+COLUMNS = frozenset({Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN})
+INDEXES = frozenset({Kind.INDEX, Kind.UNIQUE_INDEX})
+TOGETHER = COLUMNS | INDEXES | {Kind.CONSTRAINT}
+"""The kinds that may move beside others. There is one column, one constraint, and there are two indexes at most."""
 
 
 class BadModel(ValueError):
@@ -46,6 +53,9 @@ class Broken(Enum):
     DELETE_EARLY = "delete-early"
     NO_DELETE = "no-delete"
     VISIBLE_MOVE = "visible-move"
+    VALUES_FIRST = "values-first"
+    INDEX_FIRST = "index-first"
+    EARLY_TURN = "early-turn"
 
 
 WORDS: Mapping[Broken, str] = {
@@ -62,6 +72,9 @@ WORDS: Mapping[Broken, str] = {
     Broken.DELETE_EARLY: "the pairs are deleted while nodes still use the version before (L9)",
     Broken.NO_DELETE: "the pairs are not deleted before the element is absent (X4)",
     Broken.VISIBLE_MOVE: "a change of key carries only the columns that the version can name",
+    Broken.VALUES_FIRST: "a column's values are deleted before the entries made of them",
+    Broken.INDEX_FIRST: "the fill of an index reads a missing value as NULL, not as the fill value",
+    Broken.EARLY_TURN: "a cancel is taken after an irreversible step (X6)",
 }
 
 
@@ -86,11 +99,23 @@ class Model:
     by_value: bool = True
     """The new placement spreads rows by their value, so that an update moves its row; else by their key."""
 
+    also: tuple[Kind, ...] = ()
+    """Elements that move together with the first one, over the same column."""
+
+    apart: bool = False
+    """Indexes are over the primary key: they have nothing in common with the column that moves."""
+
+    check: bool = False
+    """The constraint is CHECK (a = 11): the first value only, or NULL; else it is NOT NULL."""
+
     pair: bool = False
     """Only two versions side by side over an empty table, both published: may they live together?"""
 
     def __post_init__(self) -> None:
-        _check_road(self.kind, self.road)
+        _check_kinds(self.kinds)
+        _check_road(self.kinds, self.road)
+        if self.apart and not any(kind in INDEXES for kind in self.kinds):
+            raise BadModel("apart is for a column and an index over the primary key")
         _between("nodes", self.nodes, 1, NODES_MAX)
         _between("rows", self.rows, 1, ROWS_MAX)
         _between("values", self.values, 1, VALUES_MAX)
@@ -101,6 +126,20 @@ class Model:
             raise BadModel("a pair is a road of two states, such as delete-only,public")
         if self.operations != ANY_NUMBER:
             _between("operations", self.operations, 0, OPERATIONS_MAX)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of all its elements, in the order of a stage."""
+        return (self.kind, *self.also)
+
+    @property
+    def has_placements(self) -> bool:
+        return self.kind is Kind.PLACEMENT
+
+    @property
+    def kind_name(self) -> str:
+        """Its kinds in words: "optional column + index"."""
+        return " + ".join(kind.value for kind in self.kinds)
 
     def lacks(self, rule_left_out: Broken) -> bool:
         return rule_left_out in self.broken
@@ -119,12 +158,13 @@ class Model:
     def title(self) -> str:
         road = (" beside " if self.pair else ", ").join(stage_name(stage) for stage in self.road)
         left_out = "".join(f"; {WORDS[b]}" for b in Broken if b in self.broken)
-        return f"{self.kind.value}: {road}{left_out}"
+        return f"{self.kind_name}: {road}{left_out}"
 
     def to_json(self) -> dict[str, Any]:
         body = {f.name: getattr(self, f.name) for f in fields(self)}
         return body | {
             "kind": self.kind.value,
+            "also": [kind.value for kind in self.also],
             "road": [stage_name(stage) for stage in self.road],
             "broken": sorted(b.value for b in self.broken),
         }
@@ -145,6 +185,7 @@ def from_json(body: Mapping[str, Any]) -> Model:
         **{
             **body,
             "kind": kind_named(body["kind"]),
+            "also": tuple(kind_named(text) for text in body.get("also", ())),
             "road": tuple(stage_named(text) for text in body["road"]),
             "broken": frozenset(broken_named(text) for text in body.get("broken", ())),
         }
@@ -157,6 +198,11 @@ def kind_named(text: str) -> Kind:
         if kind.value == text.strip().replace("-", " "):
             return kind
     raise BadModel(f"unknown kind {text!r}; kinds are: {', '.join(k.value.replace(' ', '-') for k in Kind)}")
+
+
+def kinds_named(text: str) -> tuple[Kind, ...]:
+    """The kinds of "optional-column+index"."""
+    return tuple(kind_named(part) for part in text.split("+"))
 
 
 def stage_named(text: str) -> Stage:
@@ -182,15 +228,26 @@ def _state_named(text: str) -> State:
     raise BadModel(f"unknown state {text!r}; states are: {', '.join(s.value for s in State)}")
 
 
-def _check_road(kind: Kind, road: tuple[Stage, ...]) -> None:
-    width = 2 if kind is Kind.PLACEMENT else 1
+def _check_kinds(kinds: tuple[Kind, ...]) -> None:
+    if len(kinds) == 1:
+        return
+    for kind in kinds:
+        if kind not in TOGETHER:
+            may = ", ".join(sorted(k.value for k in TOGETHER))
+            raise BadModel(f"a {kind.value} moves alone; together move: {may}")
+    for group, most, name in ((COLUMNS, 1, "column"), (INDEXES, 2, "index"), ({Kind.CONSTRAINT}, 1, "constraint")):
+        if sum(kind in group for kind in kinds) > most:
+            raise BadModel(f"more than {most} {name}: a model's table has no place for so many")
+
+
+def _check_road(kinds: tuple[Kind, ...], road: tuple[Stage, ...]) -> None:
+    walkers = kinds * 2 if kinds == (Kind.PLACEMENT,) else kinds
     if len(road) < 2:
         raise BadModel("a road has at least two states, such as absent,delete-only")
     for stage in road:
-        if len(stage) != width:
-            form = "old+new, such as public+delete-only" if width == 2 else "a single state"
-            raise BadModel(f"{stage_name(stage)}: a version of this {kind.value} model is {form}")
-        for state in stage:
+        if len(stage) != len(walkers):
+            raise BadModel(f"{stage_name(stage)}: a version of this {_names(kinds)} model is {_form(kinds)}")
+        for kind, state in zip(walkers, stage, strict=True):
             try:
                 rule(kind, state)
             except UndefinedState as error:
@@ -198,6 +255,17 @@ def _check_road(kind: Kind, road: tuple[Stage, ...]) -> None:
     for before, after in pairwise(road):
         if before == after:
             raise BadModel(f"{stage_name(before)} stands twice in a row: a version differs from the one before")
+
+
+def _names(kinds: tuple[Kind, ...]) -> str:
+    return " + ".join(kind.value for kind in kinds)
+
+
+def _form(kinds: tuple[Kind, ...]) -> str:
+    """What a stage of these kinds looks like."""
+    if kinds == (Kind.PLACEMENT,):
+        return "old+new, such as public+delete-only"
+    return "a single state" if len(kinds) == 1 else f"{len(kinds)} states with + between them, one for each"
 
 
 def _between(name: str, value: int, low: int, high: int) -> None:

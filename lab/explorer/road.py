@@ -12,9 +12,12 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from catalog.descriptor import Descriptor
-from catalog.elements import State
-from lab.explorer.model import Broken, Model, Stage
+from catalog.elements import Kind, State
+from lab.explorer.model import INDEXES, Broken, Model, Stage
 from lab.explorer.schema import DELETED, FILLED, VERIFIED, descriptor
+
+NOTHING: frozenset[int] = frozenset()
+"""No element is being filled."""
 
 
 class Do(Enum):
@@ -35,7 +38,7 @@ class Stop:
     """One act of the executor, and how things are before it.
 
     `version` is the one to publish or to drain; `schemas[v]` is the place of version v in `Road.descriptors`, and
-    `schema` that of the version to publish.
+    `schema` that of the version to publish. `parts` are the elements (by their place in a stage) that a deletion is of.
     `otherwise` and `cancel` are the stops where a failed verification and a cancel go on.
     """
 
@@ -45,6 +48,7 @@ class Stop:
     schemas: tuple[int, ...]
     version: int = 0
     schema: int = -1
+    parts: tuple[int, ...] = ()
     otherwise: int | None = None
     cancel: int | None = None
 
@@ -77,7 +81,7 @@ class Stops:
         self.stops: list[Stop] = []
         self.fence = 1
         self.schemas: tuple[int, ...] = (-1,)
-        self.schemas = (-1, self.describe(model.road[0], filling=False))
+        self.schemas = (-1, self.describe(model.road[0], filling=NOTHING))
 
     @property
     def newest(self) -> int:
@@ -91,21 +95,21 @@ class Stops:
         """What is added next goes on from how things are before `stop`."""
         self.schemas, self.fence = stop.schemas, stop.fence
 
-    def add(self, do: Do, version: int = 0, schema: int = -1) -> None:
-        self.stops.append(Stop(do, self.newest, self.fence, self.schemas, version, schema))
+    def add(self, do: Do, version: int = 0, schema: int = -1, parts: tuple[int, ...] = ()) -> None:
+        self.stops.append(Stop(do, self.newest, self.fence, self.schemas, version, schema, parts))
 
     def drain(self) -> None:
         if self.fence < self.newest:
             self.add(Do.DRAIN, self.newest)
             self.fence = self.newest
 
-    def publish(self, stage: Stage, *, filling: bool) -> None:
+    def publish(self, stage: Stage, *, filling: frozenset[int]) -> None:
         place = self.describe(stage, filling=filling)
         self.add(Do.PUBLISH, self.newest + 1, place)
         self.schemas = (*self.schemas, place)
         self.fence = max(self.fence, self.newest + 1 - self.model.versions)
 
-    def describe(self, stage: Stage, *, filling: bool) -> int:
+    def describe(self, stage: Stage, *, filling: frozenset[int]) -> int:
         """The place of the next version's descriptor."""
         described = descriptor(self.model, stage, len(self.schemas), filling=filling)
         if described not in self.descriptors:
@@ -120,16 +124,17 @@ class _Builder(Stops):
         super().__init__(model)
         self.exits: list[tuple[int, int]] = []
         self.at = 0
+        self.deleted: set[int] = set()
 
     def walk_forward(self) -> None:
         road = self.model.road
         for number in range(1, len(road)):
             self.at = number - 1
             self._before_publish(road[number - 1], road[number])
-            self.publish(road[number], filling=self._fills_next(number))
+            self.publish(road[number], filling=self._filling(number))
         self.at = len(road) - 1
         self.drain()
-        if any(self._fills_next(number) for number in range(len(road))) and not self.model.lacks(Broken.NO_PURGE):
+        if any(self._filling(number) for number in range(len(road))) and not self.model.lacks(Broken.NO_PURGE):
             self.add(Do.PURGE)
         self.add(Do.END)
 
@@ -154,71 +159,89 @@ class _Builder(Stops):
         self.go_back_to(stop)
         for number in range(at, 0, -1):
             before, after = self.model.road[number], self.model.road[number - 1]
-            if _deletes(self.model, before, after):
-                self._delete()
-            self.publish(after, filling=False)
+            self._delete(_leaving(self.model, before, after))
+            self.publish(after, filling=NOTHING)
         self.drain()
         self.add(Do.END)
 
     def _before_publish(self, before: Stage, after: Stage) -> None:
-        if _fills(self.model, before, after) and not (self.model.pair or self.model.lacks(Broken.SKIPPED)):
-            self._reorganise()
-        if _deletes(self.model, before, after):
-            self._delete()
+        arriving = _arriving(self.model, before, after)
+        if arriving and not (self.model.pair or self.model.lacks(Broken.SKIPPED)):
+            self._reorganise({walkers(self.model)[at] for at in arriving})
+        self._delete(_leaving(self.model, before, after))
 
-    def _fills_next(self, number: int) -> bool:
-        """Whether version number + 1 of the road is filling (R4): write-only, and about to be filled."""
+    def _filling(self, number: int) -> frozenset[int]:
+        """What version number + 1 of the road fills (R4): write-only, and about to be public."""
         road = self.model.road
-        return (
-            number + 1 < len(road)
-            and State.WRITE_ONLY in road[number]
-            and not self.model.pair
-            and _fills(self.model, road[number], road[number + 1])
-        )
+        if number + 1 >= len(road) or self.model.pair:
+            return NOTHING
+        kinds = walkers(self.model)
+        arriving = _arriving(self.model, road[number], road[number + 1])
+        return frozenset(at for at in arriving if kinds[at] in FILLED and road[number][at] is State.WRITE_ONLY)
 
-    def _reorganise(self) -> None:
+    def _reorganise(self, kinds: set[Kind]) -> None:
         if not self.model.lacks(Broken.EARLY):
             self.drain()
-        if self.model.kind in FILLED:
+        if kinds & FILLED:
             if not self.model.lacks(Broken.NOT_CLEARED):
                 self.add(Do.CLEAR)
             self.add(Do.FILL)
-        if self.model.kind in VERIFIED:
+        if kinds & VERIFIED:
             self.add(Do.VERIFY)
 
-    def _delete(self) -> None:
-        if self.model.pair or self.model.lacks(Broken.NO_DELETE):
+    def _delete(self, leaving: tuple[int, ...]) -> None:
+        """Entries, then values, then rows."""
+        if not leaving or self.model.pair or self.model.lacks(Broken.NO_DELETE):
             return
         if not self.model.lacks(Broken.DELETE_EARLY):
             self.drain()
-        self.add(Do.DELETE)
+        kinds = walkers(self.model)
+        order = sorted(leaving, key=lambda at: kinds[at] not in INDEXES, reverse=self.model.lacks(Broken.VALUES_FIRST))
+        for at in order:
+            self.add(Do.DELETE, parts=(at,))
+            self.deleted.add(at)
 
-    def add(self, do: Do, version: int = 0, schema: int = -1) -> None:
-        if not self._is_past_return():
+    def add(self, do: Do, version: int = 0, schema: int = -1, parts: tuple[int, ...] = ()) -> None:
+        if self.model.lacks(Broken.EARLY_TURN) or not self._is_past_return():
             self.exits.append((len(self.stops), self.at))
-        super().add(do, version, schema)
+        super().add(do, version, schema, parts)
 
     def _is_past_return(self) -> bool:
-        """Whether an element that the change adds is public already, or one that it takes is on its way (X6)."""
-        first, now = self.model.road[0], self.model.road[self.at]
-        arrived = any(b is not State.PUBLIC and a is State.PUBLIC for b, a in zip(first, now, strict=True))
-        leaves = any(b is State.PUBLIC and a is not State.PUBLIC for b, a in zip(first, now, strict=True))
-        return arrived or leaves
+        """Whether the earliest point of no return of any element has been reached (X6)."""
+        stages = zip(walkers(self.model), self.model.road[0], self.model.road[self.at], strict=True)
+        return any(self._has_no_return(at, *states) for at, states in enumerate(stages))
+
+    def _has_no_return(self, at: int, kind: Kind, first: State, now: State) -> bool:
+        if first is not State.PUBLIC:
+            return now is State.PUBLIC and kind is not Kind.PLACEMENT
+        if kind in (Kind.OPTIONAL_COLUMN, Kind.TABLE):
+            return now is State.ABSENT or at in self.deleted
+        return now in (State.DELETE_ONLY, State.ABSENT)
 
 
-def _fills(model: Model, before: Stage, after: Stage) -> bool:
-    """Whether an element that was not there at first becomes public: it is filled, or verified, before that."""
-    if model.kind not in FILLED | VERIFIED:
-        return False
-    steps = zip(model.road[0], before, after, strict=True)
-    return any(
-        first is not State.PUBLIC and old not in (State.PUBLIC, State.ABSENT) and new is State.PUBLIC
-        for first, old, new in steps
+def walkers(model: Model) -> tuple[Kind, ...]:
+    """The kind of each state of a stage."""
+    return model.kinds * 2 if model.has_placements else model.kinds
+
+
+def _arriving(model: Model, before: Stage, after: Stage) -> tuple[int, ...]:
+    """The elements, not there at first, that become public now: they are filled, or verified, before that."""
+    steps = zip(walkers(model), model.road[0], before, after, strict=True)
+    return tuple(
+        at
+        for at, (kind, first, old, new) in enumerate(steps)
+        if kind in FILLED | VERIFIED
+        and first is not State.PUBLIC
+        and old not in (State.PUBLIC, State.ABSENT)
+        and new is State.PUBLIC
     )
 
 
-def _deletes(model: Model, before: Stage, after: Stage) -> bool:
-    """Whether an element becomes absent: its pairs are deleted before that."""
-    if model.kind not in DELETED:
-        return False
-    return any(old is not State.ABSENT and new is State.ABSENT for old, new in zip(before, after, strict=True))
+def _leaving(model: Model, before: Stage, after: Stage) -> tuple[int, ...]:
+    """The elements that become absent: their pairs are deleted before that."""
+    steps = zip(walkers(model), before, after, strict=True)
+    return tuple(
+        at
+        for at, (kind, old, new) in enumerate(steps)
+        if kind in DELETED and old is not State.ABSENT and new is State.ABSENT
+    )

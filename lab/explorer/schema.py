@@ -1,14 +1,18 @@
-"""The model's table: a primary key, one column, and the element that is on its way.
+"""The model's table: a primary key, one column, and the elements that are on their way.
 
 index, unique index    t (id, a)   index by_a on a
 column                 t (id, a)   the column a itself
-constraint             t (id, a)   NOT NULL on a
+constraint             t (id, a)   NOT NULL, or CHECK (a = 11), on a
 placement              t (id, a)   by id, and by a
 table                  t (id, a)   the table itself
 """
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
 from catalog.descriptor import Descriptor
 from catalog.elements import (
+    PRIMARY,
     Column,
     ColumnId,
     Constraint,
@@ -22,16 +26,16 @@ from catalog.elements import (
     State,
     TableId,
 )
-from catalog.states import Write, rule
 from catalog.types import SqlType
-from lab.explorer.model import Model, Stage
+from lab.explorer.model import COLUMNS, INDEXES, Model, Stage
 from storage import encoding
 from storage.clauses import element_label
-from storage.pairs import PairName
+from storage.constraints import constraint_violations
+from storage.pairs import PairName, StoredRow
 
 ID, A = ColumnId(1), ColumnId(2)
-BY_A = IndexId(1)
-NOT_NULL = ConstraintId(1)
+INDEX_NAMES = {1: "by_a", 2: "by_a_too"}
+CONSTRAINT = ConstraintId(1)
 OLD, NEW = PlacementId(1), PlacementId(2)
 FIRST_VALUE = 11
 """Row numbers and values do not overlap, so an encoded piece of a key tells which of the two it is."""
@@ -57,77 +61,144 @@ DEFAULT = encoded(2)
 """What an insert puts into a required column it cannot name: not the fill value, so that they can't be mistaken."""
 
 
-def descriptor(model: Model, stage: Stage, version: int, *, filling: bool) -> Descriptor:
-    """Version `version` of the model's table, with its elements in the states of `stage`."""
-    kind, state = model.kind, stage[-1]
+def descriptor(model: Model, stage: Stage, version: int, *, filling: frozenset[int]) -> Descriptor:
+    """Version `version` of the table: the elements in the states of `stage`, those of `filling` being filled."""
+    elements = [_Part(kind, stage[at], at in filling) for at, kind in enumerate(model.kinds)]
+    over = ID if model.apart else A
     return Descriptor(
         table_id=TableId(1),
         name="t",
         version=version,
-        columns=(Column(ID, "id", SqlType.BIGINT, not_null=True), *_column(kind, state, filling)),
+        columns=(Column(ID, "id", SqlType.BIGINT, not_null=True), *_column(model, elements)),
         primary_key=(ID,),
-        indexes=_index(kind, state, filling),
-        constraints=_not_null(kind, state),
-        placements=_placements(model, stage, filling),
-        state=state if kind is Kind.TABLE else State.PUBLIC,
+        indexes=tuple(_indexes([part for part in elements if part.kind in INDEXES], over)),
+        constraints=tuple(_constraints(model, elements)),
+        placements=_placements(model, stage, bool(filling)),
+        state=stage[0] if model.kind is Kind.TABLE else State.PUBLIC,
     )
 
 
-def _column(kind: Kind, state: State, filling: bool) -> tuple[Column, ...]:
-    if kind is Kind.CONSTRAINT:
-        return (Column(A, "a", SqlType.BIGINT, not_null=state is State.PUBLIC),)
-    if kind not in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN):
-        return (Column(A, "a", SqlType.BIGINT),)
-    if state is State.ABSENT:
-        return ()
-    required = kind is Kind.REQUIRED_COLUMN
-    fill_value = FILL_VALUE if required else None
-    return (Column(A, "a", SqlType.BIGINT, state, added_with_default=required, fill_value=fill_value, filling=filling),)
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One of the model's elements in one version."""
+
+    kind: Kind
+    state: State
+    filling: bool
 
 
-def _index(kind: Kind, state: State, filling: bool) -> tuple[Index, ...]:
-    if kind not in (Kind.INDEX, Kind.UNIQUE_INDEX) or state is State.ABSENT:
-        return ()
-    unique = kind is Kind.UNIQUE_INDEX
-    return (Index(BY_A, "by_a", (IndexColumn(A),), unique=unique, state=state, filling=filling),)
+def _column(model: Model, parts: Sequence[_Part]) -> Iterator[Column]:
+    """The column a. It stays in a version that has lost it while something is made of it still."""
+    moves = next((part for part in parts if part.kind in COLUMNS), None)
+    not_null = any(_is_public_not_null(model, part) for part in parts)
+    if moves is None:
+        yield Column(A, "a", SqlType.BIGINT, not_null=not_null)
+        return
+    others = any(part.state is not State.ABSENT for part in parts)
+    if moves.state is State.ABSENT and (model.apart or not others):
+        return
+    required = moves.kind is Kind.REQUIRED_COLUMN
+    yield Column(
+        A,
+        "a",
+        SqlType.BIGINT,
+        moves.state,
+        not_null=not_null,
+        added_with_default=required,
+        fill_value=FILL_VALUE if required else None,
+        filling=moves.filling,
+    )
 
 
-def _not_null(kind: Kind, state: State) -> tuple[Constraint, ...]:
-    if kind is not Kind.CONSTRAINT or state is State.ABSENT:
-        return ()
-    return (Constraint(NOT_NULL, "a_not_null", "not null", (A,), state=state),)
+def _is_public_not_null(model: Model, part: _Part) -> bool:
+    """A NOT NULL that is public is the column's own; the constraint is there while it moves."""
+    is_constraint = part.kind is Kind.CONSTRAINT and part.state is State.PUBLIC
+    return is_constraint and not model.check
+
+
+def _indexes(parts: Sequence[_Part], over: ColumnId) -> Iterator[Index]:
+    for number, part in enumerate(parts, 1):
+        if part.state is not State.ABSENT:
+            unique, name = part.kind is Kind.UNIQUE_INDEX, INDEX_NAMES[number]
+            columns = (IndexColumn(over),)
+            yield Index(IndexId(number), name, columns, unique=unique, state=part.state, filling=part.filling)
+
+
+def _constraints(model: Model, parts: Sequence[_Part]) -> Iterator[Constraint]:
+    for part in parts:
+        if part.kind is not Kind.CONSTRAINT or part.state is State.ABSENT:
+            continue
+        if model.check:
+            expression = f'"#{A}" = {FIRST_VALUE}'
+            yield Constraint(CONSTRAINT, "a_is_11", "check", (A,), expression, state=part.state)
+        elif part.state is not State.PUBLIC:
+            yield Constraint(CONSTRAINT, "a_not_null", "not null", (A,), state=part.state)
 
 
 def _placements(model: Model, stage: Stage, filling: bool) -> tuple[Placement, ...]:
-    if model.kind is not Kind.PLACEMENT:
+    if not model.has_placements:
         return (Placement(OLD),)
     old = Placement(OLD, state=stage[0])
     new = Placement(NEW, sharding_key=(A,) if model.by_value else (), state=stage[1], filling=filling)
     return tuple(p for p in (old, new) if p.state is not State.ABSENT)
 
 
-def refuses_null(described: Descriptor) -> bool:
-    """Whether this version makes writers keep NOT NULL."""
-    states = (rule(c.kind, c.state).insert for c in described.constraints)
-    return Write.ENFORCE in states
+def refuses(described: Descriptor, row: StoredRow) -> bool:
+    """Whether a writer of this version is refused such a row: a constraint, moving or public, does not hold."""
+    return bool(constraint_violations(described, row))
 
 
-def is_of_element(kind: Kind, name: PairName, *, placement: PlacementId = NEW) -> bool:
-    """Whether a pair is one of the element's that is on its way."""
-    if kind in (Kind.INDEX, Kind.UNIQUE_INDEX):
-        return name.index == BY_A
-    if kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN):
-        return name.column == A
-    if kind is Kind.PLACEMENT:
-        return name.placement == placement
-    return kind is Kind.TABLE
+def names_of(model: Model) -> list[str]:
+    """How each element of the model is called, in the order of a stage."""
+    indexes = iter(INDEX_NAMES.values())
+    return [next(indexes) if kind in INDEXES else _name(model, kind) for kind in model.kinds]
 
 
-def element_labels(described: Descriptor, kind: Kind) -> frozenset[str]:
-    """What `storage.clauses` calls the element: its tombstones are allowed until the change has ended."""
-    elements: tuple[Column | Index | Placement, ...] = tuple(c for c in described.columns if c.id == A)
-    if kind in (Kind.INDEX, Kind.UNIQUE_INDEX):
-        elements = described.indexes
-    if kind is Kind.PLACEMENT:
-        elements = described.placements
+def _name(model: Model, kind: Kind) -> str:
+    match kind:
+        case Kind.TABLE:
+            return "table t"
+        case Kind.PLACEMENT:
+            return "the new placement"
+        case Kind.CONSTRAINT:
+            return "a_is_11" if model.check else "a_not_null"
+    return "column a"
+
+
+def part_of(model: Model, name: PairName) -> int | None:
+    """Which of the model's elements a pair belongs to, counted from 0; None for what does not move."""
+    if model.has_placements:
+        return 0 if name.placement == NEW else None
+    if model.kind is Kind.TABLE:
+        return 0
+    if name.index != PRIMARY:
+        indexes = [at for at, kind in enumerate(model.kinds) if kind in INDEXES]
+        return indexes[name.index - 1]
+    columns = (at for at, kind in enumerate(model.kinds) if kind in COLUMNS)
+    return next(columns, None) if name.column == A else None
+
+
+def element_labels(described: Descriptor, model: Model) -> frozenset[str]:
+    """What `storage.clauses` calls the elements: their tombstones are allowed until the change has ended."""
+    elements: list[Column | Index | Placement] = [*described.indexes]
+    elements += [c for c in described.columns if c.id == A]
+    elements += described.placements if model.has_placements else ()
     return frozenset(element_label(element) for element in elements)
+
+
+def state_at(model: Model, described: Descriptor, at: int) -> State:
+    """The state of the model's element `at` in one version."""
+    kind = model.kinds[at]
+    if kind is Kind.TABLE:
+        return described.state
+    if kind is Kind.CONSTRAINT and not model.check and any(c.id == A and c.not_null for c in described.columns):
+        return State.PUBLIC
+    elements: Sequence[Index | Column | Placement | Constraint] = [c for c in described.columns if c.id == A]
+    if kind in INDEXES:
+        number = sum(k in INDEXES for k in model.kinds[: at + 1])
+        elements = [index for index in described.indexes if index.id == number]
+    if kind is Kind.CONSTRAINT:
+        elements = described.constraints
+    if kind is Kind.PLACEMENT:
+        elements = [p for p in described.placements if p.id == NEW]
+    return next((element.state for element in elements), State.ABSENT)

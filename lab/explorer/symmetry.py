@@ -107,8 +107,8 @@ class Symmetry:
 def _renamings(model: Model) -> Iterator[tuple[Renaming, tuple[int, ...], tuple[int, ...]]]:
     """Names, where each row goes, where each range goes. The first one changes nothing."""
     rows, values = tuple(range(1, model.rows + 1)), tuple(range(1, model.values + 1))
-    alike = model.kind is not Kind.PLACEMENT
-    values_alike = alike and model.kind is not Kind.REQUIRED_COLUMN
+    alike = not model.has_placements
+    values_alike = alike and Kind.REQUIRED_COLUMN not in model.kinds and not model.check
     for new_rows in permutations(rows) if alike else [rows]:
         order = _ranges_order(model, new_rows)
         if order is None:

@@ -24,6 +24,16 @@ SECTIONS = {
         "Two states side by side",
         "Both versions are in use over a table that is empty at first. Neighbours must tolerate each other.",
     ),
+    "4, plans": (
+        "Plans of several elements",
+        "What is due at a stage is one version, here the states of its elements with + between them. With cancel at "
+        "any moment before the earliest point of no return, and changes of key.",
+    ),
+    "4, rules": (
+        "Rules for plans left out",
+        "Protocol section 4: each rule for plans of several elements, and what happens without it. *Refused writes*: a "
+        "constraint refuses every insert, or every change of a row, for a value that the version cannot name.",
+    ),
     "9": ("Rules left out", "Protocol section 9: each rule, and what happens without it."),
 }
 
@@ -45,7 +55,7 @@ def row(variant: Variant, answer: Answer) -> str:
     model = variant.model
     breaks = f"{', '.join(answer.clauses)} after {len(answer.steps)} steps" if answer.steps else variant.note
     states = f"{answer.states:,}"
-    cells = (variant.name, model.kind.value, _road(model), _left_out(model), answer.verdict.value, states, breaks)
+    cells = (variant.name, model.kind_name, _road(model), _left_out(model), answer.verdict.value, states, breaks)
     return f"| {' | '.join(cells)} |"
 
 
@@ -75,7 +85,7 @@ def _road(model: Model) -> str:
 
 def _left_out(model: Model) -> str:
     """How the model differs from a usual one."""
-    usual = Model(model.kind, model.road, pair=model.pair)
+    usual = Model(model.kind, model.road, also=model.also, pair=model.pair)
     words = [WORDS[b] for b in Broken if b in model.broken]
     words += [
         f"{name} {getattr(model, name)}"
@@ -84,6 +94,8 @@ def _left_out(model: Model) -> str:
     ]
     words += [f"{model.operations} operations"] if model.operations != usual.operations else []
     words += [f"{model.versions} live versions"] if model.versions != usual.versions else []
+    words += ["a CHECK"] if model.check else []
+    words += ["over the primary key"] if model.apart else []
     words += [] if model.by_value else ["the new placement spreads by key"]
     words += [] if model.fence else ["no fence: leases alone"]
     return "; ".join(words)

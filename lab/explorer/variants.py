@@ -8,9 +8,10 @@ that makes a sequence unsafe, or a broken one safe, is noticed.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
-from catalog.elements import Kind
-from lab.explorer.model import Broken, Model, Stage, stage_name, stage_named
+from catalog.elements import Kind, State
+from lab.explorer.model import Broken, Model, Stage, kinds_named, stage_name, stage_named
 
 UP = {
     Kind.TABLE: "absent,delete-only,public",
@@ -43,7 +44,7 @@ class Variant:
 
 def all_variants() -> Mapping[str, Variant]:
     """Every built-in variant by its name, in the order of the table."""
-    found = [*_safe(), *_pairs(), *_swaps(), *_broken()]
+    found = [*_safe(), *_pairs(), *_swaps(), *_plans(), *_broken_plans(), *_broken()]
     assert len({variant.name for variant in found}) == len(found), "names are unique"
     return {variant.name: variant for variant in found}
 
@@ -61,6 +62,10 @@ def _safe() -> Iterator[Variant]:
         forward, back = road(up), tuple(reversed(road(up)))
         yield Variant(f"add-{name}", "4", Model(kind, forward, moves=True, nulls=nulls, cancels=True))
         yield Variant(f"drop-{name}", "4", Model(kind, back, moves=True, nulls=nulls, cancels=True))
+    checked: dict[str, Any] = {"moves": True, "nulls": True, "cancels": True, "check": True}
+    ladder = road(UP[Kind.CONSTRAINT])
+    yield Variant("add-check", "4", Model(Kind.CONSTRAINT, ladder, **checked))
+    yield Variant("drop-check", "4", Model(Kind.CONSTRAINT, tuple(reversed(ladder)), **checked))
     for by_value, word in ((True, "value"), (False, "key")):
         spread = Model(Kind.PLACEMENT, road(RESHARD), moves=True, cancels=True, by_value=by_value)
         yield Variant(f"reshard-by-{word}", "4", spread)
@@ -109,8 +114,86 @@ SWAPS = {
     "public+write-only,write-only+public": "",
     "public+write-only,delete-only+public": "C5 lost write",
     "write-only+public,delete-only+public": "",
+    "public+write-only,public+public": "read twice",
 }
-"""Placements: a write-only copy that not all know, and the swap with and without write-only on the old side."""
+"""Placements: a write-only copy that not all know, the swap with and without write-only on the old side, both read."""
+
+
+LETTERS = {"-": State.ABSENT, "d": State.DELETE_ONLY, "w": State.WRITE_ONLY, "P": State.PUBLIC}
+
+
+def _plan(name: str, kinds: str, letters: str, breaks: str = "", note: str = "", **options: Any) -> Variant:
+    """A plan of several elements; "-- dd wP" are versions, a letter for each element."""
+    kind, *also = kinds_named(kinds)
+    stages = tuple(tuple(LETTERS[letter] for letter in version) for version in letters.split())
+    model = Model(kind, stages, also=tuple(also), **options)
+    return Variant(name, "4, rules" if breaks or note else "4, plans", model, breaks, note)
+
+
+OPTIONAL, REQUIRED = "optional-column+", "required-column+"
+
+
+def _plans() -> Iterator[Variant]:
+    """Section 4, several elements: transitions due at a stage are one version."""
+    any_time: dict[str, Any] = {"moves": True, "cancels": True}
+    for name, kinds, letters in (
+        ("add-column-and-index", f"{OPTIONAL}index", "-- dd ww PP"),
+        ("add-column-and-unique-index", f"{OPTIONAL}unique-index", "-- dd ww PP"),
+        ("add-required-column-and-index", f"{REQUIRED}index", "-- dd ww PP"),
+        ("add-required-column-and-unique-index", f"{REQUIRED}unique-index", "-- dd ww PP"),
+        ("add-required-column-and-not-null", f"{REQUIRED}constraint", "-- d- ww PP"),
+        ("add-two-indexes", "index+index", "-- dd ww PP"),
+        ("drop-column-and-index", f"{OPTIONAL}index", "PP Pw dd --"),
+        ("drop-column-and-unique-index", f"{OPTIONAL}unique-index", "PP Pw dd --"),
+        ("drop-required-column-and-index", f"{REQUIRED}index", "PP ww dd --"),
+        ("drop-two-indexes", "index+index", "PP ww dd --"),
+        ("drop-column-that-is-not-null", f"{OPTIONAL}constraint", "PP Pw P- d- --"),
+        ("drop-required-column-that-is-not-null", f"{REQUIRED}constraint", "PP Pw P- w- d- --"),
+        ("exchange-two-indexes", "index+index", "-P dP wP Pw Pd P-"),
+        ("exchange-an-index-for-a-unique-one", "unique-index+index", "-P dP wP Pw Pd P-"),
+    ):
+        yield _plan(name, kinds, letters, **any_time)
+    checked = any_time | {"check": True}
+    for name, kinds, letters in (
+        ("add-column-and-check", f"{OPTIONAL}constraint", "-- d- ww PP"),
+        ("add-required-column-and-check", f"{REQUIRED}constraint", "-- d- ww PP"),
+        ("drop-column-and-check", f"{OPTIONAL}constraint", "PP Pw P- d- --"),
+        ("drop-required-column-and-check", f"{REQUIRED}constraint", "PP Pw P- w- d- --"),
+    ):
+        yield _plan(name, kinds, letters, **checked)
+    yield _plan("drop-column-add-index", f"{OPTIONAL}index", "P- Pd Pw dP -P", apart=True, **any_time)
+
+
+def _broken_plans() -> Iterator[Variant]:
+    """Section 4's rules for plans, each left out once."""
+    index, unique, constraint = f"{OPTIONAL}index", f"{OPTIONAL}unique-index", f"{OPTIONAL}constraint"
+    yield _plan("column-and-index-each-by-its-own-sequence", index, "PP dw -d --", "C5")
+    yield _plan("index-public-after-its-column", index, "PP dP -w -d --", "C4 C5")
+    yield _plan("column-and-unique-index-each-by-its-own-sequence", unique, "PP dw -d --", "C5")
+    yield _plan("required-column-gone-before-its-index", f"{REQUIRED}index", "PP wP dw -d --", "C5")
+    yield _plan("values-deleted-before-entries", index, "PP Pw dd --", "C5", broken=frozenset({Broken.VALUES_FIRST}))
+    ahead = "an optional column has no value in any state before public: the rule asks more than is needed"
+    yield _plan("index-ahead-of-optional-column", index, "-- dd dw PP", note=ahead)
+    yield _plan("index-ahead-of-required-column", f"{REQUIRED}index", "-- dd dw ww PP", "C5")
+    yield _plan("index-public-before-required-column", f"{REQUIRED}index", "-- dd ww wP PP", "C4 C5")
+    reads_null = frozenset({Broken.INDEX_FIRST})
+    yield _plan("missing-value-read-as-null", f"{REQUIRED}index", "-- dd ww PP", "C5", broken=reads_null)
+    yield _plan("not-null-while-column-leaves", constraint, "PP dw d- --", "refused writes")
+    yield _plan("not-null-after-column-left", constraint, "PP Pw dw d- --", "refused writes")
+    together = "the constraint is no longer relied on, and whoever still keeps it can name the column"
+    yield _plan("not-null-absent-as-column-leaves", constraint, "PP Pw d- --", note=together)
+    yield _plan("not-null-while-required-column-leaves", f"{REQUIRED}constraint", "PP ww d- --", "refused writes")
+    yield _plan("not-null-before-its-column", f"{REQUIRED}constraint", "-- dw ww PP", "refused writes")
+    yield _plan("not-null-on-optional-column", constraint, "-- d- ww PP", "refused writes")
+    yield _plan(
+        "not-null-verified-before-column-is-filled", f"{REQUIRED}constraint", "-- d- ww wP PP", "refused writes"
+    )
+    yield _plan("not-null-public-while-column-leaves", constraint, "PP dP d- --", "C2")
+    early: dict[str, Any] = {"cancels": True, "broken": frozenset({Broken.EARLY_TURN})}
+    yield _plan("dropped-before-additions-are-verified", index, "P- dd -w -P", "lost write", apart=True, **early)
+    yield _plan("index-dropped-before-the-new-one-is-verified", "index+index", "P- wd dw -P", "C4", **early)
+    yield _plan("uses-what-it-drops", index, "P- dd dw -P", "C5")
+    yield _plan("uses-what-it-drops-later", index, "P- Pd Pw dP -P", "C4 C5")
 
 
 def _swaps() -> Iterator[Variant]:

@@ -15,7 +15,7 @@ from typing import Any
 from catalog.elements import Kind, State
 from lab.explorer.atomic import Atomic, World, fits
 from lab.explorer.effects import Effects, Fault, Seen
-from lab.explorer.model import Model
+from lab.explorer.model import COLUMNS, Model
 from lab.explorer.plain import Plain, sorted_nodes, step_id
 from lab.explorer.road import Do, Road
 from lab.explorer.schema import VERIFIED
@@ -34,8 +34,17 @@ def expected(model: Model, road: Road) -> list[int]:
     if Do.FILL in acts:
         found += [Seen.FILL_MET_TOMBSTONE, Seen.FILL_MET_PAIR]
         found += [Seen.RANGE_TRIED_TWICE] if model.crashes else []
-    found += [Seen.VERIFY_FAILED] if Do.VERIFY in acts and model.kind in VERIFIED else []
+    found += [Seen.VERIFY_FAILED] if Do.VERIFY in acts and may_fail(model) else []
     return found + ([Seen.TURNED_BACK] if model.cancels else [])
+
+
+def may_fail(model: Model) -> bool:
+    """Whether what users wrote can make a verification fail: duplicates, or rows that break a constraint.
+
+    A new column has its fill value in all old rows, and an optional one nothing: there is nothing to complain of.
+    """
+    new = {kind for kind, first in zip(model.kinds, model.road[0], strict=False) if first is not State.PUBLIC}
+    return bool(new & VERIFIED) and not (new & COLUMNS and not model.apart)
 
 
 class Verdict(Enum):

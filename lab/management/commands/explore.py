@@ -14,7 +14,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from lab.explorer.model import ANY_NUMBER, BadModel, Broken, Model, broken_named, from_json, kind_named, stage_named
+from lab.explorer.model import ANY_NUMBER, BadModel, Broken, Model, broken_named, from_json, kinds_named, stage_named
 from lab.explorer.search import Budget, Progress
 from lab.explorer.stage import stand
 from lab.explorer.table import write_table
@@ -36,7 +36,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--kind", help="index, unique-index, optional-column, required-column, table, constraint, placement"
+            "--kind",
+            help="index, unique-index, optional-column, required-column, table, constraint, placement; "
+            "several with + between them",
         )
         parser.add_argument("--states", help="one per version, such as absent,delete-only,write-only,public")
         parser.add_argument("--fill", default="correct", help=f"rules left out: {', '.join(b.value for b in Broken)}")
@@ -47,7 +49,7 @@ class Command(BaseCommand):
             "--operations", type=int, default=ANY_NUMBER, help="transactions in all; any number unless said"
         )
         parser.add_argument("--no-fence", action="store_true", help="leases alone keep old versions out")
-        for option in ("moves", "nulls", "cancels", "pair"):
+        for option in ("moves", "nulls", "cancels", "pair", "apart", "check"):
             parser.add_argument(f"--{option}", action="store_true")
         parser.add_argument("--model", metavar="FILE", help="a model as this command prints it")
         parser.add_argument("--variant", metavar="NAME", help="a built-in model")
@@ -170,11 +172,10 @@ def _described(options: dict[str, Any]) -> Model:
     broken = frozenset(broken_named(text) for text in options["fill"].split(",") if text.strip() != "correct")
     ranges = options["ranges"] if options["ranges"] is not None else max(1, min(2, options["rows"]))
     sizes = {size: options[size] for size in ("nodes", "rows", "values", "operations", "versions", "crashes")}
-    flags = {flag: options[flag] for flag in ("moves", "nulls", "cancels", "pair")}
+    flags = {flag: options[flag] for flag in ("moves", "nulls", "cancels", "pair", "apart", "check")}
     road = tuple(stage_named(text) for text in options["states"].split(","))
-    return Model(
-        kind_named(options["kind"]), road, broken, ranges=ranges, fence=not options["no_fence"], **sizes, **flags
-    )
+    kind, *also = kinds_named(options["kind"])
+    return Model(kind, road, broken, also=tuple(also), ranges=ranges, fence=not options["no_fence"], **sizes, **flags)
 
 
 def _variant(name: str) -> Variant:

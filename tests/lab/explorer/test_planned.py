@@ -1,14 +1,32 @@
 """The planner's own plans are proved, and a plan without one of its steps is not."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from changes.plan import Plan, StepKind
-from lab.explorer.planned import model_of, prove, road_of
+from catalog.descriptor import Descriptor
+from catalog.elements import (
+    Column,
+    ColumnId,
+    Constraint,
+    ConstraintId,
+    Index,
+    IndexColumn,
+    IndexId,
+    Kind,
+    State,
+)
+from catalog.types import SqlType
+from changes.composer import Draft, compose
+from changes.handwritten import rewritten
+from changes.plan import Direction, Element, Move, Plan, StepKind
+from lab.explorer.model import BadModel
+from lab.explorer.planned import parts_of, prove, prove_parts
 from lab.explorer.search import Budget
 from lab.explorer.verdict import Verdict
-from tests.changes.tables import plans
+from storage.encoding import encode
+from tests.changes.tables import plans, users
 
 PLANS = plans()
 PATIENTLY = Budget(seconds=120.0)
@@ -41,7 +59,7 @@ def test_a_plan_without_a_step_has_a_counterexample(name: str, without: StepKind
 
 def test_every_step_before_the_point_of_no_return_can_be_cancelled() -> None:
     plan: Plan = PLANS["add an index"]
-    stops = road_of(model_of(plan, nodes=3), plan).stops
+    stops = parts_of(plan, nodes=3)[0].road.stops
     forward = stops[: next(n for n, stop in enumerate(stops) if stop.do.value == "end") + 1]
     assert [stop.do.value for stop in forward] == [
         "publish",
@@ -57,3 +75,80 @@ def test_every_step_before_the_point_of_no_return_can_be_cancelled() -> None:
         "end",
     ]
     assert [stop.cancel is not None for stop in forward] == [False] + [True] * 7 + [False] * 3
+
+
+AGE = Column(ColumnId(3), "age", SqlType.INTEGER)
+LEVEL = replace(AGE, id=ColumnId(4), name="level", added_with_default=True, fill_value=encode(SqlType.INTEGER, 1))
+BY_AGE = Index(IndexId(5), "by_age", (IndexColumn(AGE.id),))
+BY_LEVEL = Index(IndexId(6), "by_level", (IndexColumn(LEVEL.id),), unique=True)
+BY_NAME = Index(IndexId(7), "by_name_too", (IndexColumn(ColumnId(2)),))
+LIMIT = Constraint(ConstraintId(1), "limit", "check", (AGE.id,), '"#3" < 100')
+
+
+def element(what: Column | Index | Constraint) -> Element:
+    return Element(what.kind, what.id, what.name)
+
+
+def adds(*new: Column | Index | Constraint, covered: Sequence[Column] = ()) -> Plan:
+    """A plan that adds these to table users."""
+    moves = tuple(Move(element(one), Direction.ADD) for one in new)
+    first = {element(one): replace(one, state=State.ABSENT) for one in new}
+    return compose(Draft(7, "users", users(), moves, new=first, covered=frozenset(map(element, covered))))
+
+
+def drops(table: Descriptor, *old: Column | Index | Constraint) -> Plan:
+    return compose(Draft(7, "users", table, tuple(Move(element(one), Direction.DROP) for one in old)))
+
+
+SEVERAL = {
+    "a column, its index and its check": adds(AGE, BY_AGE, LIMIT, covered=[AGE]),
+    "a filled column and its unique index": adds(LEVEL, BY_LEVEL),
+    "a column, a filled column, an index of another": adds(AGE, LEVEL, BY_NAME),
+    "a column with its index goes": drops(adds(AGE, BY_AGE, covered=[AGE]).result, BY_AGE, AGE),
+    "a filled column with its index goes": drops(adds(LEVEL, BY_LEVEL).result, BY_LEVEL, LEVEL),
+    "a check goes": drops(adds(AGE, LIMIT, covered=[AGE]).result, LIMIT),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_a_plan_of_several_elements_is_proved_part_by_part(name: str) -> None:
+    answer = prove(SEVERAL[name], budget=PATIENTLY)
+    assert answer.verdict is Verdict.PROVED, answer.sentences
+    assert not answer.is_vacuous, answer.sometimes
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("a column, its index and its check", ["column age, index by_age", "column age, constraint limit"]),
+        (
+            "a column, a filled column, an index of another",
+            ["index by_name_too", "column age", "column level"],
+        ),
+    ],
+)
+def test_what_has_a_column_in_common_is_explored_together(name: str, parts: list[str]) -> None:
+    assert [str(part) for part in parts_of(SEVERAL[name], nodes=3)] == parts
+
+
+def test_values_that_go_before_the_entries_made_of_them_are_refuted() -> None:
+    plan = SEVERAL["a column with its index goes"]
+    begins = ["publish age delete-only, by_age write-only", "drain", "delete age"]
+    ends = ["publish by_age delete-only", "drain", "delete by_age", "publish by_age absent, age absent", "drain"]
+    answer = prove(rewritten(plan, begins + ends), budget=PATIENTLY)
+    assert answer.clauses == ("C5",)
+
+
+def test_one_answer_for_all_parts_counts_their_states() -> None:
+    plan = SEVERAL["a column, its index and its check"]
+    alone = [prove_parts([part], budget=PATIENTLY).states for part in parts_of(plan, nodes=3)]
+    assert prove(plan, budget=PATIENTLY).states == sum(alone)
+
+
+def test_an_entry_over_two_moving_columns_has_no_model_and_names_alone_none() -> None:
+    both = Index(IndexId(5), "both", (IndexColumn(AGE.id), IndexColumn(LEVEL.id)))
+    with pytest.raises(BadModel, match="more than 1 column: a model's table has no place for so many"):
+        prove(adds(AGE, LEVEL, both, covered=[AGE]))
+    renamed = Draft(7, "users", users(), (Move(Element(Kind.TABLE, 7, "users"), Direction.RENAME),), edit=lambda d: d)
+    with pytest.raises(BadModel, match="there is nothing to explore"):
+        prove(compose(renamed))
