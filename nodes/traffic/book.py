@@ -42,14 +42,17 @@ class Shape:
     columns: tuple[str, ...]
 
 
-def shape_of(descriptor: Descriptor) -> Shape:
-    """Raises `NotSuitable` and says why."""
+def shape_of(descriptor: Descriptor, only: Sequence[str] = ()) -> Shape:
+    """The shape with all other public columns, or `only` these. Raises `NotSuitable` and says why."""
     if len(descriptor.primary_key) != 1 or descriptor.key_columns[0].type not in (SqlType.INTEGER, SqlType.BIGINT):
         raise NotSuitable(f"table {descriptor.name} needs one integer or bigint column as primary key for traffic")
     others = tuple(c.name for c in descriptor.public_columns if c.id not in descriptor.primary_key)
     if not others:
         raise NotSuitable(f"table {descriptor.name} has no column besides its key: traffic has nothing to update")
-    return Shape(descriptor.name, descriptor.key_columns[0].name, others)
+    unknown = [name for name in only if name not in others]
+    if unknown:
+        raise NotSuitable(f"table {descriptor.name} has no column {unknown[0]} to use; it has {', '.join(others)}")
+    return Shape(descriptor.name, descriptor.key_columns[0].name, tuple(only) or others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,16 @@ def test_a_table_that_traffic_cannot_run_on_is_refused(columns: list[tuple[str, 
         shape_of(table)
 
 
+def test_traffic_may_be_kept_to_some_columns() -> None:
+    names = ("id", "a", "b", "c")
+    made = tuple(Column(ColumnId(n), name, SqlType.BIGINT) for n, name in enumerate(names, 1))
+    table = Descriptor(TableId(1), "wide", 1, made, (ColumnId(1),))
+    assert shape_of(table).columns == ("a", "b", "c")
+    assert shape_of(table, ["c", "a"]).columns == ("c", "a")
+    with pytest.raises(NotSuitable, match="table wide has no column d to use; it has a, b, c"):
+        shape_of(table, ["a", "d"])
+
+
 def test_meters_add_up() -> None:
     one, two = Meter(), Meter()
     one.took(5.0)

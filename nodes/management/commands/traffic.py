@@ -27,6 +27,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--nodes", default="all", help="names with commas between them (default: all that are up)")
         parser.add_argument("--table", default="flights", help="with one integer key (default: flights)")
+        parser.add_argument("--columns", default="", help="names with commas between them (default: all but the key)")
         parser.add_argument("--rate", type=float, default=60.0, help="statements a second in all; 0: as many as go")
         parser.add_argument("--seconds", type=float, help="how long (default: until Ctrl-C)")
         parser.add_argument("--clients", type=int, default=1, help="clients for each node (default: 1)")
@@ -39,7 +40,7 @@ class Command(BaseCommand):
         if options["rate"] < 0 or options["clients"] < 1:
             raise CommandError("--rate must be 0 or more and --clients at least 1", returncode=2)
         addresses = self._addresses(options["nodes"])
-        shape = self._shape(options["table"])
+        shape = self._shape(options["table"], [name for name in options["columns"].split(",") if name])
         clients = start_clients(
             shape, addresses, each=options["clients"], rate=options["rate"], keep_rows=options["keep"]
         )
@@ -57,13 +58,13 @@ class Command(BaseCommand):
             raise CommandError(f"no such node: {', '.join(unknown) or 'none is up'} (there are: {there})", returncode=2)
         return [address_of(known[name].host, known[name].port) for name in chosen]
 
-    def _shape(self, name: str) -> Shape:
+    def _shape(self, name: str, only: list[str]) -> Shape:
         table = table_named(name)
         descriptor = None if table is None else newest_descriptor(table.pk)
         if descriptor is None:
             raise CommandError(f"there is no table {name}", returncode=2)
         try:
-            return shape_of(descriptor)
+            return shape_of(descriptor, only)
         except NotSuitable as error:
             raise CommandError(str(error), returncode=2) from None
 
