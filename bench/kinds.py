@@ -80,6 +80,9 @@ KINDS: tuple[tuple[str, str, str], ...] = (
 
 REFUSED = ("unique index over duplicates", "CREATE UNIQUE INDEX f_dup ON flights (dest)")
 
+HEAD = """| change | versions there, back | seconds there, back | statements beside it, errors | audit |
+|---|---|---|---|---|"""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -95,9 +98,7 @@ def main() -> None:
     with running_cluster(LEASE_S="30") as cluster:
         loaded = cluster.manage("demo", "load", seconds_max=LOAD_S_MAX)
         assert loaded.returncode == 0, loaded.stderr
-        print(
-            "| change | versions there, back | seconds there, back | statements beside it, errors | audit |\n|---|---|---|---|---|"
-        )
+        print(HEAD)
         for what, there, back in KINDS:
             print(line(cluster, what, there, back), flush=True)
         what, statement = REFUSED
