@@ -5,8 +5,8 @@ statement uses the same one from its first row to its last. Changing a schema me
 publishing a descriptor with the next version, never editing one.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from catalog.elements import (
@@ -54,6 +54,7 @@ class Descriptor:
     next_index_id: IndexId = FIRST_INDEX
     next_constraint_id: ConstraintId = FIRST_CONSTRAINT
     coordination: Coordination = Coordination.LEASE
+    _facts: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         ids = {column.id for column in self.columns}
@@ -61,14 +62,32 @@ class Descriptor:
         assert ids.issuperset(self.primary_key), f"{self.name}: primary key without its column"
         assert all(ids.issuperset(index.column_ids) for index in self.indexes), f"{self.name}: index without its column"
 
+    def fact(self, of: Callable[["Descriptor"], T]) -> T:
+        """`of(self)`, computed once: a version never changes, so what follows from it alone does not either."""
+        try:
+            found: T = self._facts[of]
+        except KeyError:
+            found = self._facts[of] = of(self)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its fields: what follows from them is found again."""
+        return _restored, tuple(getattr(self, f.name) for f in fields(self) if f.init)
+
     def column(self, column_id: ColumnId) -> Column:
-        return _only((c for c in self.columns if c.id == column_id), f"column {column_id} of {self}")
+        try:
+            return self.fact(_columns_by_id)[column_id]
+        except KeyError:
+            raise UnknownElement(f"there is no column {column_id} of {self}") from None
 
     def column_named(self, name: str) -> Column:
         return _only((c for c in self.columns if c.name == name), f"column {name} of {self}")
 
     def index(self, index_id: IndexId) -> Index:
-        return _only((i for i in self.indexes if i.id == index_id), f"index {index_id} of {self}")
+        try:
+            return self.fact(_indexes_by_id)[index_id]
+        except KeyError:
+            raise UnknownElement(f"there is no index {index_id} of {self}") from None
 
     def index_named(self, name: str) -> Index:
         return _only((i for i in self.indexes if i.name == name), f"index {name} of {self}")
@@ -82,25 +101,25 @@ class Descriptor:
     @property
     def placement(self) -> Placement:
         """The one placement that is read: the public one."""
-        return _only((p for p in self.placements if p.state is State.PUBLIC), f"public placement of {self}")
+        return self.fact(_public_placement)
 
     @property
     def public_columns(self) -> tuple[Column, ...]:
-        return tuple(c for c in self.columns if c.state is State.PUBLIC)
+        return self.fact(_public_columns)
 
     @property
     def public_indexes(self) -> tuple[Index, ...]:
-        return tuple(i for i in self.indexes if i.state is State.PUBLIC)
+        return self.fact(_public_indexes)
 
     @property
     def key_columns(self) -> tuple[Column, ...]:
         """The primary key's columns, in key order."""
-        return tuple(self.column(column_id) for column_id in self.primary_key)
+        return self.fact(_key_columns)
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
         """The columns that have pairs of their own: all but the primary key's."""
-        return tuple(c for c in self.columns if c.id not in self.primary_key)
+        return self.fact(_stored_columns)
 
     @property
     def sharding_key(self) -> tuple[ColumnId, ...]:
@@ -169,6 +188,44 @@ def from_json(body: Mapping[str, Any]) -> Descriptor:
         next_constraint_id=ConstraintId(body["next_constraint_id"]),
         coordination=Coordination(body["coordination"]),
     )
+
+
+def _restored(*values: Any) -> Descriptor:
+    return Descriptor(*values)
+
+
+# --- what follows from a version alone
+
+
+def _columns_by_id(descriptor: Descriptor) -> dict[ColumnId, Column]:
+    return {column.id: column for column in descriptor.columns}
+
+
+def _indexes_by_id(descriptor: Descriptor) -> dict[IndexId, Index]:
+    return {index.id: index for index in descriptor.indexes}
+
+
+def _public_placement(descriptor: Descriptor) -> Placement:
+    return _only((p for p in descriptor.placements if p.state is State.PUBLIC), f"public placement of {descriptor}")
+
+
+def _public_columns(descriptor: Descriptor) -> tuple[Column, ...]:
+    return tuple(c for c in descriptor.columns if c.state is State.PUBLIC)
+
+
+def _public_indexes(descriptor: Descriptor) -> tuple[Index, ...]:
+    return tuple(i for i in descriptor.indexes if i.state is State.PUBLIC)
+
+
+def _key_columns(descriptor: Descriptor) -> tuple[Column, ...]:
+    return tuple(descriptor.column(column_id) for column_id in descriptor.primary_key)
+
+
+def _stored_columns(descriptor: Descriptor) -> tuple[Column, ...]:
+    return tuple(c for c in descriptor.columns if c.id not in descriptor.primary_key)
+
+
+# --- JSON
 
 
 def _only(found: Iterable[T], what: str) -> T:

@@ -19,6 +19,8 @@ from expressions.typed import PyValue
 from storage import encoding
 from storage.pairs import CannotDerive, StoredRow, computed, encoded_value, row_words
 
+NO_COLUMNS: frozenset[ColumnId] = frozenset()
+
 
 def derived_columns(descriptor: Descriptor) -> tuple[Column, ...]:
     """The columns of this version that follow from others."""
@@ -71,23 +73,28 @@ def _gives_back(descriptor: Descriptor, column: Column, inverse: str, row: Store
 
 def with_derived(descriptor: Descriptor, row: StoredRow) -> StoredRow:
     """A new row as an insert puts it: complete with derived values. Raises `CannotDerive`."""
+    derived = descriptor.fact(derived_columns)
+    if not derived:
+        return row
     columns = dict(row.columns)
-    for column in derived_columns(descriptor):
+    for column in derived:
         columns.pop(column.id, None)
         if rule(column.kind, column.state).insert is Write.PUT:
             columns[column.id] = derived_value(descriptor, column, row)
-    return StoredRow(row.key, columns) if columns != row.columns else row
+    return StoredRow(row.key, columns)
 
 
 def after_update(
     descriptor: Descriptor, old: StoredRow, assigned: Mapping[ColumnId, bytes], key: bytes
 ) -> tuple[StoredRow, frozenset[ColumnId], frozenset[ColumnId]]:
     """The row after an update, the derived columns whose pairs it puts, and those whose pairs it removes."""
-    new = StoredRow(key, {**old.columns, **assigned})
+    new, derived = StoredRow(key, {**old.columns, **assigned}), descriptor.fact(derived_columns)
+    if not derived:
+        return new, NO_COLUMNS, NO_COLUMNS
     written = set(assigned) | (set(descriptor.primary_key) if key != old.key else set())
     puts, removes = set(), set()
     columns = dict(new.columns)
-    for column in derived_columns(descriptor):
+    for column in derived:
         if sources_of(column).isdisjoint(written):
             continue
         if rule(column.kind, column.state).update is Write.REPLACE:

@@ -22,14 +22,16 @@ from dataclasses import dataclass
 from enum import Enum
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, Column, ColumnId, Index, Kind, Placement, State
+from catalog.elements import EXISTS, Column, ColumnId, Index, IndexId, Kind, Placement, State
 from catalog.states import Write, rule
 from expressions.rows import columns_of
 from storage import encoding
 from storage.buckets import BUCKETS, crc32c
 from storage.derived import after_update, derived_columns, owed, with_derived
 from storage.pairs import (
+    COLUMN,
     EMPTY,
+    PREFIX,
     StoredRow,
     column_key,
     encoded_value,
@@ -54,6 +56,7 @@ class Act(Enum):
     PUT_UNIQUE = "put the entry; refused when another row's live entry is there"
 
 
+PUTS = frozenset({Write.PUT, Write.PUT_DEFAULT})
 REMOVALS = frozenset({Act.REMOVE, Act.TOMBSTONE, Act.REMOVE_UNIQUE, Act.TOMBSTONE_UNIQUE})
 
 
@@ -82,8 +85,9 @@ def insert_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -
     ops: list[Op] = []
     for placement in descriptor.placements:
         if rule(Kind.PLACEMENT, placement.state).insert is Write.PUT:
-            ops += _put_row(descriptor, placement, whole, buckets)
-            ops += _put_entries(descriptor, placement, whole, buckets, Write.PUT)
+            home = row_bucket(descriptor, placement, whole, buckets)
+            ops += _put_row(descriptor, placement, whole, home)
+            ops += _put_entries(descriptor, placement, whole, home, descriptor.fact(_put_on_insert), buckets)
     return ops
 
 
@@ -92,8 +96,9 @@ def delete_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -
     ops: list[Op] = []
     for placement in descriptor.placements:
         if placement.state is not State.ABSENT:
-            ops += _remove_row(descriptor, placement, row, buckets)
-            ops += _remove_entries(descriptor, placement, row, descriptor.indexes, buckets)
+            home = row_bucket(descriptor, placement, row, buckets)
+            ops += _remove_row(descriptor, placement, row, home)
+            ops += _remove_entries(descriptor, placement, row, home, descriptor.indexes, buckets)
     return ops
 
 
@@ -133,13 +138,15 @@ def _refuse_unknown(descriptor: Descriptor, operation: str) -> None:
 
 def _arrive(descriptor: Descriptor, row: StoredRow, buckets: int) -> list[Op]:
     """A moved row at its new key: every pair it had, but those of derived columns in delete-only, and its entries."""
-    unput = {c.id for c in derived_columns(descriptor) if rule(c.kind, c.state).update is Write.REMOVE_OLD}
+    derived = descriptor.fact(derived_columns)
+    unput = {c.id for c in derived if rule(c.kind, c.state).update is Write.REMOVE_OLD}
     row = StoredRow(row.key, {c: v for c, v in row.columns.items() if c not in unput}) if unput else row
     ops: list[Op] = []
     for placement in descriptor.placements:
         if rule(Kind.PLACEMENT, placement.state).update is Write.REPLACE:
-            ops += _move_row(descriptor, placement, row, buckets)
-            ops += _put_entries(descriptor, placement, row, buckets, Write.REPLACE)
+            home = row_bucket(descriptor, placement, row, buckets)
+            ops += _move_row(descriptor, placement, row, home)
+            ops += _put_entries(descriptor, placement, row, home, descriptor.fact(_put_on_update), buckets)
     return ops
 
 
@@ -157,99 +164,132 @@ def _update_placement(
     A placement that is not read is derived as an index is, and the whole row is its entry: delete-only removes the
     copy when the row changes, write-only puts all of it, because a fill may not have come there yet.
     """
-    moved = row_bucket(descriptor, placement, old, buckets) != row_bucket(descriptor, placement, new, buckets)
-    is_copy = placement.state is not State.PUBLIC
+    home = left = row_bucket(descriptor, placement, new, buckets)
+    if not _is_spread_alike(descriptor, placement, old, new):
+        left = row_bucket(descriptor, placement, old, buckets)
+    moved, is_copy = home != left, placement.state is not State.PUBLIC
     puts = rule(Kind.PLACEMENT, placement.state).update is Write.REPLACE
-    changed = [i for i in descriptor.indexes if moved or is_copy or _differs(descriptor, placement, i, old, new)]
-    ops = list(_remove_entries(descriptor, placement, old, changed, buckets))
+    touched = (*writes, *stale)
+    changed = [
+        i for i in descriptor.indexes if moved or is_copy or _differs(descriptor, placement, i, old, new, touched)
+    ]
+    ops = list(_remove_entries(descriptor, placement, old, left, changed, buckets))
     if moved or not puts:
-        ops += _remove_row(descriptor, placement, old, buckets)
+        ops += _remove_row(descriptor, placement, old, left)
     else:
-        ops += _remove_values(descriptor, placement, old, stale, buckets)
+        ops += _remove_values(descriptor, placement, old, home, stale)
     if not puts:
         return ops
     if moved or is_copy:
-        ops += _move_row(descriptor, placement, new, buckets)
+        ops += _move_row(descriptor, placement, new, home)
     else:
-        ops += _put_values(descriptor, placement, new, writes, buckets)
-    ops += _put_entries(descriptor, placement, new, buckets, Write.REPLACE, changed)
+        ops += _put_values(descriptor, placement, new, home, writes)
+    put = descriptor.fact(_put_on_update)
+    ops += _put_entries(descriptor, placement, new, home, [i for i in changed if i in put], buckets)
     return ops
 
 
-def _put_row(descriptor: Descriptor, placement: Placement, row: StoredRow, buckets: int) -> Iterator[Op]:
-    bucket, start = row_bucket(descriptor, placement, row, buckets), prefix(descriptor, placement.id)
-    yield Op(Act.CREATE, bucket, column_key(start, row.key))
-    for column in descriptor.stored_columns:
-        write = rule(column.kind, column.state).insert
-        if write is Write.PUT:
-            value = row.columns.get(column.id, encoding.NULL)
-            yield Op(Act.PUT, bucket, column_key(start, row.key, column.id), value)
-        elif write is Write.PUT_DEFAULT:
-            yield Op(Act.PUT, bucket, column_key(start, row.key, column.id), row.columns[column.id])
+def _is_spread_alike(descriptor: Descriptor, placement: Placement, old: StoredRow, new: StoredRow) -> bool:
+    """Whether two states of a row have the same sharding key, and so the same bucket."""
+    key = placement.sharding_key or descriptor.primary_key
+    return all(encoded_value(descriptor, old, c) == encoded_value(descriptor, new, c) for c in key)
 
 
-def _move_row(descriptor: Descriptor, placement: Placement, row: StoredRow, buckets: int) -> Iterator[Op]:
+# --- what a version does, found once for each
+
+
+def _inserted(descriptor: Descriptor) -> tuple[tuple[ColumnId, bytes, bool], ...]:
+    """The columns whose pairs an insert puts: id, end of the key, and whether it is a hidden column's default."""
+    writes = ((column, rule(column.kind, column.state).insert) for column in descriptor.stored_columns)
+    return tuple((c.id, COLUMN.pack(c.id), w is Write.PUT_DEFAULT) for c, w in writes if w in PUTS)
+
+
+def _removed(descriptor: Descriptor) -> tuple[tuple[bytes, bool], ...]:
+    """The columns whose pairs go with the row: end of the key, and whether a fill is running."""
+    columns = (c for c in descriptor.stored_columns if c.state is not State.ABSENT)
+    return tuple((COLUMN.pack(c.id), c.filling) for c in columns)
+
+
+def _put_on_insert(descriptor: Descriptor) -> tuple[Index, ...]:
+    return tuple(i for i in descriptor.indexes if rule(i.kind, i.state).insert is Write.PUT)
+
+
+def _put_on_update(descriptor: Descriptor) -> tuple[Index, ...]:
+    return tuple(i for i in descriptor.indexes if rule(i.kind, i.state).update is Write.REPLACE)
+
+
+def _sources(descriptor: Descriptor) -> dict[IndexId, frozenset[ColumnId]]:
+    return {index.id: source_columns(descriptor, index) for index in descriptor.indexes}
+
+
+# --- operations
+
+
+def _put_row(descriptor: Descriptor, placement: Placement, row: StoredRow, home: int) -> Iterator[Op]:
+    start = prefix(descriptor, placement.id) + row.key
+    yield Op(Act.CREATE, home, start + COLUMN.pack(EXISTS))
+    for column_id, suffix, is_default in descriptor.fact(_inserted):
+        value = row.columns[column_id] if is_default else row.columns.get(column_id, encoding.NULL)
+        yield Op(Act.PUT, home, start + suffix, value)
+
+
+def _move_row(descriptor: Descriptor, placement: Placement, row: StoredRow, home: int) -> Iterator[Op]:
     """Every pair the row has, and those a running fill still owes it: its new place may lie in a finished range."""
-    bucket, start = row_bucket(descriptor, placement, row, buckets), prefix(descriptor, placement.id)
-    yield Op(Act.CREATE if placement.state is State.PUBLIC else Act.PUT, bucket, column_key(start, row.key))
+    start = prefix(descriptor, placement.id)
+    yield Op(Act.CREATE if placement.state is State.PUBLIC else Act.PUT, home, column_key(start, row.key))
     for column in descriptor.stored_columns:
         value = row.columns.get(column.id) or owed(descriptor, column, row)
         if column.state is not State.ABSENT and value is not None:
-            yield Op(Act.PUT, bucket, column_key(start, row.key, column.id), value)
+            yield Op(Act.PUT, home, column_key(start, row.key, column.id), value)
 
 
 def _put_values(
-    descriptor: Descriptor, placement: Placement, row: StoredRow, values: Mapping[ColumnId, bytes], buckets: int
+    descriptor: Descriptor, placement: Placement, row: StoredRow, home: int, values: Mapping[ColumnId, bytes]
 ) -> Iterator[Op]:
-    bucket, start = row_bucket(descriptor, placement, row, buckets), prefix(descriptor, placement.id)
+    start = prefix(descriptor, placement.id)
     for column_id, value in values.items():
         column = descriptor.column(column_id)
         puts = rule(column.kind, column.state).update in (Write.PUT, Write.REPLACE)
         assert puts, f"{column.name} is {column.state.value}"
-        yield Op(Act.PUT, bucket, column_key(start, row.key, column_id), value)
+        yield Op(Act.PUT, home, column_key(start, row.key, column_id), value)
 
 
 def _remove_values(
-    descriptor: Descriptor, placement: Placement, row: StoredRow, columns: Iterable[ColumnId], buckets: int
+    descriptor: Descriptor, placement: Placement, row: StoredRow, home: int, columns: Iterable[ColumnId]
 ) -> Iterator[Op]:
-    bucket, start = row_bucket(descriptor, placement, row, buckets), prefix(descriptor, placement.id)
+    start = prefix(descriptor, placement.id)
     for column_id in columns:
         act = _removal(placement, descriptor.column(column_id))
-        yield Op(act, bucket, column_key(start, row.key, column_id))
+        yield Op(act, home, column_key(start, row.key, column_id))
 
 
-def _remove_row(descriptor: Descriptor, placement: Placement, row: StoredRow, buckets: int) -> Iterator[Op]:
-    bucket, start = row_bucket(descriptor, placement, row, buckets), prefix(descriptor, placement.id)
-    yield Op(_removal(placement), bucket, column_key(start, row.key))
-    for column in descriptor.stored_columns:
-        if column.state is not State.ABSENT:
-            yield Op(_removal(placement, column), bucket, column_key(start, row.key, column.id))
+def _remove_row(descriptor: Descriptor, placement: Placement, row: StoredRow, home: int) -> Iterator[Op]:
+    start = prefix(descriptor, placement.id) + row.key
+    yield Op(_removal(placement), home, start + COLUMN.pack(EXISTS))
+    for suffix, is_filling in descriptor.fact(_removed):
+        yield Op(Act.TOMBSTONE if is_filling else _removal(placement), home, start + suffix)
 
 
 def _removal(*elements: Placement | Column | Index) -> Act:
     """Under filling a removal leaves a tombstone, so that a fill which read the row earlier puts nothing (R5)."""
-    return Act.TOMBSTONE if any(element.filling for element in elements) else Act.REMOVE
+    for element in elements:
+        if element.filling:
+            return Act.TOMBSTONE
+    return Act.REMOVE
 
 
 def _put_entries(
-    descriptor: Descriptor,
-    placement: Placement,
-    row: StoredRow,
-    buckets: int,
-    write: Write,
-    indexes: Iterable[Index] | None = None,
+    descriptor: Descriptor, placement: Placement, row: StoredRow, home: int, indexes: Iterable[Index], buckets: int
 ) -> Iterator[Op]:
-    for index in descriptor.indexes if indexes is None else indexes:
-        state_rule = rule(index.kind, index.state)
-        if (state_rule.insert if write is Write.PUT else state_rule.update) is write:
-            entry = index_entry(descriptor, placement, index, row)
-            if entry is not None:
-                act = Act.PUT_UNIQUE if entry[1] else Act.PUT
-                yield Op(act, entry_bucket(descriptor, placement, index, row, buckets), *entry)
+    for index in indexes:
+        entry = index_entry(descriptor, placement, index, row)
+        if entry is not None:
+            act = Act.PUT_UNIQUE if entry[1] else Act.PUT
+            yield Op(act, _entry_home(entry, home, buckets), *entry)
 
 
 def _remove_entries(
-    descriptor: Descriptor, placement: Placement, row: StoredRow, indexes: Iterable[Index], buckets: int
+    descriptor: Descriptor, placement: Placement, row: StoredRow, home: int, indexes: Iterable[Index], buckets: int
 ) -> Iterator[Op]:
     for index in indexes:
         entry = None if index.state is State.ABSENT else entry_now(descriptor, placement, index, row)
@@ -260,7 +300,13 @@ def _remove_entries(
             act = Act.TOMBSTONE_UNIQUE if filling else Act.REMOVE_UNIQUE
         else:
             act = Act.TOMBSTONE if filling else Act.REMOVE
-        yield Op(act, entry_bucket(descriptor, placement, index, row, buckets), *entry)
+        yield Op(act, _entry_home(entry, home, buckets), *entry)
+
+
+def _entry_home(entry: tuple[bytes, bytes], home: int, buckets: int) -> int:
+    """What `entry_bucket` says, for an entry that is known and the bucket of its row."""
+    key, owner = entry
+    return unique_bucket(key[PREFIX.size :], buckets) if owner else home
 
 
 def entry_bucket(descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow, buckets: int) -> int:
@@ -275,7 +321,17 @@ def unique_bucket(values: bytes, buckets: int) -> int:
     return crc32c(values) % buckets + 1
 
 
-def _differs(descriptor: Descriptor, placement: Placement, index: Index, old: StoredRow, new: StoredRow) -> bool:
+def _differs(
+    descriptor: Descriptor,
+    placement: Placement,
+    index: Index,
+    old: StoredRow,
+    new: StoredRow,
+    touched: Iterable[ColumnId],
+) -> bool:
+    """Whether a statement that touches these columns changes the row's entry."""
+    if descriptor.fact(_sources)[index.id].isdisjoint(touched):
+        return False
     puts = rule(index.kind, index.state).update is Write.REPLACE
     entry_of = index_entry if puts else entry_now
     return entry_now(descriptor, placement, index, old) != entry_of(descriptor, placement, index, new)

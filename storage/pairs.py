@@ -100,9 +100,9 @@ def key_parts(descriptor: Descriptor, key: bytes) -> dict[ColumnId, bytes]:
 def encoded_value(descriptor: Descriptor, row: StoredRow, column_id: ColumnId) -> bytes:
     """The encoded value a row has in a column; a missing pair reads as the fill value or NULL."""
     if column_id in descriptor.primary_key:
-        return key_parts(descriptor, row.key)[column_id]
-    missing = missing_value(descriptor.column(column_id))
-    return row.columns.get(column_id, missing)
+        return row.key if len(descriptor.primary_key) == 1 else key_parts(descriptor, row.key)[column_id]
+    there = row.columns.get(column_id)
+    return missing_value(descriptor.column(column_id)) if there is None else there
 
 
 def missing_value(column: Column) -> bytes:

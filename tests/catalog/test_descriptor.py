@@ -1,5 +1,7 @@
 """Descriptors: immutable versions, their JSON, their hashes, and the rule table they are read by."""
 
+import copy
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -86,3 +88,20 @@ def test_the_rule_table(kind: Kind, state: State, insert: Write, update: Write, 
 def test_a_constraint_is_never_delete_only() -> None:
     with pytest.raises(UndefinedState, match="a constraint is never delete-only"):
         rule(Kind.CONSTRAINT, State.DELETE_ONLY)
+
+
+def test_what_follows_from_a_version_is_found_once_and_is_no_part_of_it() -> None:
+    asked, fresh = USERS.next_version(), USERS.next_version()
+    calls: list[int] = []
+
+    def facts(descriptor: Descriptor) -> int:
+        calls.append(descriptor.version)
+        return 7
+
+    assert (asked.fact(facts), asked.fact(facts), calls) == (7, 7, [4])
+    assert asked.key_columns == (USERS.columns[0],)
+    assert (asked, hash(asked), repr(asked)) == (fresh, hash(fresh), repr(fresh))
+    again = pickle.loads(pickle.dumps(asked))  # noqa: S301 - our own bytes
+    assert again == copy.deepcopy(asked) == fresh
+    assert len(pickle.dumps(asked)) == len(pickle.dumps(fresh)), "facts are not carried along"
+    assert replace(asked, primary_key=(ColumnId(2),)).key_columns == (USERS.columns[1],), "nor into another version"
