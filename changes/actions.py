@@ -8,6 +8,7 @@ positions do not count when two actions are compared.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from catalog.types import SqlType
 
@@ -25,15 +26,47 @@ class Name:
         return self.text
 
 
+UNNAMED = Name("")
+"""Stands for a name that the statement leaves to us, and for the table that DROP INDEX does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """An expression of the statement. `node` is its parse tree, whose places count bytes of `source`."""
+
+    text: str
+    node: Any = field(default=None, compare=False, repr=False)
+    source: str = field(default="", compare=False, repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class NewColumn:
-    """A column of CREATE TABLE. `default` is an SQL expression."""
+    """A column that is to be. `default` is an SQL expression that reads no column."""
 
     name: Name
     type: SqlType
     not_null: bool = False
     default: str | None = None
     identity: bool = False
+    default_position: Position = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NewCheck:
+    """CHECK (expression)."""
+
+    name: Name
+    expression: Sql
+    position: Position = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NewUnique:
+    """UNIQUE (columns): kept by a unique index of its name."""
+
+    name: Name
+    columns: tuple[Name, ...]
+    position: Position = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +75,9 @@ class IndexPart:
 
     column: Name
     descending: bool = False
+
+
+# Statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +89,8 @@ class CreateTable:
     primary_key: tuple[Name, ...]
     sharding_key: tuple[Name, ...] = ()
     sharding_function: str = "strcrc32"
+    checks: tuple[NewCheck, ...] = ()
+    uniques: tuple[NewUnique, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +108,7 @@ class CreateIndex:
     table: Name
     columns: tuple[IndexPart, ...]
     unique: bool = False
-    where: str | None = None
+    where: Sql | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,4 +119,96 @@ class DropIndex:
     table: Name
 
 
-Action = CreateTable | DropTable | CreateIndex | DropIndex
+@dataclass(frozen=True, slots=True)
+class RenameTable:
+    """ALTER TABLE .. RENAME TO."""
+
+    table: Name
+    new: Name
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    """ALTER TABLE .. RENAME COLUMN .. TO."""
+
+    table: Name
+    column: Name
+    new: Name
+
+
+@dataclass(frozen=True, slots=True)
+class RenameIndex:
+    """ALTER INDEX .. RENAME TO; `table` is the table the index was found on."""
+
+    index: Name
+    table: Name
+    new: Name
+
+
+# What ALTER TABLE may do, several things in one statement
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    """ADD COLUMN, with its constraints. `forgiving` is IF NOT EXISTS."""
+
+    column: NewColumn
+    checks: tuple[NewCheck, ...] = ()
+    uniques: tuple[NewUnique, ...] = ()
+    forgiving: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    """DROP COLUMN. `forgiving` is IF EXISTS."""
+
+    column: Name
+    forgiving: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetNotNull:
+    """ALTER COLUMN .. SET NOT NULL, or DROP NOT NULL."""
+
+    column: Name
+    not_null: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefault:
+    """ALTER COLUMN .. SET DEFAULT; None: DROP DEFAULT."""
+
+    column: Name
+    default: Sql | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetType:
+    """ALTER COLUMN .. TYPE .. [USING ..]."""
+
+    column: Name
+    type: SqlType
+    using: Sql | None = None
+    position: Position = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DropConstraint:
+    """DROP CONSTRAINT. `forgiving` is IF EXISTS."""
+
+    name: Name
+    forgiving: bool = False
+
+
+Alteration = AddColumn | DropColumn | SetNotNull | SetDefault | SetType | NewCheck | NewUnique | DropConstraint
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """ALTER TABLE: everything it does is one change."""
+
+    table: Name
+    alterations: tuple[Alteration, ...]
+
+
+Action = CreateTable | DropTable | CreateIndex | DropIndex | AlterTable | RenameTable | RenameColumn | RenameIndex

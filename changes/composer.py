@@ -24,6 +24,7 @@ from catalog.elements import Column, ColumnId, Derivation, Kind, State
 from changes.back import deletion_order
 from changes.movement import NewElement, drain, with_new, with_state
 from changes.plan import (
+    COLUMNS,
     INDEXES,
     LADDERED,
     Direction,
@@ -54,6 +55,7 @@ class Swap:
     old: Element
     hidden_name: str
     backwards: str
+    default: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ class _Road:
             assert table is not None, "a table that is new is described"
             return replace(table, version=1, state=due[0][1])
         here = before if edit is None else edit(before)
-        for element, state in due:
+        for element, state in sorted(due, key=_leaves_last):
             here = self._moved(here, element, state)
         for swap in self.draft.swaps if stage == SHOWN else ():
             here = swapped(here, swap)
@@ -191,6 +193,12 @@ class _Road:
             yield Step(StepKind.DELETE, here.version, elements=self._with_pairs())
 
 
+def _leaves_last(due: tuple[Element, State]) -> bool:
+    """A column goes after the indexes that cover it, in the same version."""
+    element, state = due
+    return state is A and element.kind in COLUMNS
+
+
 def _of(moves: tuple[Move, ...], direction: Direction) -> tuple[Element, ...]:
     return tuple(move.element for move in moves if move.direction is direction)
 
@@ -204,7 +212,9 @@ def swapped(here: Descriptor, swap: Swap) -> Descriptor:
     """The twin, which is public now, in the place and with the name of the old one, which is derived from it now."""
     old, twin = here.column(ColumnId(swap.old.id)), here.column(ColumnId(swap.twin.id))
     forwards = twin.derived.expression if twin.derived else None
-    new = replace(twin, name=old.name, not_null=old.not_null, added_with_default=True, derived=None)
+    new = replace(
+        twin, name=old.name, not_null=old.not_null, added_with_default=True, derived=None, default=swap.default
+    )
     left = replace(
         old,
         name=swap.hidden_name,

@@ -3,40 +3,47 @@
 `parse` needs nothing but the text. `changes.ddl_check.resolve` then holds it against the tables there are. What
 PostgreSQL knows and we do not is refused by name (0A000), never ignored: an ignored clause is a promise broken.
 
-The grammar gives two kinds of position: the cursor of a syntax error counts characters from 1, the location of a
-node counts bytes from 0. Clients expect the first kind, so `_Text.where` makes one of the other.
+What ALTER TABLE may say is in `changes.ddl_alter`, what a column may be in `changes.ddl_columns`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import postgast
-from google.protobuf.message import DecodeError
-
-from changes.actions import Action, CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
-from changes.ddl_columns import ColumnDef, kind_of, read_column, refuse_constraint
+from changes.actions import (
+    UNNAMED,
+    Action,
+    CreateIndex,
+    CreateTable,
+    DropIndex,
+    DropTable,
+    IndexPart,
+    Name,
+    NewCheck,
+    NewColumn,
+    NewUnique,
+)
+from changes.ddl_alter import read_alter, read_rename
+from changes.ddl_columns import ColumnDef, read_column
+from changes.ddl_constraints import kind_of, read_constraint
 from changes.ddl_errors import (
     DUPLICATE_COLUMN,
     INVALID_TABLE_DEFINITION,
     NOT_SUPPORTED,
     SYNTAX_ERROR,
-    TOO_COMPLEX,
     TOO_LONG,
     UNDEFINED_COLUMN,
-    UNDEFINED_SCHEMA,
     DdlError,
     unsupported,
 )
+from changes.ddl_source import Source, check_schema, relation
 
 Node = Any
 
 STATEMENT_BYTES_MAX = 64 * 1024
 COLUMNS_MAX = 1600
 INDEX_COLUMNS_MAX = 32
-UNNAMED = Name("")
-"""Stands for the index name that CREATE INDEX leaves to us, and for the table that DROP INDEX does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +59,12 @@ def parse(text: str) -> Statement:
     size = len(text.encode())
     if size > STATEMENT_BYTES_MAX:
         raise DdlError(TOO_LONG, f"statement is too long: {size} bytes, at most {STATEMENT_BYTES_MAX} are read")
-    source = _Text(text)
+    source = Source(text)
     statements = source.statements()
     if not statements:
-        raise DdlError(SYNTAX_ERROR, "there is no statement", hint="Write CREATE TABLE, CREATE INDEX or DROP.")
+        raise DdlError(
+            SYNTAX_ERROR, "there is no statement", hint="Write CREATE TABLE, CREATE INDEX, ALTER TABLE or DROP."
+        )
     if len(statements) > 1:
         message = "one statement at a time: a change has one way forward and one way back"
         raise DdlError(SYNTAX_ERROR, message, position=source.start_of(statements[1]))
@@ -67,52 +76,7 @@ def is_ddl(node_name: str) -> bool:
     return node_name in READERS or node_name in REFUSED_STATEMENTS
 
 
-class _Text:
-    """The statement's text, and where its words stand."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.bytes = text, text.encode()
-
-    def statements(self) -> list[Node]:
-        if "\x00" in self.text:
-            raise DdlError("22021", 'invalid byte sequence for encoding "UTF8": 0x00')
-        try:
-            return list(postgast.parse(self.text).stmts)
-        except postgast.PgQueryError as error:
-            raise _refused_by_grammar(error) from error
-        except DecodeError as error:
-            raise DdlError(TOO_COMPLEX, "statement is nested too deeply") from error
-
-    def where(self, byte: int) -> int | None:
-        """The character (from 1) at a byte offset (from 0; negative when the grammar does not say)."""
-        return None if byte < 0 else len(self.bytes[:byte].decode(errors="replace")) + 1
-
-    def start_of(self, statement: Node) -> int | None:
-        """The first word of a statement, behind white space and comments."""
-        return next((self.where(t.start) for t in self.tokens() if t.start >= statement.stmt_location), None)
-
-    def find(self, word: str, *, after: int = 0) -> int | None:
-        """Where an identifier stands, for the nodes that the grammar gives no location."""
-        return next((self.where(t.start) for t in self.tokens() if t.start >= after and self._is(t, word)), None)
-
-    def tokens(self) -> list[Node]:
-        comments = (postgast.pg_query_pb2.SQL_COMMENT, postgast.pg_query_pb2.C_COMMENT)
-        return [token for token in postgast.scan(self.text).tokens if token.token not in comments]
-
-    def _is(self, token: Node, word: str) -> bool:
-        spelled = self.bytes[token.start : token.end].decode(errors="replace")
-        if spelled.startswith('"'):
-            return spelled[1:-1].replace('""', '"') == word
-        return spelled.lower() == word
-
-
-def _refused_by_grammar(error: postgast.PgQueryError) -> DdlError:
-    if error.message.startswith("memory exhausted"):
-        return DdlError(TOO_COMPLEX, "statement is nested too deeply", position=error.cursorpos or None)
-    return DdlError(SYNTAX_ERROR, error.message, position=error.cursorpos or None)
-
-
-def _read(statement: Node, source: _Text) -> Statement:
+def _read(statement: Node, source: Source) -> Statement:
     kind = statement.stmt.WhichOneof("node")
     if kind in READERS:
         return READERS[kind](getattr(statement.stmt, kind), source)
@@ -120,44 +84,34 @@ def _read(statement: Node, source: _Text) -> Statement:
     if kind in REFUSED_STATEMENTS:
         raise unsupported(REFUSED_STATEMENTS[kind], position=position)
     message = "this statement does not change a schema"
-    hint = "A change is CREATE TABLE, DROP TABLE, CREATE INDEX or DROP INDEX; send others to a node."
+    hint = "A change is CREATE, ALTER or DROP of a TABLE or an INDEX; send others to a node."
     raise DdlError(NOT_SUPPORTED, message, position=position, hint=hint)
 
 
-def _relation(node: Node, source: _Text) -> Name:
-    position = source.where(node.location)
-    if node.catalogname:
-        raise unsupported("a database name before the table's", position=position)
-    _check_schema(node.schemaname, position)
-    if node.relpersistence not in ("p", ""):
-        what = {"t": "a TEMPORARY table", "u": "an UNLOGGED table"}[node.relpersistence]
-        raise unsupported(what, position=position)
-    return Name(node.relname, position)
-
-
-def _check_schema(schema: str, position: int | None) -> None:
-    if schema not in ("", "public"):
-        hint = "All tables are in the schema public."
-        raise DdlError(UNDEFINED_SCHEMA, f'schema "{schema}" does not exist', position=position, hint=hint)
-
-
-def _create_table(node: Node, source: _Text) -> Statement:
-    table = _relation(node.relation, source)
+def _create_table(node: Node, source: Source) -> Statement:
+    table = relation(node.relation, source)
     _refuse_table_clauses(node, table)
-    columns, keys = [], []
+    columns, keys, constraints = [], [], []
     for element in node.table_elts:
         kind = element.WhichOneof("node")
         if kind == "column_def":
-            columns.append(read_column(element.column_def, source.where))
+            columns.append(read_column(element.column_def, source))
         elif kind == "constraint" and kind_of(element.constraint) == "CONSTR_PRIMARY":
             keys.append(element.constraint)
         elif kind == "constraint":
-            raise refuse_constraint(element.constraint, source.where)
+            constraints.append(read_constraint(element.constraint, source))
         else:
             raise unsupported("LIKE", position=source.where(element.table_like_clause.relation.location))
     _check_columns(table, columns)
     key = _primary_key(table, columns, keys, source)
-    action = CreateTable(table, tuple(_new_column(c, key) for c in columns), key)
+    found = [*constraints, *(one for column in columns for one in (*column.checks, *column.uniques))]
+    action = CreateTable(
+        table,
+        tuple(_in_key(column, key) for column in columns),
+        key,
+        checks=tuple(one for one in found if isinstance(one, NewCheck)),
+        uniques=tuple(one for one in found if isinstance(one, NewUnique)),
+    )
     return Statement(action, forgiving=node.if_not_exists)
 
 
@@ -186,8 +140,8 @@ def _check_columns(table: Name, columns: list[ColumnDef]) -> None:
         seen.add(column.name)
 
 
-def _primary_key(table: Name, columns: list[ColumnDef], keys: list[Node], source: _Text) -> tuple[Name, ...]:
-    inline = [Name(column.name, column.position) for column in columns if column.is_key]
+def _primary_key(table: Name, columns: list[ColumnDef], keys: list[Node], source: Source) -> tuple[Name, ...]:
+    inline = [column.column.name for column in columns if column.is_key]
     if len(inline) + len(keys) > 1:
         position = source.where(keys[-1].location) if keys else inline[-1].position
         message = f'multiple primary keys for table "{table}" are not allowed'
@@ -201,7 +155,7 @@ def _primary_key(table: Name, columns: list[ColumnDef], keys: list[Node], source
     return tuple(inline)
 
 
-def _table_level_key(columns: list[ColumnDef], node: Node, source: _Text) -> tuple[Name, ...]:
+def _table_level_key(columns: list[ColumnDef], node: Node, source: Source) -> tuple[Name, ...]:
     if node.including or node.options or node.without_overlaps or node.deferrable:
         raise unsupported("a clause behind PRIMARY KEY", position=source.where(node.location))
     known = {column.name for column in columns}
@@ -219,13 +173,12 @@ def _table_level_key(columns: list[ColumnDef], node: Node, source: _Text) -> tup
     return tuple(key)
 
 
-def _new_column(column: ColumnDef, key: tuple[Name, ...]) -> NewColumn:
-    name = Name(column.name, column.position)
-    return NewColumn(name, column.type, column.not_null or name in key, column.default, column.identity)
+def _in_key(column: ColumnDef, key: tuple[Name, ...]) -> NewColumn:
+    return replace(column.column, not_null=column.column.not_null or column.column.name in key)
 
 
-def _create_index(node: Node, source: _Text) -> Statement:
-    table = _relation(node.relation, source)
+def _create_index(node: Node, source: Source) -> Statement:
+    table = relation(node.relation, source)
     _refuse_index_clauses(node, source, table)
     if len(node.index_params) > INDEX_COLUMNS_MAX:
         message = f"cannot use more than {INDEX_COLUMNS_MAX} columns in an index"
@@ -233,21 +186,21 @@ def _create_index(node: Node, source: _Text) -> Statement:
     after = max(node.relation.location, 0) + len(node.relation.relname.encode())
     parts = tuple(_index_part(item.index_elem, source, after) for item in node.index_params)
     index = Name(node.idxname, source.find(node.idxname)) if node.idxname else UNNAMED
-    return Statement(CreateIndex(index, table, parts), forgiving=node.if_not_exists)
+    where = source.sql(node.where_clause) if node.HasField("where_clause") else None
+    return Statement(CreateIndex(index, table, parts, node.unique, where), forgiving=node.if_not_exists)
 
 
-def _refuse_index_clauses(node: Node, source: _Text, table: Name) -> None:
+def _refuse_index_clauses(node: Node, source: Source, table: Name) -> None:
     clauses = {
-        "a UNIQUE index": node.unique,
         "INCLUDE": bool(node.index_including_params),
         "an index WITH options": bool(node.options),
         "TABLESPACE": bool(node.table_space),
         "ONLY": not node.relation.inh,
-        "a partial index (WHERE)": node.HasField("where_clause"),
+        "NULLS NOT DISTINCT": node.nulls_not_distinct,
     }
     for clause, is_there in clauses.items():
         if is_there:
-            word = next((w for w in ("unique", "include", "only", "where") if w in clause.lower()), "")
+            word = next((w for w in ("nulls", "include", "only") if w in clause.lower()), "")
             raise unsupported(clause, position=source.find(word) or table.position)
     if node.access_method != "btree":
         hint = "Indexes are ordered by their key, as btree is."
@@ -257,7 +210,7 @@ def _refuse_index_clauses(node: Node, source: _Text, table: Name) -> None:
 SORTBY_DESC, NULLS_FIRST, NULLS_LAST = 3, 2, 3
 
 
-def _index_part(node: Node, source: _Text, after: int) -> IndexPart:
+def _index_part(node: Node, source: Source, after: int) -> IndexPart:
     if not node.name:
         inner = getattr(node.expr, node.expr.WhichOneof("node"))
         position = source.where(getattr(inner, "location", -1))
@@ -272,7 +225,7 @@ def _index_part(node: Node, source: _Text, after: int) -> IndexPart:
     return IndexPart(name, descending)
 
 
-def _drop(node: Node, source: _Text) -> Statement:
+def _drop(node: Node, source: Source) -> Statement:
     kind = node.DESCRIPTOR.fields_by_name["remove_type"].enum_type.values_by_number[node.remove_type].name
     what = kind.removeprefix("OBJECT_").replace("_", " ")
     if what not in ("TABLE", "INDEX"):
@@ -283,16 +236,28 @@ def _drop(node: Node, source: _Text) -> Statement:
         raise unsupported(f"dropping several with one DROP {what}", position=position, hint="Drop one at a time.")
     *schema, word = names[0]
     name = Name(word, source.find(word))
-    _check_schema(".".join(schema), name.position)
+    check_schema(".".join(schema), name.position)
     action: Action = DropTable(name) if what == "TABLE" else DropIndex(name, UNNAMED)
     return Statement(action, forgiving=node.missing_ok)
 
 
-READERS = {"create_stmt": _create_table, "index_stmt": _create_index, "drop_stmt": _drop}
+def _alter(node: Node, source: Source) -> Statement:
+    return Statement(read_alter(node, source), forgiving=node.missing_ok)
+
+
+def _rename(node: Node, source: Source) -> Statement:
+    return Statement(read_rename(node, source), forgiving=node.missing_ok)
+
+
+READERS = {
+    "create_stmt": _create_table,
+    "index_stmt": _create_index,
+    "drop_stmt": _drop,
+    "alter_table_stmt": _alter,
+    "rename_stmt": _rename,
+}
 
 REFUSED_STATEMENTS = {
-    "alter_table_stmt": "ALTER TABLE",
-    "rename_stmt": "ALTER .. RENAME",
     "create_table_as_stmt": "CREATE TABLE AS",
     "view_stmt": "CREATE VIEW",
     "create_seq_stmt": "CREATE SEQUENCE",

@@ -6,13 +6,28 @@ that is being given up is free again only when the change that gives it up is co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
-from changes.actions import Action, CreateIndex, CreateTable, DropIndex, DropTable, Name
-from changes.ddl import UNNAMED, Statement
+from changes.actions import (
+    UNNAMED,
+    Action,
+    AddColumn,
+    AlterTable,
+    CreateIndex,
+    CreateTable,
+    DropIndex,
+    DropTable,
+    Name,
+    NewUnique,
+    RenameColumn,
+    RenameIndex,
+    RenameTable,
+)
+from changes.ddl import Statement
 from changes.ddl_errors import (
     DUPLICATE_COLUMN,
     DUPLICATE_TABLE,
@@ -58,14 +73,90 @@ class CatalogView:
 def resolve(statement: Statement, view: CatalogView) -> Action:
     """The statement's action with every name settled; raises `DdlError`, or `NothingToDo`."""
     action = statement.action
+    forgiving = statement.forgiving
+    match action:
+        case CreateTable():
+            _check_free(action.table, view, forgiving=forgiving)
+            return with_names(action, _names(action.table, action.uniques, view))
+        case DropTable():
+            return _drop_table(action, view, forgiving=forgiving)
+        case CreateIndex():
+            return _create_index(action, view, forgiving=forgiving)
+        case DropIndex():
+            return replace(action, table=_owner(action.index, view, forgiving=forgiving))
+        case RenameIndex():
+            table = _owner(action.index, view, forgiving=forgiving)
+            _check_free(action.new, view, forgiving=False)
+            return replace(action, table=table)
+        case AlterTable() | RenameColumn() | RenameTable():
+            return _altered(action, view, forgiving=forgiving)
+
+
+def _altered(action: AlterTable | RenameColumn | RenameTable, view: CatalogView, *, forgiving: bool) -> Action:
+    _check_table(action.table, view, forgiving=forgiving)
+    if isinstance(action, RenameTable):
+        _check_free(action.new, view, forgiving=False)
+    if isinstance(action, AlterTable):
+        return with_names(action, _names(action.table, list(uniques_of(action)), view))
+    return action
+
+
+def _check_table(name: Name, view: CatalogView, *, forgiving: bool) -> None:
+    if view.table(name.text):
+        return
+    if view.owner_of(name.text):
+        hint = "Of an index only the name may change: ALTER INDEX .. RENAME TO."
+        raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not a table', position=name.position, hint=hint)
+    if forgiving:
+        raise NothingToDo(f'relation "{name}" does not exist, skipping')
+    message = f'relation "{name}" does not exist'
+    raise DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.taken.get(name.text))
+
+
+# --- names of the indexes that keep UNIQUE
+
+
+def uniques_of(action: CreateTable | AlterTable) -> Iterator[NewUnique]:
+    """The UNIQUE constraints of a statement, in its order: each becomes an index."""
     if isinstance(action, CreateTable):
-        _check_free(action.table, view, forgiving=statement.forgiving)
-        return action
-    if isinstance(action, DropTable):
-        return _drop_table(action, view, forgiving=statement.forgiving)
-    if isinstance(action, CreateIndex):
-        return _create_index(action, view, forgiving=statement.forgiving)
-    return _drop_index(action, view, forgiving=statement.forgiving)
+        yield from action.uniques
+        return
+    for alteration in action.alterations:
+        if isinstance(alteration, NewUnique):
+            yield alteration
+        if isinstance(alteration, AddColumn):
+            yield from alteration.uniques
+
+
+def with_names(action: CreateTable | AlterTable, names: Sequence[Name]) -> CreateTable | AlterTable:
+    """The statement with a name for each of its UNIQUE constraints."""
+    left = iter(names)
+    if isinstance(action, CreateTable):
+        return replace(action, uniques=tuple(replace(one, name=next(left)) for one in action.uniques))
+    found = []
+    for alteration in action.alterations:
+        if isinstance(alteration, NewUnique):
+            alteration = replace(alteration, name=next(left))
+        elif isinstance(alteration, AddColumn):
+            named = tuple(replace(one, name=next(left)) for one in alteration.uniques)
+            alteration = replace(alteration, uniques=named)
+        found.append(alteration)
+    return replace(action, alterations=tuple(found))
+
+
+def _names(table: Name, uniques: Sequence[NewUnique], view: CatalogView) -> list[Name]:
+    names: list[Name] = []
+    for unique in uniques:
+        if unique.name != UNNAMED:
+            _check_free(unique.name, view, forgiving=False)
+            if unique.name in names:
+                message = f'relation "{unique.name}" already exists'
+                raise DdlError(DUPLICATE_TABLE, message, position=unique.name.position)
+            names.append(unique.name)
+            continue
+        stem = "_".join((table.text, *(column.text for column in unique.columns)))
+        names.append(Name(_free_name(stem, "key", view, also={name.text for name in names})))
+    return names
 
 
 def _check_free(name: Name, view: CatalogView, *, forgiving: bool) -> None:
@@ -97,7 +188,8 @@ def _create_index(action: CreateIndex, view: CatalogView, *, forgiving: bool) ->
         raise _no_such_table(action.table, view)
     _check_index_columns(action, table)
     if action.index == UNNAMED:
-        return replace(action, index=Name(_free_index_name(action, view)))
+        stem = "_".join((action.table.text, *(part.column.text for part in action.columns)))
+        return replace(action, index=Name(_free_name(stem, "idx", view)))
     _check_free(action.index, view, forgiving=forgiving)
     return action
 
@@ -124,11 +216,12 @@ def _check_index_columns(action: CreateIndex, table: Descriptor) -> None:
             raise DdlError(UNDEFINED_COLUMN, message, position=part.column.position, hint=hint)
 
 
-def _free_index_name(action: CreateIndex, view: CatalogView) -> str:
+def _free_name(stem: str, word: str, view: CatalogView, *, also: AbstractSet[str] = frozenset()) -> str:
     """PostgreSQL's way of naming: table_column_idx, then .._idx1, .."""
-    stem = "_".join((action.table.text, *(part.column.text for part in action.columns)))
-    tails = ("_idx", *(f"_idx{n}" for n in range(1, len(view.tables) + len(view.taken) + _index_count(view) + 2)))
-    return next(name for tail in tails if view.why_taken(name := _cut(stem, tail) + tail) is None)
+    number = len(view.tables) + len(view.taken) + _index_count(view) + len(also) + 2
+    tails = (f"_{word}", *(f"_{word}{n}" for n in range(1, number)))
+    names = (_cut(stem, tail) + tail for tail in tails)
+    return next(name for name in names if view.why_taken(name) is None and name not in also)
 
 
 def _index_count(view: CatalogView) -> int:
@@ -139,13 +232,13 @@ def _cut(stem: str, tail: str) -> str:
     return stem.encode()[: NAME_BYTES_MAX - len(tail)].decode(errors="ignore")
 
 
-def _drop_index(action: DropIndex, view: CatalogView, *, forgiving: bool) -> DropIndex:
-    name = action.index
+def _owner(name: Name, view: CatalogView, *, forgiving: bool) -> Name:
+    """The table that an index is of."""
     table = view.owner_of(name.text)
     if table is not None:
-        return replace(action, table=Name(table.name))
+        return Name(table.name)
     if view.table(name.text):
-        hint = "Use DROP TABLE to remove a table."
+        hint = "It is a table: use DROP TABLE, or ALTER TABLE .. RENAME TO."
         raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not an index', position=name.position, hint=hint)
     if forgiving:
         raise NothingToDo(f'index "{name}" does not exist, skipping')

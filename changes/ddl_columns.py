@@ -1,8 +1,8 @@
-"""A column definition of PostgreSQL's grammar, read as ours: one of nine types, and a default that is a constant.
+"""A column definition of PostgreSQL's grammar, read as ours: one of nine types, a default, and its constraints.
 
 Types are taken under every name PostgreSQL has for them (int8, serial, float8, ..). Another type is refused by
-name, with the one to use instead. A default becomes one canonical constant of the column's own type, so that nobody
-has to evaluate an expression, and no two nodes can evaluate it differently:
+name, with the one to use instead. A default that is a constant becomes a canonical one of the column's own type, so
+that no two nodes can evaluate it differently; any other is `changes.defaults`' matter:
 
     n bigint DEFAULT 7            ->  7
     d date DEFAULT '2020-1-1'     ->  '2020-01-01'::date
@@ -10,11 +10,12 @@ has to evaluate an expression, and no two nodes can evaluate it differently:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from catalog.types import BadValue, SqlType, Value, parse_text, to_text
+from changes.actions import Name, NewCheck, NewColumn, NewUnique
+from changes.ddl_constraints import kind_of, read_constraint
 from changes.ddl_errors import (
     DATATYPE_MISMATCH,
     INVALID_TABLE_DEFINITION,
@@ -23,10 +24,10 @@ from changes.ddl_errors import (
     DdlError,
     unsupported,
 )
+from changes.ddl_source import Source
+from changes.defaults import expression_default
 
 Node = Any
-Where = Callable[[int], int | None]
-"""From the grammar's byte offset to the character position that clients are told."""
 
 TYPES = {
     "bool": SqlType.BOOLEAN,
@@ -75,32 +76,40 @@ INSTEAD = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnDef:
-    """A column as written. `default` is a canonical constant; `is_key`, PRIMARY KEY was said right here."""
+    """A column as written, with the constraints behind it; `is_key`, PRIMARY KEY was said right here."""
 
-    name: str
-    type: SqlType
-    not_null: bool
-    default: str | None
-    identity: bool
+    column: NewColumn
     is_key: bool
-    position: int | None
+    checks: tuple[NewCheck, ...] = ()
+    uniques: tuple[NewUnique, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.column.name.text
+
+    @property
+    def position(self) -> int | None:
+        return self.column.name.position
 
 
-def read_column(node: Node, where: Where) -> ColumnDef:
+def read_column(node: Node, source: Source) -> ColumnDef:
     """One `column_def` of the grammar; raises `DdlError` for what a column of ours cannot be."""
+    where = source.where
     position = where(node.location)
     if node.HasField("coll_clause"):
         raise unsupported("COLLATE", position=where(node.coll_clause.location), hint="Texts sort by their UTF-8 bytes.")
     if node.storage_name or node.compression:
         raise unsupported(f"STORAGE or COMPRESSION of column {node.colname}", position=position)
-    sql_type, is_serial = _read_type(node.type_name, where)
-    clauses = _Clauses(node.colname, sql_type, where)
+    sql_type, is_serial = read_type(node.type_name, source)
+    clauses = _Clauses(Name(node.colname, position), sql_type, source)
     for item in node.constraints:
         clauses.take(item.constraint)
     return clauses.column(position, is_serial=is_serial)
 
 
-def _read_type(node: Node, where: Where) -> tuple[SqlType, bool]:
+def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
+    """A type under any of its names, and whether it brings numbers of its own (serial)."""
+    where = source.where
     words = [name.string.sval for name in node.names]
     schema, name = ("pg_catalog", *words)[-2:]
     position = where(node.location)
@@ -122,36 +131,19 @@ def _written(name: str) -> str:
     return {"bpchar": "char", "float4": "real", "int2": "smallint"}.get(name, name)
 
 
-REFUSED = {
-    "CONSTR_CHECK": "CHECK",
-    "CONSTR_UNIQUE": "UNIQUE",
-    "CONSTR_FOREIGN": "REFERENCES",
-    "CONSTR_EXCLUSION": "EXCLUDE",
-    "CONSTR_GENERATED": "a generated column",
-}
-
-
-def kind_of(constraint: Node) -> str:
-    """The grammar's name for a constraint's kind, such as CONSTR_PRIMARY."""
-    return str(constraint.DESCRIPTOR.fields_by_name["contype"].enum_type.values_by_number[constraint.contype].name)
-
-
-def refuse_constraint(constraint: Node, where: Where) -> DdlError:
-    """Why this kind of constraint is not taken."""
-    what = REFUSED.get(kind_of(constraint), "DEFERRABLE, INITIALLY or ENFORCED")
-    return unsupported(what, position=where(constraint.location))
-
-
 class _Clauses:
     """The clauses behind a column's type, gathered one by one; contradictions are refused as PostgreSQL does."""
 
-    def __init__(self, name: str, sql_type: SqlType, where: Where) -> None:
-        self.name, self.type, self.where = name, sql_type, where
+    def __init__(self, name: Name, sql_type: SqlType, source: Source) -> None:
+        self.name, self.type, self.source, self.where = name, sql_type, source, source.where
         self.null: bool | None = None
         self.default: str | None = None
         self.has_default = False
+        self.default_position: int | None = None
         self.identity = False
         self.is_key = False
+        self.checks: list[NewCheck] = []
+        self.uniques: list[NewUnique] = []
 
     def take(self, constraint: Node) -> None:
         kind = kind_of(constraint)
@@ -160,13 +152,18 @@ class _Clauses:
         elif kind == "CONSTR_DEFAULT":
             self._once(not self.has_default, "multiple default values specified", constraint)
             self.has_default = True
-            self.default = read_default(self.type, constraint.raw_expr, self.where, self.name)
+            self.default = read_default(self.type, constraint.raw_expr, self.source, self.name.text)
+            self.default_position = self.where(constraint.location)
         elif kind == "CONSTR_IDENTITY":
             self._take_identity(constraint)
         elif kind == "CONSTR_PRIMARY":
             self.is_key = True
         else:
-            raise refuse_constraint(constraint, self.where)
+            read = read_constraint(constraint, self.source, column=self.name)
+            if isinstance(read, NewCheck):
+                self.checks.append(read)
+            else:
+                self.uniques.append(read)
 
     def _take_null(self, constraint: Node, *, is_null: bool) -> None:
         self._once(self.null in (None, is_null), "conflicting NULL/NOT NULL declarations", constraint)
@@ -199,7 +196,8 @@ class _Clauses:
             message = f'conflicting NULL/NOT NULL declarations for column "{self.name}"'
             raise DdlError(SYNTAX_ERROR if identity else INVALID_TABLE_DEFINITION, message, position=position)
         not_null = self.null is False or self.is_key or identity
-        return ColumnDef(self.name, self.type, not_null, self.default, identity, self.is_key, position)
+        column = NewColumn(self.name, self.type, not_null, self.default, identity, self.default_position)
+        return ColumnDef(column, self.is_key, tuple(self.checks), tuple(self.uniques))
 
 
 LITERALS = {
@@ -211,10 +209,12 @@ LITERALS = {
 """Which types take which kind of constant without a cast. A quoted one is read by the column's own type."""
 
 
-def read_default(sql_type: SqlType, node: Node, where: Where, name: str) -> str | None:
-    """The canonical constant that a DEFAULT clause means, or None for NULL; anything else is refused."""
-    position = where(_start_of(node))
-    text = _constant_text(sql_type, node, where, name)
+def read_default(sql_type: SqlType, node: Node, source: Source, name: str) -> str | None:
+    """The canonical constant that a DEFAULT clause means, None for NULL, or another expression as it is written."""
+    if not _is_constant(node):
+        return expression_default(sql_type, source.sql(node), name)
+    position = source.where(_start_of(node))
+    text = _constant_text(sql_type, node, source, name)
     if text is None:
         return None
     try:
@@ -223,16 +223,18 @@ def read_default(sql_type: SqlType, node: Node, where: Where, name: str) -> str 
         raise DdlError(error.sqlstate, str(error), position=position) from error
 
 
-def _constant_text(sql_type: SqlType, node: Node, where: Where, name: str) -> str | None:
+def _is_constant(node: Node) -> bool:
     kind = node.WhichOneof("node")
-    if kind == "type_cast":
-        cast, _ = _read_type(node.type_cast.type_name, where)
+    return bool(kind == "a_const" or (kind == "type_cast" and _is_constant(node.type_cast.arg)))
+
+
+def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> str | None:
+    where = source.where
+    if node.WhichOneof("node") == "type_cast":
+        cast, _ = read_type(node.type_cast.type_name, source)
         if cast is not sql_type:
             raise _mismatch(sql_type, cast.value, name, where(node.type_cast.type_name.location))
-        return _constant_text(sql_type, node.type_cast.arg, where, name)
-    if kind != "a_const":
-        hint = "Write a constant. now(), sequences and expressions are not evaluated in defaults yet."
-        raise unsupported("a default that is not a constant", position=where(_start_of(node)), hint=hint)
+        return _constant_text(sql_type, node.type_cast.arg, source, name)
     const = node.a_const
     if const.isnull:
         return None

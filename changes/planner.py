@@ -1,25 +1,42 @@
 """From what a statement asks for to a plan: which versions, in which order, with which reorganisations.
 
-Here it is settled what an action means for the table as it is: elements, ids, dangers. The
-order of versions is the composer's (`changes.composer`); a plan is reviewed (`changes.review`)
-before anyone sees it.
+Here it is settled what an action means for the table as it is (ALTER TABLE: `changes.altering`).
+The order of versions is the composer's (`changes.composer`); a plan is reviewed
+(`changes.review`) before anyone sees it.
 """
 
-from catalog.descriptor import FIRST_INDEX, Descriptor
+from dataclasses import replace
+
+from catalog.descriptor import Descriptor
 from catalog.elements import (
     Column,
     ColumnId,
     Index,
-    IndexColumn,
     Kind,
     Placement,
     PlacementId,
     State,
     TableId,
 )
-from changes.actions import Action, CreateIndex, CreateTable, DropIndex, DropTable, Name, NewColumn
+from changes.actions import (
+    UNNAMED,
+    Action,
+    AlterTable,
+    CreateIndex,
+    CreateTable,
+    DropIndex,
+    DropTable,
+    IndexPart,
+    Name,
+    NewColumn,
+    RenameColumn,
+    RenameIndex,
+    RenameTable,
+)
+from changes.altering import altered
 from changes.composer import Draft, compose
 from changes.ddl_errors import (
+    DUPLICATE_COLUMN,
     DUPLICATE_TABLE,
     NOT_READY,
     UNDEFINED_COLUMN,
@@ -30,24 +47,46 @@ from changes.ddl_errors import (
 )
 from changes.plan import Direction, Element, Move, Plan
 from changes.review import review
+from changes.sketch import Sketch
+from expressions.typed import Context
 
 
-def make_plan(action: Action, descriptor: Descriptor | None, *, table_id: int | None = None) -> Plan:
-    """The plan of `action` on the table as `descriptor` has it; raises `DdlError`.
+def make_plan(
+    action: Action, descriptor: Descriptor | None, *, table_id: int | None = None, context: Context | None = None
+) -> Plan:
+    """The plan of `action` on the table as `descriptor` has it; raises `DdlError`, or `NothingToDo`.
 
-    CREATE TABLE has no descriptor yet: it takes the `table_id` that was reserved for it.
+    CREATE TABLE has no descriptor yet: it takes the `table_id` that was reserved for it. `context` says what time it
+    is, for the values that an added column's default gives the rows that are there.
     """
     if isinstance(action, CreateTable):
         if descriptor is not None and descriptor.state is not State.ABSENT:
             raise DdlError(DUPLICATE_TABLE, f'relation "{action.table}" already exists', position=action.table.position)
         assert table_id is not None, "a new table needs the id reserved for it"
-        return review(_create_table(action, TableId(table_id)))
-    table = _usable(action.table, descriptor)
-    if isinstance(action, DropTable):
-        return review(_drop_table(table))
-    if isinstance(action, CreateIndex):
-        return review(_create_index(action, table))
-    return review(_drop_index(action, table))
+        return review(compose(_create_table(action, TableId(table_id))))
+    return review(compose(_draft(action, _usable(action.table, descriptor), context or Context())))
+
+
+def _draft(
+    action: DropTable | CreateIndex | DropIndex | AlterTable | RenameTable | RenameColumn | RenameIndex,
+    table: Descriptor,
+    context: Context,
+) -> Draft:
+    match action:
+        case DropTable():
+            return _drop_table(table)
+        case CreateIndex():
+            return _create_index(action, table)
+        case DropIndex():
+            return _drop_index(action, table)
+        case AlterTable():
+            return altered(action, table, context)
+        case RenameTable():
+            return _rename_table(action, table)
+        case RenameColumn():
+            return _rename_column(action, table)
+        case RenameIndex():
+            return _rename_index(action, table)
 
 
 def _usable(name: Name, descriptor: Descriptor | None) -> Descriptor:
@@ -62,13 +101,13 @@ def _usable(name: Name, descriptor: Descriptor | None) -> Descriptor:
 # Tables
 
 
-def _create_table(action: CreateTable, table_id: TableId) -> Plan:
+def _create_table(action: CreateTable, table_id: TableId) -> Draft:
     element = Element(Kind.TABLE, table_id, action.table.text)
-    move, new = Move(element, Direction.ADD), {element: _new_table(action, table_id)}
-    return compose(Draft(table_id, action.table.text, None, (move,), new))
+    new = _with_constraints(action, _bare_table(action, table_id))
+    return Draft(table_id, action.table.text, None, (Move(element, Direction.ADD),), {element: new})
 
 
-def _new_table(action: CreateTable, table_id: TableId) -> Descriptor:
+def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
     ids = {column.name.text: ColumnId(number) for number, column in enumerate(action.columns, 1)}
     key = tuple(_column_id(ids, name) for name in action.primary_key)
     sharding_key = tuple(_column_id(ids, name) for name in action.sharding_key)
@@ -83,7 +122,25 @@ def _new_table(action: CreateTable, table_id: TableId) -> Descriptor:
         primary_key=key,
         placements=(Placement(PlacementId(1), sharding_key, action.sharding_function),),
         next_column_id=ColumnId(len(ids) + 1),
-        next_index_id=FIRST_INDEX,
+    )
+
+
+def _with_constraints(action: CreateTable, table: Descriptor) -> Descriptor:
+    """CHECK and UNIQUE of a table that nobody has written to hold at once: they are public with it."""
+    sketch = Sketch(table)
+    checks = tuple(replace(sketch.add_check(check), state=State.PUBLIC) for check in action.checks)
+    indexes: list[Index] = []
+    for unique in action.uniques:
+        stem = "_".join((action.table.text, *(column.text for column in unique.columns)))
+        name = Name(f"{stem}_key") if unique.name == UNNAMED else unique.name
+        _, index = sketch.add_index(name, tuple(map(IndexPart, unique.columns)), unique=True)
+        indexes.append(replace(index, state=State.PUBLIC))
+    return replace(
+        table,
+        indexes=tuple(indexes),
+        constraints=checks,
+        next_index_id=sketch.planned.next_index_id,
+        next_constraint_id=sketch.planned.next_constraint_id,
     )
 
 
@@ -105,46 +162,29 @@ def _new_column(column: NewColumn, column_id: ColumnId, key: tuple[ColumnId, ...
     )
 
 
-def _drop_table(table: Descriptor) -> Plan:
+def _drop_table(table: Descriptor) -> Draft:
     element = Element(Kind.TABLE, table.table_id, table.name)
     dangers = (
         f"Nobody can use {table.name} from the first version on.",
         f"All rows of {table.name} are deleted; undoing the change later restores its structure, not its rows.",
     )
-    return compose(Draft(table.table_id, table.name, table, (Move(element, Direction.DROP),), dangers=dangers))
+    return _of_table(table, Move(element, Direction.DROP), dangers)
+
+
+def _of_table(table: Descriptor, move: Move, dangers: tuple[str, ...] = ()) -> Draft:
+    return Draft(table.table_id, table.name, table, (move,), dangers=dangers)
 
 
 # Indexes
 
 
-def _create_index(action: CreateIndex, table: Descriptor) -> Plan:
+def _create_index(action: CreateIndex, table: Descriptor) -> Draft:
     if any(index.name == action.index.text for index in table.indexes):
         raise DdlError(DUPLICATE_TABLE, f'relation "{action.index}" already exists', position=action.index.position)
-    index = _new_index(action, table)
-    element = Element(index.kind, index.id, index.name)
-    move, dangers = Move(element, Direction.ADD), _index_dangers(index, table)
-    return compose(Draft(table.table_id, table.name, table, (move,), {element: index}, dangers=dangers))
-
-
-def _new_index(action: CreateIndex, table: Descriptor) -> Index:
-    return Index(
-        id=table.next_index_id,
-        name=action.index.text,
-        columns=tuple(IndexColumn(_indexed(part.column, table), part.descending) for part in action.columns),
-        unique=action.unique,
-        where=action.where,
-        state=State.DELETE_ONLY,
-    )
-
-
-def _indexed(name: Name, table: Descriptor) -> ColumnId:
-    column = next((c for c in table.columns if c.name == name.text), None)
-    if column is None:
-        raise DdlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', position=name.position)
-    if column.state is not State.PUBLIC:
-        message = f"column {name} is {column.state.value}: only a public column can be indexed"
-        raise DdlError(NOT_READY, message, position=name.position)
-    return column.id
+    sketch = Sketch(table)
+    _, index = sketch.add_index(action.index, action.columns, unique=action.unique, where=action.where)
+    sketch.dangers += _index_dangers(index, table)
+    return sketch.draft()
 
 
 def _index_dangers(index: Index, table: Descriptor) -> tuple[str, ...]:
@@ -154,16 +194,64 @@ def _index_dangers(index: Index, table: Descriptor) -> tuple[str, ...]:
     return (cost,)
 
 
-def _drop_index(action: DropIndex, table: Descriptor) -> Plan:
-    index = next((index for index in table.indexes if index.name == action.index.text), None)
-    if index is None:
-        raise DdlError(UNDEFINED_OBJECT, f'index "{action.index}" does not exist', position=action.index.position)
-    if index.state is not State.PUBLIC:
-        message = f"index {index.name} is {index.state.value}: only a public index can be dropped"
-        raise DdlError(NOT_READY, message, position=action.index.position, hint="Another change of it has not ended.")
+def _drop_index(action: DropIndex, table: Descriptor) -> Draft:
+    index = _public_index(action.index, table)
     element = Element(index.kind, index.id, index.name)
     dangers = (
         f"Queries that use {index.name} read the whole table instead, from the first version on.",
         "Past delete-only it can't be cancelled: its entries are incomplete from then on.",
     )
-    return compose(Draft(table.table_id, table.name, table, (Move(element, Direction.DROP),), dangers=dangers))
+    return _of_table(table, Move(element, Direction.DROP), dangers)
+
+
+def _public_index(name: Name, table: Descriptor, *, doing: str = "dropped") -> Index:
+    index = next((index for index in table.indexes if index.name == name.text), None)
+    if index is None:
+        raise DdlError(UNDEFINED_OBJECT, f'index "{name}" does not exist', position=name.position)
+    if index.state is not State.PUBLIC:
+        message = f"index {index.name} is {index.state.value}: only a public index can be {doing}"
+        raise DdlError(NOT_READY, message, position=name.position, hint="Another change of it has not ended.")
+    return index
+
+
+# Names
+
+
+def _rename_table(action: RenameTable, table: Descriptor) -> Draft:
+    move = Move(Element(Kind.TABLE, table.table_id, table.name), Direction.RENAME)
+    draft = _of_table(table, move, (_old_name(f"table {table.name}", action.new),))
+    return replace(draft, edit=lambda before: replace(before, name=action.new.text))
+
+
+def _rename_column(action: RenameColumn, table: Descriptor) -> Draft:
+    column = next((c for c in table.columns if c.name == action.column.text), None)
+    if column is None or column.state is not State.PUBLIC:
+        hint = f"It is {column.state.value}: another change of it has not ended." if column else None
+        message = f'column "{action.column}" does not exist'
+        raise DdlError(UNDEFINED_COLUMN, message, position=action.column.position, hint=hint)
+    if any(c.name == action.new.text for c in table.columns):
+        message = f'column "{action.new}" of relation "{table.name}" already exists'
+        raise DdlError(DUPLICATE_COLUMN, message, position=action.new.position)
+    renamed = replace(column, name=action.new.text)
+    move = Move(Element(column.kind, column.id, column.name), Direction.RENAME)
+    draft = _of_table(table, move, (_old_name(f"column {column.name}", action.new),))
+    return replace(draft, edit=lambda before: _with_column(before, renamed))
+
+
+def _with_column(table: Descriptor, new: Column) -> Descriptor:
+    return replace(table, columns=tuple(new if column.id == new.id else column for column in table.columns))
+
+
+def _rename_index(action: RenameIndex, table: Descriptor) -> Draft:
+    index = _public_index(action.index, table, doing="renamed")
+    renamed = replace(index, name=action.new.text)
+    move = Move(Element(index.kind, index.id, index.name), Direction.RENAME)
+
+    def edit(before: Descriptor) -> Descriptor:
+        return replace(before, indexes=tuple(renamed if i.id == index.id else i for i in before.indexes))
+
+    return replace(_of_table(table, move), edit=edit)
+
+
+def _old_name(what: str, new: Name) -> str:
+    return f"Statements that say {what} fail once their node has the new version, where it is called {new}."

@@ -61,19 +61,19 @@ def execution_of(change: Change) -> Execution:
 
 def catalog_view() -> CatalogView:
     """The tables as the open changes will leave them, and the names that are not free yet (L12)."""
-    ahead = {change.table_id: change for change in open_changes()}
+    plans = [(change, plan_from_json(change.plan)) for change in open_changes()]
+    ahead = {plan.table_id: plan for _, plan in plans}
     tables: list[Descriptor] = []
     taken: dict[str, str] = {}
     for table_id, name, body in _newest():
-        change = ahead.get(table_id)
         now = descriptor_from_json(body) if body else None
-        then = plan_from_json(change.plan).result if change else now
+        then = ahead[table_id].result if table_id in ahead else now
         if then is None:
             taken[name] = "A transaction that has not ended is creating it."
-            continue
-        tables.append(then)
-        if change:
-            taken |= _not_free_yet(now, then, change)
+        else:
+            tables.append(then)
+    for change, plan in plans:
+        taken |= _given_up(plan, change)
     return CatalogView(tuple(tables), taken)
 
 
@@ -88,14 +88,16 @@ def body_json(body: Any) -> dict[str, Any] | None:
     return json.loads(body) if isinstance(body, str) else body
 
 
-def _not_free_yet(now: Descriptor | None, then: Descriptor, change: Change) -> dict[str, str]:
-    """Names that a change on its way gives up: not free before it is complete (L12)."""
-    if now is None:
-        return {}
-    why = f"It is being dropped by change {change.pk}; its name is free when that is done."
-    kept = {index.name for index in then.indexes} if then.state is not State.ABSENT else set()
-    gone = {index.name: why for index in now.indexes if index.name not in kept}
-    return gone | ({now.name: why} if then.state is State.ABSENT else {})
+def _given_up(plan: Plan, change: Change) -> dict[str, str]:
+    """Names that a change on its way gives up, by a drop or a rename: not free before it is complete (L12)."""
+    why = f"It is given up by change {change.pk}; the name is free when that is done."
+    return dict.fromkeys(_names_in(plan.base) - _names_in(plan.result), why)
+
+
+def _names_in(table: Descriptor | None) -> set[str]:
+    if table is None or table.state is State.ABSENT:
+        return set()
+    return {table.name, *(index.name for index in table.indexes)}
 
 
 def table_as_it_will_be(name: str) -> Descriptor | None:

@@ -11,28 +11,32 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from celery import current_app
 from django.db import connection, transaction
+from django.utils.timezone import now
 from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
 
 from catalog.descriptor import Descriptor
+from catalog.elements import Kind
 from catalog.models import Table
 from catalog.selectors import events_since, newest_descriptor
 from catalog.services import control_transaction, tell
 from catalog.story import CLUSTER, change_stream, table_stream
 from changes import selectors
-from changes.actions import Action, CreateTable, DropTable, Name
+from changes.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name
 from changes.ddl import parse
-from changes.ddl_check import resolve
+from changes.ddl_check import resolve, with_names
 from changes.ddl_errors import DUPLICATE_TABLE, DdlError
 from changes.executor import why_no_cancel
 from changes.models import ENDED, Change, Reservation, Status
-from changes.plan import Plan, plan_from_json, with_rows
+from changes.plan import Direction, Plan, plan_from_json, with_rows
 from changes.planner import make_plan
 from changes.postgres import Ear, open_connection
+from expressions.typed import Context
 from storage.postgres import take_spare_table
 
 log = logging.getLogger(__name__)
@@ -88,12 +92,14 @@ def submit(statement: str, *, who: str) -> Change:
 
 def _plan(action: Action, cursor: Any) -> Plan:
     if isinstance(action, CreateTable):
+        make_plan(action, None, table_id=0)  # what can't be planned takes no name
         return make_plan(action, None, table_id=_reserve(action.table.text, cursor))
-    return _plan_on(selectors.table_as_it_will_be(action.table.text), action)
+    return _plan_on(selectors.table_as_it_will_be(action.table.text), action, now())
 
 
-def _plan_on(base: Descriptor | None, action: Action) -> Plan:
-    return with_rows(make_plan(action, base), selectors.estimate_rows(base).rows)
+def _plan_on(base: Descriptor | None, action: Action, at: datetime) -> Plan:
+    """The plan on a table; what an added column's default is worth was settled when the change was submitted."""
+    return with_rows(make_plan(action, base, context=Context(now=at)), selectors.estimate_rows(base).rows)
 
 
 def _reserve(name: str, cursor: Any) -> int:
@@ -178,15 +184,21 @@ def plan_again(change: Change) -> Plan:
     if change.executor_state is not None or plan.base is None:
         return plan
     base = newest_descriptor(change.table_id)
-    return plan if base == plan.base else _plan_on(base, action_of(change))
+    return plan if base == plan.base else _plan_on(base, action_of(change), change.created_at)
 
 
 def action_of(change: Change) -> Action:
     """The change's statement as an action, with the names that were settled when it was submitted."""
-    action = parse(change.statement).action
+    action, plan = parse(change.statement).action, plan_from_json(change.plan)
+    table = Name(change.table_name)
     if isinstance(action, CreateTable | DropTable):
         return action
-    return replace(action, index=Name(plan_from_json(change.plan).moves[0].element.name), table=Name(change.table_name))
+    if isinstance(action, CreateIndex | DropIndex):
+        return replace(action, index=Name(plan.moves[0].element.name), table=table)
+    if isinstance(action, AlterTable):
+        uniques = [e for e in plan.moving(Direction.ADD) if e.kind is Kind.UNIQUE_INDEX]
+        return replace(with_names(action, [Name(element.name) for element in uniques]), table=table)
+    return replace(action, table=table)
 
 
 def end_unstarted(change_id: int, error: DdlError | None, *, who: str = "") -> Status:

@@ -1,15 +1,19 @@
 """The statement that takes a finished change back: a new change like any other (X7).
 
-What was dropped comes back as a structure; its rows do not. Whoever is offered the undo is told so first.
+What was dropped comes back as a structure; its rows and values do not. Whoever is offered the undo is told so first.
+Names, defaults and types are as they were; what one ALTER TABLE can't say is said beside it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, Index, IndexId, Kind
-from changes.plan import Direction, Plan
+from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Index, IndexId, Kind
+from changes.movement import definition_of
+from changes.plan import COLUMNS, INDEXES, Direction, Element, Move, Plan, name_in
+from expressions.rows import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,41 +26,152 @@ class Undo:
 
 def undo_of(plan: Plan) -> Undo:
     """What takes back a change that is done."""
-    move = plan.moves[0]
+    first = plan.moves[0]
+    if first.element.kind is Kind.TABLE:
+        return _of_table(plan, first)
+    if len(plan.moves) == 1 and first.element.kind in INDEXES:
+        return Undo(_of_index(plan, first))
+    if first.direction is Direction.RENAME:
+        old, new = quoted(first.element.name), quoted(name_in(plan.result, first.element))
+        return Undo(f"ALTER TABLE {quoted(plan.table)} RENAME COLUMN {new} TO {old}")
+    return _of_alterations(plan)
+
+
+# --- one element
+
+
+def _of_table(plan: Plan, move: Move) -> Undo:
     name = quoted(move.element.name)
-    is_table = move.element.kind is Kind.TABLE
+    if move.direction is Direction.RENAME:
+        return Undo(f"ALTER TABLE {quoted(plan.result.name)} RENAME TO {name}")
     if move.direction is Direction.ADD:
-        lost = f"All rows written to {move.element.name} since are deleted." if is_table else ""
-        return Undo(f"DROP {'TABLE' if is_table else 'INDEX'} {name}", lost)
+        return Undo(f"DROP TABLE {name}", f"All rows written to {move.element.name} since are deleted.")
     assert plan.base is not None, "what is dropped was there"
-    if is_table:
-        return Undo(create_table(plan.base), f"Only the structure comes back: the rows of {plan.table} are gone.")
-    return Undo(create_index(plan.base, plan.base.index(IndexId(move.element.id))))
+    lost = f"Only the structure comes back: the rows of {plan.table} are gone."
+    indexes = "; ".join(create_index(plan.base, index) for index in plan.base.public_indexes)
+    return Undo(
+        create_table(plan.base), f"{lost} Its indexes are statements of their own: {indexes}" if indexes else lost
+    )
+
+
+def _of_index(plan: Plan, move: Move) -> str:
+    if move.direction is Direction.ADD:
+        return f"DROP INDEX {quoted(move.element.name)}"
+    assert plan.base is not None, "what is dropped or renamed was there"
+    if move.direction is Direction.RENAME:
+        return f"ALTER INDEX {quoted(name_in(plan.result, move.element))} RENAME TO {quoted(move.element.name)}"
+    return create_index(plan.base, plan.base.index(IndexId(move.element.id)))
+
+
+# --- ALTER TABLE, taken back
+
+
+def _of_alterations(plan: Plan) -> Undo:
+    assert plan.base is not None, "an altered table was there"
+    said = list(_alterations(plan, plan.base))
+    lost = [
+        f"the values of {move.element.name} are gone"
+        for move in plan.moves
+        if move.direction is Direction.DROP and move.element.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)
+    ]
+    warning = f"Only the structure comes back: {', '.join(lost)}." if lost else ""
+    apart = [create_index(plan.base, index) for index in _dropped_indexes(plan, plan.base)]
+    if not said:
+        return Undo(apart[0], warning)
+    if apart:
+        warning = f"{warning} Statements of their own, afterwards: {'; '.join(apart)}".strip()
+    return Undo(f"ALTER TABLE {quoted(plan.table)} {', '.join(said)}", warning)
+
+
+def _alterations(plan: Plan, base: Descriptor) -> Iterator[str]:
+    """The clauses, one for each move; what goes with a column that is dropped needs none."""
+    gone = set(plan.moving(Direction.ADD))
+    fresh = {element.id for element in gone if element.kind in COLUMNS}
+    back = {e.id for e in plan.moving(Direction.DROP) if e.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)}
+    for move in plan.moves:
+        element = move.element
+        if element.kind is Kind.DERIVED_COLUMN:
+            yield from _type_back(plan, base, move)
+        elif move.direction is Direction.ALTER:
+            yield _default_back(base.column(ColumnId(element.id)))
+        elif element.column is not None:
+            yield from _not_null_back(plan, move, back)
+        elif move.direction is Direction.ADD:
+            yield from _without(plan, element, fresh)
+        elif element.kind in COLUMNS:
+            yield f"ADD COLUMN {column_text(base.column(ColumnId(element.id)), base)}"
+        elif element.kind is Kind.CONSTRAINT:
+            yield _check(base, base.constraint(ConstraintId(element.id)))
+
+
+def _type_back(plan: Plan, base: Descriptor, move: Move) -> Iterator[str]:
+    if move.direction is Direction.DROP:
+        old = base.column(ColumnId(move.element.id))
+        yield f"ALTER COLUMN {quoted(old.name)} TYPE {old.type.value}"
+
+
+def _default_back(column: Column) -> str:
+    said = "DROP DEFAULT" if column.default is None else f"SET DEFAULT {column.default}"
+    return f"ALTER COLUMN {quoted(column.name)} {said}"
+
+
+def _not_null_back(plan: Plan, move: Move, back: set[int]) -> Iterator[str]:
+    if move.element.column in back:
+        return
+    assert move.element.column is not None, "a NOT NULL is a column's"
+    name = quoted(plan.result.column(ColumnId(move.element.column)).name)
+    yield f"ALTER COLUMN {name} {'DROP' if move.direction is Direction.ADD else 'SET'} NOT NULL"
+
+
+def _without(plan: Plan, element: Element, fresh: set[int]) -> Iterator[str]:
+    """Drop what was added, unless it goes with an added column."""
+    if element.kind in COLUMNS:
+        yield f"DROP COLUMN {quoted(element.name)}"
+        return
+    added = definition_of(element, [plan.result])
+    columns = set(added.column_ids) if isinstance(added, Index) else set(getattr(added, "columns", ()))
+    if not columns & fresh:
+        yield f"DROP CONSTRAINT {quoted(element.name)}"
+
+
+def _dropped_indexes(plan: Plan, base: Descriptor) -> list[Index]:
+    return [base.index(IndexId(element.id)) for element in plan.moving(Direction.DROP) if element.kind in INDEXES]
+
+
+# --- a table in words
 
 
 def create_table(table: Descriptor) -> str:
     """CREATE TABLE as it would have to be written today; its indexes are statements of their own."""
     key = ", ".join(quoted(column.name) for column in table.key_columns)
-    lines = [*(_column(column, table) for column in table.public_columns), f"PRIMARY KEY ({key})"]
+    lines = [column_text(column, table, in_table=True) for column in table.public_columns]
+    lines += [f"PRIMARY KEY ({key})"]
+    lines += [_check(table, constraint).removeprefix("ADD ") for constraint in table.constraints]
     return f"CREATE TABLE {quoted(table.name)} ({', '.join(lines)})"
 
 
-def _column(column: Column, table: Descriptor) -> str:
+def column_text(column: Column, table: Descriptor, *, in_table: bool = False) -> str:
+    """A column's definition. One that is added to rows can't be NOT NULL without a default."""
     words = [quoted(column.name), column.type.value]
     if column.identity:
         words.append("GENERATED BY DEFAULT AS IDENTITY")
-    elif column.not_null and column.id not in table.primary_key:
+    elif column.not_null and column.id not in table.primary_key and (in_table or column.default is not None):
         words.append("NOT NULL")
     if column.default is not None:
         words.append(f"DEFAULT {column.default}")
     return " ".join(words)
 
 
+def _check(table: Descriptor, constraint: Constraint) -> str:
+    assert constraint.expression is not None, "only a CHECK has words of its own"
+    return f"ADD CONSTRAINT {quoted(constraint.name)} CHECK ({shown(table, constraint.expression)})"
+
+
 def create_index(table: Descriptor, index: Index) -> str:
     """CREATE INDEX for an index of `table`."""
     parts = [quoted(table.column(part.column).name) + (" DESC" if part.descending else "") for part in index.columns]
     unique = "UNIQUE " if index.unique else ""
-    where = f" WHERE {index.where}" if index.where else ""
+    where = f" WHERE {shown(table, index.where)}" if index.where else ""
     return f"CREATE {unique}INDEX {quoted(index.name)} ON {quoted(table.name)} ({', '.join(parts)}){where}"
 
 

@@ -1,7 +1,8 @@
 """Sentences about changes: plan them, submit them, walk them, let their workers die."""
 
-from changes.actions import CreateIndex, CreateTable, DropIndex, DropTable
-from changes.ddl import UNNAMED, parse
+from changes.actions import UNNAMED, CreateIndex, CreateTable, DropIndex, RenameIndex
+from changes.ddl import parse
+from changes.ddl_check import CatalogView, resolve
 from changes.moves import CancelRequested, Event, LeaseLost, PauseRequested, ResumeRequested, RunFailed
 from changes.plan import RUNS, Plan, describe
 from changes.planner import make_plan
@@ -23,7 +24,7 @@ def _plan(lab: Lab, match: Match) -> None:
         lab.world.say(f"mind: {danger}")
 
 
-@command("create .. | drop ..", r"(?:create|drop) .+", "submit a change; a worker starts it")
+@command("create .. | alter .. | drop ..", r"(?:create|alter|drop) .+", "submit a change; a worker starts it")
 def _change(lab: Lab, match: Match) -> None:
     lab.changes.append(drive(lab.world, len(lab.changes) + 1, planned(lab, match[0])))
 
@@ -31,16 +32,20 @@ def _change(lab: Lab, match: Match) -> None:
 def planned(lab: Lab, ddl: str) -> Plan:
     """The plan of a statement on the tables there are."""
     control = lab.world.control
-    action = parse(ddl).action
+    statement = parse(ddl)
+    action = statement.action
     match action:
         case CreateTable():
             return make_plan(action, None, table_id=len(control.published) + 1)
-        case DropIndex():
+        case DropIndex() | RenameIndex():
             return make_plan(action, control.newest(lab.table_of_index(action.index.text)))
-        case CreateIndex() | DropTable():
-            if isinstance(action, CreateIndex) and action.index == UNNAMED:
-                raise LabError("an index in a script needs a name")
+        case CreateIndex() if action.index == UNNAMED:
+            raise LabError("an index in a script needs a name")
+        case CreateIndex():
             return make_plan(action, control.newest(control.find(action.table.text)))
+        case _:
+            table = control.newest(control.find(action.table.text))
+            return make_plan(resolve(statement, CatalogView((table,))), table)
 
 
 @command("step [N]", r"step(?: (\d+))?", "the change does the next thing, or N things")

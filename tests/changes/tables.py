@@ -1,8 +1,13 @@
 """The tables and statements that tests of plans speak of."""
 
+from functools import cache
+from typing import Any
+
 from catalog.descriptor import Descriptor
 from catalog.types import SqlType
 from changes.actions import CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
+from changes.ddl import parse
+from changes.ddl_check import CatalogView, resolve
 from changes.plan import Plan
 from changes.planner import make_plan
 
@@ -31,4 +36,79 @@ def plans() -> dict[str, Plan]:
         "drop a table": make_plan(DROP_TABLE, users()),
         "add an index": make_plan(CREATE_INDEX, users()),
         "drop an index": make_plan(DROP_INDEX, indexed_users()),
+    }
+
+
+# --- every kind of change, by the statement that asks for it
+
+PEOPLE = (
+    "CREATE TABLE people (id bigint PRIMARY KEY, name text, age integer NOT NULL, born date, town text)",
+    "CREATE INDEX by_age ON people (age)",
+    "CREATE UNIQUE INDEX one_name ON people (name) WHERE age > 5",
+    "ALTER TABLE people ADD CONSTRAINT grown CHECK (age > 1)",
+    "ALTER TABLE people ADD visits integer NOT NULL DEFAULT 0",
+    "ALTER TABLE people ADD CONSTRAINT calm CHECK (visits < 100)",
+)
+
+
+def planned(sql: str, table: Descriptor | None, **options: Any) -> Plan:
+    """The plan of a statement on a table, as a node or the page asks for it."""
+    action = resolve(parse(sql), CatalogView((table,) if table else ()))
+    return make_plan(action, table, table_id=8, **options)
+
+
+@cache
+def people() -> Descriptor:
+    """Table people with an index, a partial unique index, two CHECKs, and a column that was added with a default."""
+    table = None
+    for statement in PEOPLE:
+        table = planned(statement, table).result
+    assert table is not None
+    return table
+
+
+KINDS = {
+    "add a table": ("CREATE TABLE t (id int PRIMARY KEY, n int UNIQUE CHECK (n > 0))", 2),
+    "drop a table": ("DROP TABLE people", 2),
+    "add an index": ("CREATE INDEX i ON people (born DESC, id)", 3),
+    "add a partial unique index": ("CREATE UNIQUE INDEX i ON people (born) WHERE town IS NOT NULL", 3),
+    "drop an index": ("DROP INDEX by_age", 3),
+    "drop a unique index": ("DROP INDEX one_name", 3),
+    "add an optional column": ("ALTER TABLE people ADD nick text", 2),
+    "add a column with a default": ("ALTER TABLE people ADD nick text DEFAULT 'x'", 3),
+    "add a required column": ("ALTER TABLE people ADD seen date NOT NULL DEFAULT CURRENT_DATE", 3),
+    "drop an optional column": ("ALTER TABLE people DROP town", 2),
+    "drop a column that an index covers": ("ALTER TABLE people DROP name", 3),
+    "drop a column that constraints read": ("ALTER TABLE people DROP age", 4),
+    "drop a required column": ("ALTER TABLE people DROP visits", 5),
+    "set not null": ("ALTER TABLE people ALTER name SET NOT NULL", 2),
+    "drop not null": ("ALTER TABLE people ALTER age DROP NOT NULL", 2),
+    "add a check": ("ALTER TABLE people ADD CHECK (born > '1900-01-01' OR name IS NULL)", 2),
+    "drop a check": ("ALTER TABLE people DROP CONSTRAINT grown", 2),
+    "add unique": ("ALTER TABLE people ADD UNIQUE (town, born)", 3),
+    "drop unique": ("ALTER TABLE people DROP CONSTRAINT one_name", 3),
+    "set a default": ("ALTER TABLE people ALTER town SET DEFAULT 'Ulm'", 1),
+    "drop a default": ("ALTER TABLE people ALTER visits DROP DEFAULT", 1),
+    "change a type": ("ALTER TABLE people ALTER born TYPE text", 5),
+    "change a type with its cast": ("ALTER TABLE people ALTER town TYPE integer USING town::integer", 5),
+    "rename a table": ("ALTER TABLE people RENAME TO folk", 1),
+    "rename a column": ("ALTER TABLE people RENAME name TO nick", 1),
+    "rename an index": ("ALTER INDEX by_age RENAME TO by_years", 1),
+    "add a column, checked and unique": (
+        "ALTER TABLE people ADD code int NOT NULL DEFAULT 7 UNIQUE CHECK (code > 0)",
+        3,
+    ),
+    "add an optional column, checked": ("ALTER TABLE people ADD code int CHECK (code > age)", 3),
+    "add and drop columns": ("ALTER TABLE people ADD nick text, DROP town", 3),
+    "add a default, drop an indexed column": ("ALTER TABLE people ADD nick text DEFAULT 'x', DROP name", 5),
+    "exchange a check": ("ALTER TABLE people DROP CONSTRAINT grown, ADD CONSTRAINT older CHECK (age > 2)", 3),
+    "not null and a default": ("ALTER TABLE people ALTER town SET NOT NULL, ALTER town SET DEFAULT ''", 2),
+}
+"""A statement of every kind, and how many versions it takes."""
+
+
+def every_plan() -> dict[str, Plan]:
+    """A plan of every kind, by name."""
+    return {
+        name: planned(sql, None if sql.startswith("CREATE TABLE") else people()) for name, (sql, _) in KINDS.items()
     }

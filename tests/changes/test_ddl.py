@@ -7,7 +7,7 @@ from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, Stat
 from catalog.types import SqlType, parse_text
 from changes.actions import CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
 from changes.ddl import STATEMENT_BYTES_MAX, Statement, parse
-from changes.ddl_check import CatalogView, NothingToDo, resolve
+from changes.ddl_check import CatalogView, NothingToDo, resolve, uniques_of
 from changes.ddl_columns import constant, constant_value
 from changes.ddl_errors import DdlError
 
@@ -115,6 +115,8 @@ def test_a_long_name_is_cut_so_that_its_tail_fits():
         ("DROP TABLE IF EXISTS nobody", 'table "nobody" does not exist, skipping'),
         ("DROP INDEX IF EXISTS nothing", 'index "nothing" does not exist, skipping'),
         ("CREATE INDEX IF NOT EXISTS by_name ON users (id)", 'relation "by_name" already exists, skipping'),
+        ("ALTER TABLE IF EXISTS nobody ADD x int", 'relation "nobody" does not exist, skipping'),
+        ("ALTER INDEX IF EXISTS nothing RENAME TO x", 'index "nothing" does not exist, skipping'),
     ],
 )
 def test_a_forgiving_statement_with_nothing_to_do_is_a_notice(sql, notice):
@@ -135,7 +137,8 @@ TABLE = "CREATE TABLE t (id bigint PRIMARY KEY, "
         ("CREATE TABLE t (id int PRIMARY KEY); |DROP TABLE users", "42601", "one statement at a time", "|"),
         ("  SELECT 1", "0A000", "does not change a schema", "SELECT"),
         (" BEGIN", "0A000", "does not change a schema", "BEGIN"),
-        ("/* c */ ALTER TABLE users ADD x int", "0A000", "ALTER TABLE is not supported yet", "ALTER"),
+        ("/* c */ ALTER VIEW users RENAME TO x", "0A000", "RENAME of a VIEW is not supported yet", "RENAME"),
+        ("ALTER INDEX by_name SET (fillfactor = 10)", "0A000", "ALTER INDEX is not supported yet", "ALTER"),
         ("CREATE VIEW v AS SELECT 1", "0A000", "CREATE VIEW is not supported yet", "CREATE"),
         ("DROP VIEW v", "0A000", "DROP VIEW is not supported yet", "DROP"),
         ("DROP TABLE users, other", "0A000", "dropping several", "other"),
@@ -156,8 +159,11 @@ TABLE = "CREATE TABLE t (id bigint PRIMARY KEY, "
         (TABLE + "v |timestamp(3))", "0A000", "a precision for type timestamp", "|"),
         (TABLE + "v |int[])", "0A000", "an array type", "|"),
         (TABLE + "v |nope)", "42704", 'type "nope" does not exist', "|"),
-        (TABLE + "v int |CHECK (v > 0))", "0A000", "CHECK is not supported yet", "|"),
-        (TABLE + "v int |UNIQUE)", "0A000", "UNIQUE is not supported yet", "|"),
+        (TABLE + "v int |CHECK (v > 0) NO INHERIT)", "0A000", "NO INHERIT is not supported yet", "|"),
+        (TABLE + "v int, |CHECK (v > 0) NOT VALID)", "0A000", "NOT VALID is not supported yet", "|"),
+        (TABLE + "v int |UNIQUE NULLS NOT DISTINCT)", "0A000", "NULLS NOT DISTINCT is not supported yet", "|"),
+        (TABLE + "v int, |EXCLUDE (v WITH =))", "0A000", "EXCLUDE is not supported yet", "|"),
+        (TABLE + "v int, CONSTRAINT |by_name UNIQUE (v))", "42P07", 'relation "by_name" already exists', "|"),
         (TABLE + "v int |REFERENCES users)", "0A000", "REFERENCES is not supported yet", "|"),
         (TABLE + "v int, |CONSTRAINT c FOREIGN KEY (v) REFERENCES users)", "0A000", "REFERENCES", "|"),
         (TABLE + "v int |GENERATED ALWAYS AS (id + 1) STORED)", "0A000", "a generated column", "|"),
@@ -166,7 +172,10 @@ TABLE = "CREATE TABLE t (id bigint PRIMARY KEY, "
         (TABLE + 'v text |COLLATE "C")', "0A000", "COLLATE is not supported yet", "|"),
         (TABLE + "v int NULL |NOT NULL)", "42601", "conflicting NULL/NOT NULL declarations", "|"),
         (TABLE + "v int DEFAULT 1 |DEFAULT 2)", "42601", "multiple default values specified", "|"),
-        (TABLE + "v timestamp DEFAULT |now())", "0A000", "a default that is not a constant", "|"),
+        (TABLE + "v uuid DEFAULT |gen_random_uuid())", "0A000", "a volatile default gen_random_uuid()", "|"),
+        (TABLE + "v bigint DEFAULT |id + 1)", "0A000", "a default cannot read a column", "|"),
+        (TABLE + "v bigint DEFAULT |now())", "42804", "default expression is of type timestamp with time zone", "|"),
+        (TABLE + "v bigint DEFAULT (SELECT 1))", "0A000", "a subquery in a default", None),
         (TABLE + "v int DEFAULT |'x')", "22P02", 'invalid input syntax for type integer: "x"', "|"),
         (TABLE + "v int DEFAULT |3000000000)", "42804", "is of type integer but default expression is of", "|"),
         (TABLE + "v bigint DEFAULT |99999999999999999999)", "22003", "out of range for type bigint", "|"),
@@ -185,8 +194,25 @@ TABLE = "CREATE TABLE t (id bigint PRIMARY KEY, "
         ("CREATE INDEX i ON users (|nope)", "42703", 'column "nope" does not exist', "|"),
         ("CREATE INDEX i ON users (|born)", "42703", 'column "born" does not exist', "|"),
         ("CREATE INDEX i ON users (name, id, name)", "42701", 'column "name" appears twice', None),
-        ("CREATE |UNIQUE INDEX i ON users (name)", "0A000", "a UNIQUE index is not supported yet", "|"),
-        ("CREATE INDEX i ON users (name) |WHERE id > 1", "0A000", "a partial index", "|"),
+        ("CREATE UNIQUE INDEX i ON users (name) |NULLS NOT DISTINCT", "0A000", "NULLS NOT DISTINCT", "|"),
+        ("ALTER TABLE |nobody ADD x int", "42P01", 'relation "nobody" does not exist', "|"),
+        ("ALTER TABLE |by_name ADD x int", "42809", '"by_name" is not a table', "|"),
+        ("ALTER TABLE users RENAME TO |by_name", "42P07", 'relation "by_name" already exists', "|"),
+        ("ALTER TABLE users RENAME TO |orders", "42P07", 'relation "orders" already exists', "|"),
+        ("ALTER INDEX by_name RENAME TO |users", "42P07", 'relation "users" already exists', "|"),
+        ("ALTER INDEX |nothing RENAME TO x", "42704", 'index "nothing" does not exist', "|"),
+        ("ALTER TABLE users |RENAME CONSTRAINT a TO b", "0A000", "RENAME CONSTRAINT is not supported yet", "|"),
+        ("ALTER TABLE users ADD CONSTRAINT |by_name UNIQUE (id)", "42P07", 'relation "by_name" already exists', "|"),
+        ("ALTER TABLE users ADD |PRIMARY KEY (name)", "0A000", "a change of the primary key's columns", "|"),
+        ("ALTER TABLE users ADD |x int PRIMARY KEY", "0A000", "a change of the primary key's columns", "|"),
+        ("ALTER TABLE users ADD x int |REFERENCES users", "0A000", "FOREIGN KEY .. REFERENCES is not", "|"),
+        ("ALTER TABLE users ADD |FOREIGN KEY (id) REFERENCES users", "0A000", "FOREIGN KEY .. REFERENCES is not", "|"),
+        ("ALTER TABLE users |SET (buckets = 4)", "0A000", "another number of buckets", "|"),
+        ("ALTER TABLE users ADD |UNIQUE USING INDEX by_name", "0A000", "USING INDEX is not supported yet", "|"),
+        ("ALTER TABLE users ALTER name TYPE |varchar(3)", "0A000", "type varchar is not supported yet", "|"),
+        ("ALTER TABLE users ALTER name TYPE |serial", "0A000", "serial as the new type of a column", "|"),
+        ("ALTER TABLE users |ALTER id ADD GENERATED ALWAYS AS IDENTITY", "0A000", "AS IDENTITY is not supported", "|"),
+        ("ALTER TABLE users |DISABLE TRIGGER ALL", "0A000", "ALTER TABLE .. DISABLE TRIG ALL is not", "|"),
         ("CREATE INDEX i ON users (|lower(name))", "0A000", "an index over an expression", "|"),
         ("CREATE INDEX i ON users (name) |INCLUDE (id)", "0A000", "INCLUDE", "|"),
         ("CREATE INDEX i ON users USING |gin (name)", "0A000", "an index USING gin", "|"),
@@ -206,6 +232,19 @@ def test_a_bad_statement_is_refused_with_code_and_place(sql, sqlstate, message, 
     assert caught.value.sqlstate == sqlstate
     assert message in caught.value.message
     assert position is None or caught.value.position == position
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("ALTER TABLE users ADD UNIQUE (name), ADD x int UNIQUE", ["users_name_key", "users_x_key"]),
+        ("ALTER TABLE users ADD UNIQUE (id), ADD UNIQUE (id)", ["users_id_key", "users_id_key1"]),
+        ("ALTER TABLE users ADD CONSTRAINT one UNIQUE (id)", ["one"]),
+        ("CREATE TABLE t (id int PRIMARY KEY, a int UNIQUE, UNIQUE (a, id))", ["t_a_id_key", "t_a_key"]),
+    ],
+)
+def test_every_unique_gets_a_name_of_its_own(sql, names):
+    assert [unique.name.text for unique in uniques_of(resolve(parse(sql), VIEW))] == names
 
 
 def test_a_hint_says_what_to_use_instead():

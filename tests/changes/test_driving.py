@@ -81,7 +81,7 @@ def test_l12_a_dropped_table_frees_its_name_when_the_change_is_complete():
     change = services.submit("DROP TABLE users", who="ann")
     with pytest.raises(DdlError, match="already exists") as caught:
         services.submit(USERS, who="bob")
-    assert caught.value.hint == f"It is being dropped by change {change.pk}; its name is free when that is done."
+    assert caught.value.hint == f"It is given up by change {change.pk}; the name is free when that is done."
     assert drive(change) == Status.DONE
     assert Table.objects.get(pk=first.table_id).state == "dropped"
     again = made()

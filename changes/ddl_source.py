@@ -1,0 +1,102 @@
+"""A statement's text and its parse tree: where its words stand, and what an expression in it says.
+
+The grammar gives two kinds of position: the cursor of a syntax error counts characters from 1, the location of a
+node counts bytes from 0. Clients expect the first kind, so `Source.where` makes one of the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import postgast
+from google.protobuf.message import DecodeError
+
+from changes.actions import Name, Sql
+from changes.ddl_errors import SYNTAX_ERROR, TOO_COMPLEX, UNDEFINED_SCHEMA, DdlError, unsupported
+
+Node = Any
+
+
+class Source:
+    """The statement's text, and where its words stand."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.bytes = text, text.encode()
+
+    def statements(self) -> list[Node]:
+        if "\x00" in self.text:
+            raise DdlError("22021", 'invalid byte sequence for encoding "UTF8": 0x00')
+        try:
+            return list(postgast.parse(self.text).stmts)
+        except postgast.PgQueryError as error:
+            raise refused_by_grammar(error) from error
+        except DecodeError as error:
+            raise DdlError(TOO_COMPLEX, "statement is nested too deeply") from error
+
+    def where(self, byte: int) -> int | None:
+        """The character (from 1) at a byte offset (from 0; negative when the grammar does not say)."""
+        return None if byte < 0 else len(self.bytes[:byte].decode(errors="replace")) + 1
+
+    def start_of(self, statement: Node) -> int | None:
+        """The first word of a statement, behind white space and comments."""
+        return next((self.where(t.start) for t in self.tokens() if t.start >= statement.stmt_location), None)
+
+    def find(self, word: str, *, after: int = 0) -> int | None:
+        """Where an identifier stands, for the nodes that the grammar gives no location."""
+        return next((self.where(t.start) for t in self.tokens() if t.start >= after and self._is(t, word)), None)
+
+    def find_last(self, word: str, *, after: int = 0) -> int | None:
+        """The same, where the word that ends the statement is meant."""
+        return next(
+            (self.where(t.start) for t in reversed(self.tokens()) if t.start >= after and self._is(t, word)), None
+        )
+
+    def list_starts(self, *, after: int) -> list[int]:
+        """The bytes at which the parts of a list begin that commas separate, behind a byte."""
+        starts, depth, is_start = [], 0, True
+        for token in (t for t in self.tokens() if t.start >= after):
+            word = self.bytes[token.start : token.end]
+            if is_start:
+                starts.append(token.start)
+            depth += (word == b"(") - (word == b")")
+            is_start = word == b"," and depth == 0
+        return starts
+
+    def sql(self, node: Node) -> Sql:
+        """An expression of this statement."""
+        kept = postgast.parse("SELECT NULL")
+        kept.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(node)
+        return Sql(str(postgast.deparse(kept)).removeprefix("SELECT "), node, self.text)
+
+    def tokens(self) -> list[Node]:
+        comments = (postgast.pg_query_pb2.SQL_COMMENT, postgast.pg_query_pb2.C_COMMENT)
+        return [token for token in postgast.scan(self.text).tokens if token.token not in comments]
+
+    def _is(self, token: Node, word: str) -> bool:
+        spelled = self.bytes[token.start : token.end].decode(errors="replace")
+        if spelled.startswith('"'):
+            return spelled[1:-1].replace('""', '"') == word
+        return spelled.lower() == word
+
+
+def refused_by_grammar(error: postgast.PgQueryError) -> DdlError:
+    if error.message.startswith("memory exhausted"):
+        return DdlError(TOO_COMPLEX, "statement is nested too deeply", position=error.cursorpos or None)
+    return DdlError(SYNTAX_ERROR, error.message, position=error.cursorpos or None)
+
+
+def relation(node: Node, source: Source) -> Name:
+    position = source.where(node.location)
+    if node.catalogname:
+        raise unsupported("a database name before the table's", position=position)
+    check_schema(node.schemaname, position)
+    if node.relpersistence not in ("p", ""):
+        what = {"t": "a TEMPORARY table", "u": "an UNLOGGED table"}[node.relpersistence]
+        raise unsupported(what, position=position)
+    return Name(node.relname, position)
+
+
+def check_schema(schema: str, position: int | None) -> None:
+    if schema not in ("", "public"):
+        hint = "All tables are in the schema public."
+        raise DdlError(UNDEFINED_SCHEMA, f'schema "{schema}" does not exist', position=position, hint=hint)

@@ -1,0 +1,200 @@
+"""What a statement comes to on a table as it is: elements with ids and definitions, before anybody orders them.
+
+`planned` is the table as the statement's own expressions may name it: with its new columns as if they were public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import (
+    Column,
+    ColumnId,
+    Constraint,
+    ConstraintId,
+    Index,
+    IndexColumn,
+    IndexId,
+    Kind,
+    State,
+)
+from catalog.types import SqlType
+from changes.actions import UNNAMED, IndexPart, Name, NewCheck, Position, Sql
+from changes.composer import Draft, Swap
+from changes.ddl_errors import (
+    DUPLICATE_OBJECT,
+    NOT_READY,
+    NOT_SUPPORTED,
+    UNDEFINED_COLUMN,
+    DdlError,
+)
+from changes.movement import NewElement
+from changes.placing import placed
+from changes.plan import Direction, Element, Move
+from expressions.rows import canonical, columns_of
+
+Edit = Callable[[Descriptor], Descriptor]
+
+
+@dataclass
+class Sketch:
+    """A draft being made."""
+
+    base: Descriptor
+    planned: Descriptor = field(init=False)
+    moves: list[Move] = field(default_factory=list)
+    new: dict[Element, NewElement] = field(default_factory=dict)
+    dropped: set[ColumnId] = field(default_factory=set)
+    retyped: set[ColumnId] = field(default_factory=set)
+    swaps: list[Swap] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+    dangers: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.planned = self.base
+
+    # --- adding
+
+    def add_column(self, column: Column) -> Element:
+        element = Element(column.kind, column.id, column.name)
+        self._add(element, column)
+        public = replace(column, state=State.PUBLIC)
+        used = ColumnId(column.id + 1)
+        self.planned = replace(self.planned, columns=(*self.planned.columns, public), next_column_id=used)
+        return element
+
+    def add_index(
+        self, name: Name, parts: Iterable[IndexPart], *, unique: bool, where: Sql | None = None
+    ) -> tuple[Element, Index]:
+        number = self.planned.next_index_id
+        columns = tuple(IndexColumn(self.readable(part.column, "index"), part.descending) for part in parts)
+        kept = None if where is None else self.expression(where, SqlType.BOOLEAN, "index predicate", name.position)
+        index = Index(number, name.text, columns, unique=unique, where=kept, state=State.DELETE_ONLY)
+        self.planned = replace(self.planned, next_index_id=IndexId(number + 1))
+        element = Element(index.kind, number, index.name)
+        self._add(element, index)
+        return element, index
+
+    def add_check(self, check: NewCheck) -> Constraint:
+        kept = self.expression(check.expression, SqlType.BOOLEAN, "check constraint", check.position)
+        columns = tuple(sorted(columns_of(kept)))
+        name = self._check_name(check, columns)
+        number = self.next_constraint()
+        constraint = Constraint(number, name, "check", columns, kept, state=State.WRITE_ONLY)
+        self._add(Element(Kind.CONSTRAINT, number, name), constraint)
+        return constraint
+
+    def next_constraint(self) -> ConstraintId:
+        number = self.planned.next_constraint_id
+        self.planned = replace(self.planned, next_constraint_id=ConstraintId(number + 1))
+        return number
+
+    def _add(self, element: Element, new: NewElement) -> None:
+        self.moves.append(Move(element, Direction.ADD))
+        self.new[element] = new
+
+    def _check_name(self, check: NewCheck, columns: tuple[ColumnId, ...]) -> str:
+        """PostgreSQL's way of naming, unless the statement names it."""
+        taken = {one.name for one in (*self.base.constraints, *self.new.values())}
+        if check.name != UNNAMED:
+            if check.name.text in taken:
+                message = f'constraint "{check.name}" for relation "{self.base.name}" already exists'
+                hint = "A name that is given up is free when the change is done: choose another one."
+                raise DdlError(DUPLICATE_OBJECT, message, position=check.name.position, hint=hint)
+            return check.name.text
+        of = f"_{self.planned.column(columns[0]).name}" if len(columns) == 1 else ""
+        stem = f"{self.base.name}{of}_check"
+        return next(name for name in (stem, *(f"{stem}{n}" for n in range(1, len(taken) + 2))) if name not in taken)
+
+    # --- dropping
+
+    def drop(self, element: Element) -> None:
+        if all(move.element != element for move in self.moves):
+            self.moves.append(Move(element, Direction.DROP))
+
+    def drop_index(self, index: Index) -> None:
+        _check_public(index.name, "index", index.state, None)
+        self.drop(Element(index.kind, index.id, index.name))
+
+    def drop_constraint(self, constraint: Constraint) -> None:
+        _check_public(constraint.name, "constraint", constraint.state, None)
+        self.drop(Element(Kind.CONSTRAINT, constraint.id, constraint.name))
+
+    # --- reading
+
+    def expression(self, sql: Sql, returns: SqlType, what: str, position: Position) -> str:
+        """An expression over the table's columns as descriptors keep it; refused when it reads what is dropped."""
+        with placed(sql.source, otherwise=position):
+            kept = canonical(self.planned, sql.node or sql.text, returns=returns, what=what)
+        for column in sorted(columns_of(kept)):
+            self._check_stays(column, f"{what} {sql.text}", position)
+        return kept
+
+    def readable(self, name: Name, what: str) -> ColumnId:
+        """A column that something new may rest on."""
+        column = next((c for c in self.planned.columns if c.name == name.text), None)
+        if column is None:
+            raise DdlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', position=name.position)
+        _check_public(name.text, "column", column.state, name.position)
+        self._check_stays(column.id, what, name.position)
+        return column.id
+
+    def _check_stays(self, column: ColumnId, what: str, position: Position) -> None:
+        for gone, why in ((self.dropped, "drops"), (self.retyped, "gives another type")):
+            if column in gone:
+                message = f"{what} reads column {self.planned.column(column).name}, which this statement {why}"
+                raise DdlError(NOT_SUPPORTED, message, position=position, hint="Send two statements.")
+
+    # --- the result
+
+    def draft(self) -> Draft:
+        return Draft(
+            self.base.table_id,
+            self.base.name,
+            self.base,
+            tuple(self.moves),
+            self.new,
+            covered=self._covered(),
+            late=self._late(),
+            swaps=tuple(self.swaps),
+            edit=self._edit if self.edits else None,
+            dangers=tuple(self.dangers),
+        )
+
+    def _edit(self, table: Descriptor) -> Descriptor:
+        for edit in self.edits:
+            table = edit(table)
+        return table
+
+    def _covered(self) -> frozenset[Element]:
+        """New optional columns that a new index or constraint reads: they are written as soon as it is."""
+        read = {column for new in self.new.values() for column in read_by(new)}
+        return frozenset(e for e in self.new if e.kind is Kind.OPTIONAL_COLUMN and e.id in read)
+
+    def _late(self) -> frozenset[Element]:
+        """Dropped columns that a dropped constraint reads: it must be absent before they leave public."""
+        gone = {move.element for move in self.moves if move.direction is Direction.DROP}
+        constraints = {one.id: one for one in self.base.constraints}
+        read: set[int] = {element.column for element in gone if element.column is not None}
+        for element in gone:
+            if element.kind is Kind.CONSTRAINT and element.column is None:
+                read |= set(read_by(constraints[ConstraintId(element.id)]))
+        return frozenset(e for e in gone if e.id in read and e.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN))
+
+
+def read_by(element: NewElement) -> frozenset[ColumnId]:
+    """The columns that an index or a constraint rests on."""
+    if isinstance(element, Index):
+        return frozenset(element.column_ids) | (columns_of(element.where) if element.where else frozenset())
+    if isinstance(element, Constraint):
+        return frozenset(element.columns) | (columns_of(element.expression) if element.expression else frozenset())
+    return frozenset()
+
+
+def _check_public(name: str, what: str, state: State, position: Position) -> None:
+    if state is not State.PUBLIC:
+        message = f"{what} {name} is {state.value}: only a public {what} can be used or changed"
+        raise DdlError(NOT_READY, message, position=position, hint="Another change of it has not ended.")

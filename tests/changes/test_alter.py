@@ -1,0 +1,363 @@
+"""Every kind of change: its versions, its way back from every point, its undo, its dangers, and what is refused."""
+
+import datetime as dt
+from dataclasses import replace
+
+import pytest
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Kind, State
+from catalog.types import SqlType
+from changes.back import moving, way_back
+from changes.ddl_check import NothingToDo
+from changes.ddl_errors import DdlError
+from changes.movement import state_of
+from changes.plan import Direction, Plan, StepKind, describe, plan_from_json
+from changes.review import find_faults, road_faults
+from changes.undo import undo_of
+from expressions.rows import shown
+from expressions.typed import Context
+from storage import encoding
+from tests.changes.tables import KINDS, every_plan, people, planned
+
+PLANS = every_plan()
+EVERY_KIND = pytest.mark.parametrize("name", KINDS)
+A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
+
+
+@EVERY_KIND
+def test_how_many_versions_each_kind_takes(name: str) -> None:
+    assert len(PLANS[name].publishes) == KINDS[name][1]
+
+
+@EVERY_KIND
+def test_every_plan_is_safe_and_survives_json(name: str) -> None:
+    plan = PLANS[name]
+    assert find_faults(plan) == []
+    assert plan_from_json(plan.to_json()) == plan
+
+
+def _points(plan: Plan) -> range:
+    """After how many of its versions a change can still walk back."""
+    return range(1, 1 + sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.turn]))
+
+
+@EVERY_KIND
+def test_the_way_back_from_every_point_is_safe_and_ends_where_it_began(name: str) -> None:
+    plan = PLANS[name]
+    for published in _points(plan):
+        here, back = plan.publishes[published - 1].published, way_back(plan, published)
+        assert road_faults(moving(plan), here, back) == []
+        last = [step.descriptor for step in back if step.descriptor][-1]
+        assert last.state is A if plan.base is None else last == _as_before(plan.base, last)
+
+
+def _as_before(base: Descriptor, last: Descriptor) -> Descriptor:
+    """Equal to the table before, versions and used-up ids aside (X4)."""
+    return replace(
+        base,
+        version=last.version,
+        next_column_id=last.next_column_id,
+        next_index_id=last.next_index_id,
+        next_constraint_id=last.next_constraint_id,
+    )
+
+
+@EVERY_KIND
+def test_what_moves_ends_public_or_gone(name: str) -> None:
+    plan = PLANS[name]
+    ends = {Direction.ADD: P, Direction.DROP: A}
+    moved = [move for move in plan.moves if move.direction in ends]
+    assert all(state_of(plan.result, move.element) is ends[move.direction] for move in moved)
+    told = {transition.element for step in plan.publishes for transition in step.transitions}
+    assert told == {move.element for move in moved}
+
+
+@EVERY_KIND
+def test_the_undo_of_every_kind_can_be_planned(name: str) -> None:
+    plan = PLANS[name]
+    undo = undo_of(plan)
+    back = planned(undo.statement, None if undo.statement.startswith("CREATE TABLE") else plan.result)
+    assert find_faults(back) == []
+
+
+UNDOS = {
+    "drop a table": "Only the structure comes back: the rows of people are gone.",
+    "drop an optional column": "Only the structure comes back: the values of town are gone.",
+    "drop a column that an index covers": 'afterwards: CREATE UNIQUE INDEX "one_name"',
+    "add a table": "All rows written to t since are deleted.",
+}
+
+
+@pytest.mark.parametrize("name", UNDOS)
+def test_an_undo_says_what_it_does_not_bring_back(name: str) -> None:
+    assert UNDOS[name] in undo_of(PLANS[name]).warning
+
+
+@pytest.mark.parametrize(
+    ("name", "statement"),
+    [
+        ("add a required column", 'ALTER TABLE "people" DROP COLUMN "seen"'),
+        ("add a column, checked and unique", 'ALTER TABLE "people" DROP COLUMN "code"'),
+        ("set not null", 'ALTER TABLE "people" ALTER COLUMN "name" DROP NOT NULL'),
+        ("drop not null", 'ALTER TABLE "people" ALTER COLUMN "age" SET NOT NULL'),
+        ("drop a check", 'ALTER TABLE "people" ADD CONSTRAINT "grown" CHECK (age > 1)'),
+        ("add unique", 'DROP INDEX "people_town_born_key"'),
+        ("drop a default", 'ALTER TABLE "people" ALTER COLUMN "visits" SET DEFAULT 0'),
+        ("set a default", 'ALTER TABLE "people" ALTER COLUMN "town" DROP DEFAULT'),
+        ("change a type", 'ALTER TABLE "people" ALTER COLUMN "born" TYPE date'),
+        ("rename a table", 'ALTER TABLE "folk" RENAME TO "people"'),
+        ("rename a column", 'ALTER TABLE "people" RENAME COLUMN "nick" TO "name"'),
+        ("rename an index", 'ALTER INDEX "by_years" RENAME TO "by_age"'),
+        ("add an index", 'DROP INDEX "i"'),
+        ("drop a required column", 'ALTER TABLE "people" ADD COLUMN "visits" integer NOT NULL DEFAULT 0, '
+         'ADD CONSTRAINT "calm" CHECK (visits < 100)'),
+    ],
+)  # fmt: skip
+def test_the_undo_in_words(name: str, statement: str) -> None:
+    assert undo_of(PLANS[name]).statement == statement
+
+
+# --- the road of each kind
+
+
+def _states(plan: Plan) -> list[str]:
+    """What each version moves, and between them the reorganisations."""
+    short = {A: "a", D: "d", W: "w", P: "p"}
+    road = []
+    for step in plan.forward:
+        if step.kind is StepKind.PUBLISH:
+            road.append(" ".join(f"{t.element.name}:{short[t.before]}{short[t.after]}" for t in step.transitions))
+        elif step.kind is not StepKind.DRAIN:
+            road.append(" ".join((step.kind.value, *(element.name for element in step.elements))))
+    return road
+
+
+@pytest.mark.parametrize(
+    ("name", "road"),
+    [
+        ("add an optional column", ["nick:ad", "nick:dp"]),
+        ("add a required column",
+         ["seen:ad", "seen:dw", "clear seen", "fill seen", "verify seen", "close", "seen:wp", "purge seen"]),
+        ("drop an optional column", ["town:pd", "delete town", "town:da"]),
+        ("drop a column that an index covers",
+         ["one_name:pw", "name:pd one_name:wd", "delete one_name name", "name:da one_name:da"]),
+        ("drop a required column",
+         ["calm:pw people_visits_not_null:pw", "calm:wa people_visits_not_null:wa", "visits:pw", "visits:wd",
+          "delete visits", "visits:da"]),
+        ("set not null",
+         ["people_name_not_null:aw", "verify people_name_not_null", "close", "people_name_not_null:wp"]),
+        ("drop a check", ["grown:pw", "grown:wa"]),
+        ("add a column, checked and unique",
+         ["code:ad people_code_key:ad", "code:dw people_code_check:aw people_code_key:dw",
+          "clear code people_code_key", "fill code people_code_key", "verify code people_code_key people_code_check",
+          "close", "code:wp people_code_check:wp people_code_key:wp", "purge code people_code_key"]),
+        ("add an optional column, checked",
+         ["code:ad", "code:dw people_check:aw", "verify people_check", "close", "code:wp people_check:wp"]),
+        ("add and drop columns", ["nick:ad", "nick:dp town:pd", "delete town", "town:da"]),
+        ("add a default, drop an indexed column",
+         ["nick:ad", "nick:dw", "clear nick", "fill nick", "verify nick", "close", "nick:wp one_name:pw", "purge nick",
+          "name:pd one_name:wd", "delete one_name name", "name:da one_name:da"]),
+        ("change a type",
+         ["born (as text):ad", "born (as text):dw", "clear born (as text)", "fill born (as text)",
+          "verify born (as text)", "close", "born (as text):wp born:pw", "purge born (as text)", "born:wd",
+          "delete born", "born:da"]),
+        ("exchange a check",
+         ["older:aw", "verify older", "close", "older:wp grown:pw", "grown:wa"]),
+        ("rename a column", [""]),
+    ],
+)  # fmt: skip
+def test_the_road(name: str, road: list[str]) -> None:
+    assert _states(PLANS[name]) == road
+
+
+@pytest.mark.parametrize(
+    ("name", "turn"),
+    [
+        ("add an optional column", "publish people@17: column nick delete-only -> public"),
+        ("set not null", "publish people@17: constraint people_name_not_null write-only -> public"),
+        ("drop an optional column", "delete all values of town"),
+        ("drop a check", "publish people@17: constraint grown write-only -> absent"),
+        ("drop a column that an index covers",
+         "publish people@17: column name public -> delete-only, unique index one_name write-only -> delete-only"),
+        ("change a type",
+         "publish people@18: column born (as text) write-only -> public, column born public -> write-only"),
+        ("rename a column", "publish people@16: column name is renamed to nick"),
+        ("set a default", "publish people@16: column town has the default 'Ulm'"),
+        ("not null and a default", "publish people@17: constraint people_town_not_null write-only -> public"),
+    ],
+)  # fmt: skip
+def test_the_point_of_no_return(name: str, turn: str) -> None:
+    plan = PLANS[name]
+    assert describe(plan, plan.forward[plan.turn]) == turn
+
+
+# --- what a version says
+
+
+def test_a_column_has_its_fill_value_from_the_moment_of_submission() -> None:
+    now = dt.datetime(2026, 3, 4, 12, tzinfo=dt.UTC)
+    plan = planned("ALTER TABLE people ADD at timestamp DEFAULT now()", people(), context=Context(now=now))
+    column = plan.result.column_named("at")
+    assert column.default == "now()"
+    assert column.fill_value == encoding.encode(SqlType.TIMESTAMP, now.replace(tzinfo=None))
+    assert plan.dangers == ("Every row of people is written once: its at becomes '2026-03-04 12:00:00'::timestamp.",)
+
+
+def test_a_not_null_is_a_constraint_while_it_moves_and_the_columns_own_then() -> None:
+    versions = [step.published for step in PLANS["set not null"].publishes]
+    assert [(v.column_named("name").not_null, len(v.constraints)) for v in versions] == [(False, 3), (True, 2)]
+    down = [step.published for step in PLANS["drop not null"].publishes]
+    assert [(v.column_named("age").not_null, len(v.constraints)) for v in down] == [(False, 3), (False, 2)]
+
+
+def test_a_type_changes_in_one_version_and_the_old_column_is_derived_backwards() -> None:
+    before, swapped, gone = (PLANS["change a type"].publishes[n].published for n in (1, 2, 4))
+    twin = before.column_named("born (as text)")
+    assert (twin.kind, twin.derived and shown(before, twin.derived.expression)) == (Kind.DERIVED_COLUMN, "born::text")
+    new, old = swapped.column_named("born"), swapped.column_named("born (was date)")
+    assert (new.id, new.type, new.state, new.derived) == (twin.id, SqlType.TEXT, P, None)
+    assert old.derived is not None
+    assert (old.state, shown(swapped, old.derived.expression)) == (W, "born::date")
+    names = [column.name for column in people().columns]
+    assert [column.name for column in gone.columns] == names
+
+
+def test_the_default_changes_its_type_too() -> None:
+    plan = planned("ALTER TABLE people ALTER visits DROP DEFAULT", people())
+    town = planned("ALTER TABLE people ALTER town SET DEFAULT '7'", plan.result).result
+    assert planned("ALTER TABLE people ALTER town TYPE integer", town).result.column_named("town").default == "7"
+
+
+def test_a_table_is_created_with_its_constraints_public() -> None:
+    table = PLANS["add a table"].publishes[0].published
+    assert [(i.name, i.state, i.unique) for i in table.indexes] == [("t_n_key", P, True)]
+    assert [(c.name, c.state, c.expression) for c in table.constraints] == [("t_n_check", P, '"#2" > 0')]
+    assert (table.next_index_id, table.next_constraint_id) == (2, 2)
+
+
+def test_a_rename_changes_no_expression() -> None:
+    renamed = planned("ALTER TABLE people RENAME age TO years", people()).result
+    assert renamed.constraints == people().constraints
+    assert shown(renamed, renamed.constraint_named("grown").expression or "") == "years > 1"
+
+
+DANGERS = [
+    ("add a partial unique index", "If two rows have the same values the check fails, and the change walks back."),
+    ("drop a column that an index covers", "Unique index one_name covers it and is dropped with it."),
+    ("drop a column that constraints read", "Constraint grown reads age and is dropped with it."),
+    ("drop an optional column", "All values of town are lost; undoing the change later restores the column, not"),
+    ("add a column, checked and unique", "All rows get the same code: two rows are one too many."),
+    ("set not null", "From the first version on a write of NULL into name is refused."),
+    ("change a type", "Every row of people is rewritten: a text stands beside the date, then takes its place."),
+    ("change a type", "For one version after the swap a value that date can't hold is refused"),
+    ("rename a column", "Statements that say column name fail once their node has the new version"),
+    ("set a default", "Rows that are there keep their town; only later inserts see the default."),
+]
+
+
+@pytest.mark.parametrize(("name", "danger"), DANGERS)
+def test_dangers_are_said_in_plain_words(name: str, danger: str) -> None:
+    assert any(danger in said for said in PLANS[name].dangers)
+
+
+# --- refused, with code and place
+
+
+@pytest.mark.parametrize(
+    ("sql", "sqlstate", "message"),
+    [
+        ("ADD |name text", "42701", 'column "name" of relation "people" already exists'),
+        ("ADD |c int NOT NULL", "0A000", "NOT NULL without a default on an added column"),
+        ("ADD |c int NOT NULL DEFAULT NULL", "0A000", "NOT NULL without a default on an added column"),
+        ("ADD c int DEFAULT 5 |CHECK (c < 5)", "23514", "the fill value of c violates check constraint people_c_check"),
+        ("ADD c int |CHECK (c IS NOT NULL)", "23514", "the fill value of c violates"),
+        ("ADD |c serial", "0A000", "an identity or serial column on a table that is there"),
+        ("ADD c uuid DEFAULT |gen_random_uuid()", "0A000", "a volatile default gen_random_uuid()"),
+        ("ADD c text |DEFAULT current_user", "0A000", "a default on an added column that depends on the session"),
+        ("ADD c int |DEFAULT 1 / 0", "22012", "division by zero"),
+        ("ADD c int, ADD |c text", "0A000", "column c is changed twice in one statement"),
+        ("ADD c int, DROP |c", "0A000", "column c is changed twice in one statement"),
+        ("DROP town, ADD |town int", "0A000", "column town is changed twice in one statement"),
+        ("DROP |nothing", "42703", 'column "nothing" of relation "people" does not exist'),
+        ("DROP |id", "0A000", "a change of the primary key's columns, id among them, is not possible"),
+        ("DROP town, ADD |CHECK (town <> '')", "0A000", "reads column town, which this statement drops"),
+        ("DROP town, ADD UNIQUE (|town)", "0A000", "index reads column town, which this statement drops"),
+        ("DROP town, ALTER |town SET NOT NULL", "0A000", "column town is changed twice"),
+        ("ALTER |nothing SET NOT NULL", "42703", 'column "nothing" of relation "people" does not exist'),
+        ("ALTER |id DROP NOT NULL", "42P16", 'column "id" is in a primary key'),
+        ("ALTER age SET DEFAULT |now()", "42804", "is of type integer but default expression is of type timestamp"),
+        ("ALTER age SET DEFAULT |'x'", "22P02", 'invalid input syntax for type integer: "x"'),
+        ("ALTER |id TYPE text", "0A000", "a type change of id, a column of the key, is not possible"),
+        ("ALTER |age TYPE text", "0A000", "a type change of age, which is indexed or constrained by by_age, one_name"),
+        ("ALTER town TYPE |timestamptz", "0A000", "a cast without an inverse, from text to timestamptz,"),
+        ("ALTER born TYPE |integer", "0A000", "a cast without an inverse, from date to integer,"),
+        ("ALTER town TYPE |integer USING length(town)", "0A000", "a cast without an inverse, USING length(town)"),
+        ("ALTER born TYPE text, ALTER |born SET NOT NULL", "0A000", "column born is changed twice"),
+        ("ALTER born TYPE text, ADD UNIQUE (|born)", "0A000", "column born, which this statement gives another type"),
+        ("ADD CHECK (|nothing > 1)", "42703", 'column "nothing" does not exist'),
+        ("ADD CHECK (|now() > '2020-01-01')", "42P17", "the time of the transaction cannot stand in check constraint"),
+        ("ADD CHECK (|(SELECT true))", "0A000", "a subquery in check constraint"),
+        ("ADD CHECK (age |+ 1)", "42804", "check constraint must be of type boolean"),
+        ("ADD CONSTRAINT |grown CHECK (age > 2)", "42710", 'constraint "grown" for relation "people" already exists'),
+        ("DROP CONSTRAINT grown, ADD CONSTRAINT |grown CHECK (age > 2)", "42710", "already exists"),
+        ("DROP CONSTRAINT |nothing", "42704", 'constraint "nothing" of relation "people" does not exist'),
+        ("DROP CONSTRAINT |people_pkey", "0A000", "a change of the primary key's columns is not possible"),
+        ("DROP CONSTRAINT |people_age_not_null", "42704", "does not exist"),
+        ("ADD UNIQUE (|nothing)", "42703", 'column "nothing" does not exist'),
+        ("RENAME |nothing TO x", "42703", 'column "nothing" does not exist'),
+        ("RENAME name TO |age", "42701", 'column "age" of relation "people" already exists'),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_at_its_place(sql: str, sqlstate: str, message: str) -> None:
+    text = f"ALTER TABLE people {sql}"
+    with pytest.raises(DdlError) as refused:
+        planned(text.replace("|", ""), people())
+    assert (refused.value.sqlstate, message in refused.value.message) == (sqlstate, True), refused.value.message
+    assert refused.value.position == text.index("|") + 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        (
+            "ADD c int NOT NULL",
+            "Give it a DEFAULT; or add it without NOT NULL, fill it with UPDATE, then SET NOT NULL.",
+        ),
+        (
+            "ALTER born TYPE integer",
+            "Older nodes must still be served while it moves. date can become text, timestamp.",
+        ),
+        ("ALTER visits TYPE text", "Drop calm, change the type, and create it again."),
+        ("ALTER town TYPE integer USING length(town)", "Write USING town::integer, or add a column, fill it with"),
+        ("DROP CONSTRAINT people_age_not_null", "Write ALTER COLUMN age DROP NOT NULL."),
+    ],
+)
+def test_a_refusal_says_what_to_do_instead(sql: str, hint: str) -> None:
+    with pytest.raises(DdlError) as refused:
+        planned(f"ALTER TABLE people {sql}", people())
+    assert hint in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("sql", "notice"),
+    [
+        ("ADD IF NOT EXISTS name text", 'column "name" of relation "people" already exists, skipping'),
+        ("DROP IF EXISTS nothing", 'column "nothing" of relation "people" does not exist, skipping'),
+        ("DROP CONSTRAINT IF EXISTS nothing", 'constraint "nothing" of relation "people" does not exist, skipping'),
+        ("ALTER age SET NOT NULL", "column age of people is NOT NULL already, skipping"),
+        ("ALTER name DROP NOT NULL", "column name of people is not NOT NULL, skipping"),
+        ("ALTER visits SET DEFAULT 0", "column visits of people has that default already, skipping"),
+        ("ALTER born TYPE date", "column born is of type date already, skipping"),
+    ],
+)
+def test_what_is_so_already_is_a_notice(sql: str, notice: str) -> None:
+    with pytest.raises(NothingToDo) as nothing:
+        planned(f"ALTER TABLE people {sql}", people())
+    assert nothing.value.message == notice
+
+
+def test_what_is_on_its_way_cannot_be_altered() -> None:
+    under_way = PLANS["add a required column"].publishes[1].published
+    with pytest.raises(DdlError, match="column seen is write-only: only a public column can be"):
+        planned("ALTER TABLE people ALTER seen SET NOT NULL", under_way)
