@@ -100,7 +100,7 @@ def test_a_task_that_runs_twice_answers_once(sent: Sent) -> None:
 def test_plans_that_differ_in_names_share_an_answer(worker: None, monkeypatch: pytest.MonkeyPatch) -> None:
     made(USERS)
     first = proofs.ask(services.plan_ahead("CREATE INDEX one ON users (age)").plan)
-    monkeypatch.setattr("lab.tasks.explore", lambda *_, **__: pytest.fail("it was explored twice"))
+    monkeypatch.setattr("lab.tasks.prove_parts", lambda *_, **__: pytest.fail("it was explored twice"))
     second = proofs.ask(services.plan_ahead("CREATE INDEX other ON users (age DESC)").plan)
     assert first.key != second.key
     second.refresh_from_db()
@@ -112,7 +112,7 @@ def test_the_usual_plans_are_proved_before_anybody_asks(worker: None, monkeypatc
         prove_usual_plans(type("Worker", (), {"hostname": name}))
         assert Proof.objects.count() == (len(USUAL) if name.startswith("lab") else 0)
     assert {proof.answer["verdict"] for proof in Proof.objects.all()} == {"proved"}
-    monkeypatch.setattr("lab.tasks.explore", lambda *_, **__: pytest.fail("it was explored again"))
+    monkeypatch.setattr("lab.tasks.prove_parts", lambda *_, **__: pytest.fail("it was explored again"))
     made(USERS)
     for statement in (
         "CREATE TABLE t (a text PRIMARY KEY)",

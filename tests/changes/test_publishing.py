@@ -2,6 +2,7 @@
 
 import time
 from contextlib import suppress
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -74,7 +75,7 @@ def test_two_publishers_lose_no_edit(cluster):
     (mine,) = versions(cluster.table, 1)
     theirs = mine.without_index(mine.next_index_id - 1)
     cluster.publish(mine)
-    other = type(mine)(**{f: getattr(theirs, f) for f in theirs.__slots__} | {"version": 2})
+    other = replace(theirs, version=2)
     with pytest.raises(UnexpectedVersion, match="the table is at version 2"):
         cluster.publish(other)
 
@@ -140,7 +141,7 @@ def publish_interrupted(cluster, new, at, rival):
 def test_two_publishers_at_once_one_wins_and_the_other_knows(cluster, at):
     mine, _ = versions(cluster.table, 2)
     theirs = mine.next_version(name="strangers")
-    theirs = type(mine)(**{f: getattr(theirs, f) for f in theirs.__slots__} | {"version": 2})
+    theirs = replace(theirs, version=2)
     outcomes = []
 
     def publish_theirs() -> None:
