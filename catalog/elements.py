@@ -28,6 +28,8 @@ PRIMARY = IndexId(0)
 class State(Enum):
     """How much of an element a server may use (F1 paper, section 3)."""
 
+    __hash__ = object.__hash__  # by identity: an enum's own is computed in Python, at every look-up in the rule table
+
     ABSENT = "absent"
     DELETE_ONLY = "delete-only"
     WRITE_ONLY = "write-only"
@@ -36,6 +38,8 @@ class State(Enum):
 
 class Kind(Enum):
     """What an element is. Optional and required columns walk different ladders."""
+
+    __hash__ = object.__hash__
 
     TABLE = "table"
     OPTIONAL_COLUMN = "optional column"

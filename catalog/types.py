@@ -21,6 +21,8 @@ Value = bool | int | float | str | dt.date | dt.datetime | uuid.UUID
 class SqlType(Enum):
     """A column type; the value is its SQL name."""
 
+    __hash__ = object.__hash__  # by identity: an enum's own is computed in Python, at every look-up of an encoder
+
     BOOLEAN = "boolean"
     INTEGER = "integer"
     BIGINT = "bigint"

@@ -125,9 +125,11 @@ class StoreConnection:
         self._flight = flight
         self._push()
         try:
-            await asyncio.shield(flight.done)
+            await flight.done
         except asyncio.CancelledError:
-            await self._cancel(flight)
+            flight.done = self._loop.create_future()  # the one that was awaited is cancelled now
+            if self._flight is flight:
+                await self._cancel(flight)
             raise
         if flight.error is not None:
             raise flight.error

@@ -25,6 +25,7 @@ MESSAGE_BYTES_MAX = 16 * 2**20
 
 _INT = struct.Struct("!i")
 _SHORT = struct.Struct("!h")
+_COUNT = struct.Struct("!H")
 _HEAD = struct.Struct("!ci")
 _FIELD = struct.Struct("!ihihih")
 NULL_FIELD = _INT.pack(-1)
@@ -121,16 +122,37 @@ def read_parse(body: bytes) -> Parse:
 
 
 def read_bind(body: bytes) -> Bind:
+    """Read in place: every statement of a prepared kind comes this way."""
     reader = Reader(body)
     portal, statement = reader.text(), reader.text()
-    formats = tuple(reader.int16() for _ in range(reader.int16()))
-    values: list[bytes | None] = []
-    for _ in range(reader.int16() & 0xFFFF):
-        length = reader.int32()
-        values.append(None if length == -1 else reader.take(length))
-    result_formats = tuple(reader.int16() for _ in range(reader.int16()))
-    reader.end()
+    formats, offset = _shorts(body, reader.offset)
+    try:
+        count = _COUNT.unpack_from(body, offset)[0]
+        offset += 2
+        values: list[bytes | None] = []
+        for _ in range(count):
+            length = _INT.unpack_from(body, offset)[0]
+            offset += 4
+            if length < 0:
+                values.append(None)
+                continue
+            values.append(body[offset : offset + length])
+            offset += length
+        result_formats, offset = _shorts(body, offset)
+    except struct.error:
+        offset = -1
+    if offset != len(body):
+        raise FatalError(PROTOCOL_VIOLATION, "invalid message format")
     return Bind(portal, statement, formats, tuple(values), result_formats)
+
+
+def _shorts(body: bytes, offset: int) -> tuple[tuple[int, ...], int]:
+    """A counted list of short integers, and where it ends."""
+    try:
+        count = _COUNT.unpack_from(body, offset)[0]
+        return struct.unpack_from(f"!{count}h", body, offset + 2), offset + 2 + 2 * count
+    except struct.error:
+        raise FatalError(PROTOCOL_VIOLATION, "insufficient data left in message") from None
 
 
 def read_execute(body: bytes) -> tuple[str, int]:

@@ -10,10 +10,9 @@ The rules that are easily broken:
 """
 
 import asyncio
-import contextlib
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -86,6 +85,8 @@ class Session(Protocol):
     async def fail(self, error: SqlError) -> None: ...
 
     def reported(self) -> dict[str, str]: ...
+
+    def setting_changes(self) -> int: ...
 
     async def close(self) -> None: ...
 
@@ -172,6 +173,7 @@ class Client:
     portals: dict[str, Portal] = field(default_factory=dict)
     sql: str = ""
     _reported: dict[str, str] = field(default_factory=dict)
+    _reported_at: int = -1
     _skip_to_sync: bool = False
     _is_executing: bool = False
     _is_waiting: bool = False
@@ -377,6 +379,9 @@ class Client:
     def _report(self) -> None:
         """Tell the client the settings that libpq keeps track of, when they are new."""
         assert self.session is not None
+        if self._reported_at == (at := self.session.setting_changes()):
+            return
+        self._reported_at = at
         for name, value in self.session.reported().items():
             if self._reported.get(name) != value:
                 self._reported[name] = value
@@ -558,20 +563,38 @@ class Client:
         self.channel.send(messages.command_complete(result.complete_tag(portal.sent)))
         portal.sent = 0
 
-    @contextlib.asynccontextmanager
-    async def _interruptible(self) -> AsyncIterator[None]:
+    def _interruptible(self) -> "Interruptible":
         """While inside, a cancel request turns into an error of the statement."""
-        self._is_executing = True
+        return Interruptible(self)
+
+
+class Interruptible:
+    """The part of a client's work that a cancel request may end."""
+
+    __slots__ = ("client",)
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    async def __aenter__(self) -> None:
+        self.client._is_executing = True
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        client = self.client
+        client._is_executing = False
         try:
-            yield
-            self._is_executing = False
-            if self._interrupt is not None:
+            if kind is None and client._interrupt is not None:
                 await asyncio.sleep(0)  # the cancellation that came as the statement ended is delivered here
         except asyncio.CancelledError:
-            why, self._interrupt = self._interrupt, None
-            if why is None or self.task is None:
-                raise
-            self.task.uncancel()
+            self._tell()
+            raise
+        if isinstance(error, asyncio.CancelledError):
+            self._tell()
+
+    def _tell(self) -> None:
+        """Raise why the statement was cancelled, if a cancel request did it."""
+        client = self.client
+        why, client._interrupt = client._interrupt, None
+        if why is not None and client.task is not None:
+            client.task.uncancel()
             raise why from None
-        finally:
-            self._is_executing = False

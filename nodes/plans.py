@@ -432,8 +432,7 @@ def _place(node: Node) -> int:
 
 def make_plan(statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters) -> Plan:
     """The statement's plan for these versions; kept with the statement. `parameters` get their types."""
-    used = tuple(sorted((d.table_id, d.version) for name, d in catalog.items() if name in statement.tables))
-    key = (used, tuple(t.name for t in parameters.types))
+    key = (tuple([(d.table_id, d.version) for d in catalog.values()]), tuple([t.name for t in parameters.types]))
     known = statement.plans.get(key)
     if known is not None and len(known[1]) <= parameters.count_max:
         plan, types = known

@@ -109,6 +109,10 @@ class Session:
     def reported(self) -> dict[str, str]:
         return self.variables.reported()
 
+    def setting_changes(self) -> int:
+        """How often a setting was changed: what was reported holds while it stays the same."""
+        return self.variables.changes
+
     def parse(self, sql: str) -> Sequence[Statement]:
         return parse(sql)
 

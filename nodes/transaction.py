@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 BEGIN_READ_ONLY = "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY"
 XID = Command("SELECT pg_current_xact_id_if_assigned()::text")
+COMMIT = Command("COMMIT")
 STATUS = "SELECT pg_xact_status($1::text::xid8)"
 STATUS_TRIES = 20
 STATUS_PAUSE_S = 0.1
@@ -125,13 +126,18 @@ class Transaction:
         """The earliest expiration among all tables pinned (T4)."""
         return min((pin.expires_at_now for pin in self.pins.values()), default=None)
 
-    async def run(self, commands: Sequence[Command], *, commit: bool = False) -> "list[pq.abc.PGresult]":
-        """One flight: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`."""
+    async def run(
+        self, commands: Sequence[Command], *, commit: bool = False, tells_xid: bool = False
+    ) -> "list[pq.abc.PGresult]":
+        """One flight: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`.
+
+        `tells_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
+        """
         self._refuse_ended()
         flight = [*self._prologue(), *commands]
         skipped = len(flight) - len(commands)
         if commit:
-            flight += [Command("COMMIT")] if self.is_read_only else [XID, Command("COMMIT")]
+            flight += [COMMIT] if self.is_read_only or tells_xid else [XID, COMMIT]
         if self.connection is None:
             self.connection = await self._connect()
             flight.insert(0, Command(BEGIN_READ_ONLY if self.is_read_only else BEGIN))
@@ -181,7 +187,7 @@ class Transaction:
             self._xid = (await self._flight([*flight, XID]))[-1].get_value(0, 0)
             flight = []
         try:
-            await self.connection.run([*flight, Command("COMMIT")])
+            await self.connection.run([*flight, COMMIT])
         except StoreConnectionLost as lost:
             if not self.has_written:
                 raise self._ended(lost) from lost

@@ -55,6 +55,7 @@ class Variables:
 
     initial: dict[str, str] = field(default_factory=lambda: dict(DEFAULTS))
     values: dict[str, str] = field(default_factory=dict)
+    changes: int = 0
 
     def __post_init__(self) -> None:
         self.values = dict(self.initial)
@@ -80,13 +81,16 @@ class Variables:
         if known == "default_transaction_read_only":
             value = boolean(known, value)
         if accepts is None or known == "default_transaction_isolation":
+            self.changes += 1
             self.values[known] = "serializable" if known == "default_transaction_isolation" else value
 
     def reset(self, name: str) -> None:
         self.values[canonical(name)] = self.initial[canonical(name)]
+        self.changes += 1
 
     def reset_all(self) -> None:
         self.values = dict(self.initial)
+        self.changes += 1
 
     def reported(self) -> dict[str, str]:
         return {name: self.values[name] for name in REPORTED}

@@ -5,6 +5,7 @@ new tells whether it was: either the client is asked which key stood in the way,
 is its whole transaction, the flight is made to fail there, so that COMMIT can go along in it.
 """
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from nodes.constraints import moving_state
 from nodes.libpq import Command, bytea_array, int8
 from nodes.transaction import Refused, Transaction, positional
 from storage import encoding, pairs
-from storage.mutations import Op, in_order
+from storage.mutations import REMOVALS, Op, in_order
 from storage.statements import KeyTooLong, Statement, statements_for
 
 OPS_A_FLIGHT = 4000
@@ -56,14 +57,14 @@ class Writer:
 
     async def _write_and_commit(self, ordered: Sequence[Op]) -> None:
         statements = self._statements(ordered)
-        commands = [checked_command(s) if s.returns_keys else command_of(s) for s in statements]
+        removals = [command_of(s) for s in statements if s.act in REMOVALS]
+        puts = [s for s in statements if s.act not in REMOVALS]
         try:
-            await self.transaction.run(commands, commit=True)
+            await self.transaction.run([*removals, *flight_of(puts)], commit=True, tells_xid=bool(puts))
         except Refused as refused:
-            keys = next((s.keys for s in statements if s.returns_keys), ())
-            candidates = [s for s in statements if s.returns_keys]
-            if sum(len(s.keys) for s in candidates) == 1:
-                self._refuse(keys)
+            candidates = [key for s in statements if s.returns_keys for key in s.keys]
+            if len(candidates) == 1:
+                self._refuse(candidates)
             raise Ambiguous from refused
 
     def _statements(self, ops: Sequence[Op]) -> list[Statement]:
@@ -85,12 +86,31 @@ def command_of(statement: Statement) -> Command:
     return Command(positional(statement.sql), tuple(bytea_array(p) for p in statement.params))
 
 
-def checked_command(statement: Statement) -> Command:
-    """The same, failing (22012) unless every key was put."""
-    sql = positional(statement.sql)
-    count = f"${len(statement.params) + 1}"
-    checked = f"WITH put AS ({sql}) SELECT 1 / (count(*) = {count}::bigint)::int FROM put"
-    return Command(checked, (*(bytea_array(p) for p in statement.params), int8(len(statement.keys))))
+def flight_of(puts: Sequence[Statement]) -> list[Command]:
+    """All puts as one command, unless a key comes twice: each tells whether all was put that must be new."""
+    keys = [key for s in puts for key in s.keys]
+    if len(set(keys)) < len(keys):
+        return [checked_command([s]) for s in puts]
+    return [checked_command(puts)] if puts else []
+
+
+def checked_command(puts: Sequence[Statement]) -> Command:
+    """The puts, failing (22012) unless every key that must be new was put; its answer is the transaction's id."""
+    new = tuple(s.returns_keys for s in puts)
+    sql = checked_sql(tuple(s.sql for s in puts), new)
+    wanted = [int8(len(s.keys)) for s, is_new in zip(puts, new, strict=True) if is_new]
+    return Command(sql, (*(bytea_array(p) for s in puts for p in s.params), *wanted))
+
+
+@functools.lru_cache(maxsize=500)
+def checked_sql(texts: tuple[str, ...], new: tuple[bool, ...]) -> str:
+    """Each text as a part p0, p1, .. of one statement, run to its end because its rows are counted."""
+    parts = [sql if is_new else f"{sql} RETURNING 1" for sql, is_new in zip(texts, new, strict=True)]
+    named = ", ".join(f"p{number} AS ({sql})" for number, sql in enumerate(parts))
+    counts = [f"(SELECT count(*) FROM p{number})" for number in range(len(parts))]
+    checked = [f"1 / ({c} = %b::bigint)::int" if is_new else c for c, is_new in zip(counts, new, strict=True)]
+    done = f"SELECT {' + '.join(checked)} AS done"
+    return positional(f"WITH {named} SELECT pg_current_xact_id_if_assigned()::text FROM ({done}) AS d WHERE done >= 0")
 
 
 def duplicate(descriptor: Descriptor, key: bytes) -> SqlError:

@@ -15,6 +15,7 @@ index, typed values), so one key range holds one table, one index, or one row.
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, Index, IndexId, Placement, PlacementId
@@ -106,8 +107,12 @@ def encoded_value(descriptor: Descriptor, row: StoredRow, column_id: ColumnId) -
 
 
 def missing_value(column: Column) -> bytes:
-    """What a missing pair of a column reads as: its fill value while it is filled, NULL otherwise."""
-    return column.fill_value if column.filling and column.fill_value is not None else encoding.NULL
+    """What a missing pair of a column reads as: the value that a fill owes it, or NULL.
+
+    Not only while the fill runs: a node in delete-only must find the entry that a node in write-only has put for a row
+    which is not filled yet.
+    """
+    return encoding.NULL if column.fill_value is None else column.fill_value
 
 
 def index_values(descriptor: Descriptor, index: Index, row: StoredRow) -> bytes:
@@ -171,9 +176,22 @@ def entry_pair(descriptor: Descriptor, placement: Placement, index: Index, row: 
 
 def row_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow, buckets: int) -> int:
     """The bucket of a row under one placement, from its sharding key."""
-    key = placement.sharding_key or descriptor.primary_key
+    if not placement.sharding_key:
+        return _bucket_of_key(types_of_key(descriptor), placement.function, row.key, buckets)
+    key = placement.sharding_key
     parts = [text_of(descriptor, column_id, encoded_value(descriptor, row, column_id)) for column_id in key]
     return bucket_of(placement.function, parts, buckets)
+
+
+@lru_cache(maxsize=4096)
+def _bucket_of_key(types: tuple[SqlType, ...], function: str, key: bytes, buckets: int) -> int:
+    """The bucket of K(r): one statement asks for it for every pair it touches."""
+    parts: list[str | None] = []
+    offset = 0
+    for sql_type in types:
+        value, offset = encoding.decode(sql_type, key, offset)
+        parts.append(None if value is None else to_text(sql_type, value))
+    return bucket_of(function, parts, buckets)
 
 
 def text_of(descriptor: Descriptor, column_id: ColumnId, data: bytes) -> str | None:

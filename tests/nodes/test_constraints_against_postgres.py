@@ -19,7 +19,7 @@ from expressions.rows import canonical
 from tests.nodes.conftest import Cluster
 
 COLUMNS = "id int PRIMARY KEY, kind text NOT NULL, u int, p int, low int, high int"
-UNIQUE = {"people_u": (("u",), None), "people_p": (("p", "kind"), "high > 5"), "people_live": (("u",), "kind = 'b'")}
+UNIQUE = {"guarded_u": (("u",), None), "guarded_p": (("p", "kind"), "high > 5"), "guarded_live": (("u",), "kind = 'b'")}
 CHECKS = {"sane": "low < high", "kinds": "kind IN ('a', 'b', 'c') OR low IS NULL"}
 STATEMENTS = 220
 
@@ -48,27 +48,27 @@ def with_elements(table: Descriptor) -> Descriptor:
     )
 
 
-def make_people(cluster: Cluster, ours: "psycopg.Connection[Any]") -> None:
+def make_guarded(cluster: Cluster, ours: "psycopg.Connection[Any]") -> None:
     """The table stays from test to test; its rows go."""
     try:
-        ours.execute("DELETE FROM people")
+        ours.execute("DELETE FROM guarded")
     except psycopg.errors.UndefinedTable:
-        cluster.table(COLUMNS, name="people")
-        cluster.publish(with_elements(cluster.descriptor("people")), nodes=("n1",))
+        cluster.table(COLUMNS, name="guarded")
+        cluster.publish(with_elements(cluster.descriptor("guarded")), nodes=("n1",))
 
 
 @pytest.fixture
 def sides(cluster: Cluster) -> Iterator[tuple["psycopg.Connection[Any]", "psycopg.Connection[Any]"]]:
     with cluster.connect() as ours, cluster.store() as theirs:
-        make_people(cluster, ours)
+        make_guarded(cluster, ours)
         theirs.execute("DROP SCHEMA IF EXISTS constraints CASCADE")
         theirs.execute("CREATE SCHEMA constraints")
         theirs.execute("SET search_path = constraints")
         checks = ", ".join(f"CONSTRAINT {name} CHECK ({predicate})" for name, predicate in CHECKS.items())
-        theirs.execute(f"CREATE TABLE people ({COLUMNS}, {checks})")
+        theirs.execute(f"CREATE TABLE guarded ({COLUMNS}, {checks})")
         for name, (columns, where) in UNIQUE.items():
             condition = "" if where is None else f"WHERE {where}"
-            theirs.execute(f"CREATE UNIQUE INDEX {name} ON people ({', '.join(columns)}) {condition}")
+            theirs.execute(f"CREATE UNIQUE INDEX {name} ON guarded ({', '.join(columns)}) {condition}")
         yield ours, theirs
 
 
@@ -97,19 +97,19 @@ def statement(dice: random.Random) -> str:
     changed = dice.choice(["kind", "u", "p", "low", "high", "low"])
     assigned = f"{changed} = {value(changed)}"
     return dice.choice([
-        f"INSERT INTO people VALUES {row()}",
-        f"INSERT INTO people VALUES {row()}",
-        f"INSERT INTO people VALUES {row()} RETURNING id, kind",
-        f"INSERT INTO people VALUES {row()} ON CONFLICT DO NOTHING",
-        f"INSERT INTO people VALUES {row()} ON CONFLICT (id) DO UPDATE SET {assigned}",
-        f"INSERT INTO people VALUES {row()} ON CONFLICT (u) DO UPDATE SET low = excluded.low, {assigned}"
-        if changed != "low" else f"INSERT INTO people VALUES {row()} ON CONFLICT (u) DO NOTHING",
-        f"INSERT INTO people VALUES {row()} ON CONFLICT (p, kind) WHERE high > 6 DO UPDATE SET {assigned}",
-        f"UPDATE people SET {assigned} WHERE id = {dice.randrange(12)}",
-        f"UPDATE people SET {assigned}, high = high + 1 WHERE id = {dice.randrange(12)}",
-        f"UPDATE people SET id = {dice.randrange(12)} WHERE id = {dice.randrange(12)}",
-        f"UPDATE people SET {assigned} WHERE u = {dice.randrange(10)} RETURNING id",
-        f"DELETE FROM people WHERE id = {dice.randrange(12)}",
+        f"INSERT INTO guarded VALUES {row()}",
+        f"INSERT INTO guarded VALUES {row()}",
+        f"INSERT INTO guarded VALUES {row()} RETURNING id, kind",
+        f"INSERT INTO guarded VALUES {row()} ON CONFLICT DO NOTHING",
+        f"INSERT INTO guarded VALUES {row()} ON CONFLICT (id) DO UPDATE SET {assigned}",
+        f"INSERT INTO guarded VALUES {row()} ON CONFLICT (u) DO UPDATE SET low = excluded.low, {assigned}"
+        if changed != "low" else f"INSERT INTO guarded VALUES {row()} ON CONFLICT (u) DO NOTHING",
+        f"INSERT INTO guarded VALUES {row()} ON CONFLICT (p, kind) WHERE high > 6 DO UPDATE SET {assigned}",
+        f"UPDATE guarded SET {assigned} WHERE id = {dice.randrange(12)}",
+        f"UPDATE guarded SET {assigned}, high = high + 1 WHERE id = {dice.randrange(12)}",
+        f"UPDATE guarded SET id = {dice.randrange(12)} WHERE id = {dice.randrange(12)}",
+        f"UPDATE guarded SET {assigned} WHERE u = {dice.randrange(10)} RETURNING id",
+        f"DELETE FROM guarded WHERE id = {dice.randrange(12)}",
     ])  # fmt: skip
 
 
@@ -122,27 +122,27 @@ def test_a_node_refuses_what_postgresql_refuses(cluster: Cluster, sides: Any) ->
         expected = answer(theirs, sql)
         assert answer(ours, sql) == expected, f"statement {number}: {sql}"
         seen.add(str(expected[0])[:5] + str(expected[1] if len(expected) > 2 else ""))
-    everything = "SELECT * FROM people ORDER BY id"
+    everything = "SELECT * FROM guarded ORDER BY id"
     assert answer(ours, everything) == answer(theirs, everything)
-    assert cluster.violations("people") == []
-    refusals = {"23514sane", "23514kinds", "23505people_u", "23505people_p", "23505people_pkey", "23502None"}
+    assert cluster.violations("guarded") == []
+    refusals = {"23514sane", "23514kinds", "23505guarded_u", "23505guarded_p", "23505guarded_pkey", "23502None"}
     assert refusals <= seen, f"not one of {refusals - seen} was met: the statements try too little"
 
 
 def test_an_update_across_a_partial_unique_index(cluster: Cluster, sides: Any) -> None:
     """Rows move in and out of it by a condition on another column."""
     script = [
-        "INSERT INTO people VALUES (1, 'a', 1, 7, 1, 9), (2, 'a', 2, 7, 1, 5), (3, 'a', 3, 7, 1, NULL)",
-        "UPDATE people SET high = 6 WHERE id = 2",
-        "UPDATE people SET high = 5 WHERE id = 1",
-        "UPDATE people SET high = 6 WHERE id = 2",
-        "UPDATE people SET high = NULL WHERE id = 2",
-        "UPDATE people SET high = high + 1",
-        "SELECT * FROM people WHERE high > 5 AND p = 7 ORDER BY id",
-        "UPDATE people SET kind = NULL WHERE high > 5",
-        "UPDATE people SET low = 100 WHERE p = 7 AND kind = 'a' AND high > 5",
+        "INSERT INTO guarded VALUES (1, 'a', 1, 7, 1, 9), (2, 'a', 2, 7, 1, 5), (3, 'a', 3, 7, 1, NULL)",
+        "UPDATE guarded SET high = 6 WHERE id = 2",
+        "UPDATE guarded SET high = 5 WHERE id = 1",
+        "UPDATE guarded SET high = 6 WHERE id = 2",
+        "UPDATE guarded SET high = NULL WHERE id = 2",
+        "UPDATE guarded SET high = high + 1",
+        "SELECT * FROM guarded WHERE high > 5 AND p = 7 ORDER BY id",
+        "UPDATE guarded SET kind = NULL WHERE high > 5",
+        "UPDATE guarded SET low = 100 WHERE p = 7 AND kind = 'a' AND high > 5",
     ]
     ours, theirs = sides
     for sql in script:
         assert answer(ours, sql) == answer(theirs, sql), sql
-    assert cluster.violations("people") == []
+    assert cluster.violations("guarded") == []
