@@ -12,15 +12,15 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
 from psycopg import errors
 
-from spark_tasks.pace import wait_s
+from spark_tasks.pace import Quiet, wait_s
 from spark_tasks.ranges import KeyRange
-from storage.postgres import session_options
+from storage.postgres import kv, session_options
 
 Connection = psycopg.Connection[Any]
 log = logging.getLogger(__name__)
@@ -87,6 +87,11 @@ class Order:
 
     wanted: str = "run"
     rows_per_s_max: float | None = None
+    quiet: Quiet = field(default_factory=Quiet)
+
+    @property
+    def is_quiet(self) -> bool:
+        return self.quiet.lasts(time.monotonic())
 
 
 BEGIN = """BEGIN;
@@ -97,12 +102,17 @@ SAVEPOINT chunk"""
 END = """UPDATE spark_tasks_reorgrange SET rows_done = greatest(rows_done, {mark.rows_done}),
 rows_total = {mark.rows_total}, is_done = {mark.is_done} WHERE id = {range};
 COMMIT;
-SELECT wanted, rows_per_s_max FROM spark_tasks_reorgpulse WHERE run_id = {run}"""
+SELECT wanted, rows_per_s_max, {scans} FROM spark_tasks_reorgpulse WHERE run_id = {run}"""
 
 
 @contextmanager
-def chunk(connection: Connection, ticket: Ticket, piece: KeyRange, order: Order) -> Iterator[Chunk]:
-    """The transaction of one chunk, under a savepoint named `chunk`. Raises `RunClosed`, `RangeDone`."""
+def chunk(
+    connection: Connection, ticket: Ticket, piece: KeyRange, order: Order, scans: str = "NULL::bigint"
+) -> Iterator[Chunk]:
+    """The transaction of one chunk, under a savepoint named `chunk`. Raises `RunClosed`, `RangeDone`.
+
+    `scans` is SQL for how often the table's pairs were looked for: it is heard whether anybody else is there.
+    """
     leaves = Chunk()
     if order.wanted != "run":
         raise RunClosed(f"run {ticket.run_id} is wanted to {order.wanted}: no further chunk is begun")
@@ -111,14 +121,29 @@ def chunk(connection: Connection, ticket: Ticket, piece: KeyRange, order: Order)
         _require_open(cursor, ticket)
         yield leaves
         assert leaves.mark is not None, "a chunk leaves a mark"
-        cursor = connection.execute(END.format(run=ticket.run_id, range=piece.id, mark=leaves.mark))
+        cursor = connection.execute(END.format(run=ticket.run_id, range=piece.id, mark=leaves.mark, scans=scans))
         while cursor.nextset():
             pass
-        order.wanted, order.rows_per_s_max = cursor.fetchone() or ("close", None)
+        order.wanted, order.rows_per_s_max, heard = cursor.fetchone() or ("close", None, None)
+        if heard is not None:
+            order.quiet.hear(heard, time.monotonic())
     except BaseException:
         if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
         raise
+
+
+def scans_sql(table_id: int, storages: int) -> str:
+    """SQL for how often pairs of a table were looked for by key, as far as sessions have told."""
+    tables = (kv(storage, table_id) for storage in range(1, storages + 1))
+    return " + ".join(f"pg_stat_get_numscans('{table}_pkey'::regclass)" for table in tables)
+
+
+def listen(connection: Connection, order: Order, scans: str) -> None:
+    """Begin to hear whether anybody else works with the table."""
+    row = connection.execute(f"SELECT {scans}").fetchone()
+    assert row is not None
+    order.quiet.hear(row[0], time.monotonic())
 
 
 def _require_open(cursor: psycopg.Cursor[Any], ticket: Ticket) -> None:

@@ -1,13 +1,19 @@
 """How large the next chunk is, and how long to wait before it: fast, but never in a writer's way for long.
 
 A writer that meets an uncommitted pair waits for the chunk to end. So a chunk lasts at most some milliseconds
-(R3), whatever the machine: its size follows the time that the last one took.
+(R3), whatever the machine: its size follows the time that the last one took. Where nobody writes nobody waits,
+and a chunk's own cost (two round trips, its locks and mark) is spread over more pairs.
+
+How does a worker know? Whoever writes a row looks for it by key first, so PostgreSQL counts scans of the table's
+index; a chunk makes none. A count that stands still for longer than sessions keep theirs back (1 s) says: quiet.
 """
 
 from dataclasses import dataclass, replace
 
 CHUNK_S_MAX = 0.010
 CHUNK_S_AIM = 0.007
+QUIET_S_AIM = 0.040
+QUIET_AFTER_S = 1.2
 PAIRS_MIN, PAIRS_FIRST, PAIRS_MAX = 50, 1000, 50_000
 GROWTH_MAX = 2.0
 
@@ -18,16 +24,32 @@ class Pace:
 
     pairs: int = PAIRS_FIRST
 
-    def after(self, *, pairs: int, seconds: float) -> "Pace":
+    def after(self, *, pairs: int, seconds: float, is_quiet: bool = False) -> "Pace":
         """The pace once a chunk of `pairs` took `seconds`. A small last chunk says nothing about large ones."""
-        if pairs < self.pairs and seconds <= CHUNK_S_AIM:
+        aim = QUIET_S_AIM if is_quiet else CHUNK_S_AIM
+        if pairs < self.pairs and seconds <= aim:
             return self
-        factor = min(GROWTH_MAX, CHUNK_S_AIM / max(seconds, 1e-6))
+        factor = min(GROWTH_MAX, aim / max(seconds, 1e-6))
         return replace(self, pairs=max(PAIRS_MIN, min(PAIRS_MAX, round(min(pairs, self.pairs) * factor))))
 
     def after_giving_way(self) -> "Pace":
         """The pace once a chunk had to give way to a writer."""
         return replace(self, pairs=max(PAIRS_MIN, self.pairs // 2))
+
+
+@dataclass(slots=True)
+class Quiet:
+    """Whether anybody else works with the table, by the count of scans of its index: `since` it has stood still."""
+
+    scans: int | None = None
+    since: float = 0.0
+
+    def hear(self, scans: int, now: float) -> None:
+        if scans != self.scans:
+            self.scans, self.since = scans, now
+
+    def lasts(self, now: float) -> bool:
+        return self.scans is not None and now - self.since >= QUIET_AFTER_S
 
 
 def wait_s(*, rows: int, seconds: float, rows_per_s_max: float | None) -> float:

@@ -13,6 +13,8 @@ from itertools import pairwise
 
 ROWS_PER_RANGE = 20_000
 SAMPLE_PER_RANGE_MIN = 4
+FILL_ROWS, FILL_BYTES = 600_000, 256 << 20
+"""A fill's ranges are large: read in one statement, sorted in memory, written into neighbouring pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,12 @@ def split(
     bounds = [low, *(cut for cut in cuts if low < cut < high), high]
     share = rows // (len(bounds) - 1)
     return [KeyRange(storage, a, b, share) for a, b in pairwise(bounds)]
+
+
+def rows_per_fill_range(*, rows: int, bytes_stored: int, elements: int, workers: int) -> int:
+    """How many rows of a storage a fill takes at once: as many as fit in memory, but work for every worker."""
+    fit = min(FILL_ROWS, FILL_BYTES * rows // max(bytes_stored, 1)) // max(elements, 1)
+    return max(ROWS_PER_RANGE, min(fit, -(-rows // workers)))
 
 
 def hands(count: int, workers: int) -> list[list[int]]:

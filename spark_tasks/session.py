@@ -23,7 +23,6 @@ from spark_tasks.marks import until_closed
 from spark_tasks.ranges import KeyRange, hands
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
@@ -142,12 +141,18 @@ def stop() -> None:
 def warm_up() -> None:
     """Start the session and one Python worker, so that the first change need not wait for them."""
     session = spark()
-    session.range(0, 2, 1, 2).mapInArrow(_nothing, "id long").collect()
+    session.sparkContext.parallelize(range(2), 2).mapPartitions(_nothing).collect()
 
 
-def _nothing(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+def _nothing(numbers: Iterable[int]) -> Iterator[int]:
     import_module("spark_tasks.backfill")  # loaded once, it is there for the next job
-    yield from batches
+    yield from numbers
+
+
+def workers_expected() -> int:
+    """How many tasks can run at once, without starting a session: local[N] says so; a cluster's size is a guess."""
+    local = re.fullmatch(r"local\[(\d+)\]", settings.SPARK_MASTER)
+    return int(local[1]) if local else os.cpu_count() or 1
 
 
 def parallelism() -> int:
@@ -167,13 +172,9 @@ def spread(work: Work, pieces: Sequence[KeyRange], *, pool: str) -> list[Any]:
     shares = hands(len(pieces), PARTS_PER_CORE * parallelism())
     mine = [[pieces[number] for number in share] for share in shares]
 
-    def work_on_share(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
+    def work_on_shares(numbers: Iterable[int]) -> Iterator[str]:
+        for number in numbers:
+            yield from (json.dumps(result) for result in until_closed(work, mine[number]))
 
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                said = [json.dumps(result) for result in until_closed(work, mine[number])]
-                yield pa.record_batch([pa.array(said, pa.string())], names=["said"])
-
-    frame = session.range(0, len(mine), 1, len(mine)).mapInArrow(work_on_share, "said string")
-    return [json.loads(row.said) for row in frame.collect()]
+    jobs = session.sparkContext.parallelize(range(len(mine)), len(mine))
+    return [json.loads(said) for said in jobs.mapPartitions(work_on_shares).collect()]

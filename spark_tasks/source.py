@@ -4,7 +4,7 @@ A range is one snapshot, not one for each page: a row that an update changes bet
 entry that never was, with no tombstone against it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -90,24 +90,34 @@ class KeySpace:
         return f"{COLUMN_SUFFIX} = '\\x0000'" if self.index == 0 else "true"
 
 
-def ranges_of(connection: Connection, table_id: int, space: KeySpace, storages: int) -> list[KeyRange]:
+Size = Callable[[int, int], int]
+"""How many rows a range should hold, given a storage's rows and the bytes of its table."""
+
+
+def ranges_of(
+    connection: Connection, table_id: int, space: KeySpace, storages: int, size: Size | None = None
+) -> list[KeyRange]:
     """Ranges over a key space on all storages, cut at sampled keys; their row counts are exact for small tables."""
     found = []
     for storage in range(1, storages + 1):
-        sample, rows_there = _sample(connection, kv(storage, table_id), space)
+        sample, rows_there, bytes_there = _sample(connection, kv(storage, table_id), space)
         found += split(
             storage=storage,
             low=space.low,
             high=space.high,
             sample=sample,
             rows=rows_there,
-            rows_per_range=ROWS_PER_RANGE,
+            rows_per_range=ROWS_PER_RANGE if size is None else size(rows_there, bytes_there),
         )
     return found
 
 
-def _sample(connection: Connection, table: str, space: KeySpace) -> tuple[list[bytes], int]:
-    blocks = _one(connection, "SELECT pg_relation_size(%s::regclass) / current_setting('block_size')::int", (table,))
+def _sample(connection: Connection, table: str, space: KeySpace) -> tuple[list[bytes], int, int]:
+    """Keys seen, rows estimated from them, and the table's size in bytes."""
+    sql = "SELECT pg_relation_size(%s::regclass), current_setting('block_size')::int"
+    row = connection.execute(sql, (table,)).fetchone()
+    assert row is not None
+    size, blocks = row[0], row[0] // row[1]
     percent = 100.0 if blocks <= BLOCKS_SAMPLED else 100.0 * BLOCKS_SAMPLED / blocks
     where = f"key >= %b AND key < %b AND value IS NOT NULL AND {space.begins_row}"
     if percent == 100.0:
@@ -116,10 +126,4 @@ def _sample(connection: Connection, table: str, space: KeySpace) -> tuple[list[b
         sql = f"SELECT key FROM {table} TABLESAMPLE SYSTEM (%b::float4) REPEATABLE (0) WHERE {where} ORDER BY key"
         params = (percent, space.low, space.high)
     keys = [key for (key,) in connection.cursor(binary=True).execute(sql, params).fetchall()]
-    return keys, int(len(keys) * 100.0 / percent)
-
-
-def _one(connection: Connection, sql: str, params: tuple[Any, ...]) -> Any:
-    row = connection.execute(sql, params).fetchone()
-    assert row is not None
-    return row[0]
+    return keys, int(len(keys) * 100.0 / percent), size

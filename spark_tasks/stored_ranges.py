@@ -16,17 +16,20 @@ from spark_tasks.database import database_dsn
 from spark_tasks.marks import Ticket
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.ranges import KeyRange
-from spark_tasks.source import KeySpace, ranges_of
+from spark_tasks.source import KeySpace, Size, ranges_of, snapshot
 from storage.pairs import PREFIX
 from storage.postgres import session_options
 
 RANGES_STORED_AT_ONCE = 1000
 
 
-def ranges_over(table_id: int, spaces: Iterable[KeySpace]) -> list[KeyRange]:
+def ranges_over(table_id: int, spaces: Iterable[KeySpace], size: Size | None = None) -> list[KeyRange]:
     """Ranges over several key spaces, one after the other."""
-    with psycopg.connect(database_dsn(), autocommit=True, **session_options("schemalab ranges")) as reader:
-        return [piece for space in spaces for piece in ranges_of(reader, table_id, space, settings.STORAGE_COUNT)]
+    with (
+        psycopg.connect(database_dsn(), autocommit=True, **session_options("schemalab ranges")) as reader,
+        snapshot(reader),
+    ):
+        return [piece for space in spaces for piece in ranges_of(reader, table_id, space, settings.STORAGE_COUNT, size)]
 
 
 def prepare(run: ReorgRun, found: list[KeyRange], meanwhile: Callable[[], object] | None = None) -> bool:

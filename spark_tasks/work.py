@@ -14,12 +14,15 @@ from django.conf import settings
 from django.db import connection
 
 from catalog.selectors import descriptor_at
+from spark_tasks import session
 from spark_tasks.backfill import Fill
 from spark_tasks.claims import Claim, RunFailed
 from spark_tasks.database import database_dsn
 from spark_tasks.delete import DeleteKeys, DeleteRows
 from spark_tasks.elements import elements_of
 from spark_tasks.models import Kind, ReorgPulse, ReorgRun, RunState
+from spark_tasks.ranges import rows_per_fill_range
+from spark_tasks.source import Size
 from spark_tasks.stored_ranges import prepare, ranges_over, spread
 from spark_tasks.tidy import clear_tombstones, key_space, key_spaces
 from spark_tasks.verify import verify_indexes
@@ -45,14 +48,15 @@ def clear(claim: Claim) -> None:
 
 def fill(claim: Claim) -> None:
     prepare_fill(claim.run)
-    descriptor, indexes = claim.descriptor(), claim.elements.indexes
-    spread(claim, lambda ticket: Fill(ticket, descriptor, indexes))
+    descriptor, elements = claim.descriptor(), claim.elements
+    places = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
+    spread(claim, lambda ticket: Fill(ticket, descriptor, elements, **places))
 
 
 def prepare_fill(run: ReorgRun) -> None:
     """Remove the elements' old tombstones and store the ranges of the rows: in one transaction, once (R1, R6)."""
     descriptor, elements = descriptor_at(run.table_id, run.version), elements_of(run.elements)
-    found = ranges_over(run.table_id, [key_space(descriptor)])
+    found = ranges_over(run.table_id, [key_space(descriptor)], _fill_size(len(run.elements)))
 
     def clear_all() -> None:
         with connection.cursor() as cursor:
@@ -62,6 +66,11 @@ def prepare_fill(run: ReorgRun) -> None:
                 log.info("%s: %s tombstones of index %s cleared", run, removed, index)
 
     prepare(run, found, clear_all)
+
+
+def _fill_size(elements: int) -> Size:
+    workers = max(1, session.workers_expected() // settings.STORAGE_COUNT)
+    return lambda rows, size: rows_per_fill_range(rows=rows, bytes_stored=size, elements=elements, workers=workers)
 
 
 def delete(claim: Claim) -> None:

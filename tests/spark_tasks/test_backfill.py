@@ -10,6 +10,7 @@ from catalog.elements import Index, IndexColumn, IndexId, State
 from spark_tasks import backfill
 from spark_tasks.claims import claim_run
 from spark_tasks.database import database_dsn
+from spark_tasks.elements import Elements
 from spark_tasks.marks import Order, RunClosed, Ticket
 from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, RunState, Wanted
 from spark_tasks.pace import Pace
@@ -94,7 +95,7 @@ def test_a_writer_that_comes_between_reading_and_writing_wins(stage: Stage, runs
     between(stage, rows[3])
     with ticket.connect() as connection:
         for piece, found in read:
-            fill.put(connection, piece, found, Pace(), Order())
+            fill.put(backfill.Hand(connection, Order(), Pace()), piece, found)
     to_public(stage)
     assert stage.violations(unfinished=frozenset({"index 1"})) == []
     assert len(entries(stage)) == sum(len(rows_in(stage.now, pairs)) for pairs in stage.contents())
@@ -110,7 +111,7 @@ def fill_in_hand(stage: Stage, runs: Runs) -> tuple[ReorgRun, Ticket, backfill.F
     assert claim is not None
     prepare_fill(claim.run)
     ticket = Ticket(database_dsn(), claim.run.id, claim.token)
-    return claim.run, ticket, backfill.Fill(ticket, stage.now, (BY_NAME.id,))
+    return claim.run, ticket, backfill.Fill(ticket, stage.now, Elements(indexes=(BY_NAME.id,)), 2, 3000)
 
 
 def pieces(run: ReorgRun) -> list[KeyRange]:
@@ -118,9 +119,9 @@ def pieces(run: ReorgRun) -> list[KeyRange]:
     return [KeyRange(r.storage, bytes(r.low), bytes(r.high), r.rows_total, r.id) for r in ranges]
 
 
-def entries_read(fill: backfill.Fill, piece: KeyRange) -> backfill.Pairs:
+def entries_read(fill: backfill.Fill, piece: KeyRange) -> backfill.Found:
     with fill.ticket.connect() as connection:
-        return fill.entries(connection, piece)
+        return fill.find(connection, piece)
 
 
 def test_a_range_done_twice_is_not_written_twice(stage: Stage, runs: Runs) -> None:
@@ -134,7 +135,7 @@ def test_a_range_done_twice_is_not_written_twice(stage: Stage, runs: Runs) -> No
     before = stage.contents()
     with fill.ticket.connect() as connection:
         for piece in pieces(run):
-            fill.put(connection, piece, read[piece.id], Pace(), Order())
+            fill.put(backfill.Hand(connection, Order(), Pace()), piece, read[piece.id])
     assert stage.contents() == before, "a finished range is never done again (R3)"
 
 
@@ -147,7 +148,7 @@ def test_an_attempt_that_outlived_its_close_writes_nothing(stage: Stage, runs: R
     with zombie.ticket.connect() as connection:
         for piece in pieces(run):
             with pytest.raises(RunClosed, match=f"run {run.id} has another token than 1"):
-                zombie.put(connection, piece, read[piece.id], Pace(), Order())
+                zombie.put(backfill.Hand(connection, Order(), Pace()), piece, read[piece.id])
     assert entries(stage) == set()
     assert run_status(run.id).error == "closed before it ended"
     assert claim_run(run.id) is None, "a closed run is never begun again"

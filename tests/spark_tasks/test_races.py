@@ -74,6 +74,8 @@ def writing(stage: Stage) -> Iterator[list[Writer]]:
 
 def test_a_fill_beside_writers_leaves_a_consistent_index(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    monkeypatch.setattr("spark_tasks.ranges.ROWS_PER_RANGE", 20)
+    monkeypatch.setattr("spark_tasks.ranges.FILL_ROWS", 20)
     monkeypatch.setattr("spark_tasks.source.ROWS_PER_RANGE", 20)
     monkeypatch.setattr(backfill, "Pace", lambda: Pace(7))
     stage.insert(user(stage.now, n, f"name {n % 7}") for n in range(ROWS))

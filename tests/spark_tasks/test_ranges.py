@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_tasks.pace import CHUNK_S_AIM, PAIRS_MAX, PAIRS_MIN, Pace, wait_s
-from spark_tasks.ranges import hands, split
+from spark_tasks.pace import CHUNK_S_AIM, PAIRS_MAX, PAIRS_MIN, Pace, Quiet, wait_s
+from spark_tasks.ranges import FILL_ROWS, hands, rows_per_fill_range, split
 
 KEYS = st.binary(min_size=1, max_size=3)
 
@@ -50,6 +50,31 @@ def test_a_chunk_is_as_large_as_the_last_one_allows(pairs: int, seconds: float, 
 def test_a_chunk_that_gave_way_is_followed_by_a_smaller_one() -> None:
     assert Pace(1000).after_giving_way() == Pace(500)
     assert Pace(PAIRS_MIN).after_giving_way() == Pace(PAIRS_MIN)
+
+
+def test_chunks_grow_only_where_nobody_has_looked_for_a_pair_for_a_while() -> None:
+    quiet = Quiet()
+    assert not quiet.lasts(100.0), "nothing was heard yet"
+    for scans, at, lasts in [(5, 0.0, False), (5, 1.0, False), (5, 2.0, True), (6, 2.1, False), (6, 4.0, True)]:
+        quiet.hear(scans, at)
+        assert quiet.lasts(at) is lasts, at
+    assert Pace(1000).after(pairs=1000, seconds=CHUNK_S_AIM).pairs == 1000
+    assert Pace(1000).after(pairs=1000, seconds=CHUNK_S_AIM, is_quiet=True).pairs == 2000
+
+
+@pytest.mark.parametrize(
+    ("rows", "stored", "elements", "workers", "expected"),
+    [
+        pytest.param(300_000, 1 << 20, 1, 1, 300_000, id="all of a storage at once"),
+        pytest.param(300_000, 1 << 20, 1, 2, 150_000, id="something for each worker"),
+        pytest.param(10**7, 1 << 30, 1, 1, FILL_ROWS, id="no more than fit"),
+        pytest.param(10**7, 1 << 30, 3, 1, FILL_ROWS // 3, id="three elements need more room"),
+        pytest.param(10**6, 10 << 30, 1, 1, 25_000, id="wide rows: fewer"),
+        pytest.param(0, 0, 1, 1, 20_000, id="an empty table"),
+    ],
+)
+def test_a_fill_takes_as_many_rows_as_fit(rows: int, stored: int, elements: int, workers: int, expected: int) -> None:
+    assert rows_per_fill_range(rows=rows, bytes_stored=stored, elements=elements, workers=workers) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,73 @@
+"""Rows read at once are the rows that are there, whichever columns have pairs and however wide keys are."""
+
+from collections.abc import Sequence
+
+import psycopg
+import pyarrow as pa
+import pytest
+from psycopg import errors
+
+from catalog.elements import ColumnId
+from spark_tasks import scan, source
+from spark_tasks.ranges import KeyRange
+from spark_tasks.tidy import key_space
+from storage.arrow_rows import StoredRows
+from storage.encoding import NULL
+from storage.pairs import column_key, prefix
+from tests.storage.stage import AGE, NAME, Stage, user
+
+
+def read(stage: Stage, storage: int, columns: Sequence[ColumnId]) -> list[StoredRows]:
+    space = key_space(stage.now)
+    with psycopg.connect(stage.dsn, autocommit=True) as opened, source.snapshot(opened):
+        return scan.rows_at_once(opened, stage.now, KeyRange(storage, space.low, space.high, 0), columns)
+
+
+def as_dict(found: list[StoredRows], columns: Sequence[ColumnId]) -> dict[bytes, tuple[bytes | None, ...]]:
+    return {
+        key: values
+        for rows in found
+        for key, *values in zip(rows.keys.to_pylist(), *(rows.columns[c].to_pylist() for c in columns), strict=True)
+        for values in [tuple(values)]
+    }
+
+
+@pytest.fixture
+def people(stage: Stage) -> Stage:
+    """Some have no pair of name, as rows have that are older than a column; person 7 has none of age either."""
+    rows = [user(stage.now, n, f"name {n % 4}", None if n % 3 else n) for n in range(30)]
+    stage.insert(rows)
+    start = prefix(stage.now, stage.now.placement.id)
+    lost = [column_key(start, rows[n].key, NAME) for n in (3, 7, 8)] + [column_key(start, rows[7].key, AGE)]
+    for storage in (1, 2):
+        stage.sql(f"DELETE FROM storage_{storage}.kv_{stage.table_id} WHERE key = ANY(%s)", [lost])
+    return stage
+
+
+@pytest.mark.parametrize("columns", [(), (NAME,), (AGE,), (NAME, AGE), (AGE, NAME)])
+def test_what_is_read_at_once_is_what_pages_say(people: Stage, columns: tuple[ColumnId, ...]) -> None:
+    space = key_space(people.now)
+    for storage in (1, 2):
+        piece = KeyRange(storage, space.low, space.high, 0)
+        with psycopg.connect(people.dsn, autocommit=True) as opened, source.snapshot(opened):
+            paged = list(source.rows(opened, people.table_id, piece, columns))
+        assert as_dict(read(people, storage, columns), columns) == as_dict(paged, columns)
+
+
+def test_a_missing_pair_is_no_null(people: Stage) -> None:
+    found = {}
+    for storage in (1, 2):
+        found |= as_dict(read(people, storage, (NAME, AGE)), (NAME, AGE))
+    assert len(found) == 30
+    assert found[user(people.now, 7).key] == (None, None)
+    assert found[user(people.now, 1).key][1] == NULL
+
+
+def test_rows_too_wide_for_one_answer_come_in_pages(people: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = [as_dict(read(people, storage, (NAME,)), (NAME,)) for storage in (1, 2)]
+
+    def refuse(*_: object) -> pa.Array:
+        raise errors.ProgramLimitExceeded("string buffer exceeds maximum allowed length")
+
+    monkeypatch.setattr(scan, "_rows", refuse)
+    assert [as_dict(read(people, storage, (NAME,)), (NAME,)) for storage in (1, 2)] == whole
