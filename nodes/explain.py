@@ -15,7 +15,7 @@ from nodes.conditions import Bound, column_bounds
 from nodes.environment import Environment
 from nodes.messages import Field
 from nodes.plans import DeletePlan, InsertPlan, Plan, Planner, SelectPlan, UpdatePlan
-from nodes.reads import access_of, needs_no_engine, whole_access
+from nodes.reads import access_of, whole_access
 from nodes.results import Result
 from nodes.statements import KINDS, Statement
 
@@ -55,7 +55,7 @@ def _select_lines(env: Environment, plan: SelectPlan, context: Context) -> list[
     if not scans:
         return ["Result"]
     simple = plan.query.simple
-    if simple is not None and needs_no_engine(plan):
+    if simple is not None and plan.needs_no_engine:
         way = access_of(env, simple.scan, context)
         if way.points is not None or way.index is not None:
             return scans[0]

@@ -49,6 +49,7 @@ class SelectPlan:
     scans: tuple[Scan, ...]
     outputs: tuple[Output, ...]
     is_volatile: bool = False
+    needs_no_engine: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,8 @@ class Planner:
 
     def select(self, node: Node) -> SelectPlan:
         query = self.selects.query(node)
-        return SelectPlan(query, tuple(self.analyzer.scans), query.outputs, self.analyzer.is_volatile)
+        scans, is_volatile = tuple(self.analyzer.scans), self.analyzer.is_volatile
+        return SelectPlan(query, scans, query.outputs, is_volatile, query.simple is not None and query.simple.is_local)
 
     # -- INSERT -------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import Any
 from catalog.elements import ColumnId
 from expressions.scopes import Scan
 from expressions.sqltypes import INTERVAL
-from expressions.typed import Context, Expr, PyValue, evaluate, is_simple, render_parts, value_text
+from expressions.typed import Context, Expr, PyValue, evaluate, render_parts, value_text
 from nodes.bounds import Access, access, point
 from nodes.environment import Environment
 from nodes.messages import Field
@@ -40,19 +40,11 @@ def whole_access(env: Environment, scan: Scan, context: Context) -> Access:
     return access(scan.descriptor, scan.conditions, context, storages=env.storages, buckets=env.buckets)
 
 
-def needs_no_engine(plan: SelectPlan) -> bool:
-    """Whether Python can compute all of it, row by row."""
-    simple = plan.query.simple
-    return simple is not None and all(
-        is_simple(e) for e in (*simple.targets, *([simple.where] if simple.where else []))
-    )
-
-
 async def select(
     env: Environment, transaction: Transaction, plan: SelectPlan, context: Context, *, commit: bool
 ) -> AsyncIterator[list[Row]]:
     """The rows of a query in batches; with `commit` its transaction ends with the last one."""
-    if plan.query.simple is not None and needs_no_engine(plan):
+    if plan.query.simple is not None and plan.needs_no_engine:
         way = access_of(env, plan.query.simple.scan, context)
         if way.points is not None or way.index is not None:
             async for batch in _by_key(env, transaction, plan.query.simple, way, context, commit=commit):
@@ -68,11 +60,6 @@ async def _by_key(
     env: Environment, transaction: Transaction, simple: SimpleSelect, way: Access, context: Context, *, commit: bool
 ) -> AsyncIterator[list[Row]]:
     table = table_of(env, simple.scan)
-    if way.points is not None and len(way.points) <= POINTS_AT_ONCE:
-        commands = point_commands(table, way.points, simple.scan.used)
-        results = await transaction.run(commands, commit=commit)
-        yield _answers(simple, rows_in(table, results), context)
-        return
     async for rows in stored_rows(transaction, table, way, simple.scan.used):
         yield _answers(simple, rows, context)
     if commit:
@@ -136,8 +123,11 @@ async def select_result(
     env: Environment, transaction: Transaction, plan: SelectPlan, context: Context, *, commit: bool
 ) -> Result:
     """A result that is complete when it is small; else its rest streams, and the transaction ends with it."""
-    batches = select(env, transaction, plan, context, commit=commit)
     fields = fields_of(plan.outputs)
+    rows = await _points(env, transaction, plan, context, commit=commit)
+    if rows is not None:
+        return Result("SELECT", fields, rows)
+    batches = select(env, transaction, plan, context, commit=commit)
     gathered: list[Row] = []
     while len(gathered) < GATHERED_ROWS:
         batch = await anext(batches, None)
@@ -145,6 +135,21 @@ async def select_result(
             return Result("SELECT", fields, gathered)
         gathered += batch
     return Result("SELECT", fields, gathered, batches)
+
+
+async def _points(
+    env: Environment, transaction: Transaction, plan: SelectPlan, context: Context, *, commit: bool
+) -> list[Row] | None:
+    """The rows of a query by whole keys, in one flight; None when it is another query."""
+    simple = plan.query.simple
+    if simple is None or not plan.needs_no_engine:
+        return None
+    way = access_of(env, simple.scan, context)
+    if way.points is None or len(way.points) > POINTS_AT_ONCE:
+        return None
+    table = table_of(env, simple.scan)
+    results = await transaction.run(point_commands(table, way.points, simple.scan.used), commit=commit)
+    return _answers(simple, rows_in(table, results), context)
 
 
 GATHERED_ROWS = 4096

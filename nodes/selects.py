@@ -27,7 +27,7 @@ from expressions.errors import (
 )
 from expressions.scopes import WHY, Relation, Scan, Scope
 from expressions.sqltypes import INT4, INT8, UNKNOWN, Type
-from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, Parameter, walk
+from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, Parameter, is_simple, walk
 from nodes.conditions import conjuncts, refuses_nulls
 
 Node = Any
@@ -72,6 +72,11 @@ class SimpleSelect:
     targets: tuple[Expr, ...]
     where: Expr | None
     limit: Expr | None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether Python can compute all of it, row by row."""
+        return all(is_simple(e) for e in (*self.targets, *([self.where] if self.where else [])))
 
 
 @dataclass(eq=False)
