@@ -9,7 +9,8 @@ Two servers may be one version apart, so neighbouring states must tolerate each 
                   relies on it yet
     public        pairs are made, removed and read
 
-Storage (`storage.mutations`), planner, docs and tests read this table; nobody repeats it.
+Storage (`storage.mutations`), planner, docs and tests read this table; nobody repeats it. Which states may be
+neighbours follows from it: `storage.neighbours` finds the pairs that break a clause by trying everything.
 """
 
 from dataclasses import dataclass

@@ -113,6 +113,33 @@ def test_a_row_that_moves_under_a_fill_takes_along_what_the_fill_owes_it() -> No
     assert [op.value for op in ops if op.key == age] == [owed]
 
 
+def test_a_row_that_is_not_filled_yet_has_the_same_entry_for_a_node_in_delete_only() -> None:
+    """Or the entry that a node in write-only has put outlives the row (found by a walk, C5)."""
+    owed = encoding.encode(SqlType.INTEGER, 7)
+    index = Index(IndexId(1), "by_age", (IndexColumn(AGE), IndexColumn(NAME)), state=State.DELETE_ONLY)
+    age = replace(PLAIN.columns[2], state=State.DELETE_ONLY, added_with_default=True, fill_value=owed)
+    early = replace(PLAIN, columns=(*PLAIN.columns[:2], age), indexes=(index,))
+    filling = {"state": State.WRITE_ONLY, "filling": True}
+    columns, indexes = (*PLAIN.columns[:2], replace(age, **filling)), (replace(index, **filling),)
+    later = replace(PLAIN, columns=columns, indexes=indexes, version=2)
+    store, row = MemoryStore(), StoredRow(row_key(PLAIN, [1]), {NAME: text("ann")})
+    run(store, insert_row(early, row))
+    run(store, update_row(later, row, {NAME: text("bob")}))
+    assert check(early, store.contents()) == check(later, store.contents()) == []
+    run(store, delete_row(early, StoredRow(row.key, {NAME: text("bob")})))
+    assert check(later, store.contents()) == []
+
+
+def test_a_row_that_moves_may_take_a_value_to_where_a_deletion_has_been() -> None:
+    """So the values of a dropped column are deleted until a snapshot shows none."""
+    leaving = replace(PLAIN, columns=(*PLAIN.columns[:2], replace(PLAIN.columns[2], state=State.DELETE_ONLY)))
+    store, row = MemoryStore(storages=1), user(5, "ann", 1)
+    run(store, insert_row(PLAIN, row))
+    first_range_is_done = column_key(ROWS, row_key(PLAIN, [1]), AGE)
+    run(store, update_row(leaving, row, {}, new_key=row_key(PLAIN, [1])))
+    assert store.pairs[0][first_range_is_done] == row.columns[AGE]
+
+
 @pytest.mark.parametrize(
     ("state", "kept"),
     [
