@@ -17,11 +17,12 @@ from dataclasses import replace
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Kind, State
+from catalog.elements import Index, Kind, State
 from changes.back import moving
 from changes.composer import FILLED
 from changes.movement import definition_of, drain, publish, state_of, with_new, with_state
 from changes.plan import (
+    COLUMNS,
     RUNS,
     Direction,
     Element,
@@ -106,19 +107,28 @@ def _named(plan: Plan, number: int, text: str) -> tuple[Element, str]:
 
 def _version(plan: Plan, last: Descriptor | None, number: int, rest: str) -> Descriptor:
     """The version that "publish STATE", or "publish NAME STATE filling, NAME STATE", means."""
-    here = last
-    for part in rest.split(","):
-        is_only = len(moving(plan)) == 1 and part.strip().split(" ")[0] not in (moving(plan)[0].name, "")
-        element, words = (moving(plan)[0], part.strip()) if is_only else _element_and_state(plan, number, part)
-        here = _with(plan, here, number, element, words.split())
+    here, parts = last, [_part(plan, number, part.strip()) for part in rest.split(",")]
+    for element, words in sorted(parts, key=_columns_around):
+        here = _with(plan, here, number, element, words)
     assert here is not None, "a text has at least one part"
     return replace(here, version=(last.version if last else 0) + 1)
 
 
-def _element_and_state(plan: Plan, number: int, part: str) -> tuple[Element, str]:
-    if len(moving(plan)) == 1 and not part.strip():
-        return moving(plan)[0], ""
-    return _named(plan, number, part.strip())
+def _columns_around(part: tuple[Element, list[str]]) -> int:
+    """A column comes before what covers it, and goes after it, in the same version."""
+    element, words = part
+    if element.kind not in COLUMNS:
+        return 1
+    return 2 if words[:1] == [State.ABSENT.value] else 0
+
+
+def _part(plan: Plan, number: int, text: str) -> tuple[Element, list[str]]:
+    """An element and the words behind it; the only one needs no name."""
+    only, word = moving(plan)[0], text.split(" ")[0]
+    if len(moving(plan)) == 1 and word != only.name:
+        return only, text.split()
+    element, words = _named(plan, number, text)
+    return element, words.split()
 
 
 def _with(plan: Plan, here: Descriptor | None, number: int, element: Element, words: list[str]) -> Descriptor:
@@ -131,13 +141,24 @@ def _with(plan: Plan, here: Descriptor | None, number: int, element: Element, wo
         raise MalformedPlan(f"step {number}: a {element.kind.value} is never filling")
     state = states[words[0]]
     if here is not None and state_of(here, element) is not State.ABSENT:
+        _check_uncovered(here, number, element, state)
         return with_state(here, element, state, filling=is_filling)
     if state is State.ABSENT or element not in plan.moving(Direction.ADD):
         raise MalformedPlan(f"step {number}: {element} is absent before it; it can't be published {state.value}")
     if here is None:
         return replace(plan.publishes[0].published, state=state)
     found = definition_of(element, (step.published for step in plan.publishes))
+    if isinstance(found, Index) and not {column.id for column in here.columns} >= set(found.column_ids):
+        raise MalformedPlan(f"step {number}: {element} comes before a column that it covers")
     return with_state(here if found is None else with_new(here, found), element, state, filling=is_filling)
+
+
+def _check_uncovered(here: Descriptor, number: int, element: Element, state: State) -> None:
+    if state is not State.ABSENT or element.kind not in COLUMNS:
+        return
+    left = [index.name for index in here.indexes if element.id in index.column_ids]
+    if left:
+        raise MalformedPlan(f"step {number}: {element} can't be absent while {', '.join(left)} covers it")
 
 
 def _turn(plan: Plan, road: Sequence[Step], wish: object) -> int:

@@ -6,17 +6,20 @@ A road is read step by step, once for each element. Faults, each with the clause
     a version, or a reorganisation, follows a publish that was not drained (L9)
     an element becomes public unfilled, or with the run that fills it still open (R7)
     an element becomes absent with pairs left; tombstones stay behind (R8)
+
+What several elements do to each other is `changes.together`'s.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Kind, State
 from changes.back import moving
+from changes.faults import Fault
 from changes.movement import is_filling, state_of
 from changes.plan import Element, Plan, Step, StepKind
 from changes.safety import NEEDS_DELETE, NEEDS_FILL, check_step
+from changes.together import plan_faults, run_faults, version_faults
 
 EARNS_PUBLIC = (StepKind.CLEAR, StepKind.FILL, StepKind.VERIFY, StepKind.CLOSE)
 """What must have happened, in this order, since a filling version was published, before public is."""
@@ -38,19 +41,6 @@ MISSING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What is wrong at one step of a road."""
-
-    at: int
-    clauses: tuple[str, ...]
-    why: str
-
-    def __str__(self) -> str:
-        broken = f" ({' and '.join(self.clauses)})" if self.clauses else ""
-        return f"step {self.at + 1}{broken}: {self.why}"
-
-
 class FaultyPlan(Exception):
     """A plan that must not run. `faults` says where and why."""
 
@@ -69,13 +59,16 @@ def review(plan: Plan) -> Plan:
 
 def find_faults(plan: Plan) -> list[Fault]:
     """Every fault of the forward road."""
-    return road_faults(moving(plan), plan.base, plan.forward)
+    found = [*road_faults(moving(plan), plan.base, plan.forward), *plan_faults(plan)]
+    return sorted(found, key=lambda fault: fault.at)
 
 
 def road_faults(elements: Sequence[Element], base: Descriptor | None, road: Sequence[Step]) -> list[Fault]:
     """Every fault of a road that begins at `base`, in the order of its steps."""
-    found = [*_drain_faults(road), *(fault for element in elements for fault in _Walk(element, base).faults(road))]
-    return sorted(found, key=lambda fault: fault.at)
+    alone = [fault for element in elements for fault in _Walk(element, base).faults(road)]
+    versions = [*([] if base is None else [base]), *(s.published for s in road if s.kind is StepKind.PUBLISH)]
+    together = [*version_faults(base, road), *run_faults(road, versions)]
+    return sorted([*_drain_faults(road), *alone, *together], key=lambda fault: fault.at)
 
 
 def _drain_faults(road: Sequence[Step]) -> Iterator[Fault]:

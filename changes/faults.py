@@ -1,0 +1,16 @@
+"""What is wrong at one step of a road, with the clause that breaks."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong at one step of a road."""
+
+    at: int
+    clauses: tuple[str, ...]
+    why: str
+
+    def __str__(self) -> str:
+        broken = f" ({' and '.join(self.clauses)})" if self.clauses else ""
+        return f"step {self.at + 1}{broken}: {self.why}"
