@@ -88,3 +88,8 @@ def end_run(claim: Claim, state: RunState, *, error: str = "") -> None:
 
 def let_another_try(claim: Claim) -> None:
     ReorgRun.objects.filter(id=claim.run.id, token=claim.token).update(state=RunState.WAITING)
+
+
+def in_one_line(error: Exception) -> str:
+    """An unexpected error as it is kept with the job."""
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}".removesuffix(": ")

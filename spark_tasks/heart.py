@@ -1,8 +1,9 @@
-"""The heartbeat of an attempt: that it lives, and how far its marks have come."""
+"""The heartbeat of whoever works on a job: that it lives, and how far it has come."""
 
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -14,7 +15,47 @@ log = logging.getLogger(__name__)
 
 BEAT_S = 0.25
 
-BEAT = """
+Connection = psycopg.Connection[Any]
+Beat = Callable[[Connection], object]
+
+
+class Heart:
+    """Beats from a thread of its own, four times a second while the block lasts, and once more at its end."""
+
+    def __init__(self, owner: str, beat: Beat) -> None:
+        self._owner, self._beat = owner, beat
+        self._stop = threading.Event()
+        self._dsn = database_dsn()
+        self._thread = threading.Thread(target=self._run, name=f"heart of {owner}", daemon=True)
+
+    def __enter__(self) -> "Heart":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(timeout=STALE_S)
+
+    def _run(self) -> None:
+        """Until told to stop; a connection that breaks is opened anew at the next beat."""
+        beats: Connection | None = None
+        is_last = False
+        while True:
+            try:
+                if beats is None or beats.closed:
+                    beats = psycopg.connect(self._dsn, autocommit=True, application_name="schemalab heart")
+                self._beat(beats)
+            except psycopg.OperationalError as error:
+                log.warning("heartbeat of %s missed: %s", self._owner, error)
+                beats = None
+            if is_last:
+                break
+            is_last = self._stop.wait(BEAT_S)
+        if beats is not None:
+            beats.close()
+
+
+RUN_BEAT = """
 WITH marks AS (
     SELECT coalesce(sum(rows_done), 0) AS done, sum(rows_total) AS total
     FROM spark_tasks_reorgrange WHERE run_id = %(run)s
@@ -26,39 +67,13 @@ FROM marks WHERE pulse.run_id = %(run)s RETURNING pulse.rows_done
 """
 
 
-class Heart:
-    """Says from a thread of its own, four times a second, that the attempt lives and how far it is."""
+def heart_of_run(claim: Claim) -> Heart:
+    """Says that the attempt lives, and how far its marks have come."""
+    run_id, began, rate = claim.run.id, time.monotonic(), 0.0
 
-    def __init__(self, claim: Claim) -> None:
-        self._run_id = claim.run.id
-        self._stop = threading.Event()
-        self._dsn = database_dsn()
-        self._thread = threading.Thread(target=self._beat, name=f"heart of {claim.run}", daemon=True)
+    def beat(connection: Connection) -> None:
+        nonlocal rate
+        row = connection.execute(RUN_BEAT, {"run": run_id, "rate": rate}).fetchone()
+        rate = row[0] / max(time.monotonic() - began, BEAT_S) if row else 0.0
 
-    def __enter__(self) -> "Heart":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join(timeout=STALE_S)
-
-    def _beat(self) -> None:
-        """Until told to stop; a connection that breaks is opened anew at the next beat."""
-        beats: psycopg.Connection[Any] | None = None
-        began, rate = time.monotonic(), 0.0
-        is_last = False
-        while True:
-            try:
-                if beats is None or beats.closed:
-                    beats = psycopg.connect(self._dsn, autocommit=True, application_name="schemalab heart")
-                row = beats.execute(BEAT, {"run": self._run_id, "rate": rate}).fetchone()
-                rate = row[0] / max(time.monotonic() - began, BEAT_S) if row else 0.0
-            except psycopg.OperationalError as error:
-                log.warning("heartbeat of run %s missed: %s", self._run_id, error)
-                beats = None
-            if is_last:
-                break
-            is_last = self._stop.wait(BEAT_S)
-        if beats is not None:
-            beats.close()
+    return Heart(str(claim.run), beat)

@@ -149,12 +149,14 @@ class AuditJob(models.Model):
 
     table_id = models.IntegerField()
     state = models.CharField(max_length=8, choices=RunState, default=RunState.WAITING)
+    attempt = models.IntegerField(default=0)
     versions = models.JSONField(default=list)
     rows = models.BigIntegerField(default=0)
     pairs = models.BigIntegerField(default=0)
     violations = models.JSONField(default=list)
     snapshot_s = models.FloatField(default=0)
     error = models.TextField(blank=True, default="")
+    heartbeat_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 

@@ -2,8 +2,17 @@
 
 import logging
 
-from spark_tasks.claims import ATTEMPTS_MAX, RunFailed, WasClosed, WasPaused, claim_run, end_run, let_another_try
-from spark_tasks.heart import Heart
+from spark_tasks.claims import (
+    ATTEMPTS_MAX,
+    RunFailed,
+    WasClosed,
+    WasPaused,
+    claim_run,
+    end_run,
+    in_one_line,
+    let_another_try,
+)
+from spark_tasks.heart import heart_of_run
 from spark_tasks.models import Kind, RunState
 from spark_tasks.work import WORK
 
@@ -16,7 +25,7 @@ def run_reorganisation(run_id: int) -> None:
     if claim is None:
         return
     try:
-        with Heart(claim):
+        with heart_of_run(claim):
             WORK[Kind(claim.run.kind)](claim)
         end_run(claim, RunState.DONE)
     except WasClosed as closed:
@@ -29,7 +38,7 @@ def run_reorganisation(run_id: int) -> None:
     except Exception as error:
         log.exception("%s failed in attempt %s", claim.run, claim.run.attempt)
         if claim.run.attempt >= ATTEMPTS_MAX:
-            end_run(claim, RunState.FAILED, error=f"{type(error).__name__}: {str(error).splitlines()[0]}")
+            end_run(claim, RunState.FAILED, error=in_one_line(error))
         else:
             let_another_try(claim)
             raise

@@ -185,12 +185,12 @@ def request_audit(table_id: int) -> int:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", (AUDITS, table_id))
         found = AuditJob.objects.filter(table_id=table_id, ended_at__isnull=True).order_by("-id").first()
         job = found or AuditJob.objects.create(table_id=table_id)
-        transaction.on_commit(lambda: _send_audit(job.id), robust=True)
+        transaction.on_commit(lambda: send_audit(job.id), robust=True)
     return int(job.id)
 
 
-def _send_audit(job_id: int) -> None:
-    """Sent again for a job that was found, too: its first message may be lost, and doing it twice is harmless."""
+def send_audit(job_id: int) -> None:
+    """Sent again for a job that was found, too: its first message may be lost, and one under way is left alone."""
     from spark_tasks.tasks import audit
 
     try:

@@ -7,11 +7,11 @@ from django.db import connection, transaction
 from catalog.services import tell
 from catalog.story import CLUSTER
 from spark_tasks import session
-from spark_tasks.audit_jobs import run_audit
+from spark_tasks.audit_jobs import dead_audits, run_audit
 from spark_tasks.load import run_load
 from spark_tasks.redis_state import telling
 from spark_tasks.runner import run_reorganisation
-from spark_tasks.services import dead_runs, resend_if_dead
+from spark_tasks.services import dead_runs, resend_if_dead, send_audit
 from storage.postgres import make_spare_tables
 
 SPARES = 8
@@ -47,6 +47,8 @@ def keep_spare_tables() -> None:
 def resend_dead_runs() -> None:
     for run_id in dead_runs():
         resend_if_dead(run_id)
+    for job_id in dead_audits():
+        send_audit(job_id)
 
 
 @shared_task

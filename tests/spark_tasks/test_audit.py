@@ -10,9 +10,8 @@ from django.core.management import CommandError, call_command
 from catalog import models as catalog
 from catalog.elements import ColumnId, State
 from spark_tasks.audit import Report, audit_table
-from spark_tasks.audit_jobs import run_audit
 from spark_tasks.finding import violation_from_json
-from spark_tasks.models import AuditJob, ReorgRun
+from spark_tasks.models import ReorgRun
 from storage.pairs import column_key, prefix
 from tests.spark_tasks.runs import Runs, entries, entry_of, to_filling
 from tests.storage.stage import BY_NAME, NAME, Stage, user
@@ -176,11 +175,3 @@ def test_the_command_answers_with_words_or_json_and_an_exit_code(indexed: Stage)
     assert report["violations"][0]["why"] == "index by_name has no entry for row id = 4"
     with pytest.raises(CommandError, match="there is no table nothing; there are: "):
         call_command("audit", "nothing")
-
-
-def test_an_audit_job_keeps_its_report(indexed: Stage) -> None:
-    job = AuditJob.objects.create(table_id=indexed.table_id)
-    run_audit(job.id)
-    job.refresh_from_db()
-    assert (job.state, job.rows, job.violations) == ("done", 10, [])
-    job.delete()

@@ -383,7 +383,7 @@ def test_an_operator_asks_for_an_audit_once_at_a_time(
     client_of: ClientOf, flights: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[int] = []
-    monkeypatch.setattr("spark_tasks.services._send_audit", sent.append)
+    monkeypatch.setattr("spark_tasks.services.send_audit", sent.append)
     olga = client_of("olga")
     for _ in range(2):
         assert olga.post(f"/tables/{flights.pk}/audit/").status_code == 302

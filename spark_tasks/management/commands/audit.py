@@ -1,4 +1,4 @@
-"""`manage.py audit TABLE`: the seven clauses over all data. Exit 0: consistent; 1: not; 2: bad usage."""
+"""`manage.py audit TABLE`: the seven clauses over all data. Exit 0: consistent; 1: not; 2: bad usage; 3: unknown."""
 
 import json
 import sys
@@ -57,5 +57,5 @@ def _on_the_worker(table: Table) -> Report:
         job, resend=lambda: request_audit(table.id), seen=lambda _: None, seconds_max=AUDIT_S_MAX
     )
     if job.state == RunState.FAILED:
-        raise NothingToAudit(job.error)
+        raise CommandError(f"the audit could not be finished: {job.error}", returncode=3)
     return Report(table.name, job.versions, job.rows, job.pairs, job.snapshot_s, job.violations)
