@@ -22,6 +22,7 @@ from django.db.models.functions import Now
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
 from catalog.selectors import descriptor_at
+from catalog.services import control_transaction
 from spark_tasks import session
 from spark_tasks.backfill import Fill
 from spark_tasks.delete import DeleteKeys, DeleteRows
@@ -39,6 +40,8 @@ STALE_S = 5.0
 BEAT_S = 0.25
 ATTEMPTS_MAX = 3
 RANGES_STORED_AT_ONCE = 1000
+STORING_S = 60.0
+"""Clearing tombstones and storing ranges, in one transaction: the server ends it after this."""
 
 
 class RunFailed(Exception):
@@ -142,18 +145,26 @@ def _let_another_try(claim: Claim) -> None:
 
 def _clear(claim: Claim) -> None:
     """R6: the fill that follows gets its ranges here, in the transaction that removes the tombstones."""
-    fill, _ = ReorgRun.objects.get_or_create(
-        change_id=claim.run.change_id,
-        kind=Kind.FILL,
-        version=claim.run.version,
-        defaults={
-            "table_id": claim.run.table_id,
-            "element": claim.run.element,
-            "state": RunState.PREPARED,
-        },
-    )
-    ReorgPulse.objects.get_or_create(run=fill)
+    with control_transaction():
+        _require_open(claim)
+        fill, _ = ReorgRun.objects.get_or_create(
+            change_id=claim.run.change_id,
+            kind=Kind.FILL,
+            version=claim.run.version,
+            defaults={
+                "table_id": claim.run.table_id,
+                "element": claim.run.element,
+                "state": RunState.PREPARED,
+            },
+        )
+        ReorgPulse.objects.get_or_create(run=fill)
     prepare_fill(fill)
+
+
+def _require_open(claim: Claim) -> None:
+    """A run that others have closed, or taken over, makes no further one. Raises `WasClosed`."""
+    if not ReorgRun.objects.select_for_update().filter(id=claim.run.id, token=claim.token):
+        raise WasClosed(f"{claim.run} was closed or taken over in attempt {claim.run.attempt}")
 
 
 def _fill(claim: Claim) -> None:
@@ -166,7 +177,7 @@ def prepare_fill(run: ReorgRun) -> None:
     """Remove the index's old tombstones and store the ranges of the rows: in one transaction, once (R1, R6)."""
     descriptor = descriptor_at(run.table_id, run.version)
     found = _ranges(run.table_id, key_space(descriptor))
-    with transaction.atomic(), connection.cursor() as cursor:
+    with control_transaction(STORING_S) as cursor:
         if _is_first(run):
             index = key_space(descriptor, IndexId(run.element["id"]))
             removed = clear_tombstones(cursor, run.table_id, index, settings.STORAGE_COUNT)
@@ -228,14 +239,17 @@ def _ranges(table_id: int, space: KeySpace) -> list[KeyRange]:
 
 
 def _prepare(run: ReorgRun, found: list[KeyRange]) -> None:
-    with transaction.atomic():
+    with control_transaction(STORING_S):
         if _is_first(run):
             _store(run, found)
 
 
 def _is_first(run: ReorgRun) -> bool:
-    """Whether the run's ranges are still to be stored; the run's row is locked from here on."""
-    return not ReorgRun.objects.select_for_update().get(id=run.id).are_ranges_stored
+    """Whether the run's ranges are still to be stored; the run's row is locked from here on. Raises `WasClosed`."""
+    locked = ReorgRun.objects.select_for_update().get(id=run.id)
+    if locked.is_closed:
+        raise WasClosed(f"{run} was closed before its ranges were stored")
+    return not locked.are_ranges_stored
 
 
 def _store(run: ReorgRun, found: list[KeyRange]) -> None:
