@@ -67,6 +67,15 @@ def lock_change(cur: Cursor, change_id: int) -> ChangeRow:
     return ChangeRow(*row[:3], Status(row[3]), *row[4:])
 
 
+def lock_driven(cur: Cursor, change_id: int, grip: Grip) -> ChangeRow:
+    """The change and its table, for the one worker that drives it (X2, L14); raises `HasEnded`, `LostTheTable`."""
+    row = lock_change(cur, change_id)
+    if row.status in ENDED:
+        raise HasEnded(f"change {change_id} has ended: {row.status}")
+    lock_grip(cur, grip)
+    return row
+
+
 def newest_version(cur: Cursor, table_id: int) -> int:
     row = cur.execute("SELECT version FROM catalog_table WHERE id = %s", (table_id,)).fetchone()
     assert row is not None, f"table {table_id} has a row"
@@ -92,10 +101,7 @@ class Transition:
     @classmethod
     def begin(cls, cur: Cursor, change_id: int, grip: Grip, state: Execution, now: float) -> Transition:
         """Lock in the order of L14; raises `LostTheTable`."""
-        row = lock_change(cur, change_id)
-        if row.status in ENDED:
-            raise HasEnded(f"change {change_id} has ended: {row.status}")
-        lock_grip(cur, grip)
+        row = lock_driven(cur, change_id, grip)
         return cls(cur, row, state, now)
 
     def feed(self, event: moves.Event) -> None:
