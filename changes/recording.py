@@ -82,6 +82,14 @@ def newest_version(cur: Cursor, table_id: int) -> int:
     return int(row[0])
 
 
+def _lock_table(cur: Cursor, table_id: int) -> None:
+    """Of a change that may end with the table gone: its end writes the row, after advisory locks and the story.
+
+    It waits for no more than an acquire, which waits for nobody.
+    """
+    cur.execute("SELECT 1 FROM catalog_table WHERE id = %s FOR UPDATE", (table_id,))
+
+
 @dataclass
 class Transition:
     """What happens to the machine within one transaction. Nothing of it counts before the commit."""
@@ -102,6 +110,8 @@ class Transition:
     def begin(cls, cur: Cursor, change_id: int, grip: Grip, state: Execution, now: float) -> Transition:
         """Lock in the order of L14; raises `LostTheTable`."""
         row = lock_driven(cur, change_id, grip)
+        if state.plan.base is None or state.plan.result.state is State.ABSENT:
+            _lock_table(cur, row.table_id)
         return cls(cur, row, state, now)
 
     def feed(self, event: moves.Event) -> None:
