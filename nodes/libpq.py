@@ -138,8 +138,9 @@ class StoreConnection:
         """What the store said when it ended the session."""
         return self._last_words or "the session at the store is closed"
 
-    async def close(self) -> None:
-        self._drop()
+    async def close(self, why: str = "the node closed the session at the store") -> None:
+        """End the session; a flight under way is lost."""
+        self._lose(why)
         await self._owner.close()
 
     def _send(self, commands: Sequence[Command]) -> deque[tuple[str, bytes] | None]:
