@@ -12,8 +12,9 @@ import asyncio
 import contextlib
 import struct
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import pq
@@ -24,12 +25,14 @@ TEXT, BINARY = 0, 1
 PREPARED_MAX = 500
 POOL_MAX = 24
 POOL_WAIT_S = 10.0
+STOP_S_MAX = 10.0
 BYTEA = 17
 
 _ARRAY_HEAD = struct.Struct("!iiiii")
 _INT4 = struct.Struct("!i")
 
 Param = bytes | None
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,28 @@ class StoreConnectionLost(StoreError):
     """The session at the store is gone; `message` is what it last said, `results` what came back of the flight."""
 
     results: "Sequence[pq.abc.PGresult]" = ()
+
+
+class CancelledAtCommit(Exception):
+    """`cancel` came when COMMIT had been sent. The flight is over all the same, and this came of it."""
+
+    def __init__(
+        self, cancel: asyncio.CancelledError, results: "list[pq.abc.PGresult]", error: StoreError | None
+    ) -> None:
+        super().__init__()
+        self.cancel, self.results, self.error = cancel, results, error
+
+
+async def finished(work: Coroutine[Any, Any, T]) -> tuple[T, asyncio.CancelledError | None]:
+    """The outcome of work that is not broken off, and the cancel that came meanwhile: the caller has to heed it."""
+    task = asyncio.ensure_future(work)
+    cancel = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancel = error
+    return task.result(), cancel
 
 
 @dataclass(slots=True)
@@ -116,8 +141,12 @@ class StoreConnection:
     def backend_pid(self) -> int:
         return self._pgconn.backend_pid
 
-    async def run(self, commands: Sequence[Command]) -> list[pq.abc.PGresult]:
-        """The results of the commands, after the store has done them all. Raises `StoreError` for the first failure."""
+    async def run(self, commands: Sequence[Command], *, commit: bool = False) -> list[pq.abc.PGresult]:
+        """The results of the commands, after the store has done them all. Raises `StoreError` for the first failure.
+
+        Cancelled, it stops the flight and waits until the session is free again, or lost. With `commit`, which says
+        that the last command is COMMIT, it then raises `CancelledAtCommit`.
+        """
         assert self._flight is None, "a session of the store does one flight at a time"
         if self.is_lost:
             raise self._lost()
@@ -126,8 +155,10 @@ class StoreConnection:
         self._push()
         try:
             await asyncio.shield(flight.done)
-        except asyncio.CancelledError:
-            await self._cancel(flight)
+        except asyncio.CancelledError as cancel:
+            await finished(self._stop(flight))
+            if commit:
+                raise CancelledAtCommit(cancel, flight.results, flight.error) from None
             raise
         if flight.error is not None:
             raise flight.error
@@ -237,13 +268,16 @@ class StoreConnection:
             self._loop.remove_reader(self._fd)
             self._loop.remove_writer(self._fd)
 
-    async def _cancel(self, flight: _Flight) -> None:
-        """Stop the flight at the store and wait until the session is free again; one that is dead has no flight."""
+    async def _stop(self, flight: _Flight) -> None:
+        """Stop the flight at the store and wait until the session is free again; one that does not answer is closed."""
+        if flight.done.done():
+            return
         try:
-            await asyncio.to_thread(self._pgconn.get_cancel().cancel)
-        except psycopg.OperationalError as error:
-            self._lose(str(error))
-        await flight.done
+            async with asyncio.timeout(STOP_S_MAX):
+                await asyncio.to_thread(self._pgconn.get_cancel().cancel)
+                await asyncio.shield(flight.done)
+        except (TimeoutError, psycopg.OperationalError) as error:
+            await self.close(f"the store did not stop a statement: {error or f'no answer in {STOP_S_MAX:g} s'}")
 
 
 def _error_of(result: "pq.abc.PGresult", position: int) -> StoreError:

@@ -560,13 +560,15 @@ class Client:
 
     @contextlib.asynccontextmanager
     async def _interruptible(self) -> AsyncIterator[None]:
-        """While inside, a cancel request turns into an error of the statement."""
+        """While inside, a cancel request turns into an error of the statement, or comes too late: COMMIT stands."""
+        if self.task is not None and self.task.cancelling():
+            raise asyncio.CancelledError  # the connection was to end during that COMMIT
         self._is_executing = True
         try:
             yield
-            self._is_executing = False
-            if self._interrupt is not None:
-                await asyncio.sleep(0)  # the cancellation that came as the statement ended is delivered here
+            if self._interrupt is not None and self.task is not None:
+                self._interrupt = None
+                self.task.uncancel()
         except asyncio.CancelledError:
             why, self._interrupt = self._interrupt, None
             if why is None or self.task is None:

@@ -4,10 +4,11 @@ pin        one version of each table, from its first use to the end (T1)
 run        BEGIN and `enter` go in the same flight as the first statement (T2)
 renew      a lease renewed at the same version moves the deadline, in the next flight (T4)
 savepoint  after ROLLBACK TO, `enter` again for every table that is pinned (T5)
-commit     lost in between: the store is asked what became of the transaction (T7)
+commit     once it is sent, neither a cancel nor a lost session decides: what the store did stands (T7)
 """
 
 import asyncio
+import contextlib
 import datetime as dt
 import functools
 import logging
@@ -29,7 +30,16 @@ from nodes.errors import (
     TRANSACTION_UNKNOWN,
     SqlError,
 )
-from nodes.libpq import Command, StoreConnection, StoreConnectionLost, StoreError, StorePool, int4
+from nodes.libpq import (
+    CancelledAtCommit,
+    Command,
+    StoreConnection,
+    StoreConnectionLost,
+    StoreError,
+    StorePool,
+    finished,
+    int4,
+)
 from storage.postgres import arm_deadline_sql, enter_sql
 
 log = logging.getLogger(__name__)
@@ -40,6 +50,7 @@ XID = Command("SELECT pg_current_xact_id_if_assigned()::text")
 STATUS = "SELECT pg_xact_status($1::text::xid8)"
 STATUS_TRIES = 20
 STATUS_PAUSE_S = 0.1
+STATUS_S_MAX = 10.0
 ADMIN_SHUTDOWN = "57P01"
 SUCCESSES = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 
@@ -137,7 +148,10 @@ class Transaction:
             flight.insert(0, Command(BEGIN_READ_ONLY if self.is_read_only else BEGIN))
             skipped += 1
         try:
-            results = await self.connection.run(flight)
+            results = await self.connection.run(flight, commit=commit)
+        except CancelledAtCommit as cancelled:
+            results = await self._settle_cancelled(cancelled, len(flight), asks=not self.is_read_only)
+            return results[skipped : skipped + len(commands)]
         except StoreConnectionLost as lost:
             if not commit or self.is_read_only:
                 raise self._ended(lost) from lost
@@ -181,7 +195,9 @@ class Transaction:
             self._xid = (await self._flight([*flight, XID]))[-1].get_value(0, 0)
             flight = []
         try:
-            await self.connection.run([*flight, Command("COMMIT")])
+            await self.connection.run([*flight, Command("COMMIT")], commit=True)
+        except CancelledAtCommit as cancelled:
+            await self._settle_cancelled(cancelled, len(flight) + 1, asks=self._xid is not None)
         except StoreConnectionLost as lost:
             if not self.has_written:
                 raise self._ended(lost) from lost
@@ -297,8 +313,27 @@ class Transaction:
         log.error("the store refused a statement: %s %s %s", error.sqlstate, error.message, error.detail)
         return SqlError(INTERNAL_ERROR, f"the store refused a statement: {error.message}")
 
+    async def _settle_cancelled(
+        self, cancelled: CancelledAtCommit, sent: int, *, asks: bool
+    ) -> "list[pq.abc.PGresult]":
+        """A cancel found COMMIT on its way: it is too late when the transaction committed, and heard when not (T7)."""
+        if cancelled.error is None:
+            self._finish(committed=True)
+            return cancelled.results
+        if not asks or not isinstance(cancelled.error, StoreConnectionLost):
+            raise cancelled.cancel
+        try:
+            return await self._settle_lost(cancelled.error, sent)
+        except CommitUnknown:
+            raise
+        except SqlError:
+            raise cancelled.cancel from None
+
     async def _settle_lost(self, lost: StoreConnectionLost, sent: int) -> "list[pq.abc.PGresult]":
         """The session was lost in a flight that ends in COMMIT: how far did it come?"""
+        if self._xid is not None:
+            await self._settle_unknown(lost)
+            return []
         done = [result for result in lost.results if result.status in SUCCESSES]
         if len(done) == sent:
             self._finish(committed=True)
@@ -312,10 +347,12 @@ class Transaction:
 
     async def _settle_unknown(self, lost: StoreConnectionLost) -> None:
         """T7: ask what became of the transaction; return when it committed."""
-        status = await self._status() if self._xid is not None else None
+        status, cancel = await finished(self._status()) if self._xid is not None else (None, None)
         self._finish(committed=status == "committed")
         if status == "committed":
             return
+        if status == "aborted" and cancel is not None:
+            raise cancel
         if status == "aborted":
             why = self._ended(lost)
             raise why if isinstance(why, Retry) else Retry(f"{why.message}; nothing was committed") from lost
@@ -327,19 +364,24 @@ class Transaction:
 
     async def _status(self) -> str | None:
         """What the store says of our transaction; None when it cannot be asked in time."""
-        assert self._xid is not None
-        for _ in range(STATUS_TRIES):
-            try:
-                async with self.pool.session() as session:
-                    result = (await session.run([Command(STATUS, (self._xid,))]))[0]
-                status = (result.get_value(0, 0) or b"").decode()
-            except (StoreError, SqlError) as error:
-                log.info("asking for the outcome of %s: %s", self._xid, error)
-                status = "in progress"
-            if status != "in progress":
-                return status or None
-            await asyncio.sleep(STATUS_PAUSE_S)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STATUS_S_MAX):
+                for _ in range(STATUS_TRIES):
+                    status = await self._status_now()
+                    if status != "in progress":
+                        return status or None
+                    await asyncio.sleep(STATUS_PAUSE_S)
         return None
+
+    async def _status_now(self) -> str:
+        assert self._xid is not None
+        try:
+            async with self.pool.session() as session:
+                result = (await session.run([Command(STATUS, (self._xid,))]))[0]
+            return (result.get_value(0, 0) or b"").decode()
+        except (StoreError, SqlError) as error:
+            log.info("asking for the outcome of %s: %s", self._xid, error)
+            return "in progress"
 
 
 class Refused(SqlError):
