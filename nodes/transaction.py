@@ -219,13 +219,16 @@ class Transaction:
     async def rollback(self) -> None:
         """Undo everything and release what is held; never fails."""
         connection = self.connection
-        if connection is not None and not connection.is_lost and not self.is_over:
-            try:
+        try:
+            if connection is not None and not connection.is_lost:
                 await connection.run([Command("ROLLBACK")])
-            except StoreError as error:
-                log.info("rollback: %s", error)
+                connection = None
+        except StoreError as error:
+            log.info("rollback: %s", error)
+        finally:
+            if connection is not None:  # not known to be out of the transaction: no session for the next one
                 await connection.close()
-        self._finish()
+            self._finish()
 
     async def abandon(self, why: str) -> None:
         """The node may not serve it any more: end its session at the store."""

@@ -12,8 +12,9 @@ import psycopg
 import pytest
 
 from nodes.errors import SqlError
-from nodes.libpq import Command, StoreConnection, StoreConnectionLost
+from nodes.libpq import Command, StoreConnection, StoreConnectionLost, StorePool
 from nodes.pgwire import Client, Clients, Greeting
+from nodes.transaction import Transaction
 from tests.nodes.conftest import Cluster
 
 NOTICES_A_CLOSE = "-c client_connection_check_interval=100"
@@ -63,6 +64,28 @@ def test_a_store_that_does_not_stop_a_statement_is_given_up(dsn: str, monkeypatc
         assert connection.is_lost
 
     assert with_session(dsn, work) < 5
+
+
+def test_a_cancel_during_rollback_gives_everything_back(dsn: str) -> None:
+    """A client that leaves while its cancelled statement is being undone: neither pool slot nor pins are lost."""
+    settled: list[Transaction] = []
+
+    async def cancelled_rollback() -> None:
+        pool = StorePool(dsn, "test", NOTICES_A_CLOSE, size_max=1)
+        transaction = Transaction(pool, 2, settled.append)
+        await transaction.run([Command("SELECT 1")])
+        rolling_back = asyncio.create_task(transaction.rollback())
+        await asyncio.sleep(0)
+        rolling_back.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await rolling_back
+        assert transaction.is_over
+        async with pool.session() as other:
+            assert (await other.run([Command("SELECT 2")]))[0].get_value(0, 0) == b"\0\0\0\2"
+        await pool.close()
+
+    asyncio.run(cancelled_rollback())
+    assert len(settled) == 1
 
 
 def test_what_a_cancelled_statement_says_is_true(cluster: Cluster, n1: Any) -> None:
