@@ -33,6 +33,7 @@ from changes.models import ENDED, Change, Reservation, Status
 from changes.plan import Plan, plan_from_json, with_rows
 from changes.planner import make_plan
 from changes.postgres import Ear, open_connection
+from changes.throttle import check_pace
 from storage.postgres import take_spare_table
 
 log = logging.getLogger(__name__)
@@ -70,11 +71,14 @@ class TooMany(ChangeError):
 def submit(statement: str, *, who: str) -> Change:
     """Store the change that `statement` asks for and set it going; raises `DdlError`, `NothingToDo`, `TooMany`.
 
+    `TooFast` is a `DdlError`: nobody submits faster than they can mean, whichever way they come.
+
     A statement that cannot be applied stores nothing (X5).
     """
     parsed = parse(statement)
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
+        check_pace(who)
         action = resolve(parsed, selectors.catalog_view())
         plan = _plan(action, cursor)
         ahead = selectors.open_changes(plan.table_id)
