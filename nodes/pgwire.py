@@ -201,8 +201,11 @@ class Client:
             self.channel.close()
 
     async def _serve(self) -> None:
-        async with asyncio.timeout(STARTUP_S_MAX):
-            parameters = await self._startup()
+        try:
+            async with asyncio.timeout(STARTUP_S_MAX):
+                parameters = await self._startup()
+        except TimeoutError:
+            raise FatalError(PROTOCOL_VIOLATION, f"nobody has signed in within {STARTUP_S_MAX:g} s") from None
         if parameters is None:
             return
         self.session = self.greeting.open_session(self, parameters)
