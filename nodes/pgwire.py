@@ -298,10 +298,10 @@ class Client:
         self.channel.send(messages.authentication(SASL_FINAL, exchange.verify(final).encode()))
 
     async def _password_message(self) -> bytes:
+        """The body of a password message; one that is too long is refused before it is taken in."""
         await self.channel.flush()
-        kind, body = await self.channel.message()
-        if kind != ord("p"):
-            raise FatalError(PROTOCOL_VIOLATION, f"expected a password message, got {chr(kind)!r}")
+        messages.check_password_head(await self.channel._peek(messages.HEAD_BYTES))
+        _, body = await self.channel.message()
         return body
 
     # -- messages -----------------------------------------------------------------------------------------------

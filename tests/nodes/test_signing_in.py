@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from nodes.pgwire import Clients, Greeting
-from tests.nodes.wire import fields
+from tests.nodes.wire import fields, message
 
 STARTUP = struct.pack("!ii", 17, 196608) + b"user\0me\0\0"
 
@@ -36,3 +36,14 @@ def test_silence_is_ended_without_a_traceback(
         error = told(b"")
     assert (error["C"], error["M"]) == ("08P01", "nobody has signed in within 0.1 s")
     assert caplog.records == []
+
+
+@pytest.mark.parametrize(("data", "words"), [
+    pytest.param(message(b"p", b"x" * 5000), "invalid length 5004 of a password message", id="a long one"),
+    pytest.param(b"p" + struct.pack("!i", 2**24), "invalid length 16777216", id="one that is only announced"),
+    pytest.param(message(b"Q", b"SELECT 1\0"), "expected a password message, got 'Q'", id="a query"),
+])  # fmt: skip
+def test_little_is_read_before_the_password(data: bytes, words: str) -> None:
+    error = told(STARTUP + data, password="sesame")
+    assert error["C"] == "08P01"
+    assert words in error["M"]
