@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from celery import Celery
+from celery.signals import worker_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
 
@@ -50,6 +51,24 @@ app.conf.update(
     enable_utc=True,
 )
 app.autodiscover_tasks(APPS_WITH_TASKS)
+
+
+@worker_init.connect
+def refuse_another_layout(**_: Any) -> None:
+    """A worker that looks for rows elsewhere than they lie would lose them."""
+    from django.db import DatabaseError, connection
+
+    from storage.postgres import layout_mistake
+
+    try:
+        with connection.cursor() as cursor:
+            mistake = layout_mistake(cursor, storages=settings.STORAGE_COUNT, buckets=settings.BUCKET_COUNT)
+    except DatabaseError:
+        return  # its tasks will say so
+    finally:
+        connection.close()
+    if mistake:
+        raise SystemExit(mistake)
 
 
 @app.on_after_finalize.connect

@@ -1,12 +1,15 @@
 """Settings that contradict each other, as Django system checks: each with an id and what would be right."""
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
+from django.db import connection
+
+from storage.postgres import layout_mistake
 
 LEASE_S_MIN = 1.0
 STORAGES_MAX = 16
@@ -46,6 +49,19 @@ def _cluster_mistakes() -> Iterator[CheckMessage]:
             hint="Set BUCKET_COUNT to a multiple of STORAGE_COUNT; 3000 is the default.",
             id="schemalab.E004",
         )
+
+
+@register(checks.Tags.database)
+def check_layout(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """`manage.py check --database default`, and before migrations: the rows lie where the settings say."""
+    if not databases:
+        return []
+    with connection.cursor() as cursor:
+        mistake = layout_mistake(cursor, storages=settings.STORAGE_COUNT, buckets=settings.BUCKET_COUNT)
+    if mistake is None:
+        return []
+    found, _colon, hint = mistake.partition(": ")
+    return [Error(found, hint=f"{hint[0].upper()}{hint[1:]}.", id="schemalab.E008")]
 
 
 def _exposure_mistakes() -> Iterator[CheckMessage]:

@@ -20,7 +20,7 @@ from schemalab.embedded.locations import prepare_folders
 from schemalab.plan_of_run import Plan
 from schemalab.processes import Supervised
 from schemalab.procfile import ROOT, command_line, read_procfile
-from schemalab.reachable import check_database, check_redis
+from schemalab.reachable import check_database, check_layout, check_redis
 from schemalab.sources import RUNNING_FILE
 from schemalab.storyteller import Storyteller
 from schemalab.terminal import Terminal
@@ -115,6 +115,7 @@ class Cluster:
             self._begin("redis", "redis", redis.launch(places))
             await asyncio.to_thread(redis.wait_until_ready, places)
         await asyncio.to_thread(check_database, plan.database_url)
+        await asyncio.to_thread(check_layout, plan.database_url)
         await asyncio.to_thread(check_redis, plan.redis_url)
 
     async def _migrate(self) -> None:

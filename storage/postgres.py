@@ -36,7 +36,7 @@ from storage.store import DuplicateKey, SerializationFailure
 __all__ = [
     "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "VERSION_NOT_VISIBLE", "Holder", "KeyTooLong", "PostgresStore",
     "PostgresTransaction", "Statement", "arm_deadline_sql", "column_suffixes", "end_sessions", "enter_params",
-    "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv", "make_spare_tables",
+    "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv", "layout_mistake", "make_spare_tables",
     "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence", "statements_for", "take_spare_table",
     "try_exclusive",
 ]  # fmt: skip
@@ -188,6 +188,25 @@ def take_spare_table(cur: psycopg.Cursor[Any]) -> int:
     row = cur.execute("SELECT storage_take_table()").fetchone()
     assert row is not None
     return int(row[0])
+
+
+# --- the layout of the data there is
+
+
+def layout_mistake(cur: Any, *, storages: int, buckets: int) -> str | None:
+    """Why these settings would not find the rows of this database; None when they are those it was made with."""
+    cur.execute("SELECT to_regclass('storage_layout') IS NOT NULL")
+    if not cur.fetchone()[0]:
+        return None  # no storages yet, or of before this was kept: the migrations come next
+    cur.execute("SELECT storages, buckets FROM storage_layout")
+    kept = dict(zip(("STORAGE_COUNT", "BUCKET_COUNT"), cur.fetchone(), strict=True))
+    for name, value in (("STORAGE_COUNT", storages), ("BUCKET_COUNT", buckets)):
+        if value != kept[name]:
+            return (
+                f"{name}={value}, but the rows of this database were laid out with {name}={kept[name]} and would not"
+                f" be found: set {name}={kept[name]}, or begin with an empty database"
+            )
+    return None
 
 
 # --- the store of one table, as the memory store is
