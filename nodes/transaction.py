@@ -139,7 +139,8 @@ class Transaction:
     async def run(self, commands: Sequence[Command], *, commit: bool = False) -> "list[pq.abc.PGresult]":
         """One flight: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`."""
         self._refuse_ended()
-        flight = [*self._prologue(), *commands]
+        prologue, armed = self._prologue()
+        flight, pins = [*prologue, *commands], dict(self.pins)
         skipped = len(flight) - len(commands)
         if commit:
             flight += [Command("COMMIT")] if self.is_read_only else [XID, Command("COMMIT")]
@@ -159,8 +160,7 @@ class Transaction:
             return results[skipped : skipped + len(commands)]
         except StoreError as error:
             raise self._translated(error) from error
-        self._armed = self.expires_at
-        self._entered = dict(self.pins)
+        self._entered, self._armed = pins, armed
         if commit:
             self._finish(committed=True)
         return results[skipped : skipped + len(commands)]
@@ -171,15 +171,15 @@ class Transaction:
         except StoreConnectionLost as lost:
             raise SqlError(CONNECTION_FAILURE, lost.message) from lost
 
-    def _prologue(self) -> list[Command]:
-        """`enter` for tables not entered yet; else the deadline, when a renewal has moved it."""
+    def _prologue(self) -> tuple[list[Command], dt.datetime | None]:
+        """`enter` for tables not entered yet; else the deadline, when a renewal has moved it; what is armed then."""
         new = [pin for table_id, pin in self.pins.items() if table_id not in self._entered]
         expires_at = self.expires_at
         if new and expires_at is not None:
-            return [enter_command(pin, expires_at, self.storages) for pin in new]
+            return [enter_command(pin, expires_at, self.storages) for pin in new], expires_at
         if expires_at is not None and self._armed is not None and expires_at > self._armed:
-            return [Command(positional(arm_deadline_sql()), (timestamptz(expires_at),))]
-        return []
+            return [Command(positional(arm_deadline_sql()), (timestamptz(expires_at),))], expires_at
+        return [], self._armed
 
     def note_written(self) -> None:
         self.has_written = True
@@ -190,7 +190,7 @@ class Transaction:
         if self.connection is None:
             self._finish(committed=True)
             return
-        flight = [*self._prologue()]
+        flight, _ = self._prologue()
         if self.has_written and self._xid is None:
             self._xid = (await self._flight([*flight, XID]))[-1].get_value(0, 0)
             flight = []
@@ -267,8 +267,9 @@ class Transaction:
         inner = self.savepoints[place][1]
         expires_at = self.expires_at
         enters = [enter_command(p, expires_at, self.storages) for p in self.pins.values()] if expires_at else []
+        pins = dict(self.pins)
         await self._flight([Command(f"ROLLBACK TO SAVEPOINT {inner}"), *enters])
-        self._entered, self._armed = dict(self.pins), expires_at
+        self._entered, self._armed = pins, expires_at
         del self.savepoints[place + 1 :]
 
     def _find(self, name: str) -> int:
