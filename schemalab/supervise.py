@@ -109,7 +109,7 @@ class Cluster:
         plan, places = self.plan, self.plan.locations
         if plan.is_database_embedded:
             await asyncio.to_thread(postgres.prepare, places)
-            self._begin("postgres", "postgres", postgres.launch(places))
+            self._begin("postgres", "postgres", postgres.launch(places, nodes=len(plan.node_ports)))
             await asyncio.to_thread(postgres.wait_until_ready, places)
         if plan.is_redis_embedded:
             self._begin("redis", "redis", redis.launch(places))
