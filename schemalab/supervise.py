@@ -20,7 +20,7 @@ from schemalab.embedded.locations import prepare_folders
 from schemalab.plan_of_run import Plan
 from schemalab.processes import Supervised
 from schemalab.procfile import ROOT, command_line, read_procfile
-from schemalab.reachable import check_database, check_layout, check_redis
+from schemalab.reachable import check_database, check_layout, check_redis, shortcomings
 from schemalab.sources import RUNNING_FILE
 from schemalab.storyteller import Storyteller
 from schemalab.terminal import Terminal
@@ -116,6 +116,9 @@ class Cluster:
             await asyncio.to_thread(redis.wait_until_ready, places)
         await asyncio.to_thread(check_database, plan.database_url)
         await asyncio.to_thread(check_layout, plan.database_url)
+        short = await asyncio.to_thread(shortcomings, plan.database_url, nodes=len(plan.node_ports))
+        if short is not None:
+            self.say(short)
         await asyncio.to_thread(check_redis, plan.redis_url)
 
     async def _migrate(self) -> None:
