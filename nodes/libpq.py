@@ -113,7 +113,7 @@ def bytea_array(values: Sequence[bytes]) -> bytes:
 
 
 class StoreConnection:
-    """One session at the store. One flight at a time."""
+    """One session at the store. One flight at a time; `is_ready` when none is under way and the last did not fail."""
 
     def __init__(self, connection: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
         self._owner = connection
@@ -129,6 +129,7 @@ class StoreConnection:
         self._fd = self._pgconn.socket
         self._loop.add_reader(self._fd, self._on_readable)
         self.is_lost = False
+        self.is_ready = True
 
     @classmethod
     async def connect(cls, dsn: str, application_name: str, options: str) -> "StoreConnection":
@@ -151,7 +152,7 @@ class StoreConnection:
         if self.is_lost:
             raise self._lost()
         flight = _Flight(self._loop.create_future(), self._send(commands))
-        self._flight = flight
+        self._flight, self.is_ready = flight, False
         self._push()
         try:
             await asyncio.shield(flight.done)
@@ -162,6 +163,7 @@ class StoreConnection:
             raise
         if flight.error is not None:
             raise flight.error
+        self.is_ready = True
         return flight.results
 
     @property
@@ -264,7 +266,7 @@ class StoreConnection:
 
     def _drop(self) -> None:
         if not self.is_lost:
-            self.is_lost = True
+            self.is_lost, self.is_ready = True, False
             self._loop.remove_reader(self._fd)
             self._loop.remove_writer(self._fd)
 

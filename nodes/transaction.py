@@ -2,7 +2,7 @@
 
 pin        one version of each table, from its first use to the end (T1)
 run        BEGIN and `enter` go in the same flight as the first statement (T2)
-renew      a lease renewed at the same version moves the deadline, in the next flight (T4)
+renew      a lease renewed at the same version moves the deadline, in the next flight or while none comes (T4)
 savepoint  after ROLLBACK TO, `enter` again for every table that is pinned (T5)
 commit     once it is sent, neither a cancel nor a lost session decides: what the store did stands (T7)
 """
@@ -51,6 +51,8 @@ STATUS = "SELECT pg_xact_status($1::text::xid8)"
 STATUS_TRIES = 20
 STATUS_PAUSE_S = 0.1
 STATUS_S_MAX = 10.0
+LOOK_S = 0.2
+"""How often an open transaction looks whether its leases were renewed: often, as a lease is renewed at its half."""
 ADMIN_SHUTDOWN = "57P01"
 SUCCESSES = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 
@@ -130,6 +132,8 @@ class Transaction:
     _armed: dt.datetime | None = None
     _xid: bytes | None = None
     _serial: int = 0
+    _looking: asyncio.TimerHandle | None = None
+    _moving: asyncio.Task[None] | None = None
 
     @property
     def expires_at(self) -> dt.datetime | None:
@@ -138,6 +142,7 @@ class Transaction:
 
     async def run(self, commands: Sequence[Command], *, commit: bool = False) -> "list[pq.abc.PGresult]":
         """One flight: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`."""
+        await self._quiet()
         self._refuse_ended()
         prologue, armed = self._prologue()
         flight, pins = [*prologue, *commands], dict(self.pins)
@@ -163,6 +168,8 @@ class Transaction:
         self._entered, self._armed = pins, armed
         if commit:
             self._finish(committed=True)
+        elif self._looking is None:
+            self._look_later()
         return results[skipped : skipped + len(commands)]
 
     async def _connect(self) -> StoreConnection:
@@ -186,6 +193,7 @@ class Transaction:
 
     async def commit(self) -> None:
         """Raises 40001 when it cannot be serialized, 08007 when nobody knows."""
+        await self._quiet()
         self._refuse_ended()
         if self.connection is None:
             self._finish(committed=True)
@@ -220,6 +228,7 @@ class Transaction:
         """Undo everything and release what is held; never fails."""
         connection = self.connection
         try:
+            await self._quiet()
             if connection is not None and not connection.is_lost:
                 await connection.run([Command("ROLLBACK")])
                 connection = None
@@ -241,11 +250,45 @@ class Transaction:
         if self.is_over:
             return
         self.is_over, self.has_committed = True, committed
+        if self._looking is not None:
+            self._looking.cancel()
         connection, self.connection = self.connection, None
         self.savepoints.clear()
         self.settle(self)
         if connection is not None:
             self.pool.give_back(connection)
+
+    # -- the deadline while nothing runs (T4) -------------------------------------------------------------------
+
+    def _look_later(self) -> None:
+        self._looking = asyncio.get_running_loop().call_later(LOOK_S, self._look)
+
+    def _look(self) -> None:
+        """Move the deadline if all versions pinned were renewed and no statement runs, which would take it along."""
+        expires_at, connection = self.expires_at, self.connection
+        is_later = expires_at is not None and self._armed is not None and expires_at > self._armed
+        if is_later and connection is not None and connection.is_ready:
+            self._moving = asyncio.get_running_loop().create_task(self._move(connection, expires_at))
+        elif not self.is_over:
+            self._look_later()
+
+    async def _move(self, connection: StoreConnection, expires_at: dt.datetime) -> None:
+        try:
+            await connection.run([Command(positional(arm_deadline_sql()), (timestamptz(expires_at),))])
+            self._armed = expires_at
+        except StoreConnectionLost as lost:
+            log.info("moving a deadline: %s", lost)  # the next statement is told
+        except StoreError as error:
+            await self.abandon(error.message)
+        finally:
+            self._moving = None
+            if not self.is_over:
+                self._look_later()
+
+    async def _quiet(self) -> None:
+        """Wait until the session takes a flight: a deadline that is being moved takes a round trip."""
+        if self._moving is not None:
+            await asyncio.shield(self._moving)
 
     # -- savepoints ---------------------------------------------------------------------------------------------
 
@@ -262,6 +305,7 @@ class Transaction:
 
     async def rollback_to(self, name: str) -> None:
         """T5: the lock and the deadline went with the savepoint; enter again for each pinned table."""
+        await self._quiet()
         self._refuse_ended()
         place = self._find(name)
         inner = self.savepoints[place][1]
