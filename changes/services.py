@@ -43,6 +43,7 @@ SUBMISSIONS = (0x5C4E, 1)
 QUEUED_MAX = 100
 WISHES_MAX = 20
 FOLLOW_S = 5.0
+DRIVER_WANTED_S = 10
 
 
 class ChangeError(Exception):
@@ -133,9 +134,14 @@ def notify(change_id: int) -> None:
 
 
 def send_driver(change_id: int) -> None:
-    """Ask a worker to drive the change. Without a broker nothing is lost: the beat finds the change (X3)."""
+    """Ask a worker to drive the change. Without a broker nothing is lost: the beat finds the change (X3).
+
+    While all workers are busy the beat asks every two seconds: an old question goes, so that they do not pile up.
+    """
     try:
-        current_app.send_task("changes.tasks.drive", (change_id,), queue="default", retry=False)
+        current_app.send_task(
+            "changes.tasks.drive", (change_id,), queue="default", retry=False, expires=DRIVER_WANTED_S
+        )
     except (BrokerDown, RedisError, OSError) as error:
         log.warning("change %s not sent to a worker, the beat will: %s", change_id, error)
 

@@ -1,6 +1,6 @@
 """The cluster as one tree of processes: start in order, watch, stop in the reverse order, leave nothing behind.
 
-    postgres, redis  ->  migrate  ->  web, nodes, worker, beat  ->  ready  ->  spark, lab, demo
+    postgres, redis  ->  migrate  ->  web, nodes, worker, house, beat  ->  ready  ->  spark, lab, demo
 
 The embedded services are there unless a URL names others. Ready means that the page answers and every node has
 registered. What runs is in the Procfile; the control channel is open from the first process to the last.
@@ -32,7 +32,7 @@ NODE_STOP_S_MAX = 10.0
 STOP_ORDER = (
     ("demo",),
     ("node",),
-    ("beat", "worker", "spark", "lab"),
+    ("beat", "worker", "house", "spark", "lab"),
     ("web",),
     ("migrate",),
     ("redis",),
@@ -97,7 +97,7 @@ class Cluster:
         began = time.monotonic()
         await self._start_services()
         await self._migrate()
-        for kind in ("web", "node", "worker", "beat"):
+        for kind in ("web", "node", "worker", "house", "beat"):
             self._begin_kind(kind)
         await self._wait_until_ready(began)
         for kind in ("spark", "lab"):
