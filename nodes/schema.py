@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -36,6 +37,8 @@ from nodes.transaction import Retry, Transaction, positional
 if TYPE_CHECKING:
     from nodes.session import Session
 
+log = logging.getLogger(__name__)
+
 TAGS = {
     "CreateStmt": "CREATE TABLE",
     "IndexStmt": "CREATE INDEX",
@@ -46,6 +49,8 @@ DROPS = {"INDEX": "DROP INDEX", "TABLE": "DROP TABLE"}
 FOLLOWED_MAX = 16
 PLACES = threading.BoundedSemaphore(FOLLOWED_MAX)
 LOOK_S = 5.0
+PAUSES_S = (0.05, 0.5, 0.0)
+"""Between tries to tell what became of a new table."""
 STORE_TRIES, STORE_PAUSE_S = 30, 1.0
 
 
@@ -55,6 +60,7 @@ class SchemaStatements:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.new_tables: dict[str, Descriptor] = {}
+        self._untold: dict[int, bool] = {}  # new tables whose transaction is over: did it commit?
 
     async def change(self, statement: Statement, *, alone: bool) -> Result:
         """Submit and follow. Raises the error that the statement or its change ended with."""
@@ -148,12 +154,15 @@ class SchemaStatements:
             name, env = action.table.text, session.env
             if name in self.new_tables:
                 raise SqlError("42P07", f'relation "{name}" already exists')
-            table_id = await in_database_thread(
+            reservation = in_database_thread(
                 lambda: reserve_table(name, node=env.node, incarnation=env.incarnation, position=action.table.position)
             )
+            table_id, cancel = await finished(reservation)  # a name that is taken has to be freed again
         except DdlError as error:
             raise ddl_error(error, statement) from None
         self.new_tables[name] = new_table(action, table_id)
+        if cancel is not None:
+            raise cancel
         session.block()
         return Result("CREATE TABLE")
 
@@ -173,15 +182,32 @@ class SchemaStatements:
             transaction.note_written()
 
     async def after_transaction(self, *, committed: bool) -> None:
-        """Tell the others of new tables, or free their names."""
+        """Tell the others of new tables, or free their names; what cannot be done now is tried again next time."""
+        tables, self.new_tables = self.new_tables, {}
+        self._untold |= {table.table_id: committed for table in tables.values()}
+        if self._untold:
+            _, cancel = await finished(self._tell_untold())
+            if cancel is not None and not committed:  # after a COMMIT it comes too late
+                raise cancel
+
+    async def _tell_untold(self) -> None:
+        from django.db import Error
+
         from changes.services import announce_table, free_table
 
-        tables, self.new_tables = self.new_tables, {}
-        for table in tables.values():
-            if committed:
-                await in_database_thread(lambda t=table: announce_table(t.table_id, who=self.session.user))
-            else:
-                await in_database_thread(lambda t=table: free_table(t.table_id))
+        for table_id, committed in list(self._untold.items()):
+            for pause_s in PAUSES_S:
+                try:
+                    if committed:
+                        await in_database_thread(lambda t=table_id: announce_table(t, who=self.session.user))
+                    else:
+                        await in_database_thread(lambda t=table_id: free_table(t))
+                except (Error, StoreDown) as error:
+                    log.warning("table %s: %s", table_id, error)
+                    await asyncio.sleep(pause_s)
+                else:
+                    del self._untold[table_id]
+                    break
 
 
 def tag_of(statement: Statement) -> str:
