@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import psycopg
-from psycopg import pq
+from psycopg import generators, pq
 
 IDLE_S = 15 * 60.0
 PANES_MAX = 64
@@ -99,7 +99,7 @@ class Pane:
             self.notices.clear()
             answer = Answer(self.node, sql)
             try:
-                _exchange(self.connection.pgconn, sql, answer)
+                _exchange(self.connection, sql, answer)
             except psycopg.OperationalError as error:
                 answer.error = Trouble("FATAL", error.sqlstate or "08006", str(error).strip())
             answer.ms = (time.monotonic() - started) * 1000
@@ -118,11 +118,14 @@ class Pane:
         self.connection.close()
 
 
-def _exchange(pgconn: pq.abc.PGconn, sql: str, answer: Answer) -> None:
+def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:
+    """psycopg waits for each result: libpq itself would hold up every other thread of the process meanwhile."""
+    pgconn = connection.pgconn
     pgconn.send_query(sql.encode())
     pgconn.set_single_row_mode()
+    connection.wait(generators.send(pgconn))
     grid = Grid()
-    while (result := pgconn.get_result()) is not None:
+    while (result := connection.wait(generators.fetch(pgconn))) is not None:
         if result.status == pq.ExecStatus.FATAL_ERROR:
             answer.error = _trouble(psycopg.errors.Diagnostic(result))
             if grid.columns:
