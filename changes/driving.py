@@ -20,7 +20,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -120,18 +120,20 @@ class Driver:
         if change.status in ENDED:
             raise NotItsTurn(f"it has ended: {change.status}")
         self.table_id, self.status = change.table_id, Status(change.status)
-        self.conn = open_connection(f"driver of change {self.change_id}")
-        try:
+        with ExitStack() as so_far:
+            self.conn = open_connection(f"driver of change {self.change_id}")
+            so_far.callback(self.conn.close)
             self.pid = self.conn.info.backend_pid
+            self.clock_ahead_s = self._database_time() - time.monotonic()
             self.grip = take_table(self.conn, self.table_id, self.holder)
-            self.ear = Ear(open_connection(f"ear of change {self.change_id}"))
-        except BaseException:
-            self.conn.close()
-            raise
-        self.renewer = Renewer(self.grip)
-        self.renewer.start()
-        self.herald = Herald()
-        self.clock_ahead_s = self._database_time() - time.monotonic()
+            listening = open_connection(f"ear of change {self.change_id}")
+            so_far.callback(listening.close)
+            self.ear = Ear(listening)
+            self.renewer = Renewer(self.grip)
+            self.renewer.start()
+            so_far.callback(self.renewer.stop)
+            self.herald = Herald()
+            so_far.pop_all()  # from here on by `__exit__`
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
