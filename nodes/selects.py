@@ -14,7 +14,7 @@ from postgast import pg_query_pb2 as pb
 from postgast import walk as walk_tree
 
 from catalog.descriptor import Descriptor
-from catalog.elements import State
+from leases.rules import NotLeasable, check_leasable
 from nodes.analysis import Analyzer, aggregates_in, common_type, direction_of, function_name, refuse_aggregates
 from nodes.errors import (
     DUPLICATE_ALIAS,
@@ -26,7 +26,7 @@ from nodes.errors import (
     unsupported,
 )
 from nodes.expressions import Call, ColumnRef, Expr, Fragment, Literal, Parameter, walk
-from nodes.scopes import WHY, Relation, Scan, Scope
+from nodes.scopes import Relation, Scan, Scope
 from nodes.sqltypes import INT4, INT8, UNKNOWN, Type
 
 Node = Any
@@ -499,14 +499,11 @@ class Selects:
         descriptor = self.analyzer.catalog.get(name)
         if descriptor is None:
             raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', node.location)
-        if descriptor.state is not State.PUBLIC:
-            state = descriptor.state
-            raise SqlError(
-                UNDEFINED_TABLE,
-                f'table "{name}" is {state.value} in version {descriptor.version}: {WHY[state]}',
-                node.location,
-                hint="statements may name it while it is public",
-            )
+        try:
+            check_leasable(name, descriptor.state)
+        except NotLeasable as refusal:
+            hint = f"it is so in version {descriptor.version}; statements may name it while it is public"
+            raise SqlError(UNDEFINED_TABLE, str(refusal), node.location, hint=hint) from None
         return descriptor
 
     def _from_subselect(self, node: Node, scope: Scope) -> tuple[Parts, list[tuple[str, Expr | None, Relation | None]]]:
