@@ -10,6 +10,7 @@ The rules that are easily broken:
 """
 
 import asyncio
+import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Sequence
@@ -203,8 +204,11 @@ class Client:
             self.channel.close()
 
     async def _serve(self) -> None:
-        async with asyncio.timeout(STARTUP_S_MAX):
-            parameters = await self._startup()
+        try:
+            async with asyncio.timeout(STARTUP_S_MAX):
+                parameters = await self._startup()
+        except TimeoutError:
+            raise FatalError(PROTOCOL_VIOLATION, f"nobody has signed in within {STARTUP_S_MAX:g} s") from None
         if parameters is None:
             return
         self.session = self.greeting.open_session(self, parameters)
@@ -297,10 +301,10 @@ class Client:
         self.channel.send(messages.authentication(SASL_FINAL, exchange.verify(final).encode()))
 
     async def _password_message(self) -> bytes:
+        """The body of a password message; one that is too long is refused before it is taken in."""
         await self.channel.flush()
-        kind, body = await self.channel.message()
-        if kind != ord("p"):
-            raise FatalError(PROTOCOL_VIOLATION, f"expected a password message, got {chr(kind)!r}")
+        messages.check_password_head(await self.channel._peek(messages.HEAD_BYTES))
+        _, body = await self.channel.message()
         return body
 
     # -- messages -----------------------------------------------------------------------------------------------
@@ -577,19 +581,17 @@ class Interruptible:
         self.client = client
 
     async def __aenter__(self) -> None:
-        self.client._is_executing = True
+        client = self.client
+        if client.task is not None and client.task.cancelling():
+            raise asyncio.CancelledError  # the connection was to end while a COMMIT was on its way
+        client._is_executing = True
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        client = self.client
-        client._is_executing = False
-        try:
-            if kind is None and client._interrupt is not None:
-                await asyncio.sleep(0)  # the cancellation that came as the statement ended is delivered here
-        except asyncio.CancelledError:
-            self._tell()
-            raise
+        self.client._is_executing = False
         if isinstance(error, asyncio.CancelledError):
             self._tell()
+        elif self.client._interrupt is not None:
+            await self._too_late()
 
     def _tell(self) -> None:
         """Raise why the statement was cancelled, if a cancel request did it."""
@@ -598,3 +600,12 @@ class Interruptible:
         if why is not None and client.task is not None:
             client.task.uncancel()
             raise why from None
+
+    async def _too_late(self) -> None:
+        """The statement, perhaps a COMMIT, had ended first: what it did is told, not that it was cancelled (T7)."""
+        client = self.client
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)  # a cancellation that came as the statement ended is delivered here
+        client._interrupt = None
+        if client.task is not None:
+            client.task.uncancel()

@@ -88,3 +88,9 @@ def end_run(claim: Claim, state: RunState, *, error: str = "") -> None:
 
 def let_another_try(claim: Claim) -> None:
     ReorgRun.objects.filter(id=claim.run.id, token=claim.token).update(state=RunState.WAITING)
+
+
+def require_open(claim: Claim) -> None:
+    """A run that others have closed, or taken over, makes no further one. Raises `WasClosed`."""
+    if not ReorgRun.objects.select_for_update().filter(id=claim.run.id, token=claim.token):
+        raise WasClosed(f"{claim.run} was closed or taken over in attempt {claim.run.attempt}")
