@@ -46,7 +46,7 @@ TAGS = {
     "RenameStmt": "ALTER TABLE",
 }
 DROPS = {"INDEX": "DROP INDEX", "TABLE": "DROP TABLE"}
-FOLLOWED_MAX = 16
+FOLLOWED_MAX = 8
 PLACES = threading.BoundedSemaphore(FOLLOWED_MAX)
 LOOK_S = 5.0
 PAUSES_S = (0.05, 0.5, 0.0)
