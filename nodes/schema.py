@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TAGS = {"CreateStmt": "CREATE TABLE", "IndexStmt": "CREATE INDEX"}
-FOLLOWED_MAX = 16
+FOLLOWED_MAX = 8
 PLACES = threading.BoundedSemaphore(FOLLOWED_MAX)
 LOOK_S = 5.0
 PAUSES_S = (0.05, 0.5, 0.0)

@@ -124,13 +124,14 @@ def test_a_table_that_was_pinned_during_a_statement_is_entered_by_the_next_one()
 
 
 def idle(store: Store, transaction: Transaction, *events: Callable[[], None]) -> list[dt.datetime]:
-    """One statement, then nothing but `events`, 50 ms apart, then the end; what was armed."""
+    """One statement, then nothing but `events`, each with time to be noticed, then the end; what was armed."""
 
     async def work() -> None:
         await transaction.run([SELECT])
         for event in events:
             event()
             await asyncio.sleep(0.05)
+            await until(lambda: store.armed[-1] == transaction.expires_at)
         await transaction.rollback()
 
     asyncio.run(work())
@@ -140,6 +141,14 @@ def idle(store: Store, transaction: Transaction, *events: Callable[[], None]) ->
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nodes.transaction.LOOK_S", 0.01)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait until it is so, or a second."""
+    for _ in range(50):
+        if is_so():
+            return
+        await asyncio.sleep(0.02)
 
 
 def renewal(pin: Pin, seconds: float) -> Callable[[], None]:
@@ -192,7 +201,7 @@ def test_a_deadline_that_cannot_move_ends_the_transaction_with_the_reason(often:
         transaction = transaction_on(store, pin)
         await transaction.run([SELECT])
         pin.expires_at_now = after(20)
-        await asyncio.sleep(0.06)
+        await until(lambda: pin.ended_because is not None)
         with pytest.raises(Retry, match="had to end: the lease ends in less than a millisecond"):
             await transaction.run([SELECT])
         await transaction.rollback()
