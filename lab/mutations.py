@@ -1,11 +1,12 @@
 """Which rule is noticed by what, when it is left out: the check of our own tests.
 
 A rule that the lab can leave out (`lab.control.Without`) is left out in a run of the simulator whose seed is
-known to need it, or in a golden script; a rule that lives in PostgreSQL or in a shell has a test that
-is named here. `BEHIND` are rules whose loss is not noticed because another one stands behind them: for
-each, what holds instead.
+known to need it, or in a golden script; a rule that lives in PostgreSQL or in a shell is switched off in production
+code (`SWITCHES`) under a test that is named here. `BEHIND` are rules whose loss is not noticed because another one
+stands behind them: for each, what holds instead.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lab.control import Without
@@ -30,6 +31,27 @@ class InScript:
     rules: str
     without: tuple[Without, ...]
     script: str
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A rule in production code, off when `old` is replaced by `new` at `place` (`tests.lab.mutations.edits`).
+
+    `test` (under tests/) fails without it; `given` are arguments of that test.
+    """
+
+    rules: str
+    what: str
+    place: str
+    old: str
+    new: str
+    test: str
+    given: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def module(self) -> str:
+        """The tests that notice it."""
+        return self.test.partition("::")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,67 +103,339 @@ IN_SCRIPTS = (
     InScript("T4", (Without.DEADLINE,), "leases/frozen_node"),
 )
 
+ENTER = "sql:storage_*.enter"
+FILL_TESTS = "spark_tasks/test_backfill.py::"
+ENTER_TESTS = "storage/test_enter.py::"
+LEASE_TESTS = "leases/test_lease_functions.py::"
+RACE_TESTS = "leases/test_acquire_against_publish.py::"
+PUBLISH_TESTS = "changes/test_publishing.py::"
+COMES_BETWEEN = f"{FILL_TESTS}test_a_writer_that_comes_between_reading_and_writing_wins"
+
+SWITCHES = (
+    Switch(
+        "R2",
+        "a fill puts only where there is neither pair nor tombstone",
+        "spark_tasks.backfill:put_where_free",
+        "DO NOTHING",
+        "DO UPDATE SET value = excluded.value",
+        COMES_BETWEEN,
+        (("between", "_delete"),),
+    ),
+    Switch(
+        "R5",
+        "a tombstone is put whether or not a pair is there",
+        "storage.statements:SQL[TOMBSTONE]",
+        "INSERT INTO {kv} AS kv (key) SELECT unnest(%b::bytea[]) ON CONFLICT (key) DO UPDATE SET value = NULL",
+        "UPDATE {kv} SET value = NULL WHERE key = ANY(%b::bytea[])",
+        COMES_BETWEEN,
+        (("between", "_delete"),),
+    ),
+    Switch(
+        "R5",
+        "a tombstone that is found is written again",
+        "storage.statements:SQL[TOMBSTONE]",
+        "DO UPDATE SET value = NULL",
+        "DO UPDATE SET value = NULL WHERE kv.value IS NOT NULL",
+        "storage/test_postgres.py::test_a_tombstone_found_is_written_again_so_that_a_concurrent_put_is_refused",
+        (("which", "STORES[postgres]"),),
+    ),
+    Switch(
+        "R4",
+        "a version that fills writes tombstones",
+        "storage.mutations:_removal",
+        "return Act.TOMBSTONE",
+        "return Act.REMOVE",
+        COMES_BETWEEN,
+        (("between", "_delete"),),
+    ),
+    Switch(
+        "R6",
+        "tombstones of before the drain are cleared",
+        "spark_tasks.tidy:clear_tombstones",
+        "value IS NULL",
+        "value IS NULL AND false",
+        f"{FILL_TESTS}test_tombstones_of_before_the_drain_are_cleared_once",
+    ),
+    Switch(
+        "R7",
+        "closing moves the run's token",
+        "spark_tasks.services:_move_token",
+        "token = token + 1",
+        "token = token",
+        f"{FILL_TESTS}test_an_attempt_that_outlived_its_close_writes_nothing",
+    ),
+    Switch(
+        "R7",
+        "a chunk asks for the token first",
+        "spark_tasks.marks:BEGIN",
+        " AND token = {token}",
+        "",
+        f"{FILL_TESTS}test_an_attempt_that_outlived_its_close_writes_nothing",
+    ),
+    Switch(
+        "R3",
+        "a finished range is never done again",
+        "spark_tasks.marks:_require_open",
+        "if row is None or row[0]:",
+        "if row is None:",
+        f"{FILL_TESTS}test_a_range_done_twice_is_not_written_twice",
+    ),
+    Switch(
+        "R7, R8",
+        "the purge waits for the close",
+        "spark_tasks.work:purge",
+        "if fills.exists():",
+        "if False:",
+        f"{FILL_TESTS}test_the_purge_waits_for_the_close",
+    ),
+    Switch(
+        "T2",
+        "a version below the fence is refused",
+        ENTER,
+        "IF p_version < fence THEN",
+        "IF false THEN",
+        f"{ENTER_TESTS}test_the_fence_is_read_as_of_now_not_of_the_snapshot",
+    ),
+    Switch(
+        "T2",
+        "the lock comes first",
+        ENTER,
+        "PERFORM pg_advisory_xact_lock_shared(p_table, p_version);",
+        "",
+        f"{ENTER_TESTS}test_enter_waits_for_a_publisher_and_then_sees_its_fence",
+    ),
+    Switch(
+        "T3",
+        "a version that the snapshot does not show is refused",
+        ENTER,
+        "IF NOT FOUND OR fence IS NULL THEN",
+        "IF false THEN",
+        f"{ENTER_TESTS}test_a_version_newer_than_the_snapshot_cannot_be_used",
+    ),
+    Switch(
+        "T2",
+        "another hash than the storage's is refused",
+        ENTER,
+        "IF p_schema_hash <> known.schema_hash THEN",
+        "IF false THEN",
+        f"{ENTER_TESTS}test_another_hash_is_refused_and_the_storages_own_named",
+        (("which", "schema_hash"),),
+    ),
+    Switch(
+        "T4",
+        "the deadline is armed",
+        ENTER,
+        "PERFORM storage_arm_deadline(p_expires_at);",
+        "",
+        f"{ENTER_TESTS}test_less_than_a_millisecond_is_no_lease",
+    ),
+    Switch(
+        "T1",
+        "what another transaction wrote since the snapshot is not overwritten",
+        "storage.postgres:PostgresStore.begin",
+        "psycopg.IsolationLevel.SERIALIZABLE",
+        "psycopg.IsolationLevel.READ_COMMITTED",
+        "storage/test_postgres.py::test_of_two_transactions_that_write_one_key_the_later_is_refused",
+        (("which", "STORES[postgres]"),),
+    ),
+    Switch(
+        "T7",
+        "a row that is there is not created again",
+        "storage.statements:SQL[CREATE]",
+        " WHERE kv.value IS NULL RETURNING",
+        " RETURNING",
+        "storage/test_postgres.py::test_a_row_that_is_there_is_not_created_again",
+        (("which", "STORES[postgres]"),),
+    ),
+    Switch(
+        "L3",
+        "an acquisition waits for a publisher that is committing",
+        "sql:lease_acquire",
+        "PERFORM FROM catalog_table t WHERE t.id = p_table FOR SHARE;",
+        "",
+        f"{RACE_TESTS}test_a_publish_that_commits_while_acquire_waits_for_it_is_what_gets_leased",
+    ),
+    Switch(
+        "L5",
+        "an expired lease is never extended",
+        "sql:lease_renew",
+        "AND l.incarnation = p_incarnation AND l.expires_at > clock_timestamp()",
+        "AND l.incarnation = p_incarnation",
+        f"{LEASE_TESTS}test_an_expired_lease_is_never_extended",
+    ),
+    Switch(
+        "L5",
+        "only the newest version is renewed",
+        "sql:lease_renew",
+        "AND l.version = newest.version AND",
+        "AND",
+        f"{LEASE_TESTS}test_an_older_version_runs_to_its_end_and_the_renewal_tells_of_the_newer",
+    ),
+    Switch(
+        "L10",
+        "a new incarnation ends the sessions of the former ones",
+        "sql:node_register",
+        "sessions_ended := lease_end_sessions(v_pids);",
+        "sessions_ended := 1;",
+        "leases/test_nodes_and_revocation.py::test_a_new_incarnation_ends_the_former_ones_sessions_and_leases",
+    ),
+    Switch(
+        "L10",
+        "a revocation ends the sessions first",
+        "sql:lease_revoke",
+        "sessions_ended := lease_end_sessions(v_pids);",
+        "sessions_ended := 1;",
+        "leases/test_nodes_and_revocation.py::"
+        "test_revoking_ends_the_sessions_that_use_the_version_and_deletes_the_lease",
+    ),
+    Switch(
+        "L10",
+        "only the current incarnation is granted a lease",
+        "sql:lease_acquire",
+        "WHERE n.name = p_node AND n.incarnation = p_incarnation FOR KEY SHARE",
+        "WHERE n.name = p_node FOR KEY SHARE",
+        f"{RACE_TESTS}test_an_acquisition_of_a_former_incarnation_that_waits_for_its_successor_is_refused",
+    ),
+    Switch(
+        "L2, L7",
+        "a publish waits for the leases on the last version but one",
+        "changes.publishing:_last_but_one_is_used",
+        "if is_free and not leases:",
+        "if is_free:",
+        f"{PUBLISH_TESTS}test_l7_a_third_version_waits_for_the_leases_on_the_first",
+    ),
+    Switch(
+        "L7",
+        "a publish waits for the transactions of the last version but one",
+        "changes.publishing:_last_but_one_is_used",
+        "if is_free and not leases:",
+        "if not leases:",
+        f"{PUBLISH_TESTS}test_l7_a_transaction_that_outlives_its_lease_holds_the_publish_back",
+    ),
+    Switch(
+        "T2, L7",
+        "a publish moves the fence",
+        "changes.publishing:close_last_but_one",
+        "store.set_fence(cur, storages, new.table_id, max(new.version - 1, 1))",
+        "pass",
+        f"{PUBLISH_TESTS}test_t2_after_a_publish_no_transaction_of_the_last_but_one_gets_in",
+    ),
+    Switch(
+        "L9",
+        "drained means no lease on an older version",
+        "changes.publishing:drain",
+        "if leases:",
+        "if False:",
+        f"{PUBLISH_TESTS}test_l9_drained_means_no_lease_and_no_transaction_of_any_older_version",
+    ),
+    Switch(
+        "L9",
+        "drained means no transaction of an older version",
+        "changes.publishing:drain",
+        "if not store.try_exclusive(cur, table_id, older):",
+        "if False:",
+        f"{PUBLISH_TESTS}test_l9_drained_means_no_lease_and_no_transaction_of_any_older_version",
+    ),
+    Switch(
+        "L9",
+        "a drain moves the fence",
+        "changes.publishing:drain",
+        "store.set_fence(cur, storages, table_id, version)",
+        "pass",
+        f"{PUBLISH_TESTS}test_l9_drained_means_no_lease_and_no_transaction_of_any_older_version",
+    ),
+    Switch(
+        "L8",
+        "a session that outlives every lease is ended",
+        "changes.publishing:end_holders",
+        "return seen if store.end_sessions(cur, sessions, wait_ms=0) else ()",
+        "return seen",
+        f"{PUBLISH_TESTS}test_l8_a_session_that_outlives_every_lease_is_ended",
+    ),
+    Switch(
+        "L7",
+        "a publisher takes the table's row",
+        "changes.publishing:_lock_table",
+        " FOR UPDATE SKIP LOCKED",
+        "",
+        f"{PUBLISH_TESTS}test_l7_a_row_that_somebody_looks_at_blocks_without_waiting",
+    ),
+    Switch(
+        "X6",
+        "a cancel that comes before the turn is heard before the publish",
+        "changes.driving:Driver._try_publish",
+        "if now.hear_wishes():",
+        "if False:",
+        "changes/test_driving.py::test_x6_a_cancel_at_any_moment_wins_or_is_refused",
+    ),
+)
+"""Rules of the store and of the shells, each switched off in production code. The test that is named fails then."""
+
 IN_TESTS = (
     InTest(
-        "L3",
-        "lock and reading of the newest version are two statements",
+        "T2",
+        "the lock comes before the fence",
+        (f"{ENTER_TESTS}test_either_the_publisher_waits_or_the_writer_is_refused",),
+    ),
+    InTest(
+        "L4",
+        "an older version goes with its last reference",
+        ("leases/test_machine.py::test_an_older_version_goes_with_its_last_reference",),
+    ),
+    InTest(
+        "L6",
+        "news only accelerates",
         (
-            "leases/test_acquire_against_publish.py::test_no_publish_gets_in_between_the_lock_and_the_reading_of_the_newest_version",
+            "leases/test_gossip.py::test_order_and_repetition_of_news_change_nothing",
+            "changes/test_keepers.py::test_l6_without_news_a_change_waits_for_renewal_and_nothing_worse",
         ),
     ),
     InTest(
-        "L5",
-        "an expired lease is never extended",
-        ("leases/test_lease_functions.py::test_an_expired_lease_is_never_extended",),
+        "L12",
+        "a name given up is free again when the change is complete",
+        ("changes/test_driving.py::test_l12_a_dropped_table_frees_its_name_when_the_change_is_complete",),
     ),
-    InTest(
-        "L10",
-        "a new incarnation ends the sessions of the former ones",
-        ("leases/test_nodes_and_revocation.py::test_a_new_incarnation_ends_the_former_ones_sessions_and_leases",),
-    ),
-    InTest(
-        "T2",
-        "the fence is read as of now, not of the snapshot",
-        ("storage/test_enter.py::test_the_fence_is_read_as_of_now_not_of_the_snapshot",),
-    ),
-    InTest(
-        "T2 order",
-        "lock before fence",
-        ("storage/test_enter.py::test_either_the_publisher_waits_or_the_writer_is_refused",),
-    ),
-    InTest(
-        "T4",
-        "the database ends a transaction at its deadline",
-        ("storage/test_enter.py::test_the_deadline_ends_an_idle_transaction",),
-    ),
+    InTest("L13", "which tables may be leased", (f"{LEASE_TESTS}test_which_tables_may_be_leased",)),
+    InTest("L14", "a lease writes no counter row", (f"{LEASE_TESTS}test_no_lease_function_writes_a_counter_row",)),
     InTest(
         "T5",
         "enter again after a rollback to a savepoint",
         (
-            "storage/test_enter.py::test_a_rollback_to_a_savepoint_loses_lock_and_deadline_until_enter_is_called_again",
+            f"{ENTER_TESTS}test_a_rollback_to_a_savepoint_loses_lock_and_deadline_until_enter_is_called_again",
             "nodes/test_transactions.py::test_savepoints_enter_again",
         ),
     ),
     InTest(
-        "R5",
-        "a tombstone that is found is written again",
-        ("storage/test_postgres.py::test_a_tombstone_found_is_written_again_so_that_a_concurrent_put_is_refused",),
+        "T6",
+        "ranges are locked, rows that are not there yet included",
+        ("nodes/test_transactions.py::test_a_phantom_is_noticed",),
     ),
+    InTest("T8", "the three cases of a statement that meets a change", (COMES_BETWEEN,)),
     InTest(
-        "R3",
-        "a finished range is not done again",
-        ("spark_tasks/test_backfill.py::test_a_range_done_twice_is_not_written_twice",),
+        "T9",
+        "a table made in a transaction is unknown to others until its commit",
+        (
+            "changes/test_new_table.py::test_t9_the_table_is_public_from_the_commit_on",
+            "nodes/test_transactions.py::test_a_table_made_inside_is_unknown_to_others_until_commit",
+        ),
     ),
-    InTest(
-        "R6", "cleared once", ("spark_tasks/test_backfill.py::test_tombstones_of_before_the_drain_are_cleared_once",)
-    ),
+    InTest("R1", "a range is read in a snapshot of its own", (COMES_BETWEEN,)),
     InTest(
         "R7",
         "closing waits for a chunk",
-        ("spark_tasks/test_backfill.py::test_closing_waits_for_a_chunk_and_ends_a_session_that_holds_on",),
+        (f"{FILL_TESTS}test_closing_waits_for_a_chunk_and_ends_a_session_that_holds_on",),
     ),
+    InTest("R9", "a dropped table goes row by row", (f"{FILL_TESTS}test_a_dropped_table_goes_row_by_row",)),
     InTest(
-        "R8", "the purge waits for the close", ("spark_tasks/test_backfill.py::test_the_purge_waits_for_the_close",)
+        "R10",
+        "verification by content, both directions, by name",
+        (f"{FILL_TESTS}test_verification_names_what_is_missing_and_what_is_stale",),
+    ),
+    InTest("R11", "a throttle is kept", (f"{FILL_TESTS}test_a_throttled_fill_takes_its_time",)),
+    InTest(
+        "X1",
+        "changes of one table queue in order",
+        ("changes/test_driving.py::test_x1_changes_of_one_table_queue_in_order",),
     ),
     InTest(
         "X2",
@@ -149,11 +443,29 @@ IN_TESTS = (
         ("changes/test_driving.py::test_x2_a_worker_that_was_replaced_changes_nothing_more",),
     ),
     InTest(
-        "X6",
-        "a cancel and a publish: one wins",
-        ("changes/test_driving.py::test_x6_a_cancel_at_any_moment_wins_or_is_refused",),
+        "X3",
+        "all is in the database",
+        (
+            "changes/test_driving.py::test_x3_the_beat_finds_what_nobody_drives",
+            "changes/test_driving.py::test_x3_a_submission_without_a_broker_is_stored_all_the_same",
+        ),
     ),
+    InTest(
+        "X4",
+        "a cancelled change walks back to the table as it was",
+        ("changes/test_driving.py::test_x4_a_cancelled_change_walks_back_to_the_table_as_it_was",),
+    ),
+    InTest(
+        "X5", "a bad statement stores nothing", ("changes/test_driving.py::test_x5_a_bad_statement_stores_nothing",)
+    ),
+    InTest("X7", "each step is told", ("changes/test_driving.py::test_x7_each_step_keeps_when_it_ran",)),
 )
+
+UNSWITCHED = {
+    "L11": "no element spans tables yet: foreign keys are refused by name",
+    "L15": "data as of an older time is not kept: there is nothing to switch off",
+}
+"""Rules that nothing can be left out of, and why."""
 
 BEHIND = (
     Behind("R3", (Without.ONCE,), "the token (R7) while the run is open or closed, tombstones (R5) until it is"),
@@ -161,3 +473,59 @@ BEHIND = (
     Behind("L8", (Without.GRACE,), "the node hears at its next renewal that its lease is gone; T4 ends the session"),
     Behind("T4", (Without.DEADLINE,), "lock and fence (T2): the deadline only makes stragglers end early"),
 )
+
+RULES = (
+    *(f"L{number}" for number in range(1, 16)),
+    *(f"T{number}" for number in range(1, 10)),
+    *(f"R{number}" for number in range(1, 12)),
+    *(f"X{number}" for number in range(1, 8)),
+)
+"""Protocol sections 5 to 8."""
+
+HEAD = """\
+# Rules left out
+
+Written by `manage.py simulate --rules`: do not edit it. Each rule of the [protocol](protocol.md), sections 5 to 8, what
+switches it off, and what noticed that it was off. `without` names rules that the simulator and scripts can leave out; a
+place is production code in which a text is replaced for the length of a test. All of it is run by the tests.
+
+| rule | what is off | switch | noticed by |
+|---|---|---|---|
+"""
+
+
+def write_page() -> str:
+    """The table of all rules, by id."""
+    rows = [*_rows(), *((rule, why, "", "") for rule, why in UNSWITCHED.items())]
+    return HEAD + "".join(f"| {' | '.join(cells)} |\n" for cells in sorted(rows, key=lambda row: _place(row[0])))
+
+
+def ids_of(rules: str) -> list[str]:
+    """The ids in "R2, R5" and "R8 purge"."""
+    return [word.strip(",") for word in rules.split() if word.strip(",") in RULES]
+
+
+def _place(rules: str) -> int:
+    return RULES.index(ids_of(rules)[0])
+
+
+def _rows() -> Iterator[tuple[str, str, str, str]]:
+    for seen in IN_SIMULATOR:
+        found = f"`simulate --seed {seen.seed}` finds {seen.breaks}"
+        yield seen.rules, _off(seen.without), _named(seen.without), found
+    for script in IN_SCRIPTS:
+        yield script.rules, _off(script.without), _named(script.without), f"script `{script.script}`"
+    for one in SWITCHES:
+        yield one.rules, one.what, f"`{one.place}`", f"`{one.test.partition('::')[2]}`"
+    for test in IN_TESTS:
+        yield test.rules, test.what, "", ", ".join(f"`{name.partition('::')[2]}`" for name in test.tests)
+    for behind in BEHIND:
+        yield behind.rules, _off(behind.without), _named(behind.without), f"not alone: {behind.holds}"
+
+
+def _off(without: tuple[Without, ...]) -> str:
+    return " and ".join(rule.value for rule in without)
+
+
+def _named(without: tuple[Without, ...]) -> str:
+    return ", ".join(f'`without "{rule.value}"`' for rule in without)

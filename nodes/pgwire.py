@@ -10,16 +10,14 @@ The rules that are easily broken:
 """
 
 import asyncio
-import contextlib
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from expressions.errors import (
     ADMIN_SHUTDOWN,
-    CANNOT_CONNECT_NOW,
     FEATURE_NOT_SUPPORTED,
     INTERNAL_ERROR,
     INVALID_AUTHORIZATION,
@@ -27,24 +25,25 @@ from expressions.errors import (
     INVALID_STATEMENT_NAME,
     PROGRAM_LIMIT,
     PROTOCOL_VIOLATION,
-    QUERY_CANCELED,
     SYNTAX_ERROR,
-    TOO_MANY_CONNECTIONS,
     FatalError,
     SqlError,
     unsupported,
 )
 from nodes import messages
 from nodes.channel import Channel
+from nodes.interruptible import Interruptible
 from nodes.messages import Field, Reader
 from nodes.results import Result, Row
 from nodes.scram import MECHANISM, Exchange
+
+if TYPE_CHECKING:
+    from nodes.clients import Clients, Greeting
 
 log = logging.getLogger(__name__)
 
 SQL_BYTES_MAX = 2**20
 STARTUP_S_MAX = 30.0
-CLIENTS_MAX = 200
 PREPARED_MAX = 1000
 ROWS_AT_ONCE = 100
 GOODBYE = "terminating connection due to administrator command"
@@ -104,69 +103,14 @@ class Portal:
     is_done: bool = False
 
 
-@dataclass(slots=True)
-class Greeting:
-    """What a node tells every client, and what it wants from it."""
-
-    open_session: Callable[["Client", dict[str, str]], Session]
-    password: str = ""
-    is_loopback: bool = True
-
-
-@dataclass(eq=False)
-class Clients:
-    """All connections of a node: admits, finds (for cancel) and ends them."""
-
-    greeting: Greeting
-    clients: dict[int, "Client"] = field(default_factory=dict)
-    refusal: FatalError | None = None
-    _last_pid: int = 0
-
-    def channel(self) -> Channel:
-        return Channel(self._arrive, self._leave)
-
-    def _arrive(self, channel: Channel) -> None:
-        self._last_pid += 1
-        client = Client(self, channel, self._last_pid, self.greeting)
-        self.clients[client.pid] = client
-        client.task = asyncio.get_running_loop().create_task(client.serve())
-
-    def _leave(self, channel: Channel) -> None:
-        for client in list(self.clients.values()):
-            if client.channel is channel:
-                client.abandon()
-
-    def forget(self, client: "Client") -> None:
-        self.clients.pop(client.pid, None)
-
-    def cancel(self, pid: int, secret: int) -> None:
-        client = self.clients.get(pid)
-        if client is not None and secrets.compare_digest(str(client.secret), str(secret)):
-            client.cancel(SqlError(QUERY_CANCELED, "canceling statement due to user request"))
-
-    async def end_all(self, why: FatalError, grace_s: float) -> None:
-        """Admit nobody, end idle connections now, the others when their transaction ends or `grace_s` is over."""
-        self.refusal = FatalError(CANNOT_CONNECT_NOW, "this node is shutting down")
-        for client in list(self.clients.values()):
-            client.say_goodbye(why)
-        tasks = [c.task for c in self.clients.values() if c.task is not None]
-        if tasks:
-            await asyncio.wait(tasks, timeout=grace_s)
-        for client in list(self.clients.values()):
-            client.end_now(why)
-        tasks = [c.task for c in self.clients.values() if c.task is not None]
-        if tasks:
-            await asyncio.wait(tasks, timeout=2.0)
-
-
 @dataclass(eq=False)
 class Client:
     """One connection."""
 
-    clients: Clients
+    clients: "Clients"
     channel: Channel
     pid: int
-    greeting: Greeting
+    greeting: "Greeting"
     secret: int = field(default_factory=lambda: secrets.randbits(32))
     task: "asyncio.Task[None] | None" = None
     session: Session | None = None
@@ -176,9 +120,9 @@ class Client:
     _reported: dict[str, str] = field(default_factory=dict)
     _reported_at: int = -1
     _skip_to_sync: bool = False
-    _is_executing: bool = False
+    is_executing: bool = False
     _is_waiting: bool = False
-    _interrupt: SqlError | None = None
+    interrupt: SqlError | None = None
     _goodbye: FatalError | None = None
 
     # -- life ---------------------------------------------------------------------------------------------------
@@ -221,13 +165,13 @@ class Client:
 
     def abandon(self) -> None:
         """The client is gone: what runs for it is of no use."""
-        if self.task is not None and self._is_executing:
+        if self.task is not None and self.is_executing:
             self.task.cancel()
 
     def cancel(self, why: SqlError) -> None:
         """Interrupt the statement that runs now, if one does."""
-        if self._is_executing and self.task is not None and self._interrupt is None:
-            self._interrupt = why
+        if self.is_executing and self.task is not None and self.interrupt is None:
+            self.interrupt = why
             self.task.cancel()
 
     def say_goodbye(self, why: FatalError) -> None:
@@ -274,10 +218,7 @@ class Client:
                 FEATURE_NOT_SUPPORTED, f"unsupported frontend protocol {major}.{minor}: this node speaks 3.0"
             )
         parameters = messages.read_startup(body)
-        if self.clients.refusal is not None:
-            raise self.clients.refusal
-        if len(self.clients.clients) > CLIENTS_MAX:
-            raise FatalError(TOO_MANY_CONNECTIONS, f"this node has {CLIENTS_MAX} clients already")
+        self.clients.refuse_too_many()
         unknown = [name for name in parameters if name.startswith("_pq_.")]
         if minor > 0 or unknown:
             self.channel.send(messages.negotiate_version(0, unknown))
@@ -570,42 +511,3 @@ class Client:
     def _interruptible(self) -> "Interruptible":
         """While inside, a cancel request turns into an error of the statement."""
         return Interruptible(self)
-
-
-class Interruptible:
-    """The part of a client's work that a cancel request may end."""
-
-    __slots__ = ("client",)
-
-    def __init__(self, client: Client) -> None:
-        self.client = client
-
-    async def __aenter__(self) -> None:
-        client = self.client
-        if client.task is not None and client.task.cancelling():
-            raise asyncio.CancelledError  # the connection was to end while a COMMIT was on its way
-        client._is_executing = True
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self.client._is_executing = False
-        if isinstance(error, asyncio.CancelledError):
-            self._tell()
-        elif self.client._interrupt is not None:
-            await self._too_late()
-
-    def _tell(self) -> None:
-        """Raise why the statement was cancelled, if a cancel request did it."""
-        client = self.client
-        why, client._interrupt = client._interrupt, None
-        if why is not None and client.task is not None:
-            client.task.uncancel()
-            raise why from None
-
-    async def _too_late(self) -> None:
-        """The statement, perhaps a COMMIT, had ended first: what it did is told, not that it was cancelled (T7)."""
-        client = self.client
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(0)  # a cancellation that came as the statement ended is delivered here
-        client._interrupt = None
-        if client.task is not None:
-            client.task.uncancel()

@@ -19,11 +19,12 @@ from pathlib import Path
 from expressions.errors import ADMIN_SHUTDOWN, FatalError
 from leases import redis_samples
 from leases.asyncio_keeper import FATAL_EXIT_CODE, LeaseKeeper, Pin
+from nodes.clients import Clients, Greeting
 from nodes.directory import Directory
 from nodes.environment import Environment
 from nodes.libpq import StorePool
 from nodes.opening import open_session
-from nodes.pgwire import Client, Clients, Greeting
+from nodes.pgwire import Client
 from storage.postgres import session_options
 
 log = logging.getLogger(__name__)

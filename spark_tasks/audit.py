@@ -14,21 +14,14 @@ import psycopg
 from catalog.descriptor import Descriptor, from_json
 from catalog.elements import IndexId, Kind, State
 from spark_tasks.elements import COLUMNS
-from spark_tasks.judge import (
-    VIOLATIONS_MAX,
-    Finding,
-    Judge,
-    count_entries,
-    stranger,
-    surplus,
-    tombstone_words,
-    tombstones,
-)
+from spark_tasks.finding import VIOLATIONS_MAX, Finding, gather
+from spark_tasks.judge import Judge
+from spark_tasks.leftovers import stranger, tombstone_words, tombstones
 from spark_tasks.ranges import KeyRange
 from spark_tasks.session import spread
 from spark_tasks.source import ranges_of, snapshot
 from spark_tasks.tidy import key_space
-from spark_tasks.verify import exported, gather
+from spark_tasks.verify import exported
 from storage.clauses import Violation
 from storage.pairs import PREFIX
 from storage.postgres import kv, session_options
@@ -122,8 +115,7 @@ def _rows(connection: Connection, judge: Judge) -> Finding:
 def _beside_rows(connection: Connection, judge: Judge, found: Finding) -> Iterator[Violation]:
     """Entries that match no row (C5), their tombstones (C7), and keys of no element at all (C3, C7)."""
     for index in judge.indexes if judge.descriptor.state is not State.ABSENT else ():
-        if sum(count_entries(connection, judge, index)) != found.matched.get(str(index.id), 0):
-            yield from surplus(connection, judge, index)
+        yield from judge.entry_judge(index).beside(connection, found)
         if not judge.may_have_tombstones(index):
             yield from _tombstones_of(connection, judge, index.id, index.name)
     for piece in unaccounted(judge):

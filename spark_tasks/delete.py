@@ -1,25 +1,25 @@
-"""Removing what nobody uses any more: the entries of an index, or the rows of a table, in delete-only.
+"""Removing what nobody uses any more: entries of indexes, values of columns, or the rows of a table, in delete-only.
 
-An index goes by keys: entries and tombstones, whatever is there (R8). A table goes row by row, each with all
-its entries in one transaction (R9), so that at every moment what is left is consistent. Whoever still
+An index or a column goes by keys: pairs and tombstones, whatever is there (R8). A table goes row by row, each with
+all its entries in one transaction (R9), so that at every moment what is left is consistent. Whoever still
 removes pairs of the element meanwhile is not hindered: a chunk gives way, as a fill's does.
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Index, State
+from catalog.elements import ColumnId, Index, State
+from spark_tasks.homes import by_home
 from spark_tasks.marks import GIVES_WAY, Chunk, Connection, Mark, Order, RangeDone, Ticket, chunk, keep_pace, tries
 from spark_tasks.pace import Pace
-from spark_tasks.ranges import KeyRange
+from spark_tasks.ranges import KeyRange, is_among_rows
 from storage.arrow import Pairs, unpack
 from storage.arrow_rows import StoredRows, accepted, chosen, entries_of, stored_rows
-from storage.buckets import storage_of
-from storage.mutations import unique_bucket
-from storage.pairs import PREFIX
-from storage.postgres import kv, next_low, packed_scan_sql
+from storage.postgres import column_suffixes, kv, next_low, packed_scan_sql
+from storage.statements import COLUMN_SUFFIX
 
 Step = Callable[[KeyRange, int], tuple[int, bytes | None]]
 """Removes a few pairs from a range: how many, and where to go on (None: nothing is left of the range)."""
@@ -33,10 +33,14 @@ DELETE_PAGE = """WITH page AS MATERIALIZED (
 
 @dataclass(frozen=True, slots=True)
 class DeleteKeys:
-    """Remove every pair of the ranges; with `tombstones_only` just tombstones (the purge of R8)."""
+    """Remove every entry of the ranges, and among rows the pairs of `columns`.
+
+    With `tombstones_only` just tombstones (the purge of R8).
+    """
 
     ticket: Ticket
     table_id: int
+    columns: tuple[ColumnId, ...] = ()
     tombstones_only: bool = False
 
     def __call__(self, pieces: Iterable[KeyRange]) -> Iterator[int]:
@@ -45,9 +49,14 @@ class DeleteKeys:
             yield from empty(connection, self.ticket, pieces, lambda piece, size: self._step(connection, piece, size))
 
     def _step(self, connection: Connection, piece: KeyRange, size: int) -> tuple[int, bytes | None]:
-        only = (" AND value IS NULL", " AND kv.value IS NULL") if self.tombstones_only else ("", "")
-        sql = DELETE_PAGE.format(kv=kv(piece.storage, self.table_id), only=only[0], only_kv=only[1])
-        row = connection.cursor(binary=True).execute(sql, (piece.low, piece.high, size)).fetchone()
+        only = " AND value IS NULL" if self.tombstones_only else ""
+        only_kv = " AND kv.value IS NULL" if self.tombstones_only else ""
+        params: tuple[Any, ...] = (piece.low, piece.high, size)
+        if is_among_rows(piece):
+            only += f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
+            params = (piece.low, piece.high, column_suffixes(self.columns), size)
+        sql = DELETE_PAGE.format(kv=kv(piece.storage, self.table_id), only=only, only_kv=only_kv)
+        row = connection.cursor(binary=True).execute(sql, params).fetchone()
         assert row is not None
         count, last = row
         return count, None if count < size else next_low(last)
@@ -89,20 +98,14 @@ class DeleteRows:
         rows = stored_rows(page, [c.id for c in self.descriptor.stored_columns])
         for index in self.descriptor.indexes:
             if index.state is not State.ABSENT:
-                for home, key in self._entries(storage, index, rows):
-                    doomed.setdefault(home, []).append(key)
+                for home, entries in self._entries(storage, index, rows):
+                    doomed.setdefault(home, []).extend(entries.keys.to_pylist())
         return {home: sorted(keys) for home, keys in doomed.items()}
 
-    def _entries(self, storage: int, index: Index, rows: StoredRows) -> Iterator[tuple[int, bytes]]:
+    def _entries(self, storage: int, index: Index, rows: StoredRows) -> Iterator[tuple[int, Pairs]]:
         accepts = accepted(self.descriptor, index, rows, now=True)
         entries = entries_of(self.descriptor, self.descriptor.placement.id, index, chosen(rows, accepts))
-        for key, value in zip(entries.keys.to_pylist(), entries.values.to_pylist(), strict=True):
-            yield entry_home(key, value, storage, self.storages, self.buckets), key
-
-
-def entry_home(key: bytes, value: bytes, row_storage: int, storages: int, buckets: int) -> int:
-    """The storage of an entry: its row's, but a unique entry's own (`mutations.entry_bucket`)."""
-    return storage_of(unique_bucket(key[PREFIX.size :], buckets), storages, buckets) if value else row_storage
+        return by_home(index, entries, storage, storages=self.storages, buckets=self.buckets)
 
 
 def _whole_rows(page: Pairs) -> int:

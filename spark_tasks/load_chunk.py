@@ -22,7 +22,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Kind, State
 from catalog.states import Write, rule
 from catalog.types import BadValue, SqlType, parse_text
-from spark_tasks.delete import entry_home
+from spark_tasks.homes import by_home
 from spark_tasks.pseudo_node import Lease, Membership, NotLeasable, acquire, release
 from storage import encoding, postgres
 from storage.arrow import ARROW, Pairs, concat, copy_payload
@@ -183,19 +183,10 @@ class Loader:
             for index in descriptor.indexes:
                 if rule(index.kind, index.state).insert is Write.PUT:
                     found = index_entries(descriptor, descriptor.placement.id, index, here)
-                    for home, part in self._entry_homes(storage, found, is_unique=index.unique):
+                    for home, part in by_home(index, found, storage, storages=self.storages, buckets=self.buckets):
                         entries.setdefault(home, []).append(part)
         for storage, parts in sorted(entries.items()):
             yield storage, concat(parts)
-
-    def _entry_homes(self, storage: int, entries: Pairs, *, is_unique: bool) -> Iterator[tuple[int, Pairs]]:
-        if not is_unique:
-            yield storage, entries
-            return
-        pairs = zip(entries.keys.to_pylist(), entries.values.to_pylist(), strict=True)
-        homes = pa.array([entry_home(k, v, storage, self.storages, self.buckets) for k, v in pairs], pa.int32())
-        for home in pc.unique(homes).to_pylist():
-            yield home, entries.filter(pc.equal(homes, home))
 
 
 ROWS_PER_PART = 1 << 40

@@ -20,6 +20,7 @@ from psycopg import errors
 
 from spark_tasks.pace import Quiet, wait_s
 from spark_tasks.ranges import KeyRange
+from storage.pairs import CannotDerive
 from storage.postgres import kv, session_options
 
 Connection = psycopg.Connection[Any]
@@ -174,8 +175,13 @@ def keep_pace(ticket: Ticket, order: Order, *, rows: int, seconds: float) -> Non
 
 
 def until_closed(work: Callable[[Iterable[KeyRange]], Iterator[Any]], pieces: Iterable[KeyRange]) -> Iterator[Any]:
-    """What `work` says of each range, up to the moment the run is closed: the driver sees by the marks what is left."""
+    """What `work` says of each range, up to the moment the run is closed: the driver sees by the marks what is left.
+
+    A row that makes the work impossible is told as {"refused": why}: trying again would not help.
+    """
     try:
         yield from work(pieces)
+    except CannotDerive as cannot:
+        yield {"refused": str(cannot)}
     except RunClosed as closed:
         log.info("stopped: %s", closed)

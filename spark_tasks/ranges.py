@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from catalog.elements import PRIMARY
+from storage.pairs import PREFIX
+
 ROWS_PER_RANGE = 20_000
 SAMPLE_PER_RANGE_MIN = 4
 FILL_ROWS, FILL_BYTES = 600_000, 256 << 20
@@ -26,6 +29,11 @@ class KeyRange:
     high: bytes
     rows: int
     id: int = 0
+
+
+def is_among_rows(piece: KeyRange) -> bool:
+    """Whether a range holds rows; entries of an index otherwise."""
+    return bool(PREFIX.unpack_from(piece.low)[2] == PRIMARY)
 
 
 def split(

@@ -3,21 +3,21 @@
 Any worker can go on where another one died: what is left are the ranges without a mark.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 from django.conf import settings
 
-from catalog.elements import PRIMARY
 from catalog.services import control_transaction
 from spark_tasks import session
-from spark_tasks.claims import Claim, WasClosed, WasPaused
+from spark_tasks.claims import Claim, RunFailed, WasClosed, WasPaused
 from spark_tasks.database import database_dsn
 from spark_tasks.marks import Ticket
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
-from spark_tasks.ranges import KeyRange
+from spark_tasks.ranges import KeyRange, is_among_rows
 from spark_tasks.source import KeySpace, Size, ranges_of, snapshot
-from storage.pairs import PREFIX
 from storage.postgres import session_options
 
 RANGES_STORED_AT_ONCE = 1000
@@ -25,12 +25,19 @@ STORING_S = 60.0
 """Clearing tombstones and storing ranges, in one transaction: the server ends it after this."""
 
 
-def ranges_over(table_id: int, spaces: Iterable[KeySpace], size: Size | None = None) -> list[KeyRange]:
-    """Ranges over several key spaces, one after the other."""
+@contextmanager
+def reading(name: str) -> Iterator[psycopg.Connection[Any]]:
+    """A session in a snapshot of its own, which reads straight through where that is quicker."""
     with (
-        psycopg.connect(database_dsn(), autocommit=True, **session_options("schemalab ranges")) as reader,
+        psycopg.connect(database_dsn(), autocommit=True, **session_options(name, enable_seqscan="on")) as reader,
         snapshot(reader),
     ):
+        yield reader
+
+
+def ranges_over(table_id: int, spaces: Iterable[KeySpace], size: Size | None = None) -> list[KeyRange]:
+    """Ranges over several key spaces, one after the other."""
+    with reading("schemalab ranges") as reader:
         return [piece for space in spaces for piece in ranges_of(reader, table_id, space, settings.STORAGE_COUNT, size)]
 
 
@@ -66,7 +73,7 @@ def _store(run: ReorgRun, found: list[KeyRange]) -> None:
 def spread(claim: Claim, work: Callable[[Ticket], session.Work]) -> None:
     """Let workers do the ranges that have no mark yet: entries first, then what lies among the rows (section 4).
 
-    Raises `WasClosed`, `WasPaused`.
+    Raises `WasClosed`, `WasPaused`, and `RunFailed` when a row makes the work impossible.
     """
     for is_of_rows in (False, True):
         left = [piece for piece in _left(claim) if is_among_rows(piece) is is_of_rows]
@@ -74,9 +81,8 @@ def spread(claim: Claim, work: Callable[[Ticket], session.Work]) -> None:
             _spread(claim, work, left)
 
 
-def is_among_rows(piece: KeyRange) -> bool:
-    """Whether a range holds rows; entries of an index otherwise."""
-    return bool(PREFIX.unpack_from(piece.low)[2] == PRIMARY)
+def _is_refusal(said: Any) -> bool:
+    return isinstance(said, dict) and "refused" in said
 
 
 def _left(claim: Claim) -> list[KeyRange]:
@@ -87,7 +93,9 @@ def _left(claim: Claim) -> list[KeyRange]:
 def _spread(claim: Claim, work: Callable[[Ticket], session.Work], pieces: list[KeyRange]) -> None:
     is_small = sum(piece.rows for piece in pieces) < session.ROWS_IN_PROCESS_MAX
     ticket = Ticket(database_dsn(), claim.run.id, claim.token, hands=1 if is_small else session.parallelism())
-    session.spread(work(ticket), pieces, pool=claim.pool)
+    refusals = [said["refused"] for said in session.spread(work(ticket), pieces, pool=claim.pool) if _is_refusal(said)]
+    if refusals:
+        raise RunFailed(refusals[0])
     if ReorgRange.objects.filter(id__in=[piece.id for piece in pieces], is_done=False).exists():
         if ReorgPulse.objects.get(run=claim.run).wanted == Wanted.PAUSE:
             raise WasPaused(f"{claim.run} is paused")

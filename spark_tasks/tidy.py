@@ -6,14 +6,20 @@ fill, verify      every tombstone counts now: it keeps the fill from putting a s
 public, drained   PURGE (R8)
 """
 
+from dataclasses import dataclass
 from typing import Any
+
+import psycopg
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, IndexId
 from spark_tasks.elements import Elements
 from spark_tasks.source import KeySpace
 from storage.pairs import after, prefix
-from storage.postgres import kv
+from storage.postgres import column_suffixes, kv
+from storage.statements import COLUMN_SUFFIX
+
+Connection = psycopg.Connection[Any]
 
 
 def key_space(descriptor: Descriptor, index: IndexId = PRIMARY) -> KeySpace:
@@ -28,13 +34,41 @@ def key_spaces(descriptor: Descriptor, elements: Elements) -> list[KeySpace]:
     return [*spaces, key_space(descriptor)] if elements.have_values else spaces
 
 
-def clear_tombstones(cursor: Any, table_id: int, space: KeySpace, storages: int) -> int:
-    """Remove the tombstones of a key space on all storages, in the caller's transaction. Returns how many (R6)."""
-    removed = 0
+@dataclass(frozen=True, slots=True)
+class Tombstones:
+    """Tombstones of some elements on one storage, as they were seen."""
+
+    storage: int
+    keys: list[bytes]
+
+
+def tombstones_of(
+    connection: Connection, descriptor: Descriptor, elements: Elements, storages: int
+) -> list[Tombstones]:
+    """All tombstones of the elements. Those that count as old were written before the drain, so they are all seen."""
+    found = []
     for storage in range(1, storages + 1):
-        cursor.execute(
-            f"DELETE FROM {kv(storage, table_id)} WHERE key >= %s AND key < %s AND value IS NULL",
-            [space.low, space.high],
-        )
-        removed += cursor.rowcount
+        for space in key_spaces(descriptor, elements):
+            sql = f"SELECT key FROM {kv(storage, descriptor.table_id)} WHERE key >= %b AND key < %b AND value IS NULL"
+            params: tuple[Any, ...] = (space.low, space.high)
+            if space.index == PRIMARY:
+                sql += f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
+                params = (*params, column_suffixes(elements.columns))
+            keys = [key for (key,) in connection.cursor(binary=True).execute(sql, params).fetchall()]
+            found.append(Tombstones(storage, sorted(keys)))
+    return found
+
+
+def clear_tombstones(cursor: Any, table_id: int, found: list[Tombstones]) -> int:
+    """Remove tombstones that were seen, in the caller's transaction; a pair put over one stays. Returns how many (R6).
+
+    They are looked for before, so that nothing is locked while a table is read through. One that is written again
+    meanwhile may go too: no range has been read yet.
+    """
+    removed = 0
+    for seen in found:
+        if seen.keys:
+            sql = f"DELETE FROM {kv(seen.storage, table_id)} WHERE key = ANY(%s::bytea[]) AND value IS NULL"
+            cursor.execute(sql, [seen.keys])
+            removed += cursor.rowcount
     return removed

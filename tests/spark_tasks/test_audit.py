@@ -11,7 +11,7 @@ from catalog import models as catalog
 from catalog.elements import ColumnId, State
 from spark_tasks.audit import Report, audit_table
 from spark_tasks.audit_jobs import run_audit
-from spark_tasks.judge import violation_from_json
+from spark_tasks.finding import violation_from_json
 from spark_tasks.models import AuditJob, ReorgRun
 from storage.pairs import column_key, prefix
 from tests.spark_tasks.runs import Runs, entries, entry_of, to_filling

@@ -14,6 +14,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from lab.control import Without
+from lab.mutations import write_page
 from lab.pictures import picture_of_run
 from lab.simulator.faults import BadFaults, Fault, faults_named, names_of
 from lab.simulator.golden import lines_of, script_of, without_lines
@@ -47,9 +48,13 @@ class Command(BaseCommand):
         parser.add_argument("--jobs", type=int, default=1, help="processes; 1 unless said")
         parser.add_argument("--golden", metavar="FILE", help="write the run (shortened if it found something) there")
         parser.add_argument("--svg", metavar="FILE", help="write the same as a sequence diagram there")
+        parser.add_argument("--rules", action="store_true", help="print which rule is noticed by what when it is off")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, **options: Any) -> None:
+        if options["rules"]:
+            self.stdout.write(write_page(), ending="")
+            return
         setup, seeds = _setup(options), _seeds(options)
         for option in ("golden", "svg"):
             if options[option] is not None and len(seeds) != 1:

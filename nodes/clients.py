@@ -1,0 +1,74 @@
+"""All connections of a node: who is admitted, who is found for a cancel, and how they end."""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from expressions.errors import CANNOT_CONNECT_NOW, QUERY_CANCELED, TOO_MANY_CONNECTIONS, FatalError, SqlError
+from nodes.channel import Channel
+from nodes.pgwire import Client, Session
+
+CLIENTS_MAX = 200
+
+
+@dataclass(slots=True)
+class Greeting:
+    """What a node tells every client, and what it wants from it."""
+
+    open_session: Callable[[Client, dict[str, str]], Session]
+    password: str = ""
+    is_loopback: bool = True
+
+
+@dataclass(eq=False)
+class Clients:
+    """All connections of a node: admits, finds (for cancel) and ends them."""
+
+    greeting: Greeting
+    clients: dict[int, Client] = field(default_factory=dict)
+    refusal: FatalError | None = None
+    _last_pid: int = 0
+
+    def channel(self) -> Channel:
+        return Channel(self._arrive, self._leave)
+
+    def _arrive(self, channel: Channel) -> None:
+        self._last_pid += 1
+        client = Client(self, channel, self._last_pid, self.greeting)
+        self.clients[client.pid] = client
+        client.task = asyncio.get_running_loop().create_task(client.serve())
+
+    def _leave(self, channel: Channel) -> None:
+        for client in list(self.clients.values()):
+            if client.channel is channel:
+                client.abandon()
+
+    def refuse_too_many(self) -> None:
+        """Admit no more: the node is going, or has enough."""
+        if self.refusal is not None:
+            raise self.refusal
+        if len(self.clients) > CLIENTS_MAX:
+            raise FatalError(TOO_MANY_CONNECTIONS, f"this node has {CLIENTS_MAX} clients already")
+
+    def forget(self, client: Client) -> None:
+        self.clients.pop(client.pid, None)
+
+    def cancel(self, pid: int, secret: int) -> None:
+        client = self.clients.get(pid)
+        if client is not None and secrets.compare_digest(str(client.secret), str(secret)):
+            client.cancel(SqlError(QUERY_CANCELED, "canceling statement due to user request"))
+
+    async def end_all(self, why: FatalError, grace_s: float) -> None:
+        """Admit nobody, end idle connections now, the others when their transaction ends or `grace_s` is over."""
+        self.refusal = FatalError(CANNOT_CONNECT_NOW, "this node is shutting down")
+        for client in list(self.clients.values()):
+            client.say_goodbye(why)
+        tasks = [c.task for c in self.clients.values() if c.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace_s)
+        for client in list(self.clients.values()):
+            client.end_now(why)
+        tasks = [c.task for c in self.clients.values() if c.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=2.0)

@@ -1,0 +1,183 @@
+"""Entries of an index against the rows, in one snapshot: are all there that should be, and none that should not?
+
+    E   the entries that the rows of a range should have       computed
+    M   those of E that are found, by key and content          looked up
+    F   all entries there are                                  counted
+
+Every row has its entry when M = E (C4). No entry is stale or dangling when as many are found as there are at all,
+M = F: then each one found is some row's (C5). Only when numbers differ is anybody looked for by name. A unique
+entry that another row holds rightly is a duplicate (C6): both rows are named.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, Index, IndexId
+from spark_tasks import source
+from spark_tasks.finding import LACKING_MAX, VIOLATIONS_MAX, Finding
+from spark_tasks.homes import by_home
+from spark_tasks.ranges import KeyRange
+from storage.arrow import Pairs
+from storage.arrow_rows import StoredRows, accepted, chosen, entries_of
+from storage.buckets import storage_of
+from storage.clauses import Violation, row_words
+from storage.mutations import entry_bucket, source_columns
+from storage.pairs import PREFIX, StoredRow, column_key, entry_now, name_of, prefix
+from storage.postgres import get_sql, kv
+
+Connection = psycopg.Connection[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryJudge:
+    """Judges the entries of one index under one descriptor. `is_complete`: every row must have its own (C4)."""
+
+    descriptor: Descriptor
+    index: Index
+    storages: int
+    buckets: int
+    is_complete: bool
+    is_verified: bool = False
+
+    def rows(self, connection: Connection, homes: pa.Array, rows: StoredRows, found: Finding) -> None:
+        """Look the rows' entries up; `homes` says where each row belongs."""
+        mask = accepted(self.descriptor, self.index, rows, now=True)
+        entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
+        homes, matched = homes if mask is None else homes.filter(mask), 0
+        for home, part in by_home(self.index, entries, homes, storages=self.storages, buckets=self.buckets):
+            count = self._count(connection, home, part)
+            matched += count
+            if count < len(part) and self.is_complete:
+                self._missing(connection, home, part, found)
+        found.count(found.expected, self.index.id, len(entries))
+        found.count(found.matched, self.index.id, matched)
+
+    def _count(self, connection: Connection, storage: int, entries: Pairs) -> int:
+        table = kv(storage, self.descriptor.table_id)
+        keys, values = entries.keys.to_pylist(), entries.values.to_pylist()
+        if any(values):
+            wanted = "unnest(%b::bytea[], %b::bytea[]) AS wanted (key, value)"
+            sql = f"SELECT count(*) FROM {wanted} JOIN {table} USING (key, value)"
+            row = connection.execute(sql, (keys, values)).fetchone()
+        else:
+            sql = f"SELECT count(*) FROM {table} WHERE key = ANY(%b::bytea[]) AND value = ''"
+            row = connection.execute(sql, (keys,)).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def _missing(self, connection: Connection, home: int, entries: Pairs, found: Finding) -> None:
+        """C4, and C6 where a row's unique entry is another row's; a verification names the pair of rows only."""
+        sql = get_sql(home, self.descriptor.table_id)
+        keys = entries.keys.to_pylist()
+        there = dict(connection.cursor(binary=True).execute(sql, (keys,)).fetchall())
+        for key, value in zip(keys, entries.values.to_pylist(), strict=True):
+            if there.get(key) == value:
+                continue
+            owner = value or name_of(self.descriptor, key).row_key
+            twin = self._duplicate(connection, home, key, owner, there.get(key))
+            if twin is not None:
+                found.add(twin)
+            if twin is None or not self.is_verified:
+                words = row_words(self.descriptor, owner)
+                found.add(Violation("C4", home, key, f"index {self.index.name} has no entry for {words}"))
+            if twin is None and value and len(found.lacking) < LACKING_MAX:
+                found.lacking.append((self.index.id, owner.hex()))
+
+    def _duplicate(
+        self, connection: Connection, home: int, key: bytes, owner: bytes, holder: bytes | None
+    ) -> Violation | None:
+        """C6: the entry of `owner` is held by a row that has the same values now."""
+        if not holder:
+            return None
+        rows = self.rows_by_key(connection, {owner, holder})
+        if holder not in rows or not self._has_entry(rows[holder][1], key):
+            return None
+        first, second = sorted(
+            (owner, holder), key=lambda row_key: (rows[row_key][0] if row_key in rows else 0, row_key)
+        )
+        pair = f"{row_words(self.descriptor, first)} and {row_words(self.descriptor, second)}"
+        why = f"{pair} have the same values in unique index {self.index.name}"
+        return Violation("C6", home, key[PREFIX.size :], why)
+
+    def _has_entry(self, row: StoredRow, key: bytes) -> bool:
+        entry = entry_now(self.descriptor, self.descriptor.placement, self.index, row)
+        return entry is not None and entry[0] == key
+
+    # --- entries that should not be there
+
+    def beside(self, connection: Connection, found: Finding) -> Iterator[Violation]:
+        """The first entries that match no row as it is now (C5); none when the numbers agree."""
+        if sum(self._counts(connection)) != found.matched.get(str(self.index.id), 0):
+            yield from self._surplus(connection)
+
+    def _counts(self, connection: Connection) -> Iterator[int]:
+        """F: how many live entries each storage has."""
+        low, high = self._bounds()
+        for storage in range(1, self.storages + 1):
+            sql = f"SELECT count(*) FROM {kv(storage, self.descriptor.table_id)} WHERE key >= %b AND key < %b"
+            row = connection.execute(f"{sql} AND value IS NOT NULL", (low, high)).fetchone()
+            assert row is not None
+            yield int(row[0])
+
+    def _surplus(self, connection: Connection) -> list[Violation]:
+        low, high = self._bounds()
+        found: list[Violation] = []
+        for storage in range(1, self.storages + 1):
+            for page in source.pages(connection, self.descriptor.table_id, KeyRange(storage, low, high, 0)):
+                found += self._surplus_of(connection, storage, page)
+                if len(found) >= VIOLATIONS_MAX:
+                    return found[:VIOLATIONS_MAX]
+        return found
+
+    def _surplus_of(self, connection: Connection, storage: int, page: Pairs) -> Iterator[Violation]:
+        entries = list(zip(page.keys.to_pylist(), page.values.to_pylist(), strict=True))
+        owners = {key: value or name_of(self.descriptor, key).row_key or b"" for key, value in entries}
+        rows = self.rows_by_key(connection, set(owners.values()))
+        for key, _ in entries:
+            there = rows.get(owners[key])
+            why = self._why_wrong(storage, key, owners[key], None if there is None else there[1])
+            if why is not None:
+                yield Violation("C5", storage, key, why)
+
+    def _why_wrong(self, storage: int, key: bytes, owner: bytes, row: StoredRow | None) -> str | None:
+        words = f"index {self.index.name} has an entry for {row_words(self.descriptor, owner)}"
+        if row is None:
+            return f"{words}, which does not exist"
+        placement = self.descriptor.placement
+        entry = entry_now(self.descriptor, placement, self.index, row)
+        if entry is None:
+            return f"{words}, which its condition does not accept"
+        if entry[0] != key:
+            return f"{words} with values the row no longer has"
+        home = storage_of(
+            entry_bucket(self.descriptor, placement, self.index, row, self.buckets), self.storages, self.buckets
+        )
+        if home == storage:
+            return None
+        row_named = row_words(self.descriptor, owner)
+        return f"the entry of index {self.index.name} for {row_named} lies on storage {storage}, its place is {home}"
+
+    def rows_by_key(self, connection: Connection, row_keys: set[bytes]) -> dict[bytes, tuple[int, StoredRow]]:
+        """The existing rows among `row_keys`: where each lies, and what the index and the sharding need of it."""
+        start = prefix(self.descriptor, self.descriptor.placement.id)
+        needed = {*source_columns(self.descriptor, self.index), *self.descriptor.sharding_key}
+        columns = sorted(needed - {EXISTS, *self.descriptor.primary_key})
+        wanted = sorted(column_key(start, k, c) for k in row_keys for c in (EXISTS, *columns))
+        rows: dict[bytes, tuple[int, StoredRow]] = {}
+        for storage in range(1, self.storages + 1):
+            sql = get_sql(storage, self.descriptor.table_id)
+            there = dict(connection.cursor(binary=True).execute(sql, (wanted,)).fetchall())
+            for row_key in row_keys:
+                if column_key(start, row_key) in there:
+                    found = {c: there.get(column_key(start, row_key, c)) for c in columns}
+                    rows[row_key] = storage, StoredRow(row_key, {c: v for c, v in found.items() if v is not None})
+        return rows
+
+    def _bounds(self) -> tuple[bytes, bytes]:
+        start = prefix(self.descriptor, self.descriptor.placement.id, self.index.id)
+        return start, prefix(self.descriptor, self.descriptor.placement.id, IndexId(self.index.id + 1))

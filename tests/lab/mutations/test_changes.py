@@ -1,0 +1,15 @@
+"""Rules of publishing, draining and driving, switched off one by one."""
+
+import pytest
+
+from lab.mutations import Switch
+from tests.changes.conftest import cluster, runs_in_the_drivers_thread
+from tests.lab.mutations.edits import is_noticed, switches_of
+
+__all__ = ["cluster", "runs_in_the_drivers_thread"]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("switch", switches_of("changes/test_publishing.py", "changes/test_driving.py"))
+def test_a_rule_that_is_switched_off_is_noticed(switch: Switch, request: pytest.FixtureRequest) -> None:
+    assert is_noticed(switch, request), f"nobody misses it: {switch.place}"
