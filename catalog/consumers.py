@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import Any
 
 from channels.db import database_sync_to_async
@@ -29,6 +30,7 @@ from catalog.story import UnknownKind, sentence
 
 log = logging.getLogger(__name__)
 
+BROKEN = 1011
 SIGNED_OUT = 4401
 SILENT = 4408
 STREAMS_MAX = 8
@@ -118,6 +120,10 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
                 await self._empty_mailbox()
         except OSError:
             log.debug("a browser left while its mailbox was being emptied")
+        except Exception:
+            log.exception("a page cannot be told what is new: its socket is closed, the browser opens another")
+            with suppress(Exception):
+                await self.close(BROKEN)
 
     async def _empty_mailbox(self) -> None:
         fresh, self.fresh = self.fresh, {}

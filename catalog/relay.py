@@ -34,6 +34,7 @@ BUSY_S = 0.5
 """Progress is written without a notification: while a job runs, the pages that show it are rendered this often."""
 SAMPLE_S = 1.0
 LISTEN_AGAIN_S_MAX = 5.0
+AGAIN_S = 1.0
 
 
 class Follower(Protocol):
@@ -60,10 +61,20 @@ class Relay:
     def join(self, follower: Follower) -> None:
         self.followers.add(follower)
         if not self.tasks:
-            self.tasks = [asyncio.create_task(work()) for work in self._work()]
+            self.tasks = [asyncio.create_task(self._always(work)) for work in self._work()]
 
     def _work(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
         return self._listen, self._render, self._sample, self._beat
+
+    async def _always(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """All tabs live by this: a mistake is logged, and the work goes on, until it is cancelled."""
+        while True:
+            try:
+                await work()
+            except Exception:
+                log.exception("live relay: %s failed, again in %g s", work.__name__, AGAIN_S)
+            await asyncio.sleep(AGAIN_S)
+            self.touch()
 
     async def leave(self, follower: Follower) -> None:
         self.followers.discard(follower)
@@ -135,6 +146,9 @@ class Relay:
             )
         except DatabaseError as error:
             log.warning("live state of %s not read: %s", stream, error)
+            return None
+        except Exception:
+            log.exception("live state of %s not rendered: the other streams go on", stream)
             return None
         if message["busy"]:
             asyncio.get_running_loop().call_later(BUSY_S, self.touch, stream)

@@ -102,8 +102,3 @@ def rule(kind: Kind, state: State) -> Rule:
         return RULES[kind][state]
     except KeyError:
         raise UndefinedState(f"a {kind.value} is never {state.value}") from None
-
-
-def is_readable(kind: Kind, state: State) -> bool:
-    """Whether a query may rely on the element."""
-    return rule(kind, state).read in (Read.USED, Read.RELIED)

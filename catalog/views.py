@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_not_required, login_required
+from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView, LogoutView
 from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
@@ -92,7 +92,7 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
 
-sign_in = login_not_required(SignIn.as_view())
+sign_in = SignIn.as_view()
 sign_out = LogoutView.as_view()
 
 

@@ -274,11 +274,3 @@ def constant(sql_type: SqlType, value: Value) -> str:
         return to_text(sql_type, value)
     quoted = "'" + to_text(sql_type, value).replace("'", "''") + "'"
     return quoted if sql_type is SqlType.TEXT else f"{quoted}::{sql_type.value}"
-
-
-def constant_value(sql_type: SqlType, text: str) -> Value:
-    """The value that `constant` wrote."""
-    if sql_type in BARE:
-        return parse_text(sql_type, text)
-    inner = text.removesuffix(f"::{sql_type.value}") if sql_type is not SqlType.TEXT else text
-    return parse_text(sql_type, inner[1:-1].replace("''", "'"))

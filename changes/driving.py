@@ -20,7 +20,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -29,6 +29,7 @@ from django.db import connection as django_connection
 from django.db.utils import DatabaseError, InterfaceError, OperationalError
 
 from catalog.elements import NodeId, TableId
+from catalog.services import control_transaction as django_transaction
 from catalog.services import push
 from changes import moves, publishing
 from changes.ddl_errors import DdlError
@@ -47,7 +48,7 @@ from changes.postgres import (
     take_table,
 )
 from changes.publishing import GRACE_S, Blocked, UnexpectedVersion
-from changes.recording import HasEnded, Transition, load, lock_change, newest_version
+from changes.recording import HasEnded, Transition, load, lock_change, lock_driven, newest_version
 from changes.selectors import next_in_queue
 from changes.services import end_unstarted, plan_again, send_driver
 from leases.redis_gossip import publish_news
@@ -119,18 +120,20 @@ class Driver:
         if change.status in ENDED:
             raise NotItsTurn(f"it has ended: {change.status}")
         self.table_id, self.status = change.table_id, Status(change.status)
-        self.conn = open_connection(f"driver of change {self.change_id}")
-        try:
+        with ExitStack() as so_far:
+            self.conn = open_connection(f"driver of change {self.change_id}")
+            so_far.callback(self.conn.close)
             self.pid = self.conn.info.backend_pid
+            self.clock_ahead_s = self._database_time() - time.monotonic()
             self.grip = take_table(self.conn, self.table_id, self.holder)
-            self.ear = Ear(open_connection(f"ear of change {self.change_id}"))
-        except BaseException:
-            self.conn.close()
-            raise
-        self.renewer = Renewer(self.grip)
-        self.renewer.start()
-        self.herald = Herald()
-        self.clock_ahead_s = self._database_time() - time.monotonic()
+            listening = open_connection(f"ear of change {self.change_id}")
+            so_far.callback(listening.close)
+            self.ear = Ear(listening)
+            self.renewer = Renewer(self.grip)
+            self.renewer.start()
+            so_far.callback(self.renewer.stop)
+            self.herald = Herald()
+            so_far.pop_all()  # from here on by `__exit__`
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -219,7 +222,7 @@ class Driver:
     def _rest_with(self, message: str) -> Status:
         """Something happened that must not: nothing more is done before a person has looked."""
         with control_transaction(self.conn) as cur:
-            lock_change(cur, self.change_id)
+            lock_driven(cur, self.change_id, self.grip)
             cur.execute(
                 "UPDATE changes_change SET status = 'paused', wishes = '[]',"
                 " error = jsonb_build_object('message', %s::text) WHERE id = %s",
@@ -310,8 +313,21 @@ class Driver:
             payload = {"whom": whom, "table": now.row.table_name, "version": ended[0].version, "change": self.change_id}
             now.tell("sessions ended", payload)
 
+    def _check_grip(self, cursor: Any) -> None:
+        """What follows in this transaction, on Django's connection, is done by the change's driver or not at all (X2).
+
+        A run outlives the transaction that starts it. A driver that was replaced while it slept must not start one
+        that nobody closes any more (C3), nor pause or close one of its successor's.
+        """
+        lock_driven(cursor, self.change_id, self.grip)
+
     def _start_run(self, effect: moves.StartRun) -> None:
         """Start it, or let it go on: one that failed and is retried begins anew with the ranges that have no mark."""
+        with django_transaction() as cursor:
+            self._check_grip(cursor)
+            self._start_or_go_on(effect)
+
+    def _start_or_go_on(self, effect: moves.StartRun) -> None:
         mine = ReorgRun.objects.filter(change_id=self.change_id, kind=effect.kind.value, version=effect.version)
         if self.state.trouble:
             mine.filter(state=RunState.FAILED, is_closed=False).update(state=RunState.WAITING, attempt=0, error="")
@@ -321,12 +337,14 @@ class Driver:
 
     def _pause_runs(self, _: moves.PauseRun) -> None:
         mine = ReorgPulse.objects.filter(run__change_id=self.change_id, wanted=Wanted.RUN)
-        mine.filter(run__state__in=(RunState.WAITING, RunState.RUNNING)).update(wanted=Wanted.PAUSE)
+        with django_transaction() as cursor:
+            self._check_grip(cursor)
+            mine.filter(run__state__in=(RunState.WAITING, RunState.RUNNING)).update(wanted=Wanted.PAUSE)
 
     def _close_runs(self, _: moves.CloseRun) -> None:
         """R7: after this nothing of any run of the change is written, whoever still believes to work on it."""
         for run in ReorgRun.objects.filter(change_id=self.change_id, is_closed=False).order_by("id"):
-            runs.close_run(run.pk)
+            runs.close_run(run.pk, check=self._check_grip)
         with self._transition() as now:
             now.feed(moves.RunClosed())
             now.hear_wishes()

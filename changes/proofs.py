@@ -27,6 +27,7 @@ from redis.exceptions import RedisError
 from changes.models import Proof
 from changes.plan import Plan, plan_from_json
 from changes.postgres import Ear, open_connection
+from changes.throttle import pause_before_question_s
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +52,12 @@ def judged_by(rules: Callable[[], str]) -> None:
 
 
 def ask(plan: Plan) -> Proof:
-    """The proof of this plan, asked for unless that has been done."""
+    """The proof of this plan, asked for unless that has been done, or too many were lately: then it is unknown."""
     key, at = key_of(plan), now()
+    pause_s = 0 if Proof.objects.filter(key=key).exists() else pause_before_question_s()
+    if pause_s:
+        why = _("too many plans were asked about within a minute; ask again in %(s)s s") % {"s": pause_s}
+        return Proof(key=key, plan=plan.to_json(), asked_at=at, answer={"verdict": "unknown", "why": why})
     proof, is_new = Proof.objects.get_or_create(key=key, defaults={"plan": plan.to_json(), "asked_at": at})
     is_open = proof.answer is None or proof.answer["verdict"] == "unknown"
     if is_new:

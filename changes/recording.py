@@ -67,10 +67,27 @@ def lock_change(cur: Cursor, change_id: int) -> ChangeRow:
     return ChangeRow(*row[:3], Status(row[3]), *row[4:])
 
 
+def lock_driven(cur: Cursor, change_id: int, grip: Grip) -> ChangeRow:
+    """The change and its table, for the one worker that drives it (X2, L14); raises `HasEnded`, `LostTheTable`."""
+    row = lock_change(cur, change_id)
+    if row.status in ENDED:
+        raise HasEnded(f"change {change_id} has ended: {row.status}")
+    lock_grip(cur, grip)
+    return row
+
+
 def newest_version(cur: Cursor, table_id: int) -> int:
     row = cur.execute("SELECT version FROM catalog_table WHERE id = %s", (table_id,)).fetchone()
     assert row is not None, f"table {table_id} has a row"
     return int(row[0])
+
+
+def _lock_table(cur: Cursor, table_id: int) -> None:
+    """Of a change that may end with the table gone: its end writes the row, after advisory locks and the story.
+
+    It waits for no more than an acquire, which waits for nobody.
+    """
+    cur.execute("SELECT 1 FROM catalog_table WHERE id = %s FOR UPDATE", (table_id,))
 
 
 @dataclass
@@ -92,10 +109,9 @@ class Transition:
     @classmethod
     def begin(cls, cur: Cursor, change_id: int, grip: Grip, state: Execution, now: float) -> Transition:
         """Lock in the order of L14; raises `LostTheTable`."""
-        row = lock_change(cur, change_id)
-        if row.status in ENDED:
-            raise HasEnded(f"change {change_id} has ended: {row.status}")
-        lock_grip(cur, grip)
+        row = lock_driven(cur, change_id, grip)
+        if state.plan.base is None or state.plan.result.state is State.ABSENT:
+            _lock_table(cur, row.table_id)
         return cls(cur, row, state, now)
 
     def feed(self, event: moves.Event) -> None:

@@ -144,12 +144,6 @@ def danger(kind: Kind, one: State, other: State) -> Danger | None:
     return DANGERS[kind].get(frozenset({one, other}))
 
 
-def may_live_together(kind: Kind, one: State, other: State) -> bool:
-    """Whether two nodes may hold an element in these two states at once."""
-    both_defined = {one, other} <= DEFINED[kind]
-    return both_defined and danger(kind, one, other) is None
-
-
 def check_step(kind: Kind, name: str, before: State, after: State) -> UnsafeStep | None:
     """What is wrong with an element's step from one version to the next."""
     for state in (before, after):

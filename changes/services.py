@@ -36,6 +36,7 @@ from changes.models import ENDED, Change, Reservation, Status
 from changes.plan import Direction, Plan, plan_from_json, with_rows
 from changes.planner import make_plan
 from changes.postgres import Ear, open_connection
+from changes.throttle import check_pace
 from expressions.typed import Context
 from storage.postgres import take_spare_table
 
@@ -46,6 +47,7 @@ SUBMISSIONS = (0x5C4E, 1)
 QUEUED_MAX = 100
 WISHES_MAX = 20
 FOLLOW_S = 5.0
+DRIVER_WANTED_S = 10
 
 
 class ChangeError(Exception):
@@ -74,11 +76,14 @@ class TooMany(ChangeError):
 def submit(statement: str, *, who: str) -> Change:
     """Store the change that `statement` asks for and set it going; raises `DdlError`, `NothingToDo`, `TooMany`.
 
+    `TooFast` is a `DdlError`: nobody submits faster than they can mean, whichever way they come.
+
     A statement that cannot be applied stores nothing (X5).
     """
     parsed = parse(statement)
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
+        check_pace(who)
         action = resolve(parsed, selectors.catalog_view())
         plan = _plan(action, cursor)
         ahead = selectors.open_changes(plan.table_id)
@@ -135,9 +140,14 @@ def notify(change_id: int) -> None:
 
 
 def send_driver(change_id: int) -> None:
-    """Ask a worker to drive the change. Without a broker nothing is lost: the beat finds the change (X3)."""
+    """Ask a worker to drive the change. Without a broker nothing is lost: the beat finds the change (X3).
+
+    While all workers are busy the beat asks every two seconds: an old question goes, so that they do not pile up.
+    """
     try:
-        current_app.send_task("changes.tasks.drive", (change_id,), queue="default", retry=False)
+        current_app.send_task(
+            "changes.tasks.drive", (change_id,), queue="default", retry=False, expires=DRIVER_WANTED_S
+        )
     except (BrokerDown, RedisError, OSError) as error:
         log.warning("change %s not sent to a worker, the beat will: %s", change_id, error)
 

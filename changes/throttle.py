@@ -1,25 +1,43 @@
-"""How often one person may submit: a limit against accidents, kept by the database so that every process sees it."""
+"""How often changes and proofs may be asked for: limits against accidents, kept by the database for every process."""
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 
-from django.db.models.functions import Now
+from django.db.models import QuerySet
+from django.utils.timezone import now
 
-from changes.models import Change
+from changes.ddl_errors import DdlError
+from changes.models import Change, Proof
 
-SUBMISSIONS_MAX = 20
+SUBMISSIONS_MAX = 100
+"""Of one person, whichever way they come: page, command or node."""
+QUESTIONS_MAX = 120
+"""Of all people together: one process answers them, one after the other."""
 SPAN = timedelta(minutes=1)
+CONFIGURATION_LIMIT_EXCEEDED = "53400"
 
 
-class TooFast(Exception):
+class TooFast(DdlError):
     """More submissions within a minute than one person can mean."""
-
-    sqlstate = "53400"
 
 
 def check_pace(who: str) -> None:
     """Raises `TooFast` when this person has submitted too many changes within the last minute."""
-    recent = Change.objects.filter(who=who, created_at__gt=Now() - SPAN).count()
-    if recent >= SUBMISSIONS_MAX:
-        raise TooFast(f"{recent} changes within a minute are yours; the limit is {SUBMISSIONS_MAX}: wait a little")
+    left_s = _pause_s(Change.objects.filter(who=who), "created_at", SUBMISSIONS_MAX)
+    if left_s:
+        message = f"{SUBMISSIONS_MAX} changes within a minute are yours, which is the limit"
+        raise TooFast(CONFIGURATION_LIMIT_EXCEEDED, message, hint=f"Try again in {left_s} s.")
+
+
+def pause_before_question_s() -> int:
+    """How long to wait before a new plan may be asked about; 0: not at all."""
+    return _pause_s(Proof.objects.all(), "asked_at", QUESTIONS_MAX)
+
+
+def _pause_s(rows: QuerySet[Change] | QuerySet[Proof], at: str, limit: int) -> int:
+    """Whole seconds until fewer than `limit` of these rows are of the last minute."""
+    recent = rows.filter(**{f"{at}__gt": now() - SPAN}).order_by(f"-{at}").values_list(at, flat=True)
+    last = list(recent[limit - 1 : limit])
+    return math.ceil((last[0] + SPAN - now()).total_seconds()) if last else 0

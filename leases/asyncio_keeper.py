@@ -16,7 +16,6 @@ import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, assert_never
 
@@ -28,7 +27,7 @@ from leases.gossip import News
 from leases.holdings import NodeLeases, Phase
 from leases.redis_gossip import listen
 from leases.rules import LeaseError, NotLeasable
-from leases.uses import Pin, Schema, Uses, expiration
+from leases.uses import Pin, Schema, Uses
 
 log = logging.getLogger(__name__)
 
@@ -142,11 +141,6 @@ class LeaseKeeper:
         request = self._uses.leave(pin)
         if request is not None:
             self._feed(vocabulary.Unpin(request, pin.table_id))
-
-    def current_expiration(self, table_id: int, version: int) -> datetime | None:
-        """Until when a version may be used, renewals included (database time); None: it is not leased any more."""
-        held = self._state.table(TableId(table_id)).version(version)
-        return None if held is None else expiration(held)
 
     @property
     def is_draining(self) -> bool:

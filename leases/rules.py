@@ -106,13 +106,6 @@ def publish_hindrance(
     return Hindrance(leased, held) if leased or held else None
 
 
-def may_publish(
-    leases: Iterable[Lease], *, table: TableId, next_version: int, now: float, locked: Collection[int] = ()
-) -> bool:
-    """L7's condition."""
-    return publish_hindrance(leases, table=table, next_version=next_version, now=now, locked=locked) is None
-
-
 def drain_hindrance(
     leases: Iterable[Lease], *, table: TableId, version: int, now: float, locked: Collection[int] = ()
 ) -> Hindrance | None:

@@ -5,8 +5,12 @@ from celery import shared_task
 from leases import services
 
 BEAT = {
-    "leases: delete those that are over": {"task": "leases.tasks.expire_leases", "schedule": 2.0},
-    "nodes: tell who fell silent": {"task": "leases.tasks.watch_nodes", "schedule": 1.0},
+    "leases: delete those that are over": {
+        "task": "leases.tasks.expire_leases",
+        "schedule": 2.0,
+        "options": {"expires": 2},
+    },
+    "nodes: tell who fell silent": {"task": "leases.tasks.watch_nodes", "schedule": 1.0, "options": {"expires": 1}},
 }
 
 

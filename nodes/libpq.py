@@ -12,8 +12,9 @@ import asyncio
 import contextlib
 import struct
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import pq
@@ -24,12 +25,14 @@ TEXT, BINARY = 0, 1
 PREPARED_MAX = 500
 POOL_MAX = 24
 POOL_WAIT_S = 10.0
+STOP_S_MAX = 10.0
 BYTEA = 17
 
 _ARRAY_HEAD = struct.Struct("!iiiii")
 _INT4 = struct.Struct("!i")
 
 Param = bytes | None
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,28 @@ class StoreConnectionLost(StoreError):
     results: "Sequence[pq.abc.PGresult]" = ()
 
 
+class CancelledAtCommit(Exception):
+    """`cancel` came when COMMIT had been sent. The flight is over all the same, and this came of it."""
+
+    def __init__(
+        self, cancel: asyncio.CancelledError, results: "list[pq.abc.PGresult]", error: StoreError | None
+    ) -> None:
+        super().__init__()
+        self.cancel, self.results, self.error = cancel, results, error
+
+
+async def finished(work: Coroutine[Any, Any, T]) -> tuple[T, asyncio.CancelledError | None]:
+    """The outcome of work that is not broken off, and the cancel that came meanwhile: the caller has to heed it."""
+    task = asyncio.ensure_future(work)
+    cancel = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancel = error
+    return task.result(), cancel
+
+
 @dataclass(slots=True)
 class _Flight:
     done: asyncio.Future[list[pq.abc.PGresult]]
@@ -88,7 +113,7 @@ def bytea_array(values: Sequence[bytes]) -> bytes:
 
 
 class StoreConnection:
-    """One session at the store. One flight at a time."""
+    """One session at the store. One flight at a time; `is_ready` when none is under way and the last did not fail."""
 
     def __init__(self, connection: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
         self._owner = connection
@@ -104,6 +129,7 @@ class StoreConnection:
         self._fd = self._pgconn.socket
         self._loop.add_reader(self._fd, self._on_readable)
         self.is_lost = False
+        self.is_ready = True
 
     @classmethod
     async def connect(cls, dsn: str, application_name: str, options: str) -> "StoreConnection":
@@ -116,23 +142,28 @@ class StoreConnection:
     def backend_pid(self) -> int:
         return self._pgconn.backend_pid
 
-    async def run(self, commands: Sequence[Command]) -> list[pq.abc.PGresult]:
-        """The results of the commands, after the store has done them all. Raises `StoreError` for the first failure."""
+    async def run(self, commands: Sequence[Command], *, commit: bool = False) -> list[pq.abc.PGresult]:
+        """The results of the commands, after the store has done them all. Raises `StoreError` for the first failure.
+
+        Cancelled, it stops the flight and waits until the session is free again, or lost. With `commit`, which says
+        that the last command is COMMIT, it then raises `CancelledAtCommit`.
+        """
         assert self._flight is None, "a session of the store does one flight at a time"
         if self.is_lost:
             raise self._lost()
         flight = _Flight(self._loop.create_future(), self._send(commands))
-        self._flight = flight
+        self._flight, self.is_ready = flight, False
         self._push()
         try:
-            await flight.done
-        except asyncio.CancelledError:
-            flight.done = self._loop.create_future()  # the one that was awaited is cancelled now
-            if self._flight is flight:
-                await self._cancel(flight)
+            await asyncio.shield(flight.done)
+        except asyncio.CancelledError as cancel:
+            await finished(self._stop(flight))
+            if commit:
+                raise CancelledAtCommit(cancel, flight.results, flight.error) from None
             raise
         if flight.error is not None:
             raise flight.error
+        self.is_ready = True
         return flight.results
 
     @property
@@ -140,8 +171,9 @@ class StoreConnection:
         """What the store said when it ended the session."""
         return self._last_words or "the session at the store is closed"
 
-    async def close(self) -> None:
-        self._drop()
+    async def close(self, why: str = "the node closed the session at the store") -> None:
+        """End the session; a flight under way is lost."""
+        self._lose(why)
         await self._owner.close()
 
     def _send(self, commands: Sequence[Command]) -> deque[tuple[str, bytes] | None]:
@@ -234,17 +266,20 @@ class StoreConnection:
 
     def _drop(self) -> None:
         if not self.is_lost:
-            self.is_lost = True
+            self.is_lost, self.is_ready = True, False
             self._loop.remove_reader(self._fd)
             self._loop.remove_writer(self._fd)
 
-    async def _cancel(self, flight: _Flight) -> None:
-        """Stop the flight at the store and wait until the session is free again; one that is dead has no flight."""
+    async def _stop(self, flight: _Flight) -> None:
+        """Stop the flight at the store and wait until the session is free again; one that does not answer is closed."""
+        if flight.done.done():
+            return
         try:
-            await asyncio.to_thread(self._pgconn.get_cancel().cancel)
-        except psycopg.OperationalError as error:
-            self._lose(str(error))
-        await flight.done
+            async with asyncio.timeout(STOP_S_MAX):
+                await asyncio.to_thread(self._pgconn.get_cancel().cancel)
+                await asyncio.shield(flight.done)
+        except (TimeoutError, psycopg.OperationalError) as error:
+            await self.close(f"the store did not stop a statement: {error or f'no answer in {STOP_S_MAX:g} s'}")
 
 
 def _error_of(result: "pq.abc.PGresult", position: int) -> StoreError:

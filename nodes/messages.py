@@ -22,12 +22,14 @@ CANCEL_REQUEST = 80877102
 
 STARTUP_BYTES_MAX = 10_000
 MESSAGE_BYTES_MAX = 16 * 2**20
+PASSWORD_BYTES_MAX = 4096
 
 _INT = struct.Struct("!i")
 _SHORT = struct.Struct("!h")
 _COUNT = struct.Struct("!H")
 _HEAD = struct.Struct("!ci")
 _FIELD = struct.Struct("!ihihih")
+HEAD_BYTES = _HEAD.size
 NULL_FIELD = _INT.pack(-1)
 
 BIND_COMPLETE = b"2\x00\x00\x00\x04"
@@ -111,6 +113,16 @@ def decode_text(raw: bytes) -> str:
     except UnicodeDecodeError as error:
         shown = " ".join(f"0x{byte:02x}" for byte in raw[error.start : error.start + 4])
         raise SqlError("22021", f'invalid byte sequence for encoding "UTF8": {shown}') from None
+
+
+def check_password_head(head: bytes | bytearray) -> None:
+    """Kind and length of what a client sends that has not signed in yet."""
+    kind, length = _HEAD.unpack_from(head)
+    if kind != b"p":
+        raise FatalError(PROTOCOL_VIOLATION, f"expected a password message, got {kind.decode('latin-1')!r}")
+    if not 4 <= length <= PASSWORD_BYTES_MAX:
+        text = f"invalid length {length} of a password message: it has 4 to {PASSWORD_BYTES_MAX} bytes"
+        raise FatalError(PROTOCOL_VIOLATION, text)
 
 
 def read_parse(body: bytes) -> Parse:

@@ -1,8 +1,9 @@
 """The SQL console's panes: each holds one session on one node, between requests.
 
 A transaction left open in a pane holds its versions, and with them a change: that is what the console is for.
-So a pane keeps its connection while its owner is about, and gives it up when nobody has used it for
-`IDLE_S`; what was not committed is rolled back then. Panes live in the web process; a restart ends them.
+So a pane keeps its connection while its owner is about, and gives it up when the owner signs out, or when
+nobody has used it for `IDLE_S`; what was not committed is rolled back then. Panes live in the web process; a
+restart ends them.
 
     request "BEGIN"  ->  pane (owner, "1")  ->  session on n2, kept
     request "COMMIT" ->  the same session
@@ -11,13 +12,14 @@ So a pane keeps its connection while its owner is about, and gives it up when no
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import psycopg
-from psycopg import pq
+from psycopg import generators, pq
 
 IDLE_S = 15 * 60.0
 PANES_MAX = 64
@@ -77,6 +79,7 @@ class Pane:
     def __init__(self, node: str, connect: Callable[[], psycopg.Connection]) -> None:
         self.node = node
         self.turn = threading.Lock()
+        self.is_given_up = False
         self.used_at = time.monotonic()
         self.connection = connect()
         self.notices: list[Trouble] = []
@@ -99,7 +102,7 @@ class Pane:
             self.notices.clear()
             answer = Answer(self.node, sql)
             try:
-                _exchange(self.connection.pgconn, sql, answer)
+                _exchange(self.connection, sql, answer)
             except psycopg.OperationalError as error:
                 answer.error = Trouble("FATAL", error.sqlstate or "08006", str(error).strip())
             answer.ms = (time.monotonic() - started) * 1000
@@ -109,20 +112,32 @@ class Pane:
             return answer
         finally:
             self.turn.release()
+            if self.is_given_up:
+                self.close()
 
     def stop(self) -> None:
         """Ask the node to stop the statement that runs."""
         self.connection.cancel_safe(timeout=CONNECT_S)
 
     def close(self) -> None:
-        self.connection.close()
+        """End the session; a statement that runs is stopped first, and its own thread ends the session then."""
+        self.is_given_up = True
+        if self.turn.acquire(blocking=False):
+            self.connection.close()
+            self.turn.release()
+        else:
+            with contextlib.suppress(psycopg.Error):
+                self.stop()
 
 
-def _exchange(pgconn: pq.abc.PGconn, sql: str, answer: Answer) -> None:
+def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:
+    """psycopg waits for each result: libpq itself would hold up every other thread of the process meanwhile."""
+    pgconn = connection.pgconn
     pgconn.send_query(sql.encode())
     pgconn.set_single_row_mode()
+    connection.wait(generators.send(pgconn))
     grid = Grid()
-    while (result := pgconn.get_result()) is not None:
+    while (result := connection.wait(generators.fetch(pgconn))) is not None:
         if result.status == pq.ExecStatus.FATAL_ERROR:
             answer.error = _trouble(psycopg.errors.Diagnostic(result))
             if grid.columns:
@@ -204,6 +219,12 @@ class Panes:
             pane = self.open.pop((owner, number), None)
         if pane is not None:
             pane.close()
+
+    def close_all_of(self, owner: str) -> None:
+        with self.guard:
+            theirs = [key for key in self.open if key[0] == owner]
+        for key in theirs:
+            self.close(*key)
 
     def close_idle(self) -> None:
         with self.guard:

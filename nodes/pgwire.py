@@ -148,8 +148,11 @@ class Client:
             self.channel.close()
 
     async def _serve(self) -> None:
-        async with asyncio.timeout(STARTUP_S_MAX):
-            parameters = await self._startup()
+        try:
+            async with asyncio.timeout(STARTUP_S_MAX):
+                parameters = await self._startup()
+        except TimeoutError:
+            raise FatalError(PROTOCOL_VIOLATION, f"nobody has signed in within {STARTUP_S_MAX:g} s") from None
         if parameters is None:
             return
         self.session = self.greeting.open_session(self, parameters)
@@ -239,10 +242,10 @@ class Client:
         self.channel.send(messages.authentication(SASL_FINAL, exchange.verify(final).encode()))
 
     async def _password_message(self) -> bytes:
+        """The body of a password message; one that is too long is refused before it is taken in."""
         await self.channel.flush()
-        kind, body = await self.channel.message()
-        if kind != ord("p"):
-            raise FatalError(PROTOCOL_VIOLATION, f"expected a password message, got {chr(kind)!r}")
+        messages.check_password_head(await self.channel._peek(messages.HEAD_BYTES))
+        _, body = await self.channel.message()
         return body
 
     # -- messages -----------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """DDL through a node: submitted as a change, followed until it has ended, told step by step.
 
 The statement returns when the change is complete. A client that gives up (Ctrl-C) leaves it running: a
-schema change belongs to the cluster, not to the session that asked for it. In an explicit transaction
-only CREATE TABLE is taken, whose table is nobody else's until COMMIT (T9).
+schema change belongs to the cluster, not to the session that asked for it. A store that restarts meanwhile
+is waited for. In an explicit transaction only CREATE TABLE is taken, whose table is nobody else's until
+COMMIT (T9).
 """
 
 from __future__ import annotations
@@ -10,19 +11,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import psycopg
+
 from catalog.descriptor import Descriptor
 from expressions.errors import (
+    CONNECTION_FAILURE,
     FEATURE_NOT_SUPPORTED,
     OBJECT_IN_USE,
     QUERY_CANCELED,
     READ_ONLY_TRANSACTION,
+    TOO_MANY_CONNECTIONS,
     SqlError,
 )
-from nodes.libpq import Command
+from nodes.libpq import Command, finished
 from nodes.results import Result
 from nodes.statements import Statement
 from nodes.transaction import Retry, Transaction, positional
@@ -30,8 +37,15 @@ from nodes.transaction import Retry, Transaction, positional
 if TYPE_CHECKING:
     from nodes.session import Session
 
+log = logging.getLogger(__name__)
+
 TAGS = {"CreateStmt": "CREATE TABLE", "IndexStmt": "CREATE INDEX"}
-EVENTS_MAX = 10_000
+FOLLOWED_MAX = 8
+PLACES = threading.BoundedSemaphore(FOLLOWED_MAX)
+LOOK_S = 5.0
+PAUSES_S = (0.05, 0.5, 0.0)
+"""Between tries to tell what became of a new table."""
+STORE_TRIES, STORE_PAUSE_S = 30, 1.0
 
 
 class SchemaStatements:
@@ -40,6 +54,7 @@ class SchemaStatements:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.new_tables: dict[str, Descriptor] = {}
+        self._untold: dict[int, bool] = {}  # new tables whose transaction is over: did it commit?
 
     async def change(self, statement: Statement, *, alone: bool) -> Result:
         """Submit and follow. Raises the error that the statement or its change ended with."""
@@ -77,7 +92,10 @@ class SchemaStatements:
 
         who = self.session.user
         try:
-            change = await in_database_thread(lambda: submit(statement.text, who=who))
+            with place_to_follow():
+                submission = in_database_thread(lambda: submit(statement.text, who=who))
+                change, cancel = await finished(submission)  # once it is stored, its number has to be told
+                await self._follow(change.pk, change.table_name, cancel)
         except NothingToDo as nothing:
             self.session.client.notice(nothing.message, sqlstate=nothing.sqlstate)
             return Result(tag_of(statement))
@@ -85,18 +103,21 @@ class SchemaStatements:
             raise ddl_error(error, statement) from None
         except ChangeError as error:
             raise SqlError(error.sqlstate, str(error)) from None
-        await self._follow(change.pk, change.table_name)
         return Result(tag_of(statement))
 
-    async def _follow(self, change_id: int, table: str) -> None:
-        """Tell each step until the change has ended."""
+    async def _follow(self, change_id: int, table: str, cancel: asyncio.CancelledError | None) -> None:
+        """Tell each step until the change has ended, unless nobody wants to know."""
+
+        def tell(event: dict[str, Any]) -> None:
+            self.session.client.notice(f"change {change_id}: {event.get('sentence') or event['kind']}")
+
         try:
-            async for event in followed(change_id):
-                self.session.client.notice(f"change {change_id}: {event.get('sentence') or event['kind']}")
+            if cancel is not None:
+                raise cancel
+            status, error = await follow(change_id, self.session.env.pool.dsn, tell)
         except asyncio.CancelledError:
             self.session.client.notice(f"change {change_id} of {table} goes on without you", "WARNING", QUERY_CANCELED)
             raise
-        status, error = await in_database_thread(lambda: outcome_of(change_id))
         if status == "failed":
             error = error or {}
             raise SqlError(
@@ -127,12 +148,15 @@ class SchemaStatements:
             name, env = action.table.text, session.env
             if name in self.new_tables:
                 raise SqlError("42P07", f'relation "{name}" already exists')
-            table_id = await in_database_thread(
+            reservation = in_database_thread(
                 lambda: reserve_table(name, node=env.node, incarnation=env.incarnation, position=action.table.position)
             )
+            table_id, cancel = await finished(reservation)  # a name that is taken has to be freed again
         except DdlError as error:
             raise ddl_error(error, statement) from None
         self.new_tables[name] = new_table(action, table_id)
+        if cancel is not None:
+            raise cancel
         session.block()
         return Result("CREATE TABLE")
 
@@ -152,15 +176,32 @@ class SchemaStatements:
             transaction.note_written()
 
     async def after_transaction(self, *, committed: bool) -> None:
-        """Tell the others of new tables, or free their names."""
+        """Tell the others of new tables, or free their names; what cannot be done now is tried again next time."""
+        tables, self.new_tables = self.new_tables, {}
+        self._untold |= {table.table_id: committed for table in tables.values()}
+        if self._untold:
+            _, cancel = await finished(self._tell_untold())
+            if cancel is not None and not committed:  # after a COMMIT it comes too late
+                raise cancel
+
+    async def _tell_untold(self) -> None:
+        from django.db import Error
+
         from changes.services import announce_table, free_table
 
-        tables, self.new_tables = self.new_tables, {}
-        for table in tables.values():
-            if committed:
-                await in_database_thread(lambda t=table: announce_table(t.table_id, who=self.session.user))
-            else:
-                await in_database_thread(lambda t=table: free_table(t.table_id))
+        for table_id, committed in list(self._untold.items()):
+            for pause_s in PAUSES_S:
+                try:
+                    if committed:
+                        await in_database_thread(lambda t=table_id: announce_table(t, who=self.session.user))
+                    else:
+                        await in_database_thread(lambda t=table_id: free_table(t))
+                except (Error, StoreDown) as error:
+                    log.warning("table %s: %s", table_id, error)
+                    await asyncio.sleep(pause_s)
+                else:
+                    del self._untold[table_id]
+                    break
 
 
 def tag_of(statement: Statement) -> str:
@@ -202,53 +243,89 @@ def as_text(value: Any) -> bytes | None:
 T = TypeVar("T")
 
 
+class StoreDown(SqlError):
+    """The store does not answer now."""
+
+
 async def in_database_thread(work: Callable[[], T]) -> T:
     """Run something that uses Django's connection; the thread's connection is closed with it."""
 
     def run() -> T:
-        from django.db import connection
+        from django.db import InterfaceError, OperationalError, connection
 
         try:
             return work()
+        except (OperationalError, InterfaceError) as error:
+            raise StoreDown(CONNECTION_FAILURE, f"the store does not answer: {error}") from error
         finally:
             connection.close()
 
     return await asyncio.to_thread(run)
 
 
-async def followed(change_id: int) -> Any:
-    """The events of a change, read by a thread of its own that ends with the change."""
-    loop, queue = asyncio.get_running_loop(), asyncio.Queue[Any](EVENTS_MAX)
-
-    def put(item: Any) -> None:
-        with contextlib.suppress(RuntimeError, asyncio.QueueFull):  # the loop is closed, or nobody listens any more
-            loop.call_soon_threadsafe(queue.put_nowait, item)
-
-    threading.Thread(target=lambda: _read_story(change_id, put), daemon=True, name=f"change {change_id}").start()
-    while (item := await queue.get()) is not None:
-        if isinstance(item, BaseException):
-            raise item
-        yield item
-
-
-def _read_story(change_id: int, put: Callable[[Any], None]) -> None:
-    from django.db import connection
-
-    from changes.services import follow
-
+@contextlib.contextmanager
+def place_to_follow() -> Iterator[None]:
+    """Each session that follows a change has a session of its own at the store: a node has only so many."""
+    if not PLACES.acquire(blocking=False):
+        raise SqlError(
+            TOO_MANY_CONNECTIONS,
+            f"{FOLLOWED_MAX} schema changes are followed on this node already",
+            hint="wait until one has ended, use another node, or `manage.py change submit`",
+        )
     try:
-        events: Iterator[Any] = follow(change_id)
-        for event in events:
-            put(event)
-        put(None)
-    except Exception as error:  # noqa: BLE001 - told to the session that follows
-        put(error)
+        yield
     finally:
-        connection.close()
+        PLACES.release()
 
 
-def outcome_of(change_id: int) -> tuple[str, dict[str, Any] | None]:
-    from changes.models import Change
+Outcome = tuple[str, dict[str, Any] | None]
+
+
+async def follow(change_id: int, dsn: str, tell: Callable[[dict[str, Any]], None]) -> Outcome:
+    """Tell each event of the change as it is committed, until it has ended: its status and error.
+
+    A store that restarts is waited for, with a limit.
+    """
+    since = failures = 0
+    while True:
+        try:
+            async with await psycopg.AsyncConnection.connect(
+                dsn, autocommit=True, application_name="schemalab follower", connect_timeout=10
+            ) as ear:
+                await ear.execute("LISTEN schemalab_change")
+                while True:
+                    events, outcome = await in_database_thread(lambda seen=since: story_of(change_id, seen))
+                    failures = 0
+                    for event in events:
+                        since = event["seq"]
+                        tell(event)
+                    if outcome is not None:
+                        return outcome
+                    await _heard(ear, str(change_id))
+        except (psycopg.OperationalError, StoreDown) as error:
+            failures += 1
+            if failures >= STORE_TRIES:
+                message = f"change {change_id} goes on, but the store does not answer to tell how"
+                hint = f"see `manage.py change show {change_id}`"
+                raise SqlError(CONNECTION_FAILURE, message, detail=str(error), hint=hint) from error
+            await asyncio.sleep(STORE_PAUSE_S)
+
+
+async def _heard(ear: psycopg.AsyncConnection[Any], change: str) -> None:
+    """Return when this change is in the news, or after `LOOK_S`: news may be lost."""
+    end = time.monotonic() + LOOK_S
+    while (left_s := end - time.monotonic()) > 0:
+        async for note in ear.notifies(timeout=left_s, stop_after=1):
+            if note.payload == change:
+                return
+
+
+def story_of(change_id: int, since: int) -> tuple[list[dict[str, Any]], Outcome | None]:
+    """The events after `since`, and how the change ended if it has."""
+    from catalog.selectors import events_since
+    from catalog.story import change_stream
+    from changes.models import ENDED, Change
 
     status, error = Change.objects.values_list("status", "error").get(pk=change_id)
-    return str(status), error
+    events = events_since(change_stream(change_id), since)
+    return events, (str(status), error) if status in ENDED else None

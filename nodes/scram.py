@@ -3,6 +3,7 @@
     client: n,,n=,r=CNONCE           node: r=CNONCE+SNONCE,s=SALT,i=ITERATIONS
     client: c=biws,r=..,p=PROOF      node: v=SIGNATURE
 
+`c` repeats the beginning of the client's first message, so nobody between can have changed it (section 7).
 The node has one password for all users (NODE_PASSWORD); the salt is made afresh for each exchange.
 """
 
@@ -27,6 +28,7 @@ class Exchange:
     user: str
     salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
     nonce: str = field(default_factory=lambda: base64.b64encode(secrets.token_bytes(18)).decode())
+    gs2_header: str = ""
     first_bare: str = ""
     server_first: str = ""
 
@@ -34,6 +36,7 @@ class Exchange:
         """The answer to the client's first message."""
         channel, _, rest = client_first.partition(",")
         _, _, self.first_bare = rest.partition(",")
+        self.gs2_header = client_first.removesuffix(self.first_bare)
         if channel.startswith("p"):
             raise FatalError(PROTOCOL_VIOLATION, "SCRAM channel binding is not supported: the node speaks no TLS")
         if channel not in ("n", "y"):
@@ -48,8 +51,12 @@ class Exchange:
     def verify(self, client_final: str) -> str:
         """The node's own proof, when the client's is right; else the connection ends."""
         without_proof, _, proof = client_final.rpartition(",p=")
-        if _attributes(without_proof).get("r") != self.nonce:
+        said = _attributes(without_proof)
+        if said.get("r") != self.nonce:
             raise _malformed()
+        if said.get("c") != base64.b64encode(self.gs2_header.encode()).decode():
+            text = "SCRAM channel binding: the client's last message does not repeat what its first one said"
+            raise FatalError(PROTOCOL_VIOLATION, text)
         salted = hashlib.pbkdf2_hmac("sha256", self.password.encode(), self.salt, ITERATIONS)
         message = f"{self.first_bare},{self.server_first},{without_proof}".encode()
         client_key = _hmac(salted, b"Client Key")

@@ -14,7 +14,6 @@ from postgast import pg_query_pb2 as pb
 from postgast import walk as walk_tree
 
 from catalog.descriptor import Descriptor
-from catalog.elements import State
 from expressions.analysis import Analyzer, aggregates_in, common_type, direction_of, function_name, refuse_aggregates
 from expressions.errors import (
     DUPLICATE_ALIAS,
@@ -25,9 +24,10 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.scopes import WHY, Relation, Scan, Scope
+from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import INT4, INT8, UNKNOWN, Type
 from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, Parameter, is_simple, walk
+from leases.rules import NotLeasable, check_leasable
 from nodes.conditions import conjuncts, refuses_nulls
 
 Node = Any
@@ -503,14 +503,11 @@ class Selects:
         descriptor = self.analyzer.catalog.get(name)
         if descriptor is None:
             raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', node.location, table=name)
-        if descriptor.state is not State.PUBLIC:
-            state = descriptor.state
-            raise SqlError(
-                UNDEFINED_TABLE,
-                f'table "{name}" is {state.value} in version {descriptor.version}: {WHY[state]}',
-                node.location,
-                hint="statements may name it while it is public",
-            )
+        try:
+            check_leasable(name, descriptor.state)
+        except NotLeasable as refusal:
+            hint = f"it is so in version {descriptor.version}; statements may name it while it is public"
+            raise SqlError(UNDEFINED_TABLE, str(refusal), node.location, hint=hint) from None
         return descriptor
 
     def _from_subselect(self, node: Node, scope: Scope) -> tuple[Parts, list[tuple[str, Expr | None, Relation | None]]]:

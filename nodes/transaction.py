@@ -2,12 +2,13 @@
 
 pin        one version of each table, from its first use to the end (T1)
 run        BEGIN and `enter` go in the same flight as the first statement (T2)
-renew      a lease renewed at the same version moves the deadline, in the next flight (T4)
+renew      a lease renewed at the same version moves the deadline, in the next flight or while none comes (T4)
 savepoint  after ROLLBACK TO, `enter` again for every table that is pinned (T5)
-commit     lost in between: the store is asked what became of the transaction (T7)
+commit     once it is sent, neither a cancel nor a lost session decides: what the store did stands (T7)
 """
 
 import asyncio
+import contextlib
 import datetime as dt
 import functools
 import logging
@@ -29,7 +30,16 @@ from expressions.errors import (
     SqlError,
 )
 from leases.rules import LeaseError
-from nodes.libpq import Command, StoreConnection, StoreConnectionLost, StoreError, StorePool, int4
+from nodes.libpq import (
+    CancelledAtCommit,
+    Command,
+    StoreConnection,
+    StoreConnectionLost,
+    StoreError,
+    StorePool,
+    finished,
+    int4,
+)
 from storage.postgres import arm_deadline_sql, enter_sql
 
 log = logging.getLogger(__name__)
@@ -41,6 +51,9 @@ COMMIT = Command("COMMIT")
 STATUS = "SELECT pg_xact_status($1::text::xid8)"
 STATUS_TRIES = 20
 STATUS_PAUSE_S = 0.1
+STATUS_S_MAX = 10.0
+LOOK_S = 0.2
+"""How often an open transaction looks whether its leases were renewed: often, as a lease is renewed at its half."""
 ADMIN_SHUTDOWN = "57P01"
 SUCCESSES = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 
@@ -120,6 +133,8 @@ class Transaction:
     _armed: dt.datetime | None = None
     _xid: bytes | None = None
     _serial: int = 0
+    _looking: asyncio.TimerHandle | None = None
+    _moving: asyncio.Task[None] | None = None
 
     @property
     def expires_at(self) -> dt.datetime | None:
@@ -133,8 +148,10 @@ class Transaction:
 
         `tells_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
         """
+        await self._quiet()
         self._refuse_ended()
-        flight = [*self._prologue(), *commands]
+        prologue, armed = self._prologue()
+        flight, pins = [*prologue, *commands], dict(self.pins)
         skipped = len(flight) - len(commands)
         if commit:
             flight += [COMMIT] if self.is_read_only or tells_xid else [XID, COMMIT]
@@ -143,7 +160,10 @@ class Transaction:
             flight.insert(0, Command(BEGIN_READ_ONLY if self.is_read_only else BEGIN))
             skipped += 1
         try:
-            results = await self.connection.run(flight)
+            results = await self.connection.run(flight, commit=commit)
+        except CancelledAtCommit as cancelled:
+            results = await self._settle_cancelled(cancelled, len(flight), asks=not self.is_read_only)
+            return results[skipped : skipped + len(commands)]
         except StoreConnectionLost as lost:
             if not commit or self.is_read_only:
                 raise self._ended(lost) from lost
@@ -151,10 +171,11 @@ class Transaction:
             return results[skipped : skipped + len(commands)]
         except StoreError as error:
             raise self._translated(error) from error
-        self._armed = self.expires_at
-        self._entered = dict(self.pins)
+        self._entered, self._armed = pins, armed
         if commit:
             self._finish(committed=True)
+        elif self._looking is None:
+            self._look_later()
         return results[skipped : skipped + len(commands)]
 
     async def _connect(self) -> StoreConnection:
@@ -163,31 +184,34 @@ class Transaction:
         except StoreConnectionLost as lost:
             raise SqlError(CONNECTION_FAILURE, lost.message) from lost
 
-    def _prologue(self) -> list[Command]:
-        """`enter` for tables not entered yet; else the deadline, when a renewal has moved it."""
+    def _prologue(self) -> tuple[list[Command], dt.datetime | None]:
+        """`enter` for tables not entered yet; else the deadline, when a renewal has moved it; what is armed then."""
         new = [pin for table_id, pin in self.pins.items() if table_id not in self._entered]
         expires_at = self.expires_at
         if new and expires_at is not None:
-            return [enter_command(pin, expires_at, self.storages) for pin in new]
+            return [enter_command(pin, expires_at, self.storages) for pin in new], expires_at
         if expires_at is not None and self._armed is not None and expires_at > self._armed:
-            return [Command(positional(arm_deadline_sql()), (timestamptz(expires_at),))]
-        return []
+            return [Command(positional(arm_deadline_sql()), (timestamptz(expires_at),))], expires_at
+        return [], self._armed
 
     def note_written(self) -> None:
         self.has_written = True
 
     async def commit(self) -> None:
         """Raises 40001 when it cannot be serialized, 08007 when nobody knows."""
+        await self._quiet()
         self._refuse_ended()
         if self.connection is None:
             self._finish(committed=True)
             return
-        flight = [*self._prologue()]
+        flight, _ = self._prologue()
         if self.has_written and self._xid is None:
             self._xid = (await self._flight([*flight, XID]))[-1].get_value(0, 0)
             flight = []
         try:
-            await self.connection.run([*flight, COMMIT])
+            await self.connection.run([*flight, COMMIT], commit=True)
+        except CancelledAtCommit as cancelled:
+            await self._settle_cancelled(cancelled, len(flight) + 1, asks=self._xid is not None)
         except StoreConnectionLost as lost:
             if not self.has_written:
                 raise self._ended(lost) from lost
@@ -209,13 +233,17 @@ class Transaction:
     async def rollback(self) -> None:
         """Undo everything and release what is held; never fails."""
         connection = self.connection
-        if connection is not None and not connection.is_lost and not self.is_over:
-            try:
+        try:
+            await self._quiet()
+            if connection is not None and not connection.is_lost:
                 await connection.run([Command("ROLLBACK")])
-            except StoreError as error:
-                log.info("rollback: %s", error)
+                connection = None
+        except StoreError as error:
+            log.info("rollback: %s", error)
+        finally:
+            if connection is not None:  # not known to be out of the transaction: no session for the next one
                 await connection.close()
-        self._finish()
+            self._finish()
 
     async def abandon(self, why: str) -> None:
         """The node may not serve it any more: end its session at the store."""
@@ -228,11 +256,45 @@ class Transaction:
         if self.is_over:
             return
         self.is_over, self.has_committed = True, committed
+        if self._looking is not None:
+            self._looking.cancel()
         connection, self.connection = self.connection, None
         self.savepoints.clear()
         self.settle(self)
         if connection is not None:
             self.pool.give_back(connection)
+
+    # -- the deadline while nothing runs (T4) -------------------------------------------------------------------
+
+    def _look_later(self) -> None:
+        self._looking = asyncio.get_running_loop().call_later(LOOK_S, self._look)
+
+    def _look(self) -> None:
+        """Move the deadline if all versions pinned were renewed and no statement runs, which would take it along."""
+        expires_at, connection = self.expires_at, self.connection
+        is_later = expires_at is not None and self._armed is not None and expires_at > self._armed
+        if is_later and connection is not None and connection.is_ready:
+            self._moving = asyncio.get_running_loop().create_task(self._move(connection, expires_at))
+        elif not self.is_over:
+            self._look_later()
+
+    async def _move(self, connection: StoreConnection, expires_at: dt.datetime) -> None:
+        try:
+            await connection.run([Command(positional(arm_deadline_sql()), (timestamptz(expires_at),))])
+            self._armed = expires_at
+        except StoreConnectionLost as lost:
+            log.info("moving a deadline: %s", lost)  # the next statement is told
+        except StoreError as error:
+            await self.abandon(error.message)
+        finally:
+            self._moving = None
+            if not self.is_over:
+                self._look_later()
+
+    async def _quiet(self) -> None:
+        """Wait until the session takes a flight: a deadline that is being moved takes a round trip."""
+        if self._moving is not None:
+            await asyncio.shield(self._moving)
 
     # -- savepoints ---------------------------------------------------------------------------------------------
 
@@ -249,13 +311,15 @@ class Transaction:
 
     async def rollback_to(self, name: str) -> None:
         """T5: the lock and the deadline went with the savepoint; enter again for each pinned table."""
+        await self._quiet()
         self._refuse_ended()
         place = self._find(name)
         inner = self.savepoints[place][1]
         expires_at = self.expires_at
         enters = [enter_command(p, expires_at, self.storages) for p in self.pins.values()] if expires_at else []
+        pins = dict(self.pins)
         await self._flight([Command(f"ROLLBACK TO SAVEPOINT {inner}"), *enters])
-        self._entered, self._armed = dict(self.pins), expires_at
+        self._entered, self._armed = pins, expires_at
         del self.savepoints[place + 1 :]
 
     def _find(self, name: str) -> int:
@@ -303,8 +367,27 @@ class Transaction:
         log.error("the store refused a statement: %s %s %s", error.sqlstate, error.message, error.detail)
         return SqlError(INTERNAL_ERROR, f"the store refused a statement: {error.message}")
 
+    async def _settle_cancelled(
+        self, cancelled: CancelledAtCommit, sent: int, *, asks: bool
+    ) -> "list[pq.abc.PGresult]":
+        """A cancel found COMMIT on its way: it is too late when the transaction committed, and heard when not (T7)."""
+        if cancelled.error is None:
+            self._finish(committed=True)
+            return cancelled.results
+        if not asks or not isinstance(cancelled.error, StoreConnectionLost):
+            raise cancelled.cancel
+        try:
+            return await self._settle_lost(cancelled.error, sent)
+        except CommitUnknown:
+            raise
+        except SqlError:
+            raise cancelled.cancel from None
+
     async def _settle_lost(self, lost: StoreConnectionLost, sent: int) -> "list[pq.abc.PGresult]":
         """The session was lost in a flight that ends in COMMIT: how far did it come?"""
+        if self._xid is not None:
+            await self._settle_unknown(lost)
+            return []
         done = [result for result in lost.results if result.status in SUCCESSES]
         if len(done) == sent:
             self._finish(committed=True)
@@ -318,10 +401,12 @@ class Transaction:
 
     async def _settle_unknown(self, lost: StoreConnectionLost) -> None:
         """T7: ask what became of the transaction; return when it committed."""
-        status = await self._status() if self._xid is not None else None
+        status, cancel = await finished(self._status()) if self._xid is not None else (None, None)
         self._finish(committed=status == "committed")
         if status == "committed":
             return
+        if status == "aborted" and cancel is not None:
+            raise cancel
         if status == "aborted":
             why = self._ended(lost)
             raise why if isinstance(why, Retry) else Retry(f"{why.message}; nothing was committed") from lost
@@ -333,19 +418,24 @@ class Transaction:
 
     async def _status(self) -> str | None:
         """What the store says of our transaction; None when it cannot be asked in time."""
-        assert self._xid is not None
-        for _ in range(STATUS_TRIES):
-            try:
-                async with self.pool.session() as session:
-                    result = (await session.run([Command(STATUS, (self._xid,))]))[0]
-                status = (result.get_value(0, 0) or b"").decode()
-            except (StoreError, SqlError) as error:
-                log.info("asking for the outcome of %s: %s", self._xid, error)
-                status = "in progress"
-            if status != "in progress":
-                return status or None
-            await asyncio.sleep(STATUS_PAUSE_S)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STATUS_S_MAX):
+                for _ in range(STATUS_TRIES):
+                    status = await self._status_now()
+                    if status != "in progress":
+                        return status or None
+                    await asyncio.sleep(STATUS_PAUSE_S)
         return None
+
+    async def _status_now(self) -> str:
+        assert self._xid is not None
+        try:
+            async with self.pool.session() as session:
+                result = (await session.run([Command(STATUS, (self._xid,))]))[0]
+            return (result.get_value(0, 0) or b"").decode()
+        except (StoreError, SqlError) as error:
+            log.info("asking for the outcome of %s: %s", self._xid, error)
+            return "in progress"
 
 
 class Refused(SqlError):

@@ -7,6 +7,8 @@ from typing import Any
 import psycopg
 from django.conf import settings
 from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.signals import user_logged_out
+from django.dispatch import receiver
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -108,6 +110,14 @@ def _owner(request: HttpRequest) -> str:
         request.session.save()
     assert request.session.session_key is not None
     return request.session.session_key
+
+
+@receiver(user_logged_out)
+def give_up_panes(request: HttpRequest | None, **_: Any) -> None:
+    """Signing out gives up what was left open in the console."""
+    key = None if request is None else request.session.session_key
+    if key is not None:
+        panes.close_all_of(key)
 
 
 def _connect(node: Node, user: str) -> psycopg.Connection:

@@ -1,6 +1,7 @@
-"""The Celery application: three queues, no result backend, and a timetable to which each app adds its own.
+"""The Celery application: four queues, no result backend, and a timetable to which each app adds its own.
 
-    default   drives changes, expires leases, watches nodes        worker
+    default   drives changes: each holds a thread for its life     worker
+    house     expires leases, watches nodes, finds stuck changes   house
     spark     reorganisation and data jobs, one warm SparkSession  spark
     lab       proofs: pure computing, beside everything else       lab
 
@@ -17,6 +18,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from celery import Celery
+from celery.signals import worker_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
 
@@ -39,7 +41,13 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     broker_transport_options={"visibility_timeout": REDELIVER_S, "global_keyprefix": "celery:"},
     task_default_queue="default",
-    task_routes={"spark_tasks.tasks.*": {"queue": "spark"}, "lab.tasks.*": {"queue": "lab"}},
+    task_routes={
+        "spark_tasks.tasks.*": {"queue": "spark"},
+        "lab.tasks.*": {"queue": "lab"},
+        "leases.tasks.*": {"queue": "house"},
+        "changes.tasks.find_stuck": {"queue": "house"},
+        "changes.tasks.free_orphaned_tables": {"queue": "house"},
+    },
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     task_ignore_result=True,
@@ -50,6 +58,24 @@ app.conf.update(
     enable_utc=True,
 )
 app.autodiscover_tasks(APPS_WITH_TASKS)
+
+
+@worker_init.connect
+def refuse_another_layout(**_: Any) -> None:
+    """A worker that looks for rows elsewhere than they lie would lose them."""
+    from django.db import DatabaseError, connection
+
+    from storage.postgres import layout_mistake
+
+    try:
+        with connection.cursor() as cursor:
+            mistake = layout_mistake(cursor, storages=settings.STORAGE_COUNT, buckets=settings.BUCKET_COUNT)
+    except DatabaseError:
+        return  # its tasks will say so
+    finally:
+        connection.close()
+    if mistake:
+        raise SystemExit(mistake)
 
 
 @app.on_after_finalize.connect

@@ -1,15 +1,18 @@
-"""Settings that contradict each other, as Django system checks: each with an id and what would be right."""
+"""Settings that contradict each other, as Django system checks: each with an id and what would be right.
+
+What one setting may be by itself is said once, by its parser (`schemalab/environment.py`).
+"""
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
+from django.db import connection
 
-LEASE_S_MIN = 1.0
-STORAGES_MAX = 16
+from storage.postgres import layout_mistake
 
 
 def is_loopback(host: str) -> bool:
@@ -25,20 +28,6 @@ def check_settings(**_: Any) -> list[CheckMessage]:
 
 
 def _cluster_mistakes() -> Iterator[CheckMessage]:
-    if settings.LEASE_S < LEASE_S_MIN:
-        yield Error(
-            f"LEASE_S={settings.LEASE_S:g} is too short: a node could not renew in time",
-            hint=f"Set LEASE_S to {LEASE_S_MIN:g} or more; 300 is the default, 30 suits a demo.",
-            id="schemalab.E001",
-        )
-    if settings.NODES < 1:
-        yield Error("NODES=0: nobody could run SQL", hint="Set NODES to 1 or more.", id="schemalab.E002")
-    if settings.STORAGE_COUNT > STORAGES_MAX:
-        yield Error(
-            f"STORAGE_COUNT={settings.STORAGE_COUNT} is too many: each transaction enters all of them",
-            hint=f"Set STORAGE_COUNT to {STORAGES_MAX} or fewer.",
-            id="schemalab.E003",
-        )
     if settings.BUCKET_COUNT < settings.STORAGE_COUNT:
         yield Error(
             f"BUCKET_COUNT={settings.BUCKET_COUNT} is less than STORAGE_COUNT={settings.STORAGE_COUNT}: "
@@ -46,6 +35,19 @@ def _cluster_mistakes() -> Iterator[CheckMessage]:
             hint="Set BUCKET_COUNT to a multiple of STORAGE_COUNT; 3000 is the default.",
             id="schemalab.E004",
         )
+
+
+@register(checks.Tags.database)
+def check_layout(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """`manage.py check --database default`, and before migrations: the rows lie where the settings say."""
+    if not databases:
+        return []
+    with connection.cursor() as cursor:
+        mistake = layout_mistake(cursor, storages=settings.STORAGE_COUNT, buckets=settings.BUCKET_COUNT)
+    if mistake is None:
+        return []
+    found, _colon, hint = mistake.partition(": ")
+    return [Error(found, hint=f"{hint[0].upper()}{hint[1:]}.", id="schemalab.E008")]
 
 
 def _exposure_mistakes() -> Iterator[CheckMessage]:

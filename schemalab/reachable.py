@@ -1,9 +1,13 @@
 """Do the database and Redis that a user named by URL answer, and are they new enough? One clear line when not."""
 
+from typing import Any
+
 import psycopg
+from django.conf import settings
 from psycopg.conninfo import conninfo_to_dict
 
-from schemalab.embedded import redis
+from schemalab.embedded import postgres, redis
+from storage.postgres import layout_mistake
 
 VERSION_MIN = 17  # transaction_timeout, the deadline of T4
 CONNECT_S_MAX = 5
@@ -30,6 +34,34 @@ def check_database(url: str) -> None:
         raise Unusable(
             f"DATABASE_URL: the database at {where(url)} is PostgreSQL {version}, {VERSION_MIN} or newer is needed"
         )
+
+
+def shortcomings(url: str, *, nodes: int) -> str | None:
+    """What a server will refuse under load, in one line: it can be used all the same, and only its owner can set it."""
+    wanted = {"max_connections": postgres.connections_for(nodes)}
+    wanted |= {name: int(value) for name, value in postgres.PREDICATE_LOCKS.items()}
+    with psycopg.connect(url, connect_timeout=CONNECT_S_MAX) as connection:
+        has = {name: _setting(connection, name) for name in wanted}
+    if (share := has["max_pred_locks_per_relation"]) < 0:  # of the transaction's: -2 is half of them
+        has["max_pred_locks_per_relation"] = has["max_pred_locks_per_transaction"] // -share
+    short = [f"{name} is {has[name]}, not {least}" for name, least in wanted.items() if has[name] < least]
+    if not short:
+        return None
+    return f"DATABASE_URL: the database at {where(url)} will refuse statements under load: {', '.join(short)} (or more)"
+
+
+def _setting(connection: psycopg.Connection[Any], name: str) -> int:
+    row = connection.execute("SELECT current_setting(%s)::int", [name]).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def check_layout(url: str) -> None:
+    """Rows lie where the settings of the first start put them."""
+    with psycopg.connect(url, connect_timeout=CONNECT_S_MAX) as connection, connection.cursor() as cursor:
+        mistake = layout_mistake(cursor, storages=settings.STORAGE_COUNT, buckets=settings.BUCKET_COUNT)
+    if mistake:
+        raise Unusable(mistake)
 
 
 def check_redis(url: str) -> None:

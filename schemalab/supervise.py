@@ -1,6 +1,6 @@
 """The cluster as one tree of processes: start in order, watch, stop in the reverse order, leave nothing behind.
 
-    postgres, redis  ->  migrate  ->  web, nodes, worker, beat  ->  ready  ->  spark, lab, demo
+    postgres, redis  ->  migrate  ->  web, nodes, worker, house, beat  ->  ready  ->  spark, lab, demo
 
 The embedded services are there unless a URL names others. Ready means that the page answers and every node has
 registered. What runs is in the Procfile; the control channel is open from the first process to the last.
@@ -20,7 +20,7 @@ from schemalab.embedded.locations import prepare_folders
 from schemalab.plan_of_run import Plan
 from schemalab.processes import Supervised
 from schemalab.procfile import ROOT, command_line, read_procfile
-from schemalab.reachable import check_database, check_redis
+from schemalab.reachable import check_database, check_layout, check_redis, shortcomings
 from schemalab.sources import RUNNING_FILE
 from schemalab.storyteller import Storyteller
 from schemalab.terminal import Terminal
@@ -32,7 +32,7 @@ NODE_STOP_S_MAX = 10.0
 STOP_ORDER = (
     ("demo",),
     ("node",),
-    ("beat", "worker", "spark", "lab"),
+    ("beat", "worker", "house", "spark", "lab"),
     ("web",),
     ("migrate",),
     ("redis",),
@@ -97,7 +97,7 @@ class Cluster:
         began = time.monotonic()
         await self._start_services()
         await self._migrate()
-        for kind in ("web", "node", "worker", "beat"):
+        for kind in ("web", "node", "worker", "house", "beat"):
             self._begin_kind(kind)
         await self._wait_until_ready(began)
         for kind in ("spark", "lab"):
@@ -109,12 +109,16 @@ class Cluster:
         plan, places = self.plan, self.plan.locations
         if plan.is_database_embedded:
             await asyncio.to_thread(postgres.prepare, places)
-            self._begin("postgres", "postgres", postgres.launch(places))
+            self._begin("postgres", "postgres", postgres.launch(places, nodes=len(plan.node_ports)))
             await asyncio.to_thread(postgres.wait_until_ready, places)
         if plan.is_redis_embedded:
             self._begin("redis", "redis", redis.launch(places))
             await asyncio.to_thread(redis.wait_until_ready, places)
         await asyncio.to_thread(check_database, plan.database_url)
+        await asyncio.to_thread(check_layout, plan.database_url)
+        short = await asyncio.to_thread(shortcomings, plan.database_url, nodes=len(plan.node_ports))
+        if short is not None:
+            self.say(short)
         await asyncio.to_thread(check_redis, plan.redis_url)
 
     async def _migrate(self) -> None:

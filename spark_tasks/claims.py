@@ -90,6 +90,12 @@ def let_another_try(claim: Claim) -> None:
     ReorgRun.objects.filter(id=claim.run.id, token=claim.token).update(state=RunState.WAITING)
 
 
+def require_open(claim: Claim) -> None:
+    """A run that others have closed, or taken over, makes no further one. Raises `WasClosed`."""
+    if not ReorgRun.objects.select_for_update().filter(id=claim.run.id, token=claim.token):
+        raise WasClosed(f"{claim.run} was closed or taken over in attempt {claim.run.attempt}")
+
+
 def in_one_line(error: Exception) -> str:
     """An unexpected error as it is kept with the job."""
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}".removesuffix(": ")

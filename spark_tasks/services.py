@@ -5,13 +5,15 @@ is only a hint: a lost one is sent again by `resend_if_dead`, which the timetabl
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
 from kombu.exceptions import OperationalError as BrokerError
 
+from catalog.services import control_transaction
 from spark_tasks.elements import elements_of
 from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState, Wanted
 
@@ -19,9 +21,13 @@ log = logging.getLogger(__name__)
 
 CLOSE_LOCK_TIMEOUT = "1s"
 CLOSE_TRIES_MAX = 10
+HOLDER_LOOKS_MAX, HOLDER_LOOK_S = 10, 0.02
 LOST_AFTER_S = 5.0
 AUDITS = 0x5C4F
 """The advisory lock (AUDITS, table) under which an audit is asked for: one at a time for a table."""
+
+Check = Callable[[Any], None]
+"""Given the cursor of a transaction, raises when that must do nothing."""
 
 
 class CannotClose(Exception):
@@ -57,7 +63,7 @@ def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mappi
     Raises `NotReorganised`.
     """
     elements_of(elements)
-    with transaction.atomic():
+    with control_transaction():
         run, _ = ReorgRun.objects.get_or_create(
             change_id=change_id,
             kind=kind,
@@ -115,23 +121,27 @@ def throttle_run(run_id: int, rows_per_s_max: float | None, *, reason: str = "")
     ReorgPulse.objects.filter(run_id=run_id).update(rows_per_s_max=rows_per_s_max, throttle_reason=reason)
 
 
-def close_run(run_id: int) -> None:
+def close_run(run_id: int, *, check: Check = lambda _cursor: None) -> None:
     """From the return of this on nothing of the run is written, whoever still believes to work on it (R7).
 
     First no new chunk is begun, then the token moves, which waits for the chunks that hold the run's row; a
-    session that holds it longer than a second is ended. Closing a closed run is nothing.
+    session that holds it longer than a second is ended. Closing a closed run is nothing. Each transaction begins
+    with `check`, which raises when the caller may not close any more (X2).
     """
-    ReorgPulse.objects.filter(run_id=run_id).update(wanted=Wanted.CLOSE)
+    with control_transaction() as cursor:
+        check(cursor)
+        ReorgPulse.objects.filter(run_id=run_id).update(wanted=Wanted.CLOSE)
     for _ in range(CLOSE_TRIES_MAX):
-        if _move_token(run_id):
+        if _move_token(run_id, check):
             return
         _end_holders(run_id)
     raise CannotClose(f"run {run_id} cannot be closed: its row is locked and its holders would not end")
 
 
-def _move_token(run_id: int) -> bool:
+def _move_token(run_id: int, check: Check) -> bool:
     try:
-        with transaction.atomic(), connection.cursor() as cursor:
+        with control_transaction() as cursor:
+            check(cursor)
             cursor.execute(f"SET LOCAL lock_timeout = '{CLOSE_LOCK_TIMEOUT}'")
             cursor.execute(
                 "UPDATE spark_tasks_reorgrun SET token = token + 1, is_closed = true,"
@@ -148,15 +158,38 @@ def _move_token(run_id: int) -> bool:
 
 
 def _end_holders(run_id: int) -> None:
-    """End this run's workers that have been in one transaction for more than a second."""
+    """End the sessions that hold the run's row and have been in one transaction for more than a second."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid, 1000), pid FROM pg_stat_activity WHERE datname = current_database()"
-            " AND application_name = %s AND xact_start < clock_timestamp() - interval '1 s'",
-            [f"schemalab run {run_id}"],
+            " AND pid = ANY(%s) AND xact_start < clock_timestamp() - interval '1 s'",
+            [_holders(run_id)],
         )
         for ended, pid in cursor.fetchall():
             log.warning("run %s: session %s held its row while it was closed; ended: %s", run_id, pid, ended)
+
+
+def _holders(run_id: int) -> list[int]:
+    """Whoever holds the run's row, chunks and workers that store its ranges alike.
+
+    A row's lock is listed nowhere: only for a session that waits for it the server knows whom it waits for.
+    """
+    asker = connection.copy()
+    try:
+        asker.connect()
+        asked = asker.connection
+        question = f"SELECT 1 FROM spark_tasks_reorgrun WHERE id = {int(run_id)} FOR UPDATE"
+        asked.pgconn.send_query(f"SET lock_timeout = '{CLOSE_LOCK_TIMEOUT}'; {question}".encode())
+        with connection.cursor() as cursor:
+            for _ in range(HOLDER_LOOKS_MAX):
+                cursor.execute("SELECT pg_blocking_pids(%s)", [asked.info.backend_pid])
+                holders = cursor.fetchone()[0]
+                if holders:
+                    return list(holders)
+                time.sleep(HOLDER_LOOK_S)
+    finally:
+        asker.close()
+    return []
 
 
 def resend_if_dead(run_id: int) -> bool:

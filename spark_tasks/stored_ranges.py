@@ -9,8 +9,8 @@ from typing import Any
 
 import psycopg
 from django.conf import settings
-from django.db import transaction
 
+from catalog.services import control_transaction
 from spark_tasks import session
 from spark_tasks.claims import Claim, RunFailed, WasClosed, WasPaused
 from spark_tasks.database import database_dsn
@@ -21,6 +21,8 @@ from spark_tasks.source import KeySpace, Size, ranges_of, snapshot
 from storage.postgres import session_options
 
 RANGES_STORED_AT_ONCE = 1000
+STORING_S = 60.0
+"""Clearing tombstones and storing ranges, in one transaction: the server ends it after this."""
 
 
 @contextmanager
@@ -40,9 +42,15 @@ def ranges_over(table_id: int, spaces: Iterable[KeySpace], size: Size | None = N
 
 
 def prepare(run: ReorgRun, found: list[KeyRange], meanwhile: Callable[[], object] | None = None) -> bool:
-    """Store the run's ranges, unless that was done; what is to happen `meanwhile` is in the same transaction, once."""
-    with transaction.atomic():
-        if ReorgRun.objects.select_for_update().get(id=run.id).are_ranges_stored:
+    """Store the run's ranges, unless that was done; what is to happen `meanwhile` is in the same transaction, once.
+
+    Raises `WasClosed`.
+    """
+    with control_transaction(STORING_S):
+        locked = ReorgRun.objects.select_for_update().get(id=run.id)
+        if locked.is_closed:
+            raise WasClosed(f"{run} was closed before its ranges were stored")
+        if locked.are_ranges_stored:
             return False
         if meanwhile is not None:
             meanwhile()

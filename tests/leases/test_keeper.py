@@ -11,7 +11,7 @@ from leases.asyncio_keeper import LeaseKeeper, NodeDraining, NodeStopped
 from leases.redis_gossip import publish_news
 from leases.rules import NotLeasable
 from tests.leases.rows import USERS, Connection, leased, make_table, only, publish, register, users
-from tests.leases.stage import Stage, subscribers, until
+from tests.leases.stage import Stage, expiration_of, subscribers, until
 from tests.leases.stalled_proxy import Proxy
 
 NO_REDIS = "unix:///nowhere/redis.sock"
@@ -36,8 +36,8 @@ def test_a_pin_carries_the_version_and_until_when(stage: Stage, database: Connec
         assert pin.descriptor == users()
         assert pin.expires_at == only(database, "SELECT expires_at FROM leases_lease")
         assert 1.8 < pin.deadline - before <= 2.1
-        assert keeper.current_expiration(USERS, 1) == pin.expires_at
-        assert keeper.current_expiration(USERS, 2) is None
+        assert expiration_of(keeper, USERS, 1) == pin.expires_at
+        assert expiration_of(keeper, USERS, 2) is None
         keeper.unpin(pin)
         assert leased(database) == [(USERS, 1, "n1", 1)]  # L4: the newest stays cached
 
@@ -137,7 +137,7 @@ def test_news_moves_a_node_on_at_once_and_the_older_version_goes_with_its_last_u
         await until(lambda: subscribers(stage.redis_url) == 1, "listens")
         publish(publisher, users(2))
         assert publish_news(USERS, 2)
-        await until(lambda: keeper.current_expiration(USERS, 2) is not None, "version 2 leased")
+        await until(lambda: expiration_of(keeper, USERS, 2) is not None, "version 2 leased")
         assert leased(database) == [(USERS, 1, "n1", 1), (USERS, 2, "n1", 1)]
         keeper.unpin(older)
         await until(lambda: leased(database) == [(USERS, 2, "n1", 1)], "version 1 given back")
@@ -176,7 +176,7 @@ def test_a_lease_that_is_used_for_longer_than_it_lasts_is_renewed(stage: Stage, 
     async def scene(keeper: LeaseKeeper) -> None:
         pin = await keeper.pin(USERS)
         await asyncio.sleep(2.5)
-        renewed = keeper.current_expiration(USERS, 1)
+        renewed = expiration_of(keeper, USERS, 1)
         assert renewed is not None
         assert renewed > pin.expires_at
         assert pin.expires_at_now == renewed

@@ -12,7 +12,7 @@ import pytest
 from leases.asyncio_keeper import FATAL_EXIT_CODE, LeaseKeeper, LeasesUnreachable, NodeStopped
 from tests.leases.own_redis import OwnRedis
 from tests.leases.rows import USERS, Connection, leased, only, publish, users
-from tests.leases.stage import Stage, subscribers, until
+from tests.leases.stage import Stage, expiration_of, subscribers, until
 from tests.leases.stalled_proxy import Proxy
 
 KILL_CONTROL = """
@@ -29,7 +29,7 @@ def test_sessions_killed_midway_are_made_anew_within_the_lease(stage: Stage, dat
             assert (await keeper.pin(USERS, fresh=True)).version == 1
             await asyncio.sleep(0.4)
         assert leased(database) == [(USERS, 1, "n1", 1)]
-        assert keeper.current_expiration(USERS, 1) > pin.expires_at
+        assert expiration_of(keeper, USERS, 1) > pin.expires_at
         assert (stage.fatal, stage.ended) == ([], [])
 
     stage.play(scene, lease_s=2.0)
@@ -84,7 +84,7 @@ def test_a_node_whose_database_answers_again_in_time_serves_on(stage: Stage) -> 
                 proxy.stall()
                 await asyncio.sleep(2.0)  # renewal was due at 1.5 s
                 proxy.resume()
-                await until(lambda: keeper.current_expiration(USERS, 1) > pin.expires_at, "renewed")
+                await until(lambda: expiration_of(keeper, USERS, 1) > pin.expires_at, "renewed")
                 assert proxy.connections > 2
                 assert (stage.fatal, stage.ended) == ([], [])
 

@@ -28,11 +28,11 @@ def test_who_blocks_version_4(version: int, expires_at: float, blocks: bool) -> 
     held = lease(version, expires_at)
     found = rules.blockers([held], table=USERS, next_version=4, now=10.0)
     assert found == ([held] if blocks else [])
-    assert rules.may_publish([held], table=USERS, next_version=4, now=10.0) is not blocks
+    assert (rules.publish_hindrance([held], table=USERS, next_version=4, now=10.0) is not None) is blocks
 
 
 def test_leases_of_other_tables_block_nobody() -> None:
-    assert rules.may_publish([lease(1, 60.0, table=TOWNS)], table=USERS, next_version=4, now=0.0)
+    assert rules.publish_hindrance([lease(1, 60.0, table=TOWNS)], table=USERS, next_version=4, now=0.0) is None
 
 
 def test_the_wait_ends_with_the_last_blocker_at_the_latest() -> None:

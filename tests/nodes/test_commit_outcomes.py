@@ -1,17 +1,22 @@
-"""T7: a session lost at COMMIT. What committed is acknowledged, what did not is retried, the rest is 08007."""
+"""T7: a session lost at COMMIT, and a cancel that finds COMMIT on its way.
+
+What committed is acknowledged, what did not is retried, or cancelled if that was asked; the rest is 08007.
+"""
 
 import asyncio
 import datetime as dt
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
 import pytest
 from psycopg import pq
 
 from expressions.errors import SqlError
-from nodes.libpq import Command, StoreConnectionLost
+from nodes.libpq import CancelledAtCommit, Command, StoreConnection, StoreConnectionLost, StoreError, StorePool
 from nodes.transaction import Retry, Transaction
 
 OK, TUPLES = pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK
@@ -28,21 +33,33 @@ class Answer:
 
 @dataclass
 class Session:
-    """A session at the store that answers `answered` commands of a flight and is lost."""
+    """A session at the store that answers `answered` commands of a flight with COMMIT, then is lost or refuses."""
 
     answered: int
     sqlstate: str = "08006"
     is_lost: bool = False
     last_words: str = "gone"
+    is_cancelled: bool = False
     flights: list[Sequence[Command]] = field(default_factory=list)
 
-    async def run(self, commands: Sequence[Command]) -> list[Answer]:
+    async def close(self) -> None: ...
+
+    async def run(self, commands: Sequence[Command], *, commit: bool = False) -> list[Answer]:
+        assert commit == (commands[-1].sql == "COMMIT")
         self.flights.append(commands)
         answers = [Answer(TUPLES, b"77" if "xact_id" in c.sql else b"") for c in commands]
-        if self.answered >= len(commands) and commands[-1].sql != "COMMIT":
+        if not commit:
             return answers
-        self.is_lost = True
-        raise StoreConnectionLost(self.sqlstate, "terminating connection", results=answers[: self.answered])
+        error: StoreError | None = None
+        if self.sqlstate == "57014":
+            error = StoreError(self.sqlstate, "canceling statement due to user request")
+        elif not (self.is_cancelled and self.answered >= len(commands)):
+            self.is_lost = True
+            error = StoreConnectionLost(self.sqlstate, "terminating connection", results=answers[: self.answered])
+        if self.is_cancelled:
+            raise CancelledAtCommit(asyncio.CancelledError(), answers[: self.answered], error)  # type: ignore[arg-type]
+        assert error is not None
+        raise error
 
 
 @dataclass
@@ -117,10 +134,93 @@ def test_a_block(status: bytes, outcome: str) -> None:
     assert told(block()) == outcome
 
 
+CANCELLED = [
+    pytest.param(5, "08006", b"", "committed", id="too late: COMMIT was done"),
+    pytest.param(2, "57014", b"", "cancelled", id="it stopped a statement before COMMIT"),
+    pytest.param(4, "57014", b"", "cancelled", id="it stopped COMMIT itself"),
+    pytest.param(4, "08006", b"committed", "committed", id="session lost as well, it committed"),
+    pytest.param(4, "08006", b"aborted", "cancelled", id="session lost as well, it did not commit"),
+    pytest.param(4, "08006", b"", "08007", id="session lost as well, nobody knows"),
+    pytest.param(2, "57P01", b"", "cancelled", id="session ended before COMMIT began"),
+]
+
+
+@pytest.mark.parametrize(("answered", "sqlstate", "status", "outcome"), CANCELLED)
+def test_a_cancel_of_one_flight(answered: int, sqlstate: str, status: bytes, outcome: str) -> None:
+    session = Session(answered, sqlstate, is_cancelled=True)
+    transaction = Transaction(Store(session, status), 2, lambda _: None, pins={1: Pin()})  # type: ignore[arg-type]
+    assert told(transaction.run([INSERT], commit=True)) == outcome
+    assert transaction.has_committed == (outcome == "committed")
+
+
+@pytest.mark.parametrize(("sqlstate", "status", "outcome"), [
+    pytest.param("57014", b"", "cancelled", id="it stopped COMMIT"),
+    pytest.param("08006", b"committed", "committed", id="session lost as well, it committed"),
+    pytest.param("08006", b"aborted", "cancelled", id="session lost as well, it did not commit"),
+    pytest.param("08006", b"", "08007", id="session lost as well, nobody knows"),
+])  # fmt: skip
+def test_a_cancel_of_a_block(sqlstate: str, status: bytes, outcome: str) -> None:
+    session = Session(0, sqlstate, is_cancelled=True)
+    transaction = Transaction(Store(session, status), 2, lambda _: None, pins={1: Pin()})  # type: ignore[arg-type]
+
+    async def block() -> None:
+        await transaction.run([INSERT])
+        transaction.note_written()
+        await transaction.commit()
+
+    assert told(block()) == outcome
+    assert transaction.has_committed == (outcome == "committed")
+
+
+@pytest.mark.parametrize("is_block", [False, True])
+def test_a_cancel_after_the_store_has_committed_is_too_late(dsn: str, is_block: bool) -> None:
+    """The real thing: the answer to COMMIT is in the socket when the cancel comes."""
+    with psycopg.connect(dsn, autocommit=True) as store:
+        store.execute("CREATE TABLE IF NOT EXISTS cancels (number int)")
+
+    async def cancelled_late() -> Transaction:
+        pool = StorePool(dsn, "test", "")
+        transaction = Transaction(pool, 2, lambda _: None)
+        insert = Command("INSERT INTO cancels VALUES (1)")
+        if is_block:
+            await transaction.run([insert])
+            transaction.note_written()
+            sending = asyncio.create_task(transaction.commit())
+        else:
+            sending = asyncio.create_task(transaction.run([insert], commit=True))  # type: ignore[arg-type]
+        while "COMMIT" not in last_sent:
+            await asyncio.sleep(0)
+        time.sleep(0.3)  # nothing is read meanwhile: the store answers all of it
+        sending.cancel()
+        await sending
+        await pool.close()
+        return transaction
+
+    last_sent: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StoreConnection, "_send", watched(StoreConnection._send, last_sent))
+        assert asyncio.run(cancelled_late()).has_committed
+    with psycopg.connect(dsn, autocommit=True) as store:
+        assert store.execute("SELECT count(*) FROM cancels").fetchone() == (1,)
+        store.execute("DROP TABLE cancels")
+
+
+def watched(send: Any, last_sent: list[str]) -> Any:
+    """`send`, noting what is sent."""
+
+    def sent(connection: StoreConnection, commands: Sequence[Command]) -> Any:
+        last_sent[:] = [command.sql for command in commands]
+        return send(connection, commands)
+
+    return sent
+
+
 def told(work: Any) -> str:
     """How the transaction ended for its client."""
     try:
         asyncio.run(work)
+    except asyncio.CancelledError:
+        return "cancelled"
     except Retry as retry:
         return retry.sqlstate
     except SqlError as error:

@@ -172,24 +172,6 @@ def test_a_renewed_lease_moves_the_deadline(cluster: Cluster) -> None:
     assert cluster.stop("renewing") == 0
 
 
-def test_the_deadline_is_that_of_the_earliest_lease(cluster: Cluster, n1: Any) -> None:
-    """T4: idle past its lease, a transaction is ended by the store itself, with the reason."""
-    first, second = balances(cluster), balances(cluster)
-    cluster.start("idle", lease_s=2)
-    process = cluster.processes["idle"]
-    with cluster.connect("idle") as connection:
-        connection.execute("BEGIN")
-        connection.execute(f"UPDATE {first} SET amount = 1 WHERE id = 1")
-        connection.execute(f"UPDATE {second} SET amount = 1 WHERE id = 1")
-        time.sleep(3)
-        with pytest.raises(errors.SerializationFailure, match=rf"the lease on .*{first}@1.* ended"):
-            connection.execute("COMMIT")
-        assert connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-    assert process.poll() is None, "the node renews and serves on"
-    assert cluster.stop("idle") == 0
-    assert n1.execute(f"SELECT amount FROM {first} WHERE id = 1").fetchone() == (100,)
-
-
 def test_savepoints_enter_again(cluster: Cluster, n1: Any) -> None:
     """T5: lock and deadline are held again after ROLLBACK TO."""
     table = balances(cluster)

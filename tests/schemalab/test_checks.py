@@ -13,14 +13,6 @@ def test_the_settings_of_these_tests_are_in_order() -> None:
 @pytest.mark.parametrize(
     ("changed", "identity", "message"),
     [
-        pytest.param({"LEASE_S": 0.2}, "schemalab.E001", "LEASE_S=0.2 is too short", id="a lease must be renewable"),
-        pytest.param({"NODES": 0}, "schemalab.E002", "NODES=0: nobody could run SQL", id="a cluster has nodes"),
-        pytest.param(
-            {"STORAGE_COUNT": 20},
-            "schemalab.E003",
-            "STORAGE_COUNT=20 is too many",
-            id="a transaction enters all storages",
-        ),
         pytest.param(
             {"BUCKET_COUNT": 1}, "schemalab.E004", "BUCKET_COUNT=1 is less than", id="each storage needs a bucket"
         ),

@@ -14,7 +14,7 @@ def test_every_default_is_allowed() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "parsed"),
     [
-        pytest.param("LEASE_S", "0.5", 0.5, id="a length of time may have a fraction"),
+        pytest.param("LEASE_S", "1.5", 1.5, id="a length of time may have a fraction"),
         pytest.param("NODES", " 5 ", 5, id="space around a value is dropped"),
         pytest.param("NODES", "", 3, id="an empty value means the default"),
         pytest.param("DEBUG", "Yes", True, id="a switch ignores case"),
@@ -39,14 +39,29 @@ def test_a_good_value_is_parsed(name: str, value: str, parsed: object) -> None:
         pytest.param(
             "NODES",
             "three",
-            "NODES='three' is not allowed: it must be a whole number from 0 to 100",
+            "NODES='three' is not allowed: it must be a whole number from 1 to 100",
             id="a word is not a whole number",
         ),
         pytest.param(
             "LEASE_S",
             "nan",
-            "LEASE_S='nan' is not allowed: it must be a number from 0.1 to 86400",
+            "LEASE_S='nan' is not allowed: it must be a number from 1 to 86400",
             id="not-a-number is not a number",
+        ),
+        pytest.param(
+            "LEASE_S",
+            "0.2",
+            "LEASE_S='0.2' is not allowed: it must be a number from 1 to 86400",
+            id="a lease must be renewable",
+        ),
+        pytest.param(
+            "NODES", "0", "NODES='0' is not allowed: it must be a whole number from 1 to 100", id="a cluster has nodes"
+        ),
+        pytest.param(
+            "STORAGE_COUNT",
+            "20",
+            "STORAGE_COUNT='20' is not allowed: it must be a whole number from 1 to 16",
+            id="a transaction enters all storages",
         ),
         pytest.param(
             "DEBUG",

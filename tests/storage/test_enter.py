@@ -201,12 +201,6 @@ def test_a_session_that_has_gone_on_to_another_transaction_is_not_ended(
         node.rollback()
 
 
-def test_sessions_are_ended_by_name(stage: Stage, publisher: psycopg.Connection[Any]) -> None:
-    with stage.connect("schemalab node n1 7"), stage.connect("schemalab node n2 7") as other:
-        assert postgres.end_sessions_named(publisher.cursor(), "schemalab node n1 7") == 1
-        other.execute("SELECT 1")
-
-
 def test_a_fence_stands_at_once_and_never_goes_back(stage: Stage, publisher: psycopg.Connection[Any]) -> None:
     cursor = publisher.cursor()
     postgres.set_fence(cursor, STORAGES, stage.table_id, 3)

@@ -12,6 +12,7 @@ from django.db import DatabaseError, connection
 from leases.services import leave_node, register_node
 from nodes.query import warm_up
 from nodes.server import CannotServe, Server, Settings, bind
+from storage.postgres import layout_mistake
 
 
 class Command(BaseCommand):
@@ -41,6 +42,7 @@ class Command(BaseCommand):
             password=settings.NODE_PASSWORD,
             home=settings.HOME,
         )
+        refuse_another_layout(name)
         warm_up()
         try:
             listener = bind(chosen)
@@ -59,6 +61,17 @@ class Command(BaseCommand):
             connection.close()
         sys.stdout.flush()
         os._exit(code)  # threads that follow a change must not hold the exit up
+
+
+def refuse_another_layout(name: str) -> None:
+    """A node that looks for rows elsewhere than they lie would lose them."""
+    try:
+        with connection.cursor() as cursor:
+            mistake = layout_mistake(cursor, storages=settings.STORAGE_COUNT, buckets=settings.BUCKET_COUNT)
+    except DatabaseError as error:
+        raise CommandError(f"node {name} cannot register: {error}") from None
+    if mistake:
+        raise CommandError(mistake, returncode=2)
 
 
 async def serve(chosen: Settings, listener: Any, incarnation: int) -> int:

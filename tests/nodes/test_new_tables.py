@@ -1,0 +1,94 @@
+"""T9 when the store is in trouble: a table made in a transaction is freed or announced in the end."""
+
+import asyncio
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.db import InternalError
+
+from nodes.schema import SchemaStatements
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the cluster was told; `failures` is how often it cannot be told."""
+    said: dict[str, Any] = {"failures": 0, "tries": 0, "freed": [], "announced": []}
+
+    def tell(kind: str, table_id: int) -> None:
+        said["tries"] += 1
+        time.sleep(0.02)
+        if said["tries"] <= said["failures"]:
+            raise InternalError("terminating connection due to transaction timeout")
+        said[kind].append(table_id)
+
+    monkeypatch.setattr("changes.services.free_table", lambda table_id: tell("freed", table_id))
+    monkeypatch.setattr("changes.services.announce_table", lambda table_id, *, who: tell("announced", table_id))
+    monkeypatch.setattr("nodes.schema.PAUSES_S", (0.01, 0.01, 0.0))
+    return said
+
+
+def statements(*table_ids: int) -> SchemaStatements:
+    """A session's, whose transaction has made these tables."""
+    made = SchemaStatements(SimpleNamespace(user="me"))  # type: ignore[arg-type]
+    made.new_tables = {f"t{n}": SimpleNamespace(table_id=n) for n in table_ids}  # type: ignore[misc]
+    return made
+
+
+@pytest.mark.parametrize(("committed", "kind"), [(True, "announced"), (False, "freed")])
+def test_it_is_tried_again(told: dict[str, Any], committed: bool, kind: str) -> None:
+    told["failures"] = 2
+    asyncio.run(statements(7, 8).after_transaction(committed=committed))
+    assert told[kind] == [7, 8]
+
+
+def test_what_could_not_be_told_is_told_after_the_next_transaction(told: dict[str, Any]) -> None:
+    """The client's connection lives on, and the name is unknown to it."""
+    told["failures"] = 3
+    made = statements(7)
+    asyncio.run(made.after_transaction(committed=False))
+    assert (told["freed"], told["tries"], made.new_tables) == ([], 3, {})
+    asyncio.run(made.after_transaction(committed=True))
+    assert (told["freed"], told["announced"]) == ([7], [])
+    asyncio.run(made.after_transaction(committed=True))
+    assert told["tries"] == 4
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_cancel_does_not_break_it_off(told: dict[str, Any], committed: bool) -> None:
+    """T7: after COMMIT it comes too late to be told."""
+
+    async def cancelled() -> bool:
+        telling = asyncio.create_task(statements(7, 8).after_transaction(committed=committed))
+        await asyncio.sleep(0.01)
+        telling.cancel()
+        await asyncio.wait([telling])
+        return telling.cancelled()
+
+    assert asyncio.run(cancelled()) != committed
+    assert told["announced" if committed else "freed"] == [7, 8]
+
+
+def test_a_name_that_was_being_taken_at_ctrl_c_is_freed(told: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def reserve(_name: str, **_: Any) -> int:
+        time.sleep(0.1)
+        return 9
+
+    monkeypatch.setattr("changes.services.reserve_table", reserve)
+    env = SimpleNamespace(node="n1", incarnation=1)
+    session = SimpleNamespace(user="me", env=env, is_explicit=True, is_read_only=False, transaction=None)
+    made = SchemaStatements(session)  # type: ignore[arg-type]
+    node = SimpleNamespace(DESCRIPTOR=SimpleNamespace(name="CreateStmt"))
+    statement: Any = SimpleNamespace(text="CREATE TABLE t (id int PRIMARY KEY)", node=node, start=0)
+
+    async def cancelled() -> None:
+        making = asyncio.create_task(made.change(statement, alone=True))
+        await asyncio.sleep(0.03)
+        making.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await making
+        await made.after_transaction(committed=False)
+
+    asyncio.run(cancelled())
+    assert told["freed"] == [9]

@@ -1,0 +1,75 @@
+"""The console's panes: whose they are, and when they are given up. Their node is PostgreSQL itself here."""
+
+import threading
+import time
+
+import psycopg
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from leases.models import Node
+from nodes.panes import Answer, Pane, panes
+
+
+@pytest.fixture
+def browser(dsn: str, monkeypatch: pytest.MonkeyPatch) -> Client:
+    monkeypatch.setattr("nodes.views._connect", lambda _node, _user: psycopg.connect(dsn, autocommit=True))
+    Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=5432, pid=1)
+    return signed_in("olga")
+
+
+def signed_in(name: str) -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser(name))
+    return client
+
+
+def open_pane(browser: Client, number: str) -> Pane:
+    browser.post(f"/console/{number}/run/", {"sql": "BEGIN", "node": "n1"})
+    pane = panes.get(browser.session.session_key or "", number)
+    assert pane is not None
+    assert pane.transaction == "open"
+    return pane
+
+
+def test_signing_out_gives_up_what_was_left_open(browser: Client) -> None:
+    mine = [open_pane(browser, number) for number in ("1", "2")]
+    other_browser = signed_in("paul")
+    others = open_pane(other_browser, "1")
+    browser.post("/sign-out/")
+    assert [pane.transaction for pane in mine] == ["closed", "closed"]
+    assert others.transaction == "open"
+    other_browser.post("/sign-out/")
+    assert others.transaction == "closed"
+
+
+def test_a_statement_that_runs_holds_nobody_up_and_can_be_stopped(dsn: str) -> None:
+    pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
+    answers: list[Answer] = []
+    running = threading.Thread(target=lambda: answers.append(pane.run("SELECT 1; SELECT pg_sleep(5)")))
+    running.start()
+    began = time.monotonic()
+    time.sleep(0.3)
+    assert time.monotonic() - began < 2, "this thread was held up"
+    pane.stop()
+    running.join(3)
+    assert [grid.rows for grid in answers[0].grids] == [[["1"]]]
+    assert answers[0].error is not None
+    assert answers[0].error.sqlstate == "57014"
+    pane.close()
+
+
+def test_a_statement_that_runs_is_stopped_before_its_session_ends(dsn: str) -> None:
+    """Its own thread still waits at the session: taking it away there would end the process."""
+    pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
+    answers: list[Answer] = []
+    running = threading.Thread(target=lambda: answers.append(pane.run("SELECT pg_sleep(20)")))
+    running.start()
+    time.sleep(0.3)
+    pane.close()
+    running.join(5)
+    assert not running.is_alive()
+    assert answers[0].error is not None
+    assert answers[0].error.sqlstate == "57014"
+    assert pane.transaction == "closed"

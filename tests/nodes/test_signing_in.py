@@ -1,0 +1,49 @@
+"""A client before it has signed in: a node owes it little, and says so quietly."""
+
+import asyncio
+import logging
+import struct
+
+import pytest
+
+from nodes.pgwire import Clients, Greeting
+from tests.nodes.wire import fields, message
+
+STARTUP = struct.pack("!ii", 17, 196608) + b"user\0me\0\0"
+
+
+def told(data: bytes, *, password: str = "") -> dict[str, str]:
+    """Connect, send this, and listen to the end: the fields of the error."""
+
+    async def talk() -> bytes:
+        clients = Clients(Greeting(lambda *_: None, password))  # type: ignore[arg-type, return-value]
+        server = await asyncio.get_running_loop().create_server(clients.channel, "127.0.0.1", 0)
+        async with server:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(data)
+            said = await asyncio.wait_for(reader.read(), 10)
+            writer.close()
+            return said
+
+    return fields(asyncio.run(talk()).rpartition(b"SFATAL\0")[2])
+
+
+def test_silence_is_ended_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("nodes.pgwire.STARTUP_S_MAX", 0.1)
+    with caplog.at_level(logging.INFO):
+        error = told(b"")
+    assert (error["C"], error["M"]) == ("08P01", "nobody has signed in within 0.1 s")
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(("data", "words"), [
+    pytest.param(message(b"p", b"x" * 5000), "invalid length 5004 of a password message", id="a long one"),
+    pytest.param(b"p" + struct.pack("!i", 2**24), "invalid length 16777216", id="one that is only announced"),
+    pytest.param(message(b"Q", b"SELECT 1\0"), "expected a password message, got 'Q'", id="a query"),
+])  # fmt: skip
+def test_little_is_read_before_the_password(data: bytes, words: str) -> None:
+    error = told(STARTUP + data, password="sesame")
+    assert error["C"] == "08P01"
+    assert words in error["M"]

@@ -1,0 +1,80 @@
+"""R7: whoever holds a run's row, frozen at whatever statement, keeps nobody from closing the run for long."""
+
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from django.db import connection
+
+from spark_tasks import runner
+from spark_tasks.claims import WasClosed, claim_run
+from spark_tasks.models import Kind, ReorgRun
+from spark_tasks.services import close_run
+from spark_tasks.work import prepare_fill
+from tests.spark_tasks.runs import Runs, to_filling
+from tests.storage.stage import Stage
+
+
+@pytest.fixture
+def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
+    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    yield Runs(stage, change_id=stage.table_id)
+    ReorgRun.objects.filter(table_id=stage.table_id).delete()
+
+
+def test_a_worker_frozen_while_it_stores_ranges_is_ended(stage: Stage, runs: Runs) -> None:
+    to_filling(stage)
+    run_id = runs.start("fill")
+    with psycopg.connect(runner.database_dsn(), application_name="a worker that stores ranges") as frozen:
+        frozen.execute("SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s FOR UPDATE", (run_id,))
+        began = time.monotonic()
+        close_run(run_id)
+        assert time.monotonic() - began < 5
+        with pytest.raises(psycopg.OperationalError):
+            frozen.execute("SELECT 1")
+    assert ReorgRun.objects.get(id=run_id).is_closed
+
+
+def test_sessions_that_do_not_hold_the_row_are_left_alone(stage: Stage, runs: Runs) -> None:
+    to_filling(stage)
+    run_id, other_id = runs.start("fill"), runs.start("purge")
+    with (
+        psycopg.connect(runner.database_dsn()) as bystander,
+        psycopg.connect(runner.database_dsn()) as holder,
+    ):
+        bystander.execute("SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s FOR UPDATE", (other_id,))
+        holder.execute("SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s FOR SHARE", (run_id,))
+        close_run(run_id)
+        assert bystander.execute("SELECT 1").fetchone() == (1,)
+        with pytest.raises(psycopg.OperationalError):
+            holder.execute("SELECT 1")
+
+
+def test_storing_ranges_has_an_end_of_its_own(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    to_filling(stage)
+    seen: list[str] = []
+
+    def look(cursor: object, *_: object) -> int:
+        with connection.cursor() as asking:
+            asking.execute("SHOW transaction_timeout")
+            seen.append(asking.fetchone()[0])
+        return 0
+
+    monkeypatch.setattr(runner, "clear_tombstones", look)
+    prepare_fill(ReorgRun.objects.get(id=runs.start("fill")))
+    assert seen == ["1min"]
+
+
+def test_a_closed_run_stores_no_ranges_and_makes_no_further_run(stage: Stage, runs: Runs) -> None:
+    to_filling(stage)
+    clear = claim_run(runs.start("clear"))
+    assert clear is not None
+    close_run(clear.run.id)
+    with pytest.raises(WasClosed, match="was closed or taken over in attempt 1"):
+        runner.WORK[Kind.CLEAR](clear)
+    assert not ReorgRun.objects.filter(change_id=stage.table_id, kind=Kind.FILL).exists()
+    fill = ReorgRun.objects.get(id=runs.start("fill"))
+    close_run(fill.id)
+    with pytest.raises(WasClosed, match="was closed before its ranges were stored"):
+        prepare_fill(fill)

@@ -1,0 +1,105 @@
+"""One mistake in one part of one stream costs nobody else a live page, and the pill never lies."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from catalog import consumers, live
+from catalog import relay as relays
+from catalog.models import Table
+from tests.web.test_live import Open, browse, happen
+
+__all__ = ["browse"]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relays, "AGAIN_S", 0.05)
+
+
+def break_part(monkeypatch: pytest.MonkeyPatch, prefix: str, name: str) -> Callable[[], None]:
+    """The part raises from now on, until what is returned is called."""
+    whole = live._parts[prefix, name]
+
+    def broken(_id: int) -> dict[str, Any]:
+        raise KeyError("a mistake of ours")
+
+    monkeypatch.setitem(live._parts, (prefix, name), replace(whole, read=broken))
+    return lambda: monkeypatch.setitem(live._parts, (prefix, name), whole)
+
+
+def test_a_part_that_raises_stops_neither_other_streams_nor_its_own_for_good(
+    browse: Open, flights: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = f"table:{flights.pk}"
+    with browse() as browser, browse() as other:
+        browser.follow("cluster")
+        browser.next("snapshot")
+        other.follow(table)
+        other.next("snapshot")
+        mended = break_part(monkeypatch, "cluster", "lanes")
+        with caplog.at_level(logging.ERROR, logger="catalog.relay"):
+            happen(1)
+            browser.next("event")
+            Table.objects.filter(pk=flights.pk).update(name="voyages")
+            happen(1, table)
+            other.next("event")
+            assert other.next("state")["stream"] == table
+        assert "live state of cluster not rendered" in caplog.text
+        mended()
+        from leases.models import Node
+
+        Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=7101, pid=1, state="up")
+        happen(2)
+        assert "lanes" in browser.next("state")["state"]
+
+
+@pytest.mark.parametrize("work", ["_render", "_sample", "_beat", "_listen"])
+def test_a_task_of_the_relay_that_dies_begins_again(
+    browse: Open, flights: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, work: str
+) -> None:
+    real, died = getattr(relays.Relay, work), []
+
+    async def dies_once(self: relays.Relay) -> None:
+        if not died:
+            died.append(work)
+            raise RuntimeError("a mistake of ours")
+        await real(self)
+
+    dies_once.__name__ = work
+    monkeypatch.setattr(relays.Relay, work, dies_once)
+    monkeypatch.setattr(live, "HEARTBEAT_S", 0.2)
+    with browse() as browser:
+        browser.follow("cluster")
+        browser.next("snapshot")
+        browser.next("ping")
+        from leases.models import Node
+
+        Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=7101, pid=1, state="up")
+        happen(1)
+        assert "lanes" in browser.next("state")["state"]
+    assert f"live relay: {work} failed, again in 0.05 s" in caplog.text
+
+
+def test_a_page_that_cannot_be_told_is_closed_so_that_the_browser_opens_another(
+    browse: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: object) -> None:
+        raise KeyError("a mistake of ours")
+
+    monkeypatch.setattr(live, "HEARTBEAT_S", 0.2)
+    with browse() as browser:
+        browser.follow("cluster")
+        browser.next("snapshot")
+        monkeypatch.setattr(consumers.LiveConsumer, "_beat", broken)
+        with pytest.raises(ConnectionClosed) as closed:
+            browser.next("never")
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == consumers.BROKEN
+    assert "a page cannot be told what is new" in caplog.text
