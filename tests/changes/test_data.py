@@ -138,3 +138,49 @@ def test_x4_a_failure_that_stays_waits_for_a_person(people, monkeypatch):
 def test_an_estimate_counts_the_rows_while_they_are_few(people):
     seen = services.preview("CREATE INDEX by_age ON users (age)")
     assert (seen["rows"], seen["rows_exact"]) == (ROWS, True)
+
+
+EVERY_KIND = (
+    "CREATE UNIQUE INDEX one ON users (id DESC) WHERE age > 2",
+    "ALTER TABLE users ADD nick text",
+    "ALTER TABLE users ADD town text DEFAULT 'Ulm', ADD score integer NOT NULL DEFAULT 7 CHECK (score > age - 8)",
+    "CREATE INDEX by_score ON users (score, town DESC)",
+    "ALTER TABLE users ALTER name SET NOT NULL, ALTER name SET DEFAULT 'nobody'",
+    "ALTER TABLE users ADD CONSTRAINT young CHECK (age < 9), ADD code bigint DEFAULT 5, DROP nick",
+    "ALTER TABLE users ALTER code TYPE text",
+    "ALTER TABLE users RENAME COLUMN name TO called",
+    "ALTER INDEX by_score RENAME TO by_points",
+    "ALTER TABLE users RENAME TO persons",
+    "ALTER TABLE persons DROP CONSTRAINT young, ALTER called DROP NOT NULL",
+    "ALTER TABLE persons DROP age, DROP score",
+)
+
+
+def test_every_kind_of_change_leaves_what_its_last_version_says(people):
+    for statement in EVERY_KIND:
+        made(statement)
+        assert violations(people) == [], statement
+    table = newest_descriptor(people.table_id)
+    assert [(c.name, c.type) for c in table.columns] == [
+        ("id", SqlType.BIGINT), ("called", SqlType.TEXT), ("town", SqlType.TEXT), ("code", SqlType.TEXT),
+    ]  # fmt: skip
+    assert (table.name, table.indexes, table.constraints) == ("persons", (), ())
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        pytest.param("ALTER TABLE users ADD UNIQUE (age, name)", "users_age_name_key", id="rows that are the same"),
+        pytest.param("ALTER TABLE users ALTER age SET NOT NULL", "users_age_not_null", id="rows without a value"),
+        pytest.param("ALTER TABLE users ADD CONSTRAINT old CHECK (age > 3)", "old", id="rows that break a check"),
+        pytest.param("ALTER TABLE users ALTER name TYPE integer", "p", id="values that can't be cast"),
+        pytest.param("ALTER TABLE users ADD c int DEFAULT 4, ADD UNIQUE (c, name)", "users_c_name_key", id="together"),
+    ],
+)
+def test_rows_that_do_not_fit_turn_the_change_back_and_are_named(people, statement, said):
+    before = newest_descriptor(people.table_id)
+    change = made(statement, Status.FAILED)
+    after = newest_descriptor(people.table_id)
+    assert said in Change.objects.get(pk=change.pk).error["message"]
+    assert (after.columns, after.indexes, after.constraints) == (before.columns, before.indexes, before.constraints)
+    assert violations(people) == []
