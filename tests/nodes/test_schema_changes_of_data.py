@@ -1,0 +1,74 @@
+"""Schema changes that move data, sent to a node: what clients of all nodes see afterwards."""
+
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from tests.nodes.conftest import Cluster
+
+pytestmark = pytest.mark.usefixtures("worker")
+
+
+@pytest.fixture
+def table(cluster: Cluster) -> str:
+    """Two rows."""
+    made = cluster.table("id int primary key, a int, b text")
+    with cluster.connect() as connection:
+        connection.execute(f"INSERT INTO {made} VALUES (1, 10, 'one'), (2, 20, 'two')")
+    return made
+
+
+def tag(connection: "psycopg.Connection[Any]", sql: str) -> str | None:
+    return connection.execute(sql).statusmessage
+
+
+def told(connection: "psycopg.Connection[Any]", sql: str) -> list[tuple[str, str, str]]:
+    """The notices of a statement: severity, code, text."""
+    found: list[tuple[str, str, str]] = []
+    connection.add_notice_handler(
+        lambda said: found.append((said.severity or "", said.sqlstate or "", said.message_primary or ""))
+    )
+    connection.execute(sql)
+    return found
+
+
+def test_columns_come_change_and_go(n1: Any, n2: Any, table: str) -> None:
+    notices = told(n1, f"ALTER TABLE {table} ADD COLUMN c int NOT NULL DEFAULT 7, ADD CONSTRAINT low CHECK (a < 100)")
+    assert all(text.startswith("change ") for _, _, text in notices), notices
+    assert len(notices) > 3, "each step is told"
+    assert n2.execute(f"SELECT id, c FROM {table} ORDER BY id").fetchall() == [(1, 7), (2, 7)]
+    with pytest.raises(errors.CheckViolation, match='"low"'):
+        n2.execute(f"UPDATE {table} SET a = a * 10 WHERE id = 1")
+    with pytest.raises(errors.NotNullViolation):
+        n2.execute(f"UPDATE {table} SET c = NULL")
+    assert tag(n1, f"ALTER TABLE {table} ALTER COLUMN b TYPE text, ALTER COLUMN c SET DEFAULT 8") == "ALTER TABLE"
+    assert n2.execute(f"INSERT INTO {table} (id) VALUES (3) RETURNING c").fetchone() == (8,)
+    assert tag(n1, f"ALTER TABLE {table} DROP COLUMN c, DROP CONSTRAINT low") == "ALTER TABLE"
+    assert n2.execute(f"UPDATE {table} SET a = a * 10 WHERE id = 1").statusmessage == "UPDATE 1"
+    with pytest.raises(errors.UndefinedColumn):
+        n2.execute(f"SELECT c FROM {table}")
+
+
+def test_a_unique_partial_index_is_made(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
+    assert tag(n1, f"CREATE UNIQUE INDEX {table}_some ON {table} (a DESC) WHERE b <> 'two'") == "CREATE INDEX"
+    assert n2.execute(f"UPDATE {table} SET b = 'three', a = 30 WHERE id = 2").rowcount == 1
+    with pytest.raises(errors.UniqueViolation, match=f"{table}_some"):
+        n2.execute(f"INSERT INTO {table} VALUES (3, 10, 'three')")
+    assert cluster.violations(table) == []
+
+
+def test_a_type_changes(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
+    assert tag(n1, f"ALTER TABLE {table} ALTER COLUMN a TYPE bigint") == "ALTER TABLE"
+    assert n2.execute(f"UPDATE {table} SET a = a + 3000000000 WHERE id = 1 RETURNING a").fetchone() == (3000000010,)
+    assert cluster.violations(table) == []
+
+
+def test_a_constraint_that_rows_break_is_not_added(cluster: Cluster, n1: Any, table: str) -> None:
+    before = cluster.descriptor(table)
+    with pytest.raises(psycopg.Error, match="failed and was rolled back.*high.*id = 1"):
+        n1.execute(f"ALTER TABLE {table} ADD CONSTRAINT high CHECK (a > 10)")
+    now = cluster.descriptor(table)
+    assert (now.columns, now.indexes, now.constraints) == (before.columns, before.indexes, before.constraints)
+    assert n1.execute(f"INSERT INTO {table} VALUES (3, 3, 'three')").statusmessage == "INSERT 0 1"
