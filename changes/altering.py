@@ -277,13 +277,12 @@ class _Altering:
             name=f"{column.name} (as {action.type.value})",
             type=action.type,
             state=State.DELETE_ONLY,
-            derived=Derivation(column.id, forth),
         )
-        element = self.sketch.add_column(twin)
+        back = cast_text(self.table, replace(twin, name=column.name), column.type, instead_of=column)
+        element = self.sketch.add_column(replace(twin, derived=Derivation(column.id, forth, inverse=back)))
         old = Element(Kind.DERIVED_COLUMN, column.id, column.name)
         self.sketch.drop(old)
         self.sketch.retyped.add(column.id)
-        back = cast_text(self.table, replace(twin, name=column.name), column.type, instead_of=column)
         default = retyped_default(column, action.type, action.position)
         hidden = f"{column.name} (was {column.type.value})"
         self.sketch.swaps.append(Swap(element, old, hidden, back, default))
