@@ -44,7 +44,7 @@ class Repair:
     def __call__(self, lacking: Iterable[tuple[int, str]]) -> Iterator[Violation]:
         """Put the entry of each (index, K(r) in hexadecimal); yields the duplicates. Raises `RunClosed`."""
         with self._connect() as connection:
-            lease = acquire(connection, self.node, self.descriptor.table_id)
+            lease = self._lease()
             if lease.descriptor.version != self.descriptor.version:
                 raise RunClosed(f"run {self.ticket.run_id} fills {self.descriptor}, the table is at {lease.descriptor}")
             for index_id, row_key in lacking:
@@ -52,6 +52,11 @@ class Repair:
                 refused = self._retried(connection, lease, index, bytes.fromhex(row_key))
                 if refused is not None:
                     yield refused
+
+    def _lease(self) -> Lease:
+        name = self.node.session_name
+        with psycopg.connect(self.node.dsn, autocommit=True, application_name=name) as leases:
+            return acquire(leases, self.node, self.descriptor.table_id)
 
     def _connect(self) -> Connection:
         options = postgres.session_options(self.node.session_name)
