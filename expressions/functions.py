@@ -269,16 +269,27 @@ def _strings() -> Iterator[tuple[str, Overload]]:
         Overload((TEXT,), INT4, "CAST(octet_length(encode({0})) AS INTEGER)", lambda a: len(a.encode())),
     )
     for name in ("substr", "substring"):
-        yield name, Overload((TEXT, INT4), TEXT, "substr({0}, greatest({1}, 1))")
+        yield (
+            name,
+            Overload(
+                (TEXT, INT4),
+                TEXT,
+                "CASE WHEN {1} IS NULL THEN NULL ELSE substr({0}, greatest({1}, 1)) END",
+                texts.substring,
+            ),
+        )
         yield name, Overload(
             (TEXT, INT4, INT4), TEXT,
-            "substr({0}, greatest({1}, 1), greatest(least({1}::BIGINT + {2}, 2147483647) - greatest({1}, 1), 0))",
+            "CASE WHEN {1} IS NULL OR {2} IS NULL THEN NULL ELSE substr({0}, greatest({1}, 1),"
+            " greatest(least({1}::BIGINT + {2}, 2147483647) - greatest({1}, 1), 0)) END",
+            texts.substring,
         )  # fmt: skip
-    yield "left", Overload((TEXT, INT4), TEXT, "left({0}, {1})")
-    yield "right", Overload((TEXT, INT4), TEXT, "right({0}, {1})")
+    yield "left", Overload((TEXT, INT4), TEXT, "left({0}, {1})", texts.left)
+    yield "right", Overload((TEXT, INT4), TEXT, "right({0}, {1})", texts.right)
     yield "position", Overload((TEXT, TEXT), INT4, "CAST(strpos({0}, {1}) AS INTEGER)")
     yield "strpos", Overload((TEXT, TEXT), INT4, "CAST(strpos({0}, {1}) AS INTEGER)")
-    yield "replace", Overload((TEXT, TEXT, TEXT), TEXT, "CASE WHEN {1} = '' THEN {0} ELSE replace({0}, {1}, {2}) END")
+    replaced = "CASE WHEN {1} = '' THEN {0} ELSE replace({0}, {1}, {2}) END"
+    yield "replace", Overload((TEXT, TEXT, TEXT), TEXT, replaced, texts.replaced)
     yield "translate", Overload((TEXT, TEXT, TEXT), TEXT, "translate({0}, {1}, {2})")
     yield "repeat", Overload((TEXT, INT4), TEXT, "repeat({0}, greatest({1}, 0))")
     yield "reverse", Overload((TEXT,), TEXT, "reverse({0})")
@@ -286,9 +297,10 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     yield "lpad", Overload((TEXT, INT4, TEXT), TEXT, "lpad({0}, greatest({1}, 0), {2})")
     yield "rpad", Overload((TEXT, INT4), TEXT, "rpad({0}, greatest({1}, 0), ' ')")
     yield "rpad", Overload((TEXT, INT4, TEXT), TEXT, "rpad({0}, greatest({1}, 0), {2})")
-    for name, engine in (("btrim", "trim"), ("ltrim", "ltrim"), ("rtrim", "rtrim")):
-        yield name, Overload((TEXT,), TEXT, f"{engine}({{0}}, ' ')")
-        yield name, Overload((TEXT, TEXT), TEXT, f"{engine}({{0}}, {{1}})")
+    trims = (("btrim", "trim", str.strip), ("ltrim", "ltrim", str.lstrip), ("rtrim", "rtrim", str.rstrip))
+    for name, engine, strip in trims:
+        yield name, Overload((TEXT,), TEXT, f"{engine}({{0}}, ' ')", lambda a, strip=strip: strip(a, " "))
+        yield name, Overload((TEXT, TEXT), TEXT, f"{engine}({{0}}, {{1}})", strip)
     yield "split_part", Overload((TEXT, TEXT, INT4), TEXT, "split_part({0}, {1}, {2})")
     yield "starts_with", Overload((TEXT, TEXT), BOOL, "starts_with({0}, {1})", str.startswith)
     yield "ascii", Overload((TEXT,), INT4, "CAST(ascii({0}) AS INTEGER)")

@@ -31,6 +31,28 @@ def _lower(char: str) -> str:
     return form if len(form) == 1 else LOWER_SPECIAL.get(char, char)
 
 
+def replaced(text: str, old: str, new: str) -> str:
+    return text.replace(old, new) if old else text
+
+
+def left(text: str, count: int) -> str:
+    """The first characters; of a negative count, all but the last ones."""
+    return text[:count]
+
+
+def right(text: str, count: int) -> str:
+    """The last characters; of a negative count, all but the first ones."""
+    return text[-count:] if count else ""
+
+
+def substring(text: str, start: int, count: int | None = None) -> str:
+    """From the character `start` on, counted from 1; places before the first count, too."""
+    first = max(start, 1)
+    if count is None:
+        return text[first - 1 :]
+    return text[first - 1 : first - 1 + max(start + count - first, 0)]
+
+
 def like(text: str, pattern: str) -> bool:
     return _expression(pattern).fullmatch(text) is not None
 
