@@ -93,6 +93,12 @@ def value_of(descriptor: Descriptor, text: str, columns: Mapping[ColumnId, PyVal
     return evaluate(compiled(descriptor, text), columns, _NOTHING)
 
 
+def evaluator(descriptor: Descriptor, text: str) -> Callable[[Mapping[ColumnId, PyValue]], PyValue]:
+    """What `value_of` computes, for many rows of one version."""
+    expr = compiled(descriptor, text)
+    return lambda columns: evaluate(expr, columns, _NOTHING)
+
+
 def holds(descriptor: Descriptor, text: str, columns: Mapping[ColumnId, PyValue]) -> bool:
     """Whether a kept predicate accepts the row as WHERE does: NULL is no."""
     return value_of(descriptor, text, columns) is True
@@ -106,10 +112,13 @@ def columns_of(text: str) -> frozenset[ColumnId]:
 
 def compiled(descriptor: Descriptor, text: str, scan: Scan | None = None) -> Expr:
     """The typed form of a kept expression; with `scan` its columns are those of that use of the table in a query."""
-    types = tuple((c, descriptor.column(c).type) for c in sorted(columns_of(text)))
-    if scan is None:
-        return _compiled(text, types)
-    return _typed(parsed(text), _Ids({c: reference(scan, descriptor.column(c)) for c, _ in types}), "expression")
+    if scan is not None:
+        columns = {c: reference(scan, descriptor.column(c)) for c in columns_of(text)}
+        return _typed(parsed(text), _Ids(columns), "expression")
+    known = descriptor.fact(_expressions)
+    if text not in known:
+        known[text] = _compiled(text, tuple((c, descriptor.column(c).type) for c in sorted(columns_of(text))))
+    return known[text]
 
 
 def parsed(text: str, offset: int = 0) -> Node:
@@ -129,6 +138,11 @@ def parsed(text: str, offset: int = 0) -> Node:
 
 
 _NOTHING = Context()
+
+
+def _expressions(descriptor: Descriptor) -> dict[str, Expr]:
+    """Those that were asked for in this version, compiled."""
+    return {}
 
 
 @lru_cache(COMPILED_MAX)

@@ -21,7 +21,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, Index, PlacementId
 from catalog.types import SqlType, to_text
 from expressions.errors import SqlError
-from expressions.rows import columns_of, value_of
+from expressions.rows import columns_of, evaluator
 from expressions.typed import PyValue
 from storage import encoding, pairs
 from storage.arrow import ARROW, END, Pairs, concat, cut, decode, encode, inverted, join
@@ -130,11 +130,11 @@ def computed(
     columns = [descriptor.column(c) for c in sorted(columns_of(expression))]
     encoded, places = _folded([encoded_column(descriptor, rows, column) for column in columns])
     values = zip(*(decode(c.type, e).to_pylist() for c, e in zip(columns, encoded, strict=True)), strict=True)
+    value_of, ids = evaluator(descriptor, expression), [column.id for column in columns]
     found: list[T] = []
     for row in values if columns else [()] * len(rows):
         try:
-            value = value_of(descriptor, expression, dict(zip((c.id for c in columns), row, strict=True)))
-            found.append(of(value))
+            found.append(of(value_of(dict(zip(ids, row, strict=True)))))
         except SqlError as error:
             if otherwise is None:
                 at = len(found) if places is None else pc.index(places, len(found)).as_py()
