@@ -20,7 +20,8 @@ from django.db.models.functions import Now
 
 from spark_tasks import session
 from spark_tasks.database import database_dsn
-from spark_tasks.load_chunk import CannotLoad, Loader, Said, load_batches
+from spark_tasks.file_rows import CannotLoad
+from spark_tasks.load_chunk import Loader, Said, load_batches
 from spark_tasks.models import LoadJob, RunState
 from spark_tasks.pseudo_node import Membership, NotLeasable, PseudoNode
 

@@ -19,14 +19,14 @@ import pyarrow.compute as pc
 from psycopg import errors
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Kind, State
+from catalog.elements import ColumnId
 from catalog.states import Write, rule
-from catalog.types import BadValue, SqlType, parse_text
+from spark_tasks.file_rows import ROWS_PER_PART, CannotLoad, typed_rows
 from spark_tasks.homes import by_home
 from spark_tasks.pseudo_node import Lease, Membership, NotLeasable, acquire, release
-from storage import encoding, postgres
-from storage.arrow import ARROW, Pairs, concat, copy_payload
-from storage.arrow_rows import StoredRows, index_entries, row_pairs, row_storages, rows_of_batch
+from storage import postgres
+from storage.arrow import Pairs, concat, copy_payload
+from storage.arrow_rows import StoredRows, index_entries, row_pairs, row_storages
 from storage.clauses import row_words
 from storage.mutations import Act
 from storage.pairs import column_key, prefix
@@ -38,10 +38,6 @@ DUPLICATES_NAMED = 20
 MARKS = "spark_tasks_loadmark"
 STALE = (postgres.BELOW_FENCE, postgres.VERSION_NOT_VISIBLE, postgres.HASH_DIFFERS, postgres.LEASE_OVER)
 RETRIED = frozenset({"40001", "40P01", "25P04", "57P01", *STALE})
-
-
-class CannotLoad(Exception):
-    """The file cannot be loaded; the message says which row or column and why."""
 
 
 class Duplicates(CannotLoad):
@@ -189,10 +185,6 @@ class Loader:
             yield storage, concat(parts)
 
 
-ROWS_PER_PART = 1 << 40
-"""Row numbers of a part of the file begin at part * this, so that marks of all parts are one sequence."""
-
-
 def load_batches(loader: Loader, part: int, batches: Iterable[pa.RecordBatch]) -> Said:
     """Load the chunks of a part that have no mark."""
     first, retries = part * ROWS_PER_PART, 0
@@ -207,91 +199,6 @@ def load_batches(loader: Loader, part: int, batches: Iterable[pa.RecordBatch]) -
     except (CannotLoad, NotLeasable) as refusal:
         return Said(error=str(refusal))
     return Said(rows=first - part * ROWS_PER_PART, retries=retries)
-
-
-# --- rows from text
-
-
-def typed_rows(descriptor: Descriptor, texts: Mapping[str, pa.Array], first: int) -> StoredRows:
-    """The rows of a chunk under one version. Raises `CannotLoad` with row, column and value."""
-    if rule(Kind.TABLE, descriptor.state).insert is not Write.PUT:
-        raise CannotLoad(f"table {descriptor.name} is {descriptor.state.value}: it takes no rows")
-    names = {c.name: c for c in descriptor.columns}
-    for name in texts:
-        if name not in names or names[name].state is not State.PUBLIC:
-            public = ", ".join(c.name for c in descriptor.public_columns)
-            raise CannotLoad(f"the file has a column {name}, the table has not; it has {public}")
-    count = len(next(iter(texts.values())))
-    columns = {c.id: _typed(c, texts.get(c.name), count, first) for c in descriptor.columns if _is_put(c)}
-    rows = rows_of_batch(descriptor, columns)
-    defaults = {c.id: _default(c, count) for c in descriptor.stored_columns if _is_defaulted(c)}
-    return StoredRows(rows.keys, {**rows.columns, **defaults}, rows.orphans)
-
-
-def _is_put(column: Column) -> bool:
-    return rule(column.kind, column.state).insert is Write.PUT
-
-
-def _is_defaulted(column: Column) -> bool:
-    return rule(column.kind, column.state).insert is Write.PUT_DEFAULT
-
-
-def _default(column: Column, count: int) -> pa.Array:
-    """A column that is being added is not in the file: it gets what the fill would put."""
-    value = encoding.NULL if column.fill_value is None else column.fill_value
-    return pa.repeat(pa.scalar(value, pa.binary()), count)
-
-
-def _typed(column: Column, given: pa.Array | None, count: int, first: int) -> pa.Array:
-    if given is None:
-        if column.default is not None or column.not_null:
-            why = "has a default, which a bulk load does not evaluate" if column.default else "is NOT NULL"
-            raise CannotLoad(f"the file has no column {column.name}, which {why}")
-        return pa.nulls(count, ARROW[column.type])
-    if column.not_null and given.null_count:
-        place = given.is_null().index(True).as_py()
-        raise CannotLoad(f"row {_number(first, place)}: column {column.name} is NOT NULL and has no value")
-    return _parse(column, given, first)
-
-
-FAST = frozenset({SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE})
-
-
-def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
-    """Arrow's cast where it reads what PostgreSQL reads, one by one where it does not."""
-    if column.type is SqlType.TEXT:
-        return _without_nul(column, given.cast(pa.string()), first)
-    if given.type == ARROW[column.type]:
-        return given
-    if column.type in FAST:
-        try:
-            return given.cast(ARROW[column.type])
-        except pa.ArrowInvalid:
-            pass  # the slow way names the value
-    values = [_value(column, text, _number(first, n)) for n, text in enumerate(given.cast(pa.string()).to_pylist())]
-    if column.type is SqlType.UUID:
-        raw = pa.array([None if v is None else v.bytes for v in values], pa.binary(16))
-        return pa.ExtensionArray.from_storage(pa.uuid(), raw)
-    return pa.array(values, ARROW[column.type])
-
-
-def _value(column: Column, text: str | None, number: int) -> Any:
-    try:
-        return None if text is None else parse_text(column.type, text)
-    except BadValue as bad:
-        raise CannotLoad(f"row {number}: column {column.name}: {bad}") from None
-
-
-def _without_nul(column: Column, texts: pa.Array, first: int) -> pa.Array:
-    has_nul = pc.fill_null(pc.match_substring(texts, "\x00"), False)
-    if pc.any(has_nul).as_py():
-        number = _number(first, has_nul.index(True).as_py())
-        raise CannotLoad(f"row {number}: column {column.name}: a text may not contain the character 0x00")
-    return texts
-
-
-def _number(first: int, place: int) -> int:
-    return first % ROWS_PER_PART + place + 1
 
 
 def _take(rows: StoredRows, mask: pa.Array) -> StoredRows:

@@ -6,11 +6,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from catalog.elements import State
+from catalog.elements import Constraint, State
+from spark_tasks.file_rows import ROWS_PER_PART, CannotLoad
 from spark_tasks.load import run_load
-from spark_tasks.load_chunk import ROWS_PER_PART, CannotLoad, Loader, load_batches
+from spark_tasks.load_chunk import Loader, load_batches
 from spark_tasks.models import LoadJob
 from spark_tasks.pseudo_node import Membership, PseudoNode
+from storage.encoding import encode
+from tests.spark_tasks.kinds import ADULT, NAMED, TWIN, Change, score
 from tests.spark_tasks.runs import entries, to_filling, to_public, tombstones
 from tests.storage.stage import BY_NAME, Stage, user
 
@@ -131,3 +134,33 @@ def test_a_job_reads_csv_and_parquet(stage: Stage, spark: None, tmp_path: Path) 
     assert b'\x01a, "b"\nc\x00' in values
     assert stage.violations() == []
     LoadJob.objects.filter(table_id=stage.table_id).delete()
+
+
+def test_values_that_follow_from_others_come_in_with_the_rows(stage: Stage, loader: Loader) -> None:
+    change = Change((TWIN,))
+    change.to_filling(stage)
+    ages = {"age": pa.array([str(n) for n in range(5)])}
+    loader.load(0, people(0, 5) | ages)
+    assert sorted(filter(None, score(stage).values())) == [encode(TWIN.type, str(n)) for n in range(5)]
+    assert stage.violations() == []
+
+
+@pytest.mark.parametrize(
+    ("constraint", "words"),
+    [
+        pytest.param(ADULT, "row 3: row id = 2 breaks constraint adult \\(write-only\\)", id="check"),
+        pytest.param(NAMED, "row 4: row id = 3 breaks constraint named \\(write-only\\)", id="not null"),
+    ],
+)
+def test_a_row_that_breaks_a_rule_is_named_and_nothing_comes_in(
+    stage: Stage, loader: Loader, constraint: Constraint, words: str
+) -> None:
+    Change((constraint,)).to(stage, State.WRITE_ONLY)
+    rows = {
+        "id": pa.array([str(n) for n in range(4)]),
+        "name": pa.array(["a", "b", "c", None]),
+        "age": pa.array(["30", None, "3", "40"]),
+    }
+    with pytest.raises(CannotLoad, match=words):
+        loader.load(0, rows)
+    assert stage.contents() == [{}, {}]
