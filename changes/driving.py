@@ -330,7 +330,7 @@ class Driver:
     def _start_or_go_on(self, effect: moves.StartRun) -> None:
         mine = ReorgRun.objects.filter(change_id=self.change_id, kind=effect.kind.value, version=effect.version)
         if self.state.trouble:
-            mine.filter(state=RunState.FAILED, is_closed=False).update(state=RunState.WAITING, attempt=0, error="")
+            mine.filter(state=RunState.FAILED, is_closed=False).update(state=RunState.WAITING, failures=0, error="")
         ReorgPulse.objects.filter(run__in=mine, wanted=Wanted.PAUSE).update(wanted=Wanted.RUN)
         elements = [{"kind": one.kind.value, "id": one.id, "name": one.name} for one in effect.elements]
         self.run_id = runs.start_run(self.change_id, self.table_id, effect.kind.value, elements, effect.version)

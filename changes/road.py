@@ -46,7 +46,8 @@ def stations(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool
 def _start(steps: Sequence[Mapping[str, Any]]) -> Json:
     """Where the road begins: the state before its first publish."""
     first = next((step for step in steps if step["kind"] == "publish"), None)
-    state = first["transitions"][0]["before"] if first and first["transitions"] else None
+    moved = first["transitions"] if first else []
+    state = moved[0]["before"] if moved else "public" if first else None
     version = first["version"] - 1 if first else None
     return {"kind": "state", "state": state, "version": version, "when": "done", "works": [], "number": -1}
 

@@ -14,6 +14,7 @@ from django.utils.timezone import now
 from catalog.descriptor import Descriptor
 from catalog.descriptor import from_json as descriptor_from_json
 from catalog.elements import EXISTS, State
+from changes import foresight
 from changes.ddl_check import CatalogView
 from changes.execution import Execution, Road, execution_from_json
 from changes.executor import why_no_cancel
@@ -158,12 +159,14 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "dangers": list(plan.dangers),
         "turn": plan.turn,
         "rows": rows,
-        "estimated_s": round(sum(rows for step in plan.forward if step.kind in COSTLY) / ROWS_A_SECOND, 1),
+        "estimated_s": round(sum(rows for step in plan.forward if step.kind in foresight.COSTLY) / ROWS_A_SECOND, 1),
+        "versions": foresight.versions(plan),
+        "reorganisations": foresight.reorganisations(plan, rows_a_second=ROWS_A_SECOND),
+        "waits": foresight.waits(plan),
+        "no_return": foresight.no_return(plan) if plan.turn < len(plan.forward) else None,
+        "rollback": foresight.rollback(plan),
         "steps": [step_json(plan, number, step) for number, step in enumerate(plan.forward)],
     }
-
-
-COSTLY = (StepKind.FILL, StepKind.VERIFY, StepKind.DELETE)
 
 
 def _move_json(move: Move) -> dict[str, Any]:

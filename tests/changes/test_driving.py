@@ -2,17 +2,20 @@
 
 import threading
 import time
+from datetime import timedelta
 
 import psycopg
 import pytest
 
 from catalog.models import StoryEvent, Table
 from catalog.selectors import newest_descriptor
+from catalog.types import SqlType
 from changes import driving, services
 from changes.ddl_errors import DdlError
 from changes.models import Change, SchemaChangeLease, Status, Step
 from changes.services import ChangeError, NoSuchChange, TooLate
 from changes.tasks import find_stuck
+from storage.encoding import decode
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -86,6 +89,36 @@ def test_l12_a_dropped_table_frees_its_name_when_the_change_is_complete():
     assert Table.objects.get(pk=first.table_id).state == "dropped"
     again = made()
     assert again.table_id != first.table_id
+
+
+def test_l12_a_table_gives_up_its_old_name_when_its_rename_is_complete():
+    first = made()
+    change = services.submit("ALTER TABLE users RENAME TO people", who="ann")
+    for name, why in (
+        ("users", f"It is given up by change {change.pk}; the name is free when that is done."),
+        ("people", None),
+    ):
+        with pytest.raises(DdlError, match="already exists") as caught:
+            services.submit(f"CREATE TABLE {name} (id int PRIMARY KEY)", who="bob")
+        assert caught.value.hint == why
+    assert drive(change) == Status.DONE
+    assert Table.objects.get(pk=first.table_id).name == "people"
+    assert newest_descriptor(first.table_id).name == "people"
+    assert made().table_id != first.table_id
+
+
+def test_a_change_behind_another_is_planned_again_with_the_names_and_values_it_was_given():
+    table = made().table_id
+    ahead = services.submit("ALTER TABLE users ADD nick text", who="ann")
+    behind = services.submit("ALTER TABLE users ADD seen timestamp DEFAULT now(), ADD UNIQUE (age)", who="bob")
+    services.cancel(ahead.pk, who="ann")
+    assert drive(behind) == Status.DONE
+    made_of = newest_descriptor(table)
+    assert [column.name for column in made_of.columns][-1] == "seen"
+    assert made_of.index_named("users_age_key").unique
+    behind.refresh_from_db()
+    at = decode(SqlType.TIMESTAMP, made_of.column_named("seen").fill_value)[0]
+    assert abs(at - behind.created_at.replace(tzinfo=None)) < timedelta(seconds=1)
 
 
 def test_x5_a_bad_statement_stores_nothing():

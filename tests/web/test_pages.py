@@ -203,6 +203,16 @@ def test_the_cluster_shows_what_its_nodes_do(client_of: ClientOf, redis_url: str
         assert figure in page
 
 
+def test_a_plan_of_several_elements_shows_their_states_and_the_way_back(client_of: ClientOf, flights: Table) -> None:
+    statement = "ALTER TABLE flights ADD gate text DEFAULT 'A1', ADD CONSTRAINT known CHECK (gate <> '')"
+    page = client_of("sam").post("/changes/new/plan/", {"statement": statement}).content.decode()
+    assert '<th scope="col" class="mono">column gate</th><th scope="col" class="mono">constraint known</th>' in page
+    assert "fill column gate" in page
+    assert "verify column gate, constraint known" in page
+    assert "What was added is withdrawn again: values of gate are deleted, and flights is as it was." in page
+    assert "Every row of flights is written once: its gate becomes &#x27;A1&#x27;." in page
+
+
 @pytest.mark.parametrize("page", ["/changes/new/plan/", "/changes/new/submit/"])
 def test_nothing_to_do_is_no_error(client_of: ClientOf, page: str) -> None:
     answer = client_of("sam").post(page, {"statement": "DROP TABLE IF EXISTS nothing"})

@@ -48,12 +48,23 @@ class Command(BaseCommand):
 
     def _show(self, plan: Json) -> None:
         about = "" if plan["rows_exact"] else "about "
-        self.stdout.write(f"{plan['title']}: {about}{plan['rows']} rows")
+        self.stdout.write(f"{plan['table']}, {plan['title']}: {about}{plan['rows']} rows")
+        for version in plan["versions"]:
+            self.stdout.write(f"  v{version['version']}: {_states(version)}")
         for step in plan["steps"]:
             turn = "   (no way back from here)" if step["number"] == plan["turn"] else ""
             self.stdout.write(f"{step['number'] + 1:3}  {step['text']}{turn}")
+        for run in plan["reorganisations"]:
+            self.stdout.write(f"work: {run['text']}: {about}{run['rows']} rows, about {run['estimated_s']} s")
         for danger in plan["dangers"]:
             self.stdout.write(f"danger: {danger}")
+        self.stdout.write(f"wait: {plan['waits']}")
+        if plan["no_return"]:
+            turn = plan["no_return"]
+            self.stdout.write(f"no return from step {turn['number'] + 1} on, {turn['when']}: {turn['why']}")
+        self.stdout.write(f"rollback: {plan['rollback']['summary']}")
+        for step in plan["rollback"]["steps"]:
+            self.stdout.write(f"     {step}")
         for change in plan["behind"]:
             self.stdout.write(f"waits behind change {change['id']}: {change['statement']}")
         self.stdout.write(f"reorganisations take about {plan['estimated_s']} s; waits for nodes come on top")
@@ -64,6 +75,15 @@ class Command(BaseCommand):
             self.stdout.write(f"refused at step {fault['step']}{clauses}: {fault['why']}")
         for line in proofs.in_words(found["proof"]):
             self.stdout.write(line)
+
+
+def _states(version: Json) -> str:
+    """The elements of a version with their states; what it moves is marked."""
+    cells = [
+        f"{cell['element']} {cell['state']}{' (filling)' if cell['filling'] else ''}{' *' if cell['is_moved'] else ''}"
+        for cell in version["states"]
+    ]
+    return "; ".join([*cells, *version["edits"]]) or "as it is"
 
 
 def _written(text: str, file: str) -> tuple[str, services.Foreseen]:

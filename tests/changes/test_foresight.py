@@ -1,0 +1,103 @@
+"""What a person is told of a plan before it is stored: for every kind of change."""
+
+from __future__ import annotations
+
+import pytest
+
+from catalog.elements_view import elements
+from changes import foresight
+from changes.plan import Plan, StepKind
+from changes.road import stations
+from changes.selectors import plan_json
+from tests.changes.tables import KINDS, every_plan, people
+
+PLANS = every_plan()
+EVERY_KIND = pytest.mark.parametrize("name", KINDS)
+
+
+def matrix(plan: Plan) -> list[str]:
+    return [
+        f"v{version['version']} " + ", ".join(
+            [f"{cell['element']}: {'filling' if cell['filling'] else cell['state']}" for cell in version["states"]]
+            + version["edits"]
+        )
+        for version in foresight.versions(plan)
+    ]  # fmt: skip
+
+
+@EVERY_KIND
+def test_every_version_and_every_element_is_there(name: str) -> None:
+    seen = plan_json(PLANS[name])
+    assert len(seen["versions"]) == 1 + KINDS[name][1]
+    assert len({len(version["states"]) for version in seen["versions"]}) == 1
+    assert any(cell["is_moved"] for version in seen["versions"] for cell in version["states"]) or any(
+        version["edits"] for version in seen["versions"]
+    )
+    assert seen["no_return"]["number"] == PLANS[name].turn
+    assert stations(seen["steps"], -1)[0]["state"] in ("absent", "public")
+
+
+def test_the_states_of_every_element_version_by_version() -> None:
+    assert matrix(PLANS["add a column, checked and unique"]) == [
+        "v15 column code: absent, constraint people_code_check: absent, unique index people_code_key: absent",
+        "v16 column code: delete-only, constraint people_code_check: absent, unique index people_code_key: delete-only",
+        "v17 column code: filling, constraint people_code_check: write-only, unique index people_code_key: filling",
+        "v18 column code: public, constraint people_code_check: public, unique index people_code_key: public",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("rename a column", ["v15 ", "v16 column name is renamed to nick"]),
+        ("drop a default", ["v15 ", "v16 column visits has no default any more"]),
+    ],
+)
+def test_a_version_without_a_state_says_what_it_does(name: str, rows: list[str]) -> None:
+    assert matrix(PLANS[name]) == rows
+
+
+@EVERY_KIND
+def test_every_reorganisation_of_weight_is_named(name: str) -> None:
+    weighty = [step.kind.value for step in PLANS[name].forward if step.kind in foresight.COSTLY]
+    assert [run["kind"] for run in foresight.reorganisations(PLANS[name], rows_a_second=10)] == weighty
+
+
+@pytest.mark.parametrize(
+    ("name", "summary"),
+    [
+        ("add an index", "What was added is withdrawn again: entries of i are deleted, and people is as it was."),
+        ("add a column, checked and unique", "entries of people_code_key and values of code are deleted"),
+        ("set not null", "Nothing was lost yet: constraint people_name_not_null is absent again"),
+        ("drop an optional column", "Nothing was lost yet: column town is public again, and people is as it was."),
+        ("rename a table", "It takes one version and nothing is lost: there is no way back, only another change."),
+    ],
+)
+def test_what_a_rollback_would_do(name: str, summary: str) -> None:
+    assert summary in foresight.rollback(PLANS[name])["summary"]
+
+
+def test_how_often_it_waits() -> None:
+    assert foresight.waits(PLANS["rename a table"]).startswith("It waits once until no node uses an older version")
+    assert foresight.waits(PLANS["add an index"]).startswith("It waits 3 times")
+
+
+def test_a_version_that_moves_several_elements_tells_them_all_on_the_road() -> None:
+    road = stations(plan_json(PLANS["drop a column that an index covers"])["steps"], -1)
+    told = [[(move["name"], move["after"]) for move in station["moves"]] for station in road if station.get("moves")]
+    assert told[0] == [("name", "delete-only"), ("one_name", "delete-only")]
+
+
+def test_the_steps_of_a_plan_are_those_of_its_road() -> None:
+    plan = PLANS["change a type"]
+    seen = plan_json(plan)
+    assert [step["kind"] for step in seen["steps"]] == [step.kind.value for step in plan.forward]
+    assert sum(step.kind is StepKind.PUBLISH for step in plan.forward) == 5
+
+
+def test_a_version_shows_its_expressions_with_names() -> None:
+    shown = {element["name"]: element["detail"] for element in elements(people())}
+    assert shown["one_name"] == "(name) where age > 5"
+    assert shown["grown"] == "check: age > 1"
+    moving = elements(PLANS["change a type"].publishes[1].published)
+    assert "follows from born: born::text" in next(e["detail"] for e in moving if e["name"] == "born (as text)")
