@@ -10,15 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Index, IndexId, Kind, TableId
+from catalog.elements import Kind, TableId
 from changes import executor, moves
 from changes.execution import Execution, Mode, execution_from_json
-from changes.plan import Plan, Step, StepKind, describe
+from changes.plan import Element, Plan, Step, StepKind, describe, pairs_of
 from lab.control import LabError, Without
-from lab.reorganise import Run, clear, close, delete_entries, delete_rows, fill, purge, verify
+from lab.reorganise import Run, clear, close, delete, fill, labels, names, purge, verify
 from lab.world import World
 from leases.rules import Hindrance
 from storage.clauses import element_label
+from storage.pairs import CannotDerive
 
 STEPS_MAX = 200
 """A change takes a dozen steps; one that takes so many runs in a circle."""
@@ -49,7 +50,7 @@ class Driver:
     asked: moves.Effect | None = None
     locked_since: float | None = None
     zombies: list[moves.Effect] = field(default_factory=list)
-    runs: dict[int, Run] = field(default_factory=dict)
+    started: Run | None = None
 
     @property
     def table(self) -> TableId:
@@ -150,7 +151,7 @@ class Driver:
             case moves.TryDrain(version, _):
                 return self._drain(world, version)
             case moves.StartRun(kind, elements, _):
-                return self._run(world, kind, elements[0].id)
+                return self._run(world, kind, elements)
             case moves.CloseRun():
                 self._close(world)
                 return moves.RunClosed()
@@ -198,62 +199,70 @@ class Driver:
 
     # Reorganisation
 
-    def index(self, world: World, index_id: int) -> Index:
-        return world.control.newest(self.table).index(IndexId(index_id))
+    @property
+    def filled(self) -> tuple[Element, ...]:
+        """What the change fills, in order; what it moves, when it fills nothing."""
+        fills = (step.elements for step in self.state.plan.forward if step.kind is StepKind.FILL)
+        return next(fills, tuple(move.element for move in self.state.plan.moves))
 
-    def run_of(self, index_id: int) -> Run:
-        """The run that fills an index; a new worker finds the old one's."""
-        return self.runs.setdefault(index_id, Run(self.table, index_id))
+    @property
+    def run(self) -> Run:
+        """The run that fills them; a new worker finds the old one's."""
+        if self.started is None:
+            self.started = Run(self.table, self.filled)
+        return self.started
 
-    def _run(self, world: World, kind: StepKind, element_id: int) -> moves.Event | None:
+    def moves_element(self, name: str) -> bool:
+        return any(move.element.name == name for move in self.state.plan.moves)
+
+    def _run(self, world: World, kind: StepKind, elements: tuple[Element, ...]) -> moves.Event | None:
         if kind is StepKind.DELETE:
-            return self._delete(world, element_id)
-        index = self.index(world, element_id)
+            return self._delete(world, elements)
         if kind is StepKind.VERIFY:
-            return self._verify(world, index)
+            return self._verify(world, elements)
         if kind is StepKind.FILL:
-            return self._fill(world, index)
+            return self._fill(world)
         if kind is StepKind.CLEAR:
-            world.say(f"cleared {index.name}: {clear(world, self.table, index)} tombstones")
+            world.say(f"cleared {names(elements)}: {clear(world, self.table, elements)} tombstones")
         else:
-            world.say(f"purged {index.name}: {purge(world, self.table, index)} tombstones")
+            world.say(f"purged {names(elements)}: {purge(world, self.table, elements)} tombstones")
         return moves.RunDone(kind)
 
-    def _fill(self, world: World, index: Index) -> moves.Event | None:
+    def _fill(self, world: World) -> moves.Event | None:
         """All at once; by hand it is done when an attempt has found no row left."""
-        run = self.run_of(index.id)
         if not world.by_hand:
-            world.say(f"filled {index.name}: {fill(world, run)} put")
-        elif not run.is_finished:
-            raise LabError(f"the fill of {index.name} goes on")
+            try:
+                world.say(f"filled {self.run.name}: {fill(world, self.run)} put")
+            except CannotDerive as error:
+                return moves.RunFailed(StepKind.FILL, str(error))
+        elif not self.run.is_finished:
+            raise LabError(f"the fill of {self.run.name} goes on")
         return moves.RunDone(StepKind.FILL)
 
-    def _delete(self, world: World, element_id: int) -> moves.Event | None:
-        """All at once; by hand one row or entry at a time, done when nothing was left."""
-        if self.state.plan.moves[0].element.kind is Kind.TABLE:
-            gone = delete_rows(world, self.table)
-            what = f"all rows of {self.state.plan.table} ({gone} pairs)"
-        else:
-            index = self.index(world, element_id)
-            gone = delete_entries(world, self.table, index)
-            what = f"all entries of {index.name}: {gone}"
+    def _delete(self, world: World, elements: tuple[Element, ...]) -> moves.Event | None:
+        """All at once; by hand one row or pair at a time, done when nothing was left."""
+        gone = delete(world, self.table, elements)
         if world.by_hand and gone:
             world.say(f"deleted {gone} pairs of {self.state.plan.title}")
             return None
-        world.untidy.discard(f"index {element_id}")
+        world.untidy -= labels(elements)
+        is_table = any(element.kind is Kind.TABLE for element in elements)
+        what = (
+            f"all rows of {self.state.plan.table} ({gone} pairs)" if is_table else f"all {pairs_of(elements)}: {gone}"
+        )
         world.say(f"deleted {what}")
         return moves.RunDone(StepKind.DELETE)
 
-    def _verify(self, world: World, index: Index) -> moves.Event:
-        wrong = verify(world, self.table, index)
+    def _verify(self, world: World, elements: tuple[Element, ...]) -> moves.Event:
+        wrong = verify(world, self.table, elements)
         if wrong:
             return moves.RunFailed(StepKind.VERIFY, "; ".join(wrong))
-        world.say(f"verified {index.name}")
+        world.say(f"verified {names(elements)}")
         return moves.RunDone(StepKind.VERIFY)
 
     def _close(self, world: World) -> None:
-        for run in self.runs.values():
-            close(run)
+        if self.started is not None:
+            close(self.started)
         world.say("closed the run")
 
     def go(self, world: World) -> None:
@@ -265,8 +274,9 @@ class Driver:
 
 
 def note_filling(world: World, descriptor: Descriptor) -> None:
-    """From here on tombstones of a filling index are no mess, until it is purged."""
+    """From here on tombstones of what is being filled are no mess, until it is purged."""
     world.untidy.update(element_label(index) for index in descriptor.indexes if index.filling)
+    world.untidy.update(element_label(column) for column in descriptor.columns if column.filling)
 
 
 def drive(world: World, change: int, plan: Plan) -> Driver:

@@ -18,15 +18,16 @@ from itertools import groupby
 from catalog.descriptor import UnknownElement
 from catalog.elements import NodeId, TableId
 from catalog.types import BadValue
+from changes.ddl_check import NothingToDo
 from changes.ddl_errors import DdlError
-from changes.plan import StepKind
+from changes.plan import Element, StepKind
 from lab import reorganise
 from lab.control import LabError
 from lab.driving import Driver
 from lab.rows import BadRow
 from lab.world import World
 
-REFUSALS = (LabError, BadRow, BadValue, DdlError, UnknownElement)
+REFUSALS = (LabError, BadRow, BadValue, DdlError, NothingToDo, UnknownElement)
 """What a command may be refused with; anything else is a mistake of the lab's own."""
 
 
@@ -45,24 +46,33 @@ class Lab:
             raise LabError("there is no change: create or drop something first")
         return self.changes[-1]
 
-    def table_of_index(self, name: str) -> TableId:
+    def element(self, name: str) -> tuple[TableId, Element]:
+        """An index of some table, or something that a change moves, by its name."""
         for table, versions in self.world.control.published.items():
-            if any(index.name == name for descriptor in versions for index in descriptor.indexes):
-                return table
+            for descriptor in reversed(versions):
+                found = [index for index in descriptor.indexes if index.name == name]
+                if found:
+                    return table, reorganise.element_of(found[0])
+        for driver in reversed(self.changes):
+            moved = [move.element for move in driver.state.plan.moves if move.element.name == name]
+            if moved:
+                return driver.table, moved[0]
         raise LabError(f"there is no index {name}")
 
+    def table_of_index(self, name: str) -> TableId:
+        return self.element(name)[0]
+
     def run_of(self, name: str) -> reorganise.Run:
-        """The run that fills an index: its change's, or one begun by hand."""
-        table = self.table_of_index(name)
-        index = self.world.control.newest(table).index_named(name)
+        """The run that fills an element: its change's, or one begun by hand."""
+        table, element = self.element(name)
         for driver in self.changes:
-            if driver.table == table and driver.state.plan.moves[0].element.id == index.id and not driver.is_over:
-                return driver.run_of(index.id)
-        return self.runs.setdefault(name, reorganise.Run(table, index.id))
+            if driver.table == table and element in driver.filled and not driver.is_over:
+                return driver.run
+        return self.runs.setdefault(name, reorganise.Run(table, (element,)))
 
     def may_read(self, name: str) -> bool:
         """The change of an index hands out chunks only while it fills; an index without a change is anybody's."""
-        its = [driver for driver in self.changes if driver.state.plan.moves[0].element.name == name]
+        its = [driver for driver in self.changes if driver.moves_element(name)]
         at = its[-1].step if its else None
         return not its or (at is not None and at.kind is StepKind.FILL)
 

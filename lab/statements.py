@@ -19,11 +19,14 @@ from lab.rows import BadRow, assignments, key_of, new_row, op_text, row_text, su
 from lab.world import Letter, Node, Transaction, World
 from leases import vocabulary
 from leases.rules import NotLeasable, check_leasable
+from storage.constraints import constraint_violations
 from storage.mutations import Act, Op, TableNotWritable, delete_row, in_order, insert_row, update_row
-from storage.pairs import StoredRow, after, name_of, prefix, rows_of
+from storage.pairs import CannotDerive, StoredRow, after, name_of, prefix, rows_of
 from storage.store import DuplicateKey, SerializationFailure, StoreError
 
 Values = Sequence[str | None]
+REFUSED = (StoreError, BadRow, BadValue, TableNotWritable, UnknownElement, NotLeasable, CannotDerive, LabError)
+"""What ends a statement and its transaction."""
 LEAVES_NOTHING = {Act.TOMBSTONE: Act.REMOVE, Act.TOMBSTONE_UNIQUE: Act.REMOVE_UNIQUE}
 
 
@@ -155,7 +158,7 @@ def _failing(world: World, one: Transaction) -> Iterator[None]:
     """A statement that fails ends its transaction."""
     try:
         yield
-    except (StoreError, BadRow, BadValue, TableNotWritable, UnknownElement, NotLeasable, LabError) as error:
+    except REFUSED as error:
         one.store.rollback()
         _leave(world, one)
         raise LabError(_refusal(world, error)) from error
@@ -200,7 +203,12 @@ def enter(world: World, one: Transaction, table: TableId) -> Descriptor:
 
 
 def insert(world: World, actor: str, table: TableId, values: Values) -> Done:
-    return _write(world, actor, table, lambda d, _: insert_row(d, new_row(d, values), world.store.buckets))
+    def ops(descriptor: Descriptor, _: Transaction) -> list[Op]:
+        row = new_row(descriptor, values)
+        _refuse_broken(descriptor, row)
+        return insert_row(descriptor, row, world.store.buckets)
+
+    return _write(world, actor, table, ops)
 
 
 def delete(world: World, actor: str, table: TableId, key: Values) -> Done:
@@ -214,9 +222,16 @@ def update(world: World, actor: str, table: TableId, key: Values, to: Sequence[t
     def ops(descriptor: Descriptor, one: Transaction) -> list[Op]:
         old = find_row(one, descriptor, key_of(descriptor, key))
         assigned, new_key = assignments(descriptor, old, to)
+        _refuse_broken(descriptor, StoredRow(new_key or old.key, {**old.columns, **assigned}))
         return update_row(descriptor, old, assigned, new_key, world.store.buckets)
 
     return _write(world, actor, table, ops)
+
+
+def _refuse_broken(descriptor: Descriptor, row: StoredRow) -> None:
+    """Constraints are enforced from write-only on."""
+    for broken in constraint_violations(descriptor, row):
+        raise BadRow(f"the row {broken.why} ({broken.state.value} in {descriptor})")
 
 
 def _write(world: World, actor: str, table: TableId, make_ops: Callable[[Descriptor, Transaction], list[Op]]) -> Done:

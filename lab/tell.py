@@ -14,7 +14,7 @@ from catalog.types import SqlType
 from lab.explorer.effects import DELETE, INSERT, MOVE, NO_VALUE, Statement, rows_of_range
 from lab.explorer.fill import Step
 from lab.explorer.plain import Config, Plain
-from lab.explorer.schema import FIRST_VALUE, INDEX_NAMES, NEW, names_of, part_of, state_at
+from lab.explorer.schema import FIRST_VALUE, INDEX_NAMES, NEW, TWIN, names_of, part_of, state_at
 from storage import encoding
 from storage.pairs import PairName
 
@@ -188,7 +188,8 @@ class _Teller:
         if name.column == EXISTS:
             return f"row {_number(name.row_key)}{where}"
         held = "" if value is None else f" = {_value_of(value)}"
-        return f"a{held} of row {_number(name.row_key)}{where}"
+        whose = "the twin's a" if name.column == TWIN else "a"
+        return f"{whose}{held} of row {_number(name.row_key)}{where}"
 
     def _descriptor(self, config: Config, version: int) -> Descriptor:
         return self.effects.road.descriptor(self.plain.stops[config.stop], version)

@@ -30,6 +30,7 @@ from lab.explorer.schema import (
     part_of,
     refuses,
     row_key_of,
+    value_column,
 )
 from storage import encoding
 from storage.buckets import BUCKETS, storage_of
@@ -270,10 +271,13 @@ class Effects:
         return None if refuses(schema, old) else in_order(update_row(schema, old, {}, new_key=row_key_of(to)))
 
     def _update(self, schema: Descriptor, old: StoredRow, value: int) -> list[Op] | None:
-        new = replace(old, columns={**old.columns, A: encoded(value)})
-        if not _may_assign(schema, old, value) or refuses(schema, new):
+        column = value_column(schema)
+        if column is None or not _may_assign(schema, column, old, value):
             return None
-        return in_order(update_row(schema, old, {A: encoded(value)}))
+        assigned = {column.id: encoded(value)}
+        if refuses(schema, replace(old, columns={**old.columns, **assigned})):
+            return None
+        return in_order(update_row(schema, old, assigned))
 
     def _as_broken(self, ops: list[Op], snapshot: list[Pairs]) -> list[Op]:
         """A tombstone only where a pair is seen: what R5 forbids."""
@@ -322,7 +326,7 @@ class Effects:
         wanted = {row_key_of(row) for row in rows_of_range(self.model, number)}
         found: list[Op] = []
         for key in sorted(wanted & rows.keys()):
-            columns = {c.id: missing_value(c) for c in schema.stored_columns}
+            columns = {c.id: missing_value(c) for c in schema.stored_columns if c.derived is None}
             columns.update(rows[key].columns)
             ops = insert_row(schema, StoredRow(key, columns))
             if self.model.lacks(Broken.INDEX_FIRST):
@@ -469,7 +473,8 @@ class Effects:
                 what = "is gone, though its insert was acknowledged" if there is None else "is back after its delete"
                 yield Fault("lost write", described.version, f"row id = {row} {what}")
             elif there is not None and acknowledged != UNTOLD:
-                read = readable_columns(described, there).get(A)
+                column = value_column(described)
+                read = None if column is None else readable_columns(described, there).get(column.id)
                 if read is not None and read != acknowledged:
                     why = f"row id = {row} reads another value of a than the last one that was acknowledged"
                     yield Fault("lost write", described.version, why)
@@ -523,7 +528,7 @@ def _statements(model: Model) -> Iterator[Statement]:
 
 def _inserted(schema: Descriptor, value: int) -> dict[ColumnId, bytes] | None:
     """The columns of an inserted row; None when this version cannot take the value, or must be given one."""
-    column = next((c for c in schema.columns if c.id == A), None)
+    column = value_column(schema)
     if column is None or column.state is not State.PUBLIC:
         if value != NO_VALUE:
             return None
@@ -532,17 +537,14 @@ def _inserted(schema: Descriptor, value: int) -> dict[ColumnId, bytes] | None:
         if column is not None and column.required:
             default = FILL_VALUE if any(c.rule == "check" for c in schema.constraints) else DEFAULT
         return {A: default} if puts_default else {}
-    if value == NO_VALUE:
-        return None
-    return {A: encoded(value)}
+    return None if value == NO_VALUE else {column.id: encoded(value)}
 
 
-def _may_assign(schema: Descriptor, old: StoredRow, value: int) -> bool:
+def _may_assign(schema: Descriptor, column: Column, old: StoredRow, value: int) -> bool:
     """Whether an update to this value is taken and changes anything."""
-    column = next((c for c in schema.columns if c.id == A), None)
-    if column is None or column.state is not State.PUBLIC:
+    if column.state is not State.PUBLIC:
         return False
-    return readable_columns(schema, old)[A] != encoded(value)
+    return readable_columns(schema, old)[column.id] != encoded(value)
 
 
 def _told(told: Acknowledged, statement: Statement) -> Acknowledged:

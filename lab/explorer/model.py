@@ -29,6 +29,9 @@ Stage = tuple[State, ...]
 
 COLUMNS = frozenset({Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN})
 INDEXES = frozenset({Kind.INDEX, Kind.UNIQUE_INDEX})
+TWINS = (Kind.DERIVED_COLUMN, Kind.DERIVED_COLUMN)
+"""A change of type: the old column and its twin; of the two, one is derived from the other."""
+
 TOGETHER = COLUMNS | INDEXES | {Kind.CONSTRAINT}
 """The kinds that may move beside others. There is one column, one constraint, and there are two indexes at most."""
 
@@ -229,6 +232,10 @@ def _state_named(text: str) -> State:
 
 
 def _check_kinds(kinds: tuple[Kind, ...]) -> None:
+    if kinds in (TWINS, (Kind.DERIVED_COLUMN,)):
+        if kinds != TWINS:
+            raise BadModel("a derived column stands beside the one it is derived from: derived-column+derived-column")
+        return
     if len(kinds) == 1:
         return
     for kind in kinds:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from catalog.elements import Constraint, Index, Kind, State
+from catalog.elements import Column, Constraint, Index, Kind, State
 from changes.back import moving, way_back
 from changes.movement import definition_of, is_filling, state_of
 from changes.plan import Direction, Element, Plan, Step, StepKind
@@ -96,6 +96,7 @@ def parts_of(plan: Plan, *, nodes: int) -> tuple[Part, ...]:
 def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
     """Each index or constraint with the moving columns that it is made of; the columns that nothing is made of."""
     elements = moving(plan)
+    yield from _twins(plan)
     columns = [element for element in elements if element.kind in COLUMNS]
     used: set[int] = set()
     for element in elements:
@@ -105,6 +106,16 @@ def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
             yield (*below, element)
     yield from ((element,) for element in elements if element.kind in COLUMNS and element.id not in used)
     yield from ((element,) for element in elements if element.kind is Kind.TABLE)
+
+
+def _twins(plan: Plan) -> Iterator[tuple[Element, ...]]:
+    """Each column whose type changes, and its twin."""
+    derived = [element for element in moving(plan) if element.kind is Kind.DERIVED_COLUMN]
+    old = {element.id: element for element in derived if element in plan.moving(Direction.DROP)}
+    for twin in plan.moving(Direction.ADD):
+        definition = definition_of(twin, [step.published for step in plan.publishes])
+        if isinstance(definition, Column) and definition.derived is not None:
+            yield old[definition.derived.source], twin
 
 
 def _made_of(plan: Plan, element: Element) -> frozenset[int]:

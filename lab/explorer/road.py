@@ -213,7 +213,7 @@ class _Builder(Stops):
 
     def _has_no_return(self, at: int, kind: Kind, first: State, now: State) -> bool:
         if first is not State.PUBLIC:
-            return now is State.PUBLIC and kind is not Kind.PLACEMENT
+            return now is State.PUBLIC and kind not in (Kind.PLACEMENT, Kind.DERIVED_COLUMN)
         if kind in (Kind.OPTIONAL_COLUMN, Kind.TABLE):
             return now is State.ABSENT or at in self.deleted
         return now in (State.DELETE_ONLY, State.ABSENT)

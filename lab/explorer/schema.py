@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import (
+    EXISTS,
     PRIMARY,
     Column,
     ColumnId,
     Constraint,
     ConstraintId,
+    Derivation,
     Index,
     IndexColumn,
     IndexId,
@@ -27,20 +29,20 @@ from catalog.elements import (
     TableId,
 )
 from catalog.types import SqlType
-from lab.explorer.model import COLUMNS, INDEXES, Model, Stage
+from lab.explorer.model import COLUMNS, INDEXES, TWINS, Model, Stage
 from storage import encoding
 from storage.clauses import element_label
 from storage.constraints import constraint_violations
 from storage.pairs import PairName, StoredRow
 
-ID, A = ColumnId(1), ColumnId(2)
+ID, A, TWIN = ColumnId(1), ColumnId(2), ColumnId(3)
 INDEX_NAMES = {1: "by_a", 2: "by_a_too"}
 CONSTRAINT = ConstraintId(1)
 OLD, NEW = PlacementId(1), PlacementId(2)
 FIRST_VALUE = 11
 """Row numbers and values do not overlap, so an encoded piece of a key tells which of the two it is."""
 
-FILLED = frozenset({Kind.REQUIRED_COLUMN, Kind.INDEX, Kind.UNIQUE_INDEX, Kind.PLACEMENT})
+FILLED = frozenset({Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN, Kind.INDEX, Kind.UNIQUE_INDEX, Kind.PLACEMENT})
 VERIFIED = frozenset({Kind.UNIQUE_INDEX, Kind.CONSTRAINT})
 """The kinds whose change may fail because of what users wrote: duplicates, NULLs."""
 
@@ -89,6 +91,9 @@ class _Part:
 
 def _column(model: Model, parts: Sequence[_Part]) -> Iterator[Column]:
     """The column a. It stays in a version that has lost it while something is made of it still."""
+    if model.kinds == TWINS:
+        yield from _twins(*parts)
+        return
     moves = next((part for part in parts if part.kind in COLUMNS), None)
     not_null = any(_is_public_not_null(model, part) for part in parts)
     if moves is None:
@@ -108,6 +113,29 @@ def _column(model: Model, parts: Sequence[_Part]) -> Iterator[Column]:
         fill_value=FILL_VALUE if required else None,
         filling=moves.filling,
     )
+
+
+def _twins(old: _Part, twin: _Part) -> Iterator[Column]:
+    """The column a and its twin: the public one of the two is not derived."""
+    is_swapped = twin.state is State.PUBLIC
+    if old.state is not State.ABSENT:
+        back = Derivation(TWIN, f'"#{TWIN}"') if is_swapped else None
+        yield Column(A, "a (old)" if is_swapped else "a", SqlType.BIGINT, old.state, derived=back)
+    if twin.state is not State.ABSENT:
+        yield Column(
+            TWIN,
+            "a" if is_swapped else "a (new)",
+            SqlType.BIGINT,
+            twin.state,
+            added_with_default=is_swapped,
+            filling=twin.filling,
+            derived=None if is_swapped else Derivation(A, f'"#{A}"'),
+        )
+
+
+def value_column(described: Descriptor) -> Column | None:
+    """The column that users call a: of two twins, the one that is not derived."""
+    return next((c for c in described.columns if c.id in (A, TWIN) and c.derived is None), None)
 
 
 def _is_public_not_null(model: Model, part: _Part) -> bool:
@@ -150,6 +178,8 @@ def refuses(described: Descriptor, row: StoredRow) -> bool:
 
 def names_of(model: Model) -> list[str]:
     """How each element of the model is called, in the order of a stage."""
+    if model.kinds == TWINS:
+        return ["column a", "its twin"]
     indexes = iter(INDEX_NAMES.values())
     return [next(indexes) if kind in INDEXES else _name(model, kind) for kind in model.kinds]
 
@@ -174,6 +204,8 @@ def part_of(model: Model, name: PairName) -> int | None:
     if name.index != PRIMARY:
         indexes = [at for at, kind in enumerate(model.kinds) if kind in INDEXES]
         return indexes[name.index - 1]
+    if model.kinds == TWINS:
+        return {A: 0, TWIN: 1}.get(name.column or EXISTS)
     columns = (at for at, kind in enumerate(model.kinds) if kind in COLUMNS)
     return next(columns, None) if name.column == A else None
 
@@ -181,7 +213,7 @@ def part_of(model: Model, name: PairName) -> int | None:
 def element_labels(described: Descriptor, model: Model) -> frozenset[str]:
     """What `storage.clauses` calls the elements: their tombstones are allowed until the change has ended."""
     elements: list[Column | Index | Placement] = [*described.indexes]
-    elements += [c for c in described.columns if c.id == A]
+    elements += [c for c in described.columns if c.id != ID]
     elements += described.placements if model.has_placements else ()
     return frozenset(element_label(element) for element in elements)
 
@@ -194,6 +226,8 @@ def state_at(model: Model, described: Descriptor, at: int) -> State:
     if kind is Kind.CONSTRAINT and not model.check and any(c.id == A and c.not_null for c in described.columns):
         return State.PUBLIC
     elements: Sequence[Index | Column | Placement | Constraint] = [c for c in described.columns if c.id == A]
+    if model.kinds == TWINS:
+        elements = [c for c in described.columns if c.id == (A, TWIN)[at]]
     if kind in INDEXES:
         number = sum(k in INDEXES for k in model.kinds[: at + 1])
         elements = [index for index in described.indexes if index.id == number]

@@ -161,6 +161,8 @@ def _plans() -> Iterator[Variant]:
         ("drop-required-column-and-check", f"{REQUIRED}constraint", "PP Pw P- w- d- --"),
     ):
         yield _plan(name, kinds, letters, **checked)
+    twins = "derived-column+derived-column"
+    yield _plan("change-type", twins, "P- Pd Pw wP dP -P", nulls=True, **any_time)
     yield _plan("drop-column-add-index", f"{OPTIONAL}index", "P- Pd Pw dP -P", apart=True, **any_time)
 
 
@@ -189,6 +191,11 @@ def _broken_plans() -> Iterator[Variant]:
     yield _plan("not-null-on-optional-column", constraint, "-- d- ww PP", "refused writes")
     yield _plan("not-null-public-before-required-column", f"{REQUIRED}constraint", "-- d- ww wP PP", note=owed)
     yield _plan("not-null-public-while-column-leaves", constraint, "PP dP d- --", "C2")
+    twins = "derived-column+derived-column"
+    yield _plan("twin-public-without-write-only", twins, "P- Pd wP dP -P", "C2 C5 lost write")
+    yield _plan("type-swapped-without-write-only", twins, "P- Pd Pw dP -P", "C5 lost write")
+    yield _plan("twin-without-delete-only", twins, "P- Pw wP dP -P", "C1")
+    yield _plan("old-side-gone-at-once", twins, "P- Pd Pw wP -P", "C1")
     early: dict[str, Any] = {"cancels": True, "broken": frozenset({Broken.EARLY_TURN})}
     yield _plan("dropped-before-additions-are-verified", index, "P- dd -w -P", "lost write", apart=True, **early)
     yield _plan("index-dropped-before-the-new-one-is-verified", "index+index", "P- wd dw -P", "C4", **early)

@@ -1,5 +1,6 @@
 """Sentences about reorganisation done by hand, one chunk at a time."""
 
+from changes.plan import pairs_of
 from lab import reorganise
 from lab.control import LabError
 from lab.language import Lab, Match, command
@@ -7,9 +8,8 @@ from lab.language import Lab, Match, command
 
 @command("clear INDEX", r"clear (\w+)", "remove the tombstones of before the drain (R6)")
 def _clear(lab: Lab, match: Match) -> None:
-    table = lab.table_of_index(match[1])
-    index = lab.world.control.newest(table).index_named(match[1])
-    lab.world.say(f"cleared {index.name}: {reorganise.clear(lab.world, table, index)} tombstones")
+    table, element = lab.element(match[1])
+    lab.world.say(f"cleared {element.name}: {reorganise.clear(lab.world, table, (element,))} tombstones")
 
 
 @command("fill INDEX [N rows]", r"fill (\w+)(?: (\d+) rows?)?", "read rows and put their entries (R2, R3)")
@@ -37,8 +37,8 @@ def _put(lab: Lab, match: Match) -> None:
 
 @command("verify INDEX", r"verify (\w+)", "compare rows and entries, both ways (R10)")
 def _verify(lab: Lab, match: Match) -> None:
-    table = lab.table_of_index(match[1])
-    wrong = reorganise.verify(lab.world, table, lab.world.control.newest(table).index_named(match[1]))
+    table, element = lab.element(match[1])
+    wrong = reorganise.verify(lab.world, table, (element,))
     for line in wrong or [f"verified {match[1]}"]:
         lab.world.say(line)
 
@@ -50,13 +50,11 @@ def _close(lab: Lab, match: Match) -> None:
 
 @command("delete INDEX", r"delete (\w+)", "remove all its entries and tombstones (R8)")
 def _delete(lab: Lab, match: Match) -> None:
-    table = lab.table_of_index(match[1])
-    index = lab.world.control.newest(table).index_named(match[1])
-    lab.world.say(f"deleted all entries of {index.name}: {reorganise.delete_entries(lab.world, table, index)}")
+    table, element = lab.element(match[1])
+    lab.world.say(f"deleted all {pairs_of((element,))}: {reorganise.delete(lab.world, table, (element,))}")
 
 
 @command("purge INDEX", r"purge (\w+)", "remove the tombstones of the fill (R8)")
 def _purge(lab: Lab, match: Match) -> None:
-    table = lab.table_of_index(match[1])
-    index = lab.world.control.newest(table).index_named(match[1])
-    lab.world.say(f"purged {index.name}: {reorganise.purge(lab.world, table, index)} tombstones")
+    table, element = lab.element(match[1])
+    lab.world.say(f"purged {element.name}: {reorganise.purge(lab.world, table, (element,))} tombstones")

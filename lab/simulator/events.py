@@ -210,7 +210,7 @@ def step(now: Situation) -> Made:
         return "resume" if driver.state.mode is Mode.PAUSED else "start worker"
     if not _is_filling(driver):
         return "step"
-    run = driver.run_of(driver.state.plan.moves[0].element.id)
+    run = driver.run
     if run.is_finished:
         return "step"
     name = driver.state.plan.moves[0].element.name
@@ -228,9 +228,8 @@ def zombie_chunk(now: Situation) -> Made:
     for driver in now.lab.changes:
         if driver.state.plan.moves[0].element.kind is Kind.TABLE:
             continue
-        for run in driver.runs.values():
-            if run.chunks:
-                return f"put {driver.state.plan.moves[0].element.name}{' last' if now.rng.random() < 0.5 else ''}"
+        if driver.started is not None and driver.started.chunks:
+            return f"put {driver.state.plan.moves[0].element.name}{' last' if now.rng.random() < 0.5 else ''}"
     return None
 
 

@@ -25,6 +25,8 @@ from lab.explorer.model import BadModel
 from lab.explorer.planned import parts_of, prove, prove_parts
 from lab.explorer.search import Budget
 from lab.explorer.verdict import Verdict
+from lab.sentences import Lab, perform
+from lab.sentences.changes import planned
 from storage.encoding import encode
 from tests.changes.tables import plans, users
 
@@ -152,3 +154,27 @@ def test_an_entry_over_two_moving_columns_has_no_model_and_names_alone_none() ->
     renamed = Draft(7, "users", users(), (Move(Element(Kind.TABLE, 7, "users"), Direction.RENAME),), edit=lambda d: d)
     with pytest.raises(BadModel, match="there is nothing to explore"):
         prove(compose(renamed))
+
+
+STATEMENTS = [
+    "alter table users alter column age type bigint",
+    "alter table users add column level int not null default 7, add constraint low check (level < 9)",
+    "alter table users drop column name",
+    "alter table users alter column name set not null, alter column age type bigint",
+    "create unique index by_age on users (age) where age > 3",
+]
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_what_is_planned_for_an_alter_table_is_proved(statement: str) -> None:
+    lab = Lab()
+    perform(lab, "table users (id int primary key, name text, age int)")
+    for before in (
+        "create index by_name on users (name)",
+        "alter table users add constraint known check (name <> 'x')",
+    ):
+        perform(lab, before)
+        perform(lab, "run")
+    answer = prove(planned(lab, statement), budget=PATIENTLY)
+    assert answer.verdict is Verdict.PROVED, answer.sentences
+    assert not answer.is_vacuous, answer.sometimes
