@@ -14,13 +14,14 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from spark_tasks.audit import NothingToAudit, Report, audit_table
-from spark_tasks.claims import ATTEMPTS_MAX, STALE_S, in_one_line
+from spark_tasks.claims import STALE_S, in_one_line
 from spark_tasks.database import database_dsn
 from spark_tasks.heart import Connection, Heart
 from spark_tasks.models import AuditJob, RunState
 
 log = logging.getLogger(__name__)
 
+ATTEMPTS_MAX = 3
 SILENT = "(state = 'running' AND heartbeat_at < clock_timestamp() - make_interval(secs => %(stale)s))"
 
 CLAIM = f"""UPDATE spark_tasks_auditjob

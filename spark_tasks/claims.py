@@ -1,8 +1,13 @@
 """Who works on a run: at most one attempt at a time; a newer one shuts out the older.
 
 waiting --claim--> running --all ranges done--> done
-                      |  heartbeat stale            failed: what, and which rows
-                      +--claim by another attempt   (token moves: the old attempt writes no more)
+   ^                  |  heartbeat stale            failed: what, and which rows
+   |                  +--claim by another attempt   (token moves: the old attempt writes no more)
+   +--paused----------+
+   +--an error--------+  the third in a row: failed
+
+A pause and a worker's death are attempts that did not fail. Errors are in a row as long as no range got further in
+between: a run that moves is tried again, since each attempt has less to do than the one before.
 """
 
 import logging
@@ -19,7 +24,7 @@ from spark_tasks.models import ReorgPulse, ReorgRun, RunState
 log = logging.getLogger(__name__)
 
 STALE_S = 5.0
-ATTEMPTS_MAX = 3
+FAILURES_MAX = 3
 
 
 class RunFailed(Exception):
@@ -88,6 +93,23 @@ def end_run(claim: Claim, state: RunState, *, error: str = "") -> None:
 
 def let_another_try(claim: Claim) -> None:
     ReorgRun.objects.filter(id=claim.run.id, token=claim.token).update(state=RunState.WAITING)
+
+
+FAILURE = """
+WITH marks AS (SELECT coalesce(sum(rows_done), 0) AS done FROM spark_tasks_reorgrange WHERE run_id = %(run)s)
+UPDATE spark_tasks_reorgrun run
+SET failures = CASE WHEN marks.done > run.rows_done_at_failure THEN 1 ELSE run.failures + 1 END,
+    rows_done_at_failure = marks.done
+FROM marks WHERE run.id = %(run)s AND run.token = %(token)s RETURNING run.failures
+"""
+
+
+def count_failure(claim: Claim) -> int:
+    """How many attempts in a row have failed now. 0: this one was shut out, its failure is nobody's."""
+    with connection.cursor() as cursor:
+        cursor.execute(FAILURE, {"run": claim.run.id, "token": claim.token})
+        counted = cursor.fetchone()
+    return 0 if counted is None else int(counted[0])
 
 
 def require_open(claim: Claim) -> None:

@@ -3,11 +3,12 @@
 import logging
 
 from spark_tasks.claims import (
-    ATTEMPTS_MAX,
+    FAILURES_MAX,
     RunFailed,
     WasClosed,
     WasPaused,
     claim_run,
+    count_failure,
     end_run,
     in_one_line,
     let_another_try,
@@ -37,7 +38,7 @@ def run_reorganisation(run_id: int) -> None:
         end_run(claim, RunState.FAILED, error=str(failure))
     except Exception as error:
         log.exception("%s failed in attempt %s", claim.run, claim.run.attempt)
-        if claim.run.attempt >= ATTEMPTS_MAX:
+        if count_failure(claim) >= FAILURES_MAX:
             end_run(claim, RunState.FAILED, error=in_one_line(error))
         else:
             let_another_try(claim)

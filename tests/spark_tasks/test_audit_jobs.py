@@ -6,8 +6,7 @@ import pytest
 
 from spark_tasks import audit_jobs
 from spark_tasks.audit import Report
-from spark_tasks.audit_jobs import claim_audit, dead_audits, run_audit
-from spark_tasks.claims import ATTEMPTS_MAX
+from spark_tasks.audit_jobs import ATTEMPTS_MAX, claim_audit, dead_audits, run_audit
 from spark_tasks.models import AuditJob
 from spark_tasks.services import request_audit
 from tests.storage.stage import Stage, user

@@ -379,3 +379,55 @@ def test_an_unexpected_error_is_retried_and_then_told(stage: Stage, runs: Runs) 
         run_status(run_id).error.startswith("UnknownElement: 'there is no index 99")
         or "index 99" in run_status(run_id).error
     )
+
+
+class Lost(Exception):
+    """The connection to the database, say."""
+
+
+FillUntil = Callable[[int, Callable[[], object]], None]
+
+
+@pytest.fixture
+def fill_until(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> FillUntil:
+    """A fill of forty rows in chunks of five; from its n-th chunk on what is given is done after each."""
+    for limit in ("PAIRS_MIN", "PAIRS_MAX"):
+        monkeypatch.setattr(f"spark_tasks.pace.{limit}", 5)
+    monkeypatch.setattr(backfill, "Pace", lambda: Pace(5))
+    stage.insert(rows_of(stage, 40))
+    to_filling(stage)
+
+    def fill(chunk: int, then: Callable[[], object]) -> None:
+        chunks = iter([None] * (chunk - 1))
+        with monkeypatch.context() as patch:
+            patch.setattr("spark_tasks.backfill.keep_pace", lambda *_, **__: next(chunks, chunk) and then())
+            run_reorganisation(runs.start("fill"))
+
+    return fill
+
+
+def lose() -> None:
+    raise Lost("the connection is lost")
+
+
+def test_pauses_are_not_failures(runs: Runs, fill_until: FillUntil) -> None:
+    run_id = runs.start("fill")
+    pulse = ReorgPulse.objects.filter(run_id=run_id)
+    for _ in range(2):
+        fill_until(1, lambda: pulse.update(wanted=Wanted.PAUSE))
+        pulse.update(wanted=Wanted.RUN)
+    with pytest.raises(Lost):
+        fill_until(1, lose)
+    assert (run_status(run_id).state, run_status(run_id).attempt) == ("waiting", 3)
+    run_reorganisation(run_id)
+    assert run_status(run_id).state == "done"
+
+
+def test_failures_in_a_row_end_a_run_only_where_it_stands_still(runs: Runs, fill_until: FillUntil) -> None:
+    run_id = runs.start("fill")
+    for chunk in (1, 1, 2, 2, 3, 3):
+        with pytest.raises(Lost):
+            fill_until(chunk, lose)
+        assert run_status(run_id).state == "waiting"
+    fill_until(3, lose)
+    assert (run_status(run_id).state, run_status(run_id).error) == ("failed", "Lost: the connection is lost")
