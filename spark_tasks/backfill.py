@@ -32,6 +32,7 @@ from spark_tasks.marks import (
     chunk,
     keep_pace,
     listen,
+    pairs_of_chunk,
     scans_sql,
     tries,
 )
@@ -102,7 +103,7 @@ class Fill:
         with self.ticket.connect() as connection:
             hand = Hand(connection, Order(), Pace())
             for piece in pieces:
-                listen(connection, hand.order, self.scans)
+                listen(connection, self.ticket, hand.order, self.scans)
                 found = self.find(connection, piece)
                 self.put(hand, piece, found)
                 yield found.rows
@@ -153,7 +154,7 @@ class Fill:
         for portion in found.portions:
             place = 0
             while place < len(portion.pairs):
-                part = portion.pairs.slice(place, hand.pace.pairs)
+                part = portion.pairs.slice(place, pairs_of_chunk(self.ticket, hand.order, hand.pace))
                 place, done = place + len(part), done + len(part)
                 yield portion.storage, part, Mark(found.rows * done // total, found.rows, is_done=done == total)
 

@@ -13,7 +13,20 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, Index, State
 from spark_tasks.homes import by_home
-from spark_tasks.marks import GIVES_WAY, Chunk, Connection, Mark, Order, RangeDone, Ticket, chunk, keep_pace, tries
+from spark_tasks.marks import (
+    GIVES_WAY,
+    Chunk,
+    Connection,
+    Mark,
+    Order,
+    RangeDone,
+    Ticket,
+    chunk,
+    keep_pace,
+    listen,
+    pairs_of_chunk,
+    tries,
+)
 from spark_tasks.pace import Pace
 from spark_tasks.ranges import KeyRange, is_among_rows
 from storage.arrow import Pairs, unpack
@@ -120,6 +133,7 @@ def _whole_rows(page: Pairs) -> int:
 def empty(connection: Connection, ticket: Ticket, pieces: Iterable[KeyRange], step: Step) -> Iterator[int]:
     """Repeat `step` in chunks until each range is empty; yields the pairs removed from each."""
     pace, order = Pace(), Order()
+    listen(connection, ticket, order)
     for piece in pieces:
         removed, rest = 0, piece
         try:
@@ -143,7 +157,7 @@ def _chunk(
         began = time.perf_counter()
         try:
             with chunk(connection, ticket, rest, order) as leaves:
-                count, low = step(rest, pace.pairs)
+                count, low = step(rest, pairs_of_chunk(ticket, order, pace))
                 _mark(leaves, removed + count, rest.rows, is_done=low is None)
         except GIVES_WAY:
             pace = pace.after_giving_way()

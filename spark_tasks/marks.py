@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from spark_tasks.pace import Quiet, wait_s
+from spark_tasks.pace import Pace, Quiet, pairs_allowed, wait_s
 from spark_tasks.ranges import KeyRange
 from storage.pairs import CannotDerive
 from storage.postgres import kv, session_options
@@ -100,10 +100,12 @@ SELECT 1 FROM spark_tasks_reorgrun WHERE id = {run} AND token = {token} FOR SHAR
 SELECT is_done FROM spark_tasks_reorgrange WHERE id = {range} FOR UPDATE;
 SAVEPOINT chunk"""
 
-END = """UPDATE spark_tasks_reorgrange SET rows_done = greatest(rows_done, {mark.rows_done}),
-rows_total = {mark.rows_total}, is_done = {mark.is_done} WHERE id = {range};
+WANTED = "SELECT wanted, rows_per_s_max, {scans} FROM spark_tasks_reorgpulse WHERE run_id = {run}"
+
+END = f"""UPDATE spark_tasks_reorgrange SET rows_done = greatest(rows_done, {{mark.rows_done}}),
+rows_total = {{mark.rows_total}}, is_done = {{mark.is_done}} WHERE id = {{range}};
 COMMIT;
-SELECT wanted, rows_per_s_max, {scans} FROM spark_tasks_reorgpulse WHERE run_id = {run}"""
+{WANTED}"""
 
 
 @contextmanager
@@ -125,9 +127,7 @@ def chunk(
         cursor = connection.execute(END.format(run=ticket.run_id, range=piece.id, mark=leaves.mark, scans=scans))
         while cursor.nextset():
             pass
-        order.wanted, order.rows_per_s_max, heard = cursor.fetchone() or ("close", None, None)
-        if heard is not None:
-            order.quiet.hear(heard, time.monotonic())
+        _hear(order, cursor.fetchone())
     except BaseException:
         if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
@@ -140,11 +140,24 @@ def scans_sql(table_id: int, storages: int) -> str:
     return " + ".join(f"pg_stat_get_numscans('{table}_pkey'::regclass)" for table in tables)
 
 
-def listen(connection: Connection, order: Order, scans: str) -> None:
-    """Begin to hear whether anybody else works with the table."""
-    row = connection.execute(f"SELECT {scans}").fetchone()
-    assert row is not None
-    order.quiet.hear(row[0], time.monotonic())
+def listen(connection: Connection, ticket: Ticket, order: Order, scans: str = "NULL::bigint") -> None:
+    """Hear what is wanted of the run, and begin to hear whether anybody else works with the table."""
+    _hear(order, connection.execute(WANTED.format(run=ticket.run_id, scans=scans)).fetchone())
+
+
+def _hear(order: Order, said: tuple[Any, ...] | None) -> None:
+    order.wanted, order.rows_per_s_max, scans = said or ("close", None, None)
+    if scans is not None:
+        order.quiet.hear(scans, time.monotonic())
+
+
+def pairs_of_chunk(ticket: Ticket, order: Order, pace: Pace) -> int:
+    """How many pairs go into the next chunk, by pace and by this worker's share of the throttle."""
+    return pairs_allowed(pace.pairs, _share(ticket, order))
+
+
+def _share(ticket: Ticket, order: Order) -> float | None:
+    return None if order.rows_per_s_max is None else order.rows_per_s_max / ticket.hands
 
 
 def _require_open(cursor: psycopg.Cursor[Any], ticket: Ticket) -> None:
@@ -168,8 +181,7 @@ def tries(what: str) -> Iterator[int]:
 
 def keep_pace(ticket: Ticket, order: Order, *, rows: int, seconds: float) -> None:
     """Wait as the throttle says."""
-    share = None if order.rows_per_s_max is None else order.rows_per_s_max / ticket.hands
-    pause = wait_s(rows=rows, seconds=seconds, rows_per_s_max=share)
+    pause = wait_s(rows=rows, seconds=seconds, rows_per_s_max=_share(ticket, order))
     if pause:
         time.sleep(pause)
 

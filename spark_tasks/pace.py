@@ -16,6 +16,7 @@ QUIET_S_AIM = 0.040
 QUIET_AFTER_S = 1.2
 PAIRS_MIN, PAIRS_FIRST, PAIRS_MAX = 50, 1000, 50_000
 GROWTH_MAX = 2.0
+THROTTLED_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,11 @@ class Quiet:
 
     def lasts(self, now: float) -> bool:
         return self.scans is not None and now - self.since >= QUIET_AFTER_S
+
+
+def pairs_allowed(pairs: int, rows_per_s_max: float | None) -> int:
+    """How many of `pairs` go into a chunk under a throttle: those of half a second, so that no wait is long (R11)."""
+    return pairs if rows_per_s_max is None else max(1, min(pairs, int(rows_per_s_max * THROTTLED_S)))
 
 
 def wait_s(*, rows: int, seconds: float, rows_per_s_max: float | None) -> float:

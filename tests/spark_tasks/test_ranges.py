@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_tasks.pace import CHUNK_S_AIM, PAIRS_MAX, PAIRS_MIN, Pace, Quiet, wait_s
+from spark_tasks.pace import CHUNK_S_AIM, PAIRS_MAX, PAIRS_MIN, Pace, Quiet, pairs_allowed, wait_s
 from spark_tasks.ranges import FILL_ROWS, hands, rows_per_fill_range, split
 
 KEYS = st.binary(min_size=1, max_size=3)
@@ -75,6 +75,13 @@ def test_chunks_grow_only_where_nobody_has_looked_for_a_pair_for_a_while() -> No
 )
 def test_a_fill_takes_as_many_rows_as_fit(rows: int, stored: int, elements: int, workers: int, expected: int) -> None:
     assert rows_per_fill_range(rows=rows, bytes_stored=stored, elements=elements, workers=workers) == expected
+
+
+def test_a_throttled_chunk_is_small_so_that_no_wait_is_long() -> None:
+    assert pairs_allowed(5000, None) == 5000
+    assert pairs_allowed(5000, 1000.0) == 500
+    assert pairs_allowed(5000, 0.1) == 1
+    assert pairs_allowed(50, 1e6) == 50
 
 
 @pytest.mark.parametrize(
