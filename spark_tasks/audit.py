@@ -12,16 +12,16 @@ from typing import Any
 import psycopg
 
 from catalog.descriptor import Descriptor, from_json
-from catalog.elements import IndexId, Kind, State
+from catalog.elements import Index, IndexId, Kind, State
+from spark_tasks.demands import relied_on
 from spark_tasks.elements import COLUMNS
-from spark_tasks.finding import VIOLATIONS_MAX, Finding, gather
+from spark_tasks.finding import NAMED_MAX, Finding, gather
 from spark_tasks.judge import Judge
 from spark_tasks.leftovers import stranger, tombstone_words, tombstones
 from spark_tasks.ranges import KeyRange
 from spark_tasks.session import spread
-from spark_tasks.source import ranges_of, snapshot
+from spark_tasks.source import exported, ranges_of, snapshot
 from spark_tasks.tidy import key_space
-from spark_tasks.verify import exported
 from storage.clauses import Violation
 from storage.pairs import PREFIX
 from storage.postgres import kv, session_options
@@ -65,12 +65,11 @@ def audit_table(dsn: str, table_id: int, *, storages: int, buckets: int) -> Repo
             newest,
             storages,
             buckets,
-            complete=frozenset(i.id for i in before.public_indexes) if before else frozenset(),
+            demands=relied_on([newest] if before is None else [newest, before]),
             unfinished=unfinished_elements(connection, table_id),
         )
         found = _rows(connection, judge)
-        for violation in _beside_rows(connection, judge, found):
-            found.add(violation)
+        _beside_rows(connection, judge, found)
         held = time.monotonic() - began
     versions = [newest.version] if before is None else [before.version, newest.version]
     pairs = found.pairs + sum(found.matched.values())
@@ -112,24 +111,26 @@ def _rows(connection: Connection, judge: Judge) -> Finding:
     return gather(spread(judge, pieces, pool=f"audit-{judge.descriptor.table_id}"))
 
 
-def _beside_rows(connection: Connection, judge: Judge, found: Finding) -> Iterator[Violation]:
+def _beside_rows(connection: Connection, judge: Judge, found: Finding) -> None:
     """Entries that match no row (C5), their tombstones (C7), and keys of no element at all (C3, C7)."""
     for index in judge.indexes if judge.descriptor.state is not State.ABSENT else ():
-        yield from judge.entry_judge(index).beside(connection, found)
+        judge.entry_judge(index).beside(connection, found)
         if not judge.may_have_tombstones(index):
-            yield from _tombstones_of(connection, judge, index.id, index.name)
+            for violation in _tombstones_of(connection, judge, index):
+                found.note("C7", f"index {index.name}", 1, [violation])
     for piece in unaccounted(judge):
         sql = f"SELECT key FROM {kv(piece.storage, judge.descriptor.table_id)} WHERE key >= %b AND key < %b"
-        cursor = connection.cursor(binary=True).execute(f"{sql} LIMIT %b", (piece.low, piece.high, VIOLATIONS_MAX))
+        cursor = connection.cursor(binary=True).execute(f"{sql} LIMIT %b", (piece.low, piece.high, NAMED_MAX))
         for (key,) in cursor.fetchall():
-            yield stranger(judge.descriptor, piece.storage, key)
+            found_there = stranger(judge.descriptor, piece.storage, key)
+            found.note(found_there.clause, "no element", 1, [found_there])
 
 
-def _tombstones_of(connection: Connection, judge: Judge, index_id: IndexId, name: str) -> Iterator[Violation]:
-    space = key_space(judge.descriptor, index_id)
+def _tombstones_of(connection: Connection, judge: Judge, index: Index) -> Iterator[Violation]:
+    space = key_space(judge.descriptor, index.id)
     for storage in range(1, judge.storages + 1):
-        for key in tombstones(connection, judge.descriptor.table_id, KeyRange(storage, space.low, space.high, 0)):
-            yield Violation("C7", storage, key, tombstone_words(f"index {name}"))
+        for key in tombstones(connection, judge.descriptor, KeyRange(storage, space.low, space.high, 0)):
+            yield Violation("C7", storage, key, tombstone_words(f"index {index.name}"))
 
 
 def unaccounted(judge: Judge) -> Iterator[KeyRange]:

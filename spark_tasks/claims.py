@@ -98,14 +98,17 @@ def let_another_try(claim: Claim) -> None:
 FAILURE = """
 WITH marks AS (SELECT coalesce(sum(rows_done), 0) AS done FROM spark_tasks_reorgrange WHERE run_id = %(run)s)
 UPDATE spark_tasks_reorgrun run
-SET failures = CASE WHEN marks.done > run.rows_done_at_failure THEN 1 ELSE run.failures + 1 END,
+SET failures = CASE WHEN marks.done > run.rows_done_at_failure AND run.kind <> 'verify' THEN 1 ELSE run.failures + 1 END,
     rows_done_at_failure = marks.done
 FROM marks WHERE run.id = %(run)s AND run.token = %(token)s RETURNING run.failures
 """
 
 
 def count_failure(claim: Claim) -> int:
-    """How many attempts in a row have failed now. 0: this one was shut out, its failure is nobody's."""
+    """How many attempts in a row have failed now. 0: this one was shut out, its failure is nobody's.
+
+    An attempt that came further than the one before begins the count anew; a verification keeps nothing of it.
+    """
     with connection.cursor() as cursor:
         cursor.execute(FAILURE, {"run": claim.run.id, "token": claim.token})
         counted = cursor.fetchone()

@@ -19,15 +19,16 @@ import pyarrow as pa
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Index, IndexId
 from spark_tasks import source
-from spark_tasks.finding import LACKING_MAX, VIOLATIONS_MAX, Finding
+from spark_tasks.finding import NAMED_MAX, Finding, count
 from spark_tasks.homes import by_home
 from spark_tasks.ranges import KeyRange
 from storage.arrow import Pairs
 from storage.arrow_rows import StoredRows, accepted, chosen, entries_of
 from storage.buckets import storage_of
 from storage.clauses import Violation, row_words
-from storage.mutations import entry_bucket, source_columns
-from storage.pairs import PREFIX, StoredRow, column_key, entry_now, name_of, prefix
+from storage.mutations import entry_bucket, source_columns, unique_bucket
+from storage.offenders import duplicate_words, values_of_entry
+from storage.pairs import StoredRow, column_key, entry_now, name_of, prefix
 from storage.postgres import get_sql, kv
 
 Connection = psycopg.Connection[Any]
@@ -44,18 +45,22 @@ class EntryJudge:
     is_complete: bool
     is_verified: bool = False
 
+    @property
+    def label(self) -> str:
+        return f"index {self.index.name}"
+
     def rows(self, connection: Connection, homes: pa.Array, rows: StoredRows, found: Finding) -> None:
         """Look the rows' entries up; `homes` says where each row belongs."""
         mask = accepted(self.descriptor, self.index, rows, now=True)
         entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
         homes, matched = homes if mask is None else homes.filter(mask), 0
         for home, part in by_home(self.index, entries, homes, storages=self.storages, buckets=self.buckets):
-            count = self._count(connection, home, part)
-            matched += count
-            if count < len(part) and self.is_complete:
+            there = self._count(connection, home, part)
+            matched += there
+            if there < len(part) and self.is_complete:
                 self._missing(connection, home, part, found)
-        found.count(found.expected, self.index.id, len(entries))
-        found.count(found.matched, self.index.id, matched)
+        count(found.expected, self.index.id, len(entries))
+        count(found.matched, self.index.id, matched)
 
     def _count(self, connection: Connection, storage: int, entries: Pairs) -> int:
         table = kv(storage, self.descriptor.table_id)
@@ -75,34 +80,53 @@ class EntryJudge:
         sql = get_sql(home, self.descriptor.table_id)
         keys = entries.keys.to_pylist()
         there = dict(connection.cursor(binary=True).execute(sql, (keys,)).fetchall())
-        for key, value in zip(keys, entries.values.to_pylist(), strict=True):
-            if there.get(key) == value:
-                continue
-            owner = value or name_of(self.descriptor, key).row_key
-            twin = self._duplicate(connection, home, key, owner, there.get(key))
-            if twin is not None:
-                found.add(twin)
-            if twin is None or not self.is_verified:
-                words = row_words(self.descriptor, owner)
-                found.add(Violation("C4", home, key, f"index {self.index.name} has no entry for {words}"))
-            if twin is None and value and len(found.lacking) < LACKING_MAX:
-                found.lacking.append((self.index.id, owner.hex()))
+        lacks = [pair for pair in zip(keys, entries.values.to_pylist(), strict=True) if there.get(pair[0]) != pair[1]]
+        doubled = {pair for pair in lacks if self._is_doubled(connection, home, pair, there.get(pair[0]), found)}
+        for _, owner in (pair for pair in lacks if pair[1] and pair not in doubled):
+            found.lacks(self.index.id, owner)
+        told = [pair for pair in lacks if pair not in doubled] if self.is_verified else lacks
+        found.note("C4", self.label, len(told), (self._absent(home, pair) for pair in told))
 
-    def _duplicate(
-        self, connection: Connection, home: int, key: bytes, owner: bytes, holder: bytes | None
-    ) -> Violation | None:
-        """C6: the entry of `owner` is held by a row that has the same values now."""
+    def _absent(self, home: int, entry: tuple[bytes, bytes]) -> Violation:
+        key, value = entry
+        owner = value or name_of(self.descriptor, key).row_key or b""
+        why = f"index {self.index.name} has no entry for {row_words(self.descriptor, owner)}"
+        return Violation("C4", home, key, why)
+
+    def _is_doubled(
+        self, connection: Connection, home: int, entry: tuple[bytes, bytes], holder: bytes | None, found: Finding
+    ) -> bool:
+        """Whether the entry is held by a row that has the same values now (C6); once enough are named, by any row."""
         if not holder:
-            return None
-        rows = self.rows_by_key(connection, {owner, holder})
-        if holder not in rows or not self._has_entry(rows[holder][1], key):
-            return None
-        first, second = sorted(
-            (owner, holder), key=lambda row_key: (rows[row_key][0] if row_key in rows else 0, row_key)
-        )
-        pair = f"{row_words(self.descriptor, first)} and {row_words(self.descriptor, second)}"
-        why = f"{pair} have the same values in unique index {self.index.name}"
-        return Violation("C6", home, key[PREFIX.size :], why)
+            return False
+        key, owner = entry
+        named: list[Violation] = []
+        if found.count_of("C6", self.label) < NAMED_MAX:
+            rows = self.rows_by_key(connection, {owner, holder})
+            if holder not in rows or not self._has_entry(rows[holder][1], key):
+                return False
+            first, second = sorted((owner, holder), key=lambda row_key: (rows[row_key][0], row_key))
+            named.append(self._duplicate(home, key, first, second))
+        found.note("C6", self.label, 1, named)
+        return True
+
+    def _duplicate(self, home: int, key: bytes, first: bytes, second: bytes) -> Violation:
+        values = values_of_entry(key)
+        return Violation("C6", home, values, duplicate_words(self.descriptor, self.index, first, second, values))
+
+    def _twins(self, connection: Connection, found: Finding) -> Iterator[Violation]:
+        """C6: rows with the same values, none of which has the entry."""
+        lacking = {bytes.fromhex(key) for index_id, key in found.lacking if index_id == self.index.id}
+        groups: dict[bytes, list[tuple[int, bytes]]] = {}
+        for row_key, (storage, row) in self.rows_by_key(connection, lacking).items() if len(lacking) > 1 else ():
+            entry = entry_now(self.descriptor, self.descriptor.placement, self.index, row)
+            if entry is not None:
+                groups.setdefault(entry[0], []).append((storage, row_key))
+        for key, group in sorted(groups.items()):
+            (_, first), *others = sorted(group)
+            home = storage_of(unique_bucket(values_of_entry(key), self.buckets), self.storages, self.buckets)
+            for _, other in others:
+                yield self._duplicate(home, key, first, other)
 
     def _has_entry(self, row: StoredRow, key: bytes) -> bool:
         entry = entry_now(self.descriptor, self.descriptor.placement, self.index, row)
@@ -110,10 +134,13 @@ class EntryJudge:
 
     # --- entries that should not be there
 
-    def beside(self, connection: Connection, found: Finding) -> Iterator[Violation]:
-        """The first entries that match no row as it is now (C5); none when the numbers agree."""
-        if sum(self._counts(connection)) != found.matched.get(str(self.index.id), 0):
-            yield from self._surplus(connection)
+    def beside(self, connection: Connection, found: Finding) -> None:
+        """Entries that match no row as it is now (C5): none when the numbers agree. And rows that share values (C6)."""
+        surplus = sum(self._counts(connection)) - found.matched.get(str(self.index.id), 0)
+        if surplus:
+            found.note("C5", self.label, surplus, self._surplus(connection))
+        for twins in self._twins(connection, found):
+            found.note("C6", self.label, 1, [twins])
 
     def _counts(self, connection: Connection) -> Iterator[int]:
         """F: how many live entries each storage has."""
@@ -124,15 +151,11 @@ class EntryJudge:
             assert row is not None
             yield int(row[0])
 
-    def _surplus(self, connection: Connection) -> list[Violation]:
+    def _surplus(self, connection: Connection) -> Iterator[Violation]:
         low, high = self._bounds()
-        found: list[Violation] = []
         for storage in range(1, self.storages + 1):
             for page in source.pages(connection, self.descriptor.table_id, KeyRange(storage, low, high, 0)):
-                found += self._surplus_of(connection, storage, page)
-                if len(found) >= VIOLATIONS_MAX:
-                    return found[:VIOLATIONS_MAX]
-        return found
+                yield from self._surplus_of(connection, storage, page)
 
     def _surplus_of(self, connection: Connection, storage: int, page: Pairs) -> Iterator[Violation]:
         entries = list(zip(page.keys.to_pylist(), page.values.to_pylist(), strict=True))

@@ -1,20 +1,26 @@
-"""What a judge found in a range, or in many: counts that can be compared, and the first violations by name."""
+"""What a judge found in a range, or in many: counts that can be compared, and the first violations by name.
 
+Of each kind (a clause, broken by one element) all are counted and the first few named, in key order, so that a
+million rows of one kind neither hide those of another nor fill the memory.
+"""
+
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import Any
 
 from storage.clauses import Violation
 
-VIOLATIONS_MAX = 20
-"""How many violations are named; all are counted where counting is cheap."""
-LACKING_MAX = 200
+NAMED_MAX = 10
+"""How many violations of a kind are named."""
+LACKING_MAX = 5_000
 """How many missing entries are told for repair at a time."""
 
 
 @dataclass
 class Finding:
-    """`expected` and `matched` count entries by index id (as text: JSON), `broken` rows by constraint.
+    """`expected` and `matched` count entries by index id (as text: JSON), `counts` violations by kind.
 
     `lacking` are entries of unique indexes that nobody else holds: (index id, K(r) in hexadecimal).
     """
@@ -23,29 +29,51 @@ class Finding:
     pairs: int = 0
     expected: dict[str, int] = field(default_factory=dict)
     matched: dict[str, int] = field(default_factory=dict)
-    broken: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
     lacking: list[tuple[int, str]] = field(default_factory=list)
     violations: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, violation: Violation) -> None:
-        said = violation_json(violation)
-        if len(self.violations) < VIOLATIONS_MAX and said not in self.violations:
-            self.violations.append(said)
+    def note(self, clause: str, element: str, total: int, named: Iterable[Violation]) -> None:
+        """`total` more violations of a clause by an element; no more of `named` is looked at than has room."""
+        if total:
+            room = NAMED_MAX - min(self.count_of(clause, element), NAMED_MAX)
+            count(self.counts, f"{clause} {element}", total)
+            self.violations += [violation_json(one) | {"element": element} for one in islice(named, room)]
 
-    def count(self, counts: dict[str, int], name: object, more: int) -> None:
-        """Add to one of the counts."""
-        counts[str(name)] = counts.get(str(name), 0) + more
+    def count_of(self, clause: str, element: str) -> int:
+        return self.counts.get(f"{clause} {element}", 0)
+
+    def lacks(self, index_id: int, row_key: bytes) -> None:
+        """A row's unique entry is held by nobody."""
+        if len(self.lacking) < LACKING_MAX:
+            self.lacking.append((index_id, row_key.hex()))
 
     def merge(self, other: "Finding") -> None:
         self.rows += other.rows
         self.pairs += other.pairs
-        mine, its = (self.expected, self.matched, self.broken), (other.expected, other.matched, other.broken)
+        mine, its = (self.expected, self.matched, self.counts), (other.expected, other.matched, other.counts)
         for counts, more in zip(mine, its, strict=True):
-            for name, count in more.items():
-                self.count(counts, name, count)
+            for name, number in more.items():
+                count(counts, name, number)
         self.lacking = (self.lacking + [(index, key) for index, key in other.lacking])[:LACKING_MAX]
-        fresh = [violation for violation in other.violations if violation not in self.violations]
-        self.violations = (self.violations + fresh)[:VIOLATIONS_MAX]
+        self.violations = first_of_each_kind(self.violations + other.violations)
+
+
+def count(counts: dict[str, int], name: object, more: int) -> None:
+    """Add to one of the counts."""
+    counts[str(name)] = counts.get(str(name), 0) + more
+
+
+def first_of_each_kind(violations: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The violations by clause, element and key, as many of each kind as are named."""
+    kept: list[dict[str, Any]] = []
+    named: Counter[tuple[str, str]] = Counter()
+    for said in sorted(violations, key=lambda v: (v["clause"], v["element"], v["key"], v["storage"], v["why"])):
+        kind = said["clause"], said["element"]
+        if named[kind] < NAMED_MAX and said not in kept[-1:]:
+            named[kind] += 1
+            kept.append(said)
+    return kept
 
 
 def gather(findings: Iterable[dict[str, Any]]) -> Finding:

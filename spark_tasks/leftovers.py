@@ -1,16 +1,17 @@
 """Pairs that no element of the schema accounts for (C1, C3, C7), and tombstones that should be gone."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import psycopg
 
 from catalog.descriptor import Descriptor
-from catalog.elements import PRIMARY, State
-from spark_tasks.finding import VIOLATIONS_MAX
+from catalog.elements import EXISTS, PRIMARY, Column, State
+from spark_tasks.finding import NAMED_MAX
 from spark_tasks.ranges import KeyRange
 from storage.clauses import Violation, row_words
-from storage.pairs import COLUMN, PREFIX, ForeignKey, name_of
-from storage.postgres import kv
+from storage.pairs import PREFIX, ForeignKey, name_of
+from storage.postgres import column_suffixes, kv
 from storage.statements import COLUMN_SUFFIX
 
 Connection = psycopg.Connection[Any]
@@ -18,18 +19,25 @@ Connection = psycopg.Connection[Any]
 
 def strangers(connection: Connection, descriptor: Descriptor, piece: KeyRange) -> list[bytes]:
     """The first keys in a range of rows that end with no column of the schema."""
-    sql = f"SELECT key FROM {kv(piece.storage, descriptor.table_id)} WHERE key >= %b AND key < %b"
-    unknown = f"NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[])) ORDER BY key LIMIT %b"
-    params = (piece.low, piece.high, _known_suffixes(descriptor), VIOLATIONS_MAX)
-    cursor = connection.cursor(binary=True).execute(f"{sql} AND {unknown}", params)
-    return [key for (key,) in cursor.fetchall()]
+    known = column_suffixes((EXISTS, *(c.id for c in descriptor.stored_columns if c.state is not State.ABSENT)))
+    return _first_keys(connection, descriptor, piece, f"NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[]))", known)
 
 
-def tombstones(connection: Connection, table_id: int, piece: KeyRange) -> list[bytes]:
-    """The first tombstones of a range."""
-    sql = f"SELECT key FROM {kv(piece.storage, table_id)} WHERE key >= %b AND key < %b AND value IS NULL"
-    cursor = connection.cursor(binary=True)
-    cursor.execute(f"{sql} ORDER BY key LIMIT %b", (piece.low, piece.high, VIOLATIONS_MAX))
+def tombstones(
+    connection: Connection, descriptor: Descriptor, piece: KeyRange, allowed: Iterable[Column] = ()
+) -> list[bytes]:
+    """The first tombstones of a range; in a range of rows those of some columns may be `allowed`."""
+    suffixes = column_suffixes(column.id for column in allowed)
+    only = f"value IS NULL AND NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[]))"
+    return _first_keys(connection, descriptor, piece, only if suffixes else "value IS NULL", *filter(None, [suffixes]))
+
+
+def _first_keys(
+    connection: Connection, descriptor: Descriptor, piece: KeyRange, only: str, *params: list[bytes]
+) -> list[bytes]:
+    table = kv(piece.storage, descriptor.table_id)
+    sql = f"SELECT key FROM {table} WHERE key >= %b AND key < %b AND {only} ORDER BY key LIMIT %b"
+    cursor = connection.cursor(binary=True).execute(sql, (piece.low, piece.high, *params, NAMED_MAX))
     return [key for (key,) in cursor.fetchall()]
 
 
@@ -50,12 +58,7 @@ def stranger(descriptor: Descriptor, storage: int, key: bytes) -> Violation:
     except ForeignKey as error:
         return Violation("C7" if index == PRIMARY else "C3", storage, key, str(error))
     if name.row_key is None or index != PRIMARY:
-        return Violation("C3", storage, key, f"an entry of index {descriptor.index(name.index).name}, which is absent")
+        named = descriptor.index(name.index).name
+        return Violation("C3", storage, key, f"an entry of index {named}, which {descriptor} does not contain")
     words = f"a pair of {row_words(descriptor, name.row_key)} is of column {name.column}"
     return Violation("C1", storage, key, f"{words}, which {descriptor} does not contain")
-
-
-def _known_suffixes(descriptor: Descriptor) -> list[bytes]:
-    """What keys of rows' pairs may end with: existence, and columns that are not absent."""
-    columns = (c.id for c in descriptor.stored_columns if c.state is not State.ABSENT)
-    return [COLUMN.pack(c) for c in (PRIMARY, *columns)]

@@ -22,7 +22,8 @@ from spark_tasks.pseudo_node import Lease, Membership, acquire
 from storage import postgres
 from storage.clauses import Violation, row_words
 from storage.mutations import Act, Op, entry_bucket, source_columns
-from storage.pairs import PREFIX, StoredRow, column_key, entry_now, prefix
+from storage.offenders import duplicate_words, values_of_entry
+from storage.pairs import StoredRow, column_key, entry_now, prefix
 
 Connection = psycopg.Connection[Any]
 
@@ -41,33 +42,41 @@ class Repair:
     storages: int
     buckets: int
 
-    def __call__(self, lacking: Iterable[tuple[int, str]]) -> Iterator[Violation]:
-        """Put the entry of each (index, K(r) in hexadecimal); yields the duplicates. Raises `RunClosed`."""
-        with self._connect() as connection:
-            lease = self._lease()
-            if lease.descriptor.version != self.descriptor.version:
-                raise RunClosed(f"run {self.ticket.run_id} fills {self.descriptor}, the table is at {lease.descriptor}")
+    def __call__(self, lacking: Iterable[tuple[int, str]]) -> Iterator[tuple[str, Violation]]:
+        """Put the entry of each (index, K(r) in hexadecimal); yields the duplicates and the index of each.
+
+        Raises `RunClosed`, `NotLeasable`.
+        """
+        name = self.node.session_name
+        with (
+            psycopg.connect(self.node.dsn, autocommit=True, application_name=name) as leases,
+            self._connect() as connection,
+        ):
             for index_id, row_key in lacking:
                 index = self.descriptor.index(IndexId(index_id))
-                refused = self._retried(connection, lease, index, bytes.fromhex(row_key))
+                refused = self._retried(connection, leases, index, bytes.fromhex(row_key))
                 if refused is not None:
-                    yield refused
+                    yield index.name, refused
 
-    def _lease(self) -> Lease:
-        name = self.node.session_name
-        with psycopg.connect(self.node.dsn, autocommit=True, application_name=name) as leases:
-            return acquire(leases, self.node, self.descriptor.table_id)
+    def _lease(self, leases: Connection) -> Lease:
+        """A lease for one more transaction, as long as the version that fills is the newest."""
+        lease = acquire(leases, self.node, self.descriptor.table_id)
+        if lease.descriptor.version != self.descriptor.version:
+            raise RunClosed(f"run {self.ticket.run_id} fills {self.descriptor}, the table is at {lease.descriptor}")
+        return lease
 
     def _connect(self) -> Connection:
         options = postgres.session_options(self.node.session_name)
         return psycopg.connect(self.node.dsn, autocommit=True, **options)
 
-    def _retried(self, connection: Connection, lease: Lease, index: Index, row_key: bytes) -> Violation | None:
+    def _retried(self, connection: Connection, leases: Connection, index: Index, row_key: bytes) -> Violation | None:
         for attempt in range(TRIES_MAX):
             if attempt:
                 time.sleep(min(PAUSE_S_MAX, 0.001 * 2 ** min(attempt, 7)))
+            lease = self._lease(leases)
             try:
                 with connection.transaction():
+                    self._take_token(connection)
                     self._enter(connection, lease)
                     return self._put(connection, index, row_key)
             except psycopg.Error as error:
@@ -75,6 +84,11 @@ class Repair:
                     raise
         words = row_words(self.descriptor, row_key)
         raise RuntimeError(f"the entry of {words} in index {index.name}: {TRIES_MAX} tries met other transactions")
+
+    def _take_token(self, connection: Connection) -> None:
+        sql = "SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s AND token = %s FOR SHARE"
+        if connection.execute(sql, (self.ticket.run_id, self.ticket.token)).fetchone() is None:
+            raise RunClosed(f"run {self.ticket.run_id} has another token than {self.ticket.token}")
 
     def _enter(self, connection: Connection, lease: Lease) -> None:
         params = postgres.enter_params(
@@ -85,9 +99,6 @@ class Repair:
             expires_at=lease.expires_at,
         )
         connection.execute(postgres.enter_sql(self.storages), params)
-        sql = "SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s AND token = %s FOR SHARE"
-        if connection.execute(sql, (self.ticket.run_id, self.ticket.token)).fetchone() is None:
-            raise RunClosed(f"run {self.ticket.run_id} has another token than {self.ticket.token}")
 
     def _put(self, connection: Connection, index: Index, row_key: bytes) -> Violation | None:
         """The row is read again: gone, or without an entry now, there is nothing to do."""
@@ -119,6 +130,6 @@ class Repair:
         sql = postgres.get_sql(storage, self.descriptor.table_id)
         found = connection.cursor(binary=True).execute(sql, ([key],)).fetchone()
         assert found is not None, "a refused entry is another row's"
-        names = " and ".join(row_words(self.descriptor, one) for one in sorted((found[1], row_key)))
-        why = f"{names} have the same values in unique index {index.name}"
-        return Violation("C6", storage, key[PREFIX.size :], why)
+        first, second = sorted((found[1], row_key))
+        values = values_of_entry(key)
+        return Violation("C6", storage, values, duplicate_words(self.descriptor, index, first, second, values))

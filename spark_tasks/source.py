@@ -35,6 +35,13 @@ def snapshot(connection: Connection, exported: str | None = None) -> Iterator[No
             connection.execute("ROLLBACK")
 
 
+def exported(connection: Connection) -> str:
+    """The name under which other sessions can use this transaction's snapshot while it lasts."""
+    row = connection.execute("SELECT pg_export_snapshot()").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
 def pages(
     connection: Connection, table_id: int, piece: KeyRange, columns: Iterable[int] | None = None
 ) -> Iterator[Pairs]:

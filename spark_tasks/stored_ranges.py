@@ -76,7 +76,7 @@ def spread(claim: Claim, work: Callable[[Ticket], session.Work]) -> None:
     Raises `WasClosed`, `WasPaused`, and `RunFailed` when a row makes the work impossible.
     """
     for is_of_rows in (False, True):
-        left = [piece for piece in _left(claim) if is_among_rows(piece) is is_of_rows]
+        left = [piece for piece in ranges_left(claim) if is_among_rows(piece) is is_of_rows]
         if left:
             _spread(claim, work, left)
 
@@ -85,7 +85,8 @@ def _is_refusal(said: Any) -> bool:
     return isinstance(said, dict) and "refused" in said
 
 
-def _left(claim: Claim) -> list[KeyRange]:
+def ranges_left(claim: Claim) -> list[KeyRange]:
+    """The run's ranges that have no mark, in order."""
     ranges = ReorgRange.objects.filter(run=claim.run, is_done=False)
     return [KeyRange(r.storage, bytes(r.low), bytes(r.high), r.rows_total, r.id) for r in ranges]
 
@@ -96,6 +97,11 @@ def _spread(claim: Claim, work: Callable[[Ticket], session.Work], pieces: list[K
     refusals = [said["refused"] for said in session.spread(work(ticket), pieces, pool=claim.pool) if _is_refusal(said)]
     if refusals:
         raise RunFailed(refusals[0])
+    require_all_done(claim, pieces)
+
+
+def require_all_done(claim: Claim, pieces: list[KeyRange]) -> None:
+    """After the workers have come back. Raises `WasPaused`, `WasClosed` when they left something."""
     if ReorgRange.objects.filter(id__in=[piece.id for piece in pieces], is_done=False).exists():
         if ReorgPulse.objects.get(run=claim.run).wanted == Wanted.PAUSE:
             raise WasPaused(f"{claim.run} is paused")

@@ -2,58 +2,116 @@
 
 rows -> pairs      each row's value is there, each row's entry is looked up by its key, each rule is asked
 pairs -> rows      as many entries as were found are all there are; if not, those too many are named
+
+A unique entry that nobody holds is put by the repair, and all is compared again.
 """
 
+import os
 from typing import Any
 
 import psycopg
+from django.conf import settings
 
-from catalog.descriptor import Descriptor
-from spark_tasks.elements import Elements
-from spark_tasks.finding import Finding, gather
+from spark_tasks.claims import Claim, RunFailed, WasClosed
+from spark_tasks.database import database_dsn
+from spark_tasks.demands import as_if_public
+from spark_tasks.finding import Finding, first_of_each_kind, gather, violation_json
 from spark_tasks.judge import Judge
+from spark_tasks.marks import RunClosed, Ticket
+from spark_tasks.models import ReorgRange
+from spark_tasks.pseudo_node import NotLeasable, PseudoNode
 from spark_tasks.ranges import KeyRange
+from spark_tasks.repair import Repair
 from spark_tasks.session import spread
-from spark_tasks.source import snapshot
+from spark_tasks.source import exported, snapshot
+from spark_tasks.stored_ranges import prepare, ranges_left, ranges_over, require_all_done
+from spark_tasks.tidy import key_space
 from storage.postgres import session_options
 
+REPAIRS_MAX = 5
 
-def verify_elements(
-    dsn: str,
-    descriptor: Descriptor,
-    elements: Elements,
-    pieces: list[KeyRange],
-    *,
-    storages: int,
-    buckets: int,
-    pool: str,
-) -> Finding:
-    """What is wrong with some elements: named violations, or none."""
+
+def verify(claim: Claim) -> None:
+    """Compare; put the unique entries that nobody holds (R10), and compare again."""
+    ticket = Ticket(database_dsn(), claim.run.id, claim.token)
+    prepare(claim.run, ranges_over(claim.run.table_id, [key_space(claim.descriptor())]))
+    for _ in range(REPAIRS_MAX):
+        found = compare(claim, ticket)
+        if not is_repairable(found):
+            break
+        found.violations = repair(claim, ticket, found)
+        if found.violations:
+            found.counts = {f"C6 {said['element']}": 1 for said in found.violations}
+            break
+    claim.run.violations = found.violations
+    if found.violations:
+        raise RunFailed(why_failed(found))
+
+
+def compare(claim: Claim, ticket: Ticket) -> Finding:
+    """What is wrong with the elements of the run: named violations, or none. Raises `WasClosed`, `WasPaused`."""
+    descriptor, elements = claim.descriptor(), claim.elements
+    counts = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
+    pieces = begin_anew(claim)
     with (
-        psycopg.connect(dsn, autocommit=True, **session_options("schemalab verify")) as connection,
+        psycopg.connect(ticket.dsn, autocommit=True, **session_options("schemalab verify")) as connection,
         snapshot(connection),
     ):
-        judge = Judge(dsn, exported(connection), descriptor, storages, buckets, only=elements)
-        found = gather(spread(judge, pieces, pool=pool))
+        judge = Judge(
+            ticket.dsn,
+            exported(connection),
+            descriptor,
+            **counts,
+            demands=as_if_public(descriptor, elements),
+            only=elements,
+            ticket=ticket,
+        )
+        found = gather(spread(judge, pieces, pool=claim.pool))
+        require_all_done(claim, pieces)
         for index in judge.indexes:
-            for violation in judge.entry_judge(index).beside(connection, found):
-                found.add(violation)
+            judge.entry_judge(index).beside(connection, found)
+    found.violations = first_of_each_kind(found.violations)
     return found
 
 
+def begin_anew(claim: Claim) -> list[KeyRange]:
+    """All ranges of the run: what an earlier pass has judged was another snapshot."""
+    ReorgRange.objects.filter(run=claim.run).update(is_done=False, rows_done=0)
+    return ranges_left(claim)
+
+
+def is_repairable(found: Finding) -> bool:
+    """Whether nothing is wrong but entries that are missing, unique ones that nobody holds among them."""
+    return bool(found.lacking) and all(kind.startswith("C4 ") for kind in found.counts)
+
+
+def repair(claim: Claim, ticket: Ticket, found: Finding) -> list[dict[str, Any]]:
+    """Put what is lacking, as a node that leases the version; what was refused is returned."""
+    node = PseudoNode(ticket.dsn, f"repair-{claim.run.id}", pid=os.getpid(), lease_s=settings.LEASE_S)
+    with node as member:
+        put = Repair(member, ticket, claim.descriptor(), settings.STORAGE_COUNT, settings.BUCKET_COUNT)
+        try:
+            return [violation_json(refused) | {"element": f"index {name}"} for name, refused in put(found.lacking)]
+        except (RunClosed, NotLeasable) as closed:
+            raise WasClosed(str(closed)) from closed
+
+
+# --- the verdict
+
+
 def why_failed(found: Finding) -> str:
-    """The verdict in one sentence: how many, and the first by name."""
-    first = found.violations[0]["why"]
-    broken = {name: rows for name, rows in found.broken.items() if rows}
-    if broken:
-        counts = ", ".join(f"{rows} row{'s' if rows > 1 else ''} break {name}" for name, rows in broken.items())
-        return f"{counts}, the first: {first}"
-    count = len(found.violations)
-    return f"{count} violation{'s' if count > 1 else ''}, the first: {first}" if count > 1 else first
+    """The verdict in words: what is wrong, how often in all, and the first of each kind by name."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for said in found.violations:
+        kinds.setdefault((said["clause"], said["element"]), []).append(said["why"])
+    return "; ".join(_kind_words(found.count_of(*kind), kind[1], whys) for kind, whys in kinds.items())
 
 
-def exported(connection: psycopg.Connection[Any]) -> str:
-    """The name under which other sessions can use this transaction's snapshot while it lasts."""
-    row = connection.execute("SELECT pg_export_snapshot()").fetchone()
-    assert row is not None
-    return str(row[0])
+def _kind_words(total: int, element: str, whys: list[str]) -> str:
+    if total <= 1:
+        return whys[0]
+    named = f", the first {len(whys)}" if len(whys) < total else ""
+    if element.startswith("constraint "):
+        rows = ", ".join(why.removesuffix(f" breaks {element}") for why in whys)
+        return f"{total} rows break {element}{named}: {rows}"
+    return f"{total} violations by {element}{named}: {', '.join(whys)}"

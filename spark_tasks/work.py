@@ -8,36 +8,26 @@ purge     the last tombstones go, once no range can be written any more (R7, R8)
 """
 
 import logging
-import os
 from collections.abc import Callable
-from typing import Any
 
 from django.conf import settings
 from django.db import connection
 
-from catalog.descriptor import Descriptor
 from catalog.selectors import descriptor_at
 from catalog.services import control_transaction
 from spark_tasks import session
 from spark_tasks.backfill import Fill
-from spark_tasks.claims import Claim, RunFailed, WasClosed, require_open
-from spark_tasks.database import database_dsn
+from spark_tasks.claims import Claim, RunFailed, require_open
 from spark_tasks.delete import DeleteKeys, DeleteRows
 from spark_tasks.elements import elements_of
-from spark_tasks.finding import Finding, violation_json
-from spark_tasks.marks import RunClosed, Ticket
 from spark_tasks.models import Kind, ReorgPulse, ReorgRun, RunState
-from spark_tasks.pseudo_node import NotLeasable, PseudoNode
 from spark_tasks.ranges import rows_per_fill_range
-from spark_tasks.repair import Repair
 from spark_tasks.source import Size
 from spark_tasks.stored_ranges import prepare, ranges_over, reading, spread
 from spark_tasks.tidy import clear_tombstones, key_space, key_spaces, tombstones_of
-from spark_tasks.verify import verify_elements, why_failed
+from spark_tasks.verify import verify
 
 log = logging.getLogger(__name__)
-
-REPAIRS_MAX = 5
 
 
 def clear(claim: Claim) -> None:
@@ -106,38 +96,6 @@ def purge(claim: Claim) -> None:
     table_id, elements = claim.run.table_id, claim.elements
     prepare(claim.run, ranges_over(table_id, key_spaces(claim.descriptor(), elements)))
     spread(claim, lambda ticket: DeleteKeys(ticket, table_id, elements.columns, tombstones_only=True))
-
-
-def verify(claim: Claim) -> None:
-    """Compare; put the unique entries that nobody else holds any more (R10), and compare again."""
-    descriptor, pulse = claim.descriptor(), ReorgPulse.objects.filter(run_id=claim.run.id)
-    pieces = ranges_over(claim.run.table_id, [key_space(descriptor)])
-    pulse.update(rows_total=sum(piece.rows for piece in pieces))
-    counts = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
-    for _ in range(REPAIRS_MAX):
-        found = verify_elements(database_dsn(), descriptor, claim.elements, pieces, **counts, pool=claim.pool)
-        if not found.lacking or any(said["clause"] != "C4" for said in found.violations):
-            break
-        duplicates = repair(claim, descriptor, found)
-        if duplicates:
-            found.violations = duplicates
-            break
-    pulse.update(rows_done=found.rows, rows_total=found.rows)
-    claim.run.violations = found.violations
-    if found.violations:
-        raise RunFailed(why_failed(found))
-
-
-def repair(claim: Claim, descriptor: Descriptor, found: Finding) -> list[dict[str, Any]]:
-    """Put what is lacking, as a node that leases the version; what was refused is returned."""
-    node = PseudoNode(database_dsn(), f"repair-{claim.run.id}", pid=os.getpid(), lease_s=settings.LEASE_S)
-    ticket = Ticket(database_dsn(), claim.run.id, claim.token)
-    with node as member:
-        put = Repair(member, ticket, descriptor, settings.STORAGE_COUNT, settings.BUCKET_COUNT)
-        try:
-            return [violation_json(refused) for refused in put(found.lacking)]
-        except (RunClosed, NotLeasable) as closed:
-            raise WasClosed(str(closed)) from closed
 
 
 WORK: dict[Kind, Callable[[Claim], None]] = {

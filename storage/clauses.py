@@ -21,6 +21,7 @@ from storage.buckets import BUCKETS, storage_of
 from storage.constraints import constraint_violations
 from storage.derived import matches
 from storage.mutations import entry_bucket, unique_bucket
+from storage.offenders import broken_words, duplicate_words
 from storage.pairs import (
     ForeignKey,
     PairName,
@@ -222,7 +223,7 @@ def _broken(descriptor: Descriptor, row: StoredRow, number: int) -> Iterable[Vio
         column = broken.column if broken.constraint is None else None
         is_missing = column is not None and column.id not in row.columns  # C2 says so
         if broken.state is State.PUBLIC and not is_missing:
-            yield Violation("C6", number, row.key, f"{row_words(descriptor, row.key)} {broken.why}")
+            yield Violation("C6", number, row.key, broken_words(descriptor, row, broken))
 
 
 def _duplicates(table: _Table, placement: Placement) -> Iterable[Violation]:
@@ -236,9 +237,8 @@ def _duplicates(table: _Table, placement: Placement) -> Iterable[Violation]:
             values = index_values(table.descriptor, index, row)
             other = first.setdefault(values, row.key)
             if other != row.key:
-                pair = f"{row_words(table.descriptor, other)} and {row_words(table.descriptor, row.key)}"
-                home = table.home(unique_bucket(values, table.buckets))
-                yield Violation("C6", home, values, f"{pair} have the same values in unique index {index.name}")
+                why = duplicate_words(table.descriptor, index, other, row.key, values)
+                yield Violation("C6", table.home(unique_bucket(values, table.buckets)), values, why)
 
 
 def _index_of_entry(key: bytes) -> int:

@@ -304,10 +304,13 @@ def test_a_row_that_has_no_value_for_the_twin_makes_the_fill_fail_by_name(stage:
 @pytest.mark.parametrize(
     ("constraint", "error"),
     [
-        pytest.param(ADULT, "4 rows break adult, the first: row id = ", id="check"),
         pytest.param(
-            NAMED, "1 row break named, the first: row id = 5 has NULL in name, which constraint named", id="nn"
+            ADULT,
+            "4 rows break constraint adult: row id = 0 with (age) = (10), row id = 1 with (age) = (12),"
+            " row id = 2 with (age) = (14), row id = 3 with (age) = (16)",
+            id="check",
         ),
+        pytest.param(NAMED, "row id = 5 has NULL in name, which constraint named forbids", id="not null"),
     ],
 )
 def test_rows_that_break_a_constraint_are_counted_and_named(
@@ -318,7 +321,7 @@ def test_rows_that_break_a_constraint_are_counted_and_named(
     change.to(stage, State.WRITE_ONLY)
     status = runs.do("verify", *change.said)
     assert (status.state, {v["clause"] for v in status.violations}) == ("failed", {"C6"})
-    assert status.error.startswith(error)
+    assert status.error == error
     change.to(stage, State.PUBLIC)
     judged = {(v.clause, v.key.hex(), v.why) for v in stage.violations()}
     assert {(v["clause"], v["key"]) for v in status.violations} == {(clause, key) for clause, key, _ in judged}

@@ -1,0 +1,68 @@
+"""Rows that break a rule of the schema, named for people: which ones, and by which values.
+
+row id = 3 with (age) = (16) breaks constraint adult
+row id = 7 and row id = 9 have the same value (dest) = ('LAX') in unique index by_dest
+"""
+
+from collections.abc import Iterable, Sequence
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId, Index
+from catalog.types import SqlType, Value, to_text
+from expressions.rows import columns_of
+from storage import encoding
+from storage.constraints import CHECK, Broken
+from storage.pairs import PREFIX, StoredRow, encoded_value, row_words
+
+BARE = frozenset({SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE})
+CHARS_MAX = 60
+
+
+def broken_words(descriptor: Descriptor, row: StoredRow, broken: Broken) -> str:
+    """A row and the constraint it breaks."""
+    return f"{offender(descriptor, row, broken)} {broken.why}"
+
+
+def offender(descriptor: Descriptor, row: StoredRow, broken: Broken) -> str:
+    """The row by its key, and the values that a CHECK read."""
+    words, constraint = row_words(descriptor, row.key), broken.constraint
+    if constraint is None or constraint.rule != CHECK or constraint.expression is None:
+        return words
+    read = sorted(columns_of(constraint.expression))
+    values = (encoding.decode(descriptor.column(c).type, encoded_value(descriptor, row, c))[0] for c in read)
+    return f"{words} with {_values_words(descriptor, read, values)}" if read else words
+
+
+def duplicate_words(descriptor: Descriptor, index: Index, first: bytes, second: bytes, values: bytes) -> str:
+    """Two rows, by their keys, that have the same encoded values in a unique index."""
+    pair = f"{row_words(descriptor, first)} and {row_words(descriptor, second)}"
+    same = "the same value" if len(index.columns) == 1 else "the same values"
+    shown = _values_words(descriptor, index.column_ids, _decoded(descriptor, index, values))
+    return f"{pair} have {same} {shown} in unique index {index.name}"
+
+
+def values_of_entry(key: bytes) -> bytes:
+    """The encoded values in the key of a unique entry."""
+    return key[PREFIX.size :]
+
+
+def _decoded(descriptor: Descriptor, index: Index, data: bytes) -> Iterable[Value | None]:
+    offset = 0
+    for part in index.columns:
+        sql_type = descriptor.column(part.column).type
+        value, offset = encoding.decode(sql_type, data, offset, descending=part.descending)
+        yield value
+
+
+def _values_words(descriptor: Descriptor, columns: Sequence[ColumnId], values: Iterable[Value | None]) -> str:
+    shown = (_literal(descriptor.column(c).type, value) for c, value in zip(columns, values, strict=True))
+    return f"({', '.join(descriptor.column(c).name for c in columns)}) = ({', '.join(shown)})"
+
+
+def _literal(sql_type: SqlType, value: Value | None) -> str:
+    if value is None:
+        return "NULL"
+    text = to_text(sql_type, value)
+    if sql_type in BARE:
+        return text
+    return "'" + (text if len(text) <= CHARS_MAX else f"{text[:CHARS_MAX]}..").replace("'", "''") + "'"
