@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("catalog", "storage", "leases", "changes", "lab/explorer")
+FOLDERS = ("catalog", "expressions", "storage", "leases", "changes", "lab/explorer")
 """Where the rules are. Their shells are hashed along: it is not worth telling them apart."""
 
 

@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from lab.explored import keep, known_answer
 from lab.explorer.model import ANY_NUMBER, BadModel, Broken, Model, broken_named, from_json, kinds_named, stage_named
 from lab.explorer.search import Budget, Progress
 from lab.explorer.stage import stand
@@ -60,6 +62,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--steps", metavar="IDS", help="do not explore: stand after these steps, say what may be next"
         )
+        parser.add_argument("--again", action="store_true", help="explore although the answer is known")
         parser.add_argument("--max-states", type=int, default=Budget().states)
         parser.add_argument("--max-seconds", type=float, default=Budget().seconds)
         parser.add_argument("--svg", metavar="FILE", help="write the counterexample there as a sequence diagram")
@@ -77,16 +80,24 @@ class Command(BaseCommand):
         if options["steps"] is not None:
             self.stdout.write(json.dumps(stand(model, options["steps"].replace(",", " ").split()).to_json(), indent=2))
             return
-        with _interrupts() as interrupts:
-            watch = self._watch(interrupts, quiet=options["json"])
-            answer = explore(model, budget=budget, watch=watch)
+        answer, is_known = self._answer(model, budget, options)
         if options["svg"] is not None:
             _write(Path(options["svg"]), picture_of_answer(answer))
         if options["json"]:
-            self.stdout.write(json.dumps(answer.to_json(), indent=2))
+            self.stdout.write(json.dumps(answer.to_json() | {"known": is_known}, indent=2))
         else:
-            self._tell(answer)
+            self._tell(answer, is_known=is_known)
         raise SystemExit(EXIT_CODES[answer.verdict])
+
+    def _answer(self, model: Model, budget: Budget, options: dict[str, Any]) -> tuple[Answer, bool]:
+        """The answer, and whether it was known from before."""
+        known = None if options["again"] else known_answer(settings.HOME, model)
+        if known is not None:
+            return known, True
+        with _interrupts() as interrupts:
+            answer = explore(model, budget=budget, watch=self._watch(interrupts, quiet=options["json"]))
+        keep(settings.HOME, answer)
+        return answer, False
 
     def _list(self, *, as_json: bool) -> None:
         variants = all_variants().values()
@@ -98,14 +109,24 @@ class Command(BaseCommand):
             self.stdout.write(f"{variant.name:40} {expected:14} {variant.model.title}")
 
     def _table(self, budget: Budget) -> None:
-        answers = [(variant, explore(variant.model, budget=budget)) for variant in all_variants().values()]
+        """All of them, always explored anew: this is what the page is compared with."""
+        answers = []
+        with _interrupts() as interrupts:
+            for number, variant in enumerate(all_variants().values(), 1):
+                answer = explore(variant.model, budget=budget, watch=self._watch(interrupts, quiet=True))
+                if answer.verdict is Verdict.UNKNOWN:
+                    raise CommandError(f"{variant.name}: {answer.why}", returncode=EXIT_CODES[answer.verdict])
+                if self.stderr.isatty():
+                    self.stderr.write(f"{number} of {len(all_variants())}: {variant.name}")
+                answers.append((variant, answer))
         self.stdout.write(write_table(answers), ending="")
 
-    def _tell(self, answer: Answer) -> None:
+    def _tell(self, answer: Answer, *, is_known: bool) -> None:
         told = answer.to_json()
         self.stdout.write(f"{answer.model.title}\n{answer.model.bounds}")
         self.stdout.write(
             f"{answer.verdict.value}: {answer.states} states, {answer.depth} events deep, {answer.seconds:.2f} s"
+            + (" (known from before: --again explores it anew)" if is_known else "")
         )
         for number, step in enumerate(told["counterexample"], 1):
             self.stdout.write(f"{number:3}  {step['id']:24} {step['sentence']}")

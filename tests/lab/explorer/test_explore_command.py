@@ -1,11 +1,19 @@
 """manage.py explore: exit codes, one line for bad usage, JSON."""
 
 import json
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
 SMALL = ("--rows", "1", "--values", "1")
+
+
+@pytest.fixture(autouse=True)
+def home(settings, tmp_path: Path) -> Path:
+    """Answers of other runs are not known."""
+    settings.HOME = tmp_path
+    return tmp_path
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str]:
@@ -72,3 +80,41 @@ def test_steps_lead_to_a_position(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("explore", "--variant", "add-index", "--steps", "publish.2 n1.acquire")
     disabled = {step["id"]: step["why"] for step in json.loads(capsys.readouterr().out)["disabled"]}
     assert disabled["publish.3"] == "publish v3: n2 still leases v1"
+
+
+BROKEN = ("--kind", "index", "--states", "absent,write-only,public", *SMALL, "--json")
+
+
+def test_an_answer_is_kept_and_told_again_with_its_story(capsys: pytest.CaptureFixture[str]) -> None:
+    first, again, anew = (json.loads(run(capsys, *BROKEN, *more)[1]) for more in ((), (), ("--again",)))
+    assert [said.pop("known") for said in (first, again, anew)] == [False, True, False]
+    assert first == again
+    assert first["counterexample"] == anew["counterexample"]
+
+
+def test_a_spent_budget_is_not_kept(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    usual = ("--kind", "index", "--states", "absent,delete-only,write-only,public")
+    assert run(capsys, *usual, "--max-states", "300")[0] == 3
+    assert list(home.glob("explored/*/*")) == []
+
+
+def test_answers_under_other_rules_are_forgotten(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    run(capsys, *BROKEN)
+    monkeypatch.setattr("lab.explored.fingerprint", lambda: "0123456789abcdef")
+    assert json.loads(run(capsys, *BROKEN)[1])["known"] is False
+    assert [path.name for path in (home / "explored").iterdir()] == ["0123456789abcdef"]
+
+
+def test_a_file_that_is_no_answer_counts_as_none(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    run(capsys, *BROKEN)
+    (kept,) = home.glob("explored/*/*")
+    kept.write_text("{", encoding="utf-8")
+    assert json.loads(run(capsys, *BROKEN)[1])["known"] is False
+
+
+def test_the_table_says_which_model_was_not_finished(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(CommandError, match="add-required-column: gave up after .* states") as refused:
+        call_command("explore", "--table", "--max-states", "500")
+    assert refused.value.returncode == 3
