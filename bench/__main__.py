@@ -3,11 +3,11 @@
 import os
 import platform
 
-from bench import proofs, statements, steps, watchers
+from bench import fill, proofs, statements, steps, watchers
 from bench.report import write_page
 from tests.cluster import running_cluster
 
-BENCHMARKS = (proofs, steps, watchers, statements)
+BENCHMARKS = (proofs, steps, watchers, fill, statements)
 
 
 def main() -> None:
