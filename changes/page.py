@@ -100,8 +100,12 @@ def progress(snapshot: Mapping[str, Any]) -> Json | None:
     run = next((r for r in snapshot["runs"] if (r["kind"], r["version"]) == (step["kind"], step["version"])), None)
     if run is None:
         return None
-    done, total = run["rows_done"], run["rows_total"]
-    return dict(run) | {"done": done, "total": total, "percent": min(100, 100 * done // total) if total else 0}
+    return dict(run) | {
+        "done": run["rows_done"],
+        "total": run["rows_total"],
+        "percent": int(100 * run["share"]),
+        "permille": int(1000 * run["share"]),
+    }
 
 
 def _taken(step: Mapping[str, Any]) -> Json:

@@ -24,6 +24,7 @@ from changes.plan import Step as PlanStep
 from changes.publishing import live_leases
 from changes.undo import undo_of
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
+from spark_tasks.services import status_of
 from storage.pairs import after, prefix
 from storage.statements import COLUMN_SUFFIX, kv
 
@@ -304,8 +305,7 @@ def blockers(change: Change) -> list[dict[str, Any]]:
         return [lease.to_json() for lease in live_leases(cursor, change.table_id, below=below)]
 
 
-RANGES_BEFORE_ETA = 3
-STALLED_S = 5.0
+SILENT_S = 5.0
 
 
 def progress_of(change_id: int) -> list[dict[str, Any]]:
@@ -315,25 +315,26 @@ def progress_of(change_id: int) -> list[dict[str, Any]]:
 
 
 def _run_json(run: ReorgRun) -> dict[str, Any]:
-    pulse = getattr(run, "pulse", None) or ReorgPulse(run=run)
-    ranges_done = run.ranges.filter(is_done=True).count()
+    if not hasattr(run, "pulse"):
+        run.pulse = ReorgPulse(run=run)
+    pulse, status = run.pulse, status_of(run)
     silent_s = (now() - pulse.heartbeat_at).total_seconds() if pulse.heartbeat_at else 0.0
-    is_stalled = run.state == RunState.RUNNING and silent_s > STALLED_S
-    left = max(pulse.rows_total - pulse.rows_done, 0)
-    knows_eta = run.state == RunState.RUNNING and ranges_done >= RANGES_BEFORE_ETA and pulse.rows_per_s > 0
+    is_silent = run.state == RunState.RUNNING and silent_s > SILENT_S
     return {
         "id": run.pk,
         "kind": run.kind,
         "state": run.state,
         "version": run.version,
         "attempt": run.attempt,
-        "rows_done": min(pulse.rows_done, pulse.rows_total),
-        "rows_total": pulse.rows_total,
-        "rows_per_s": round(pulse.rows_per_s, 1),
-        "eta_s": round(left / pulse.rows_per_s, 1) if knows_eta else None,
-        "is_stalled": is_stalled,
-        "ranges_done": ranges_done,
-        "ranges_total": run.ranges.count(),
+        "rows_done": status.rows_done,
+        "rows_total": status.rows_total,
+        "is_exact": status.is_exact,
+        "share": round(status.share, 4),
+        "rows_per_s": round(status.rows_per_s, 1),
+        "eta_s": None if status.eta_s is None else round(status.eta_s, 1),
+        "is_stalled": status.is_stalled or is_silent,
+        "ranges_done": status.ranges_done,
+        "ranges_total": status.ranges_total,
         "throttle": pulse.rows_per_s_max,
         "throttle_reason": pulse.throttle_reason,
         "wanted": pulse.wanted,

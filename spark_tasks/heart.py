@@ -10,6 +10,7 @@ import psycopg
 
 from spark_tasks.claims import STALE_S, Claim
 from spark_tasks.database import database_dsn
+from spark_tasks.rate import Rate
 
 log = logging.getLogger(__name__)
 
@@ -55,25 +56,35 @@ class Heart:
             beats.close()
 
 
+RUN_MARKS = """
+SELECT (SELECT coalesce(sum(rows_done), 0)::bigint FROM spark_tasks_reorgrange WHERE run_id = %(run)s), rows_per_s_max
+FROM spark_tasks_reorgpulse WHERE run_id = %(run)s
+"""
+
 RUN_BEAT = """
 WITH marks AS (
     SELECT coalesce(sum(rows_done), 0) AS done, sum(rows_total) AS total
     FROM spark_tasks_reorgrange WHERE run_id = %(run)s
 )
 UPDATE spark_tasks_reorgpulse pulse
-SET heartbeat_at = clock_timestamp(), rows_per_s = %(rate)s,
-    rows_done = greatest(pulse.rows_done, marks.done), rows_total = coalesce(marks.total, pulse.rows_total)
-FROM marks WHERE pulse.run_id = %(run)s RETURNING pulse.rows_done
+SET heartbeat_at = clock_timestamp(), rows_per_s = %(rate)s, is_stalled = %(is_stalled)s,
+    rows_done = greatest(pulse.rows_done, marks.done), rows_total = coalesce(marks.total, pulse.rows_total),
+    share = greatest(pulse.share, least(1, marks.done::float8 / nullif(marks.total, 0)))
+FROM marks WHERE pulse.run_id = %(run)s
 """
 
 
 def heart_of_run(claim: Claim) -> Heart:
-    """Says that the attempt lives, and how far its marks have come."""
-    run_id, began, rate = claim.run.id, time.monotonic(), 0.0
+    """Says that the attempt lives, how far its marks have come, and how fast they come now."""
+    run_id, rate = claim.run.id, Rate()
 
     def beat(connection: Connection) -> None:
-        nonlocal rate
-        row = connection.execute(RUN_BEAT, {"run": run_id, "rate": rate}).fetchone()
-        rate = row[0] / max(time.monotonic() - began, BEAT_S) if row else 0.0
+        row = connection.execute(RUN_MARKS, {"run": run_id}).fetchone()
+        now = time.monotonic()
+        if row is not None:
+            rate.rows_per_s_max = row[1]
+            rate.hear(row[0], now)
+        told = {"run": run_id, "rate": rate.rows_per_s, "is_stalled": rate.is_stalled(now)}
+        connection.execute(RUN_BEAT, told)
 
     return Heart(str(claim.run), beat)

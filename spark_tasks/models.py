@@ -92,7 +92,7 @@ class ReorgRange(models.Model):
 
 
 class ReorgPulse(models.Model):
-    """The live side of a run. `rows_done` never goes back."""
+    """The live side of a run. Neither `rows_done` nor `share` ever goes back, though the total is still counted."""
 
     run = models.OneToOneField(ReorgRun, on_delete=models.CASCADE, primary_key=True, related_name="pulse")
     wanted = models.CharField(max_length=8, choices=Wanted, default=Wanted.RUN)
@@ -100,7 +100,9 @@ class ReorgPulse(models.Model):
     throttle_reason = models.TextField(blank=True, default="")
     rows_done = models.BigIntegerField(default=0)
     rows_total = models.BigIntegerField(default=0)
-    rows_per_s = models.FloatField(default=0)
+    share = models.FloatField(default=0, help_text="of all rows, as far as they are known")
+    rows_per_s = models.FloatField(default=0, help_text="of late; what it was last while it is stalled")
+    is_stalled = models.BooleanField(default=False)
     heartbeat_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:

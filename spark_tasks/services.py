@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
+from django.db.models import Count, Q
 from kombu.exceptions import OperationalError as BrokerError
 
 from catalog.services import control_transaction
 from spark_tasks.elements import elements_of
 from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState, Wanted
+from spark_tasks.rate import eta_s
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +45,9 @@ class RunStatus:
     rows_done: int
     rows_total: int
     is_exact: bool
+    share: float
     rows_per_s: float
+    is_stalled: bool
     eta_s: float | None
     seconds: float
     error: str
@@ -51,6 +55,8 @@ class RunStatus:
     attempt: int
     rows_per_s_max: float | None
     throttle_reason: str
+    ranges_done: int
+    ranges_total: int
 
     @property
     def has_ended(self) -> bool:
@@ -87,26 +93,48 @@ def _send(run_id: int) -> None:
         log.warning("run %s not sent, the timetable will: %s", run_id, error)
 
 
+@dataclass(frozen=True, slots=True)
+class RangeCounts:
+    """How many ranges a run has; `unread` are those whose rows are only estimated."""
+
+    total: int
+    done: int
+    unread: int
+
+
+def range_counts(run: ReorgRun) -> RangeCounts:
+    unread = Count("pk", filter=Q(is_done=False, rows_done=0))
+    found = run.ranges.aggregate(total=Count("pk"), done=Count("pk", filter=Q(is_done=True)), unread=unread)
+    return RangeCounts(**found)
+
+
 def run_status(run_id: int) -> RunStatus:
     """Where a run stands. Raises `ReorgRun.DoesNotExist`."""
-    run = ReorgRun.objects.select_related("pulse").get(id=run_id)
-    pulse = run.pulse
+    return status_of(ReorgRun.objects.select_related("pulse").get(id=run_id))
+
+
+def status_of(run: ReorgRun) -> RunStatus:
+    pulse, ranges = run.pulse, range_counts(run)
     left = max(pulse.rows_total - pulse.rows_done, 0)
-    is_over = run.state in (RunState.DONE, RunState.FAILED)
+    is_running, is_done = run.state == RunState.RUNNING, run.state == RunState.DONE
     return RunStatus(
         state=run.state,
         kind=run.kind,
         rows_done=pulse.rows_done,
         rows_total=max(pulse.rows_total, pulse.rows_done),
-        is_exact=run.state == RunState.DONE,
+        is_exact=is_done or (bool(ranges.total) and not ranges.unread),
+        share=1.0 if is_done else pulse.share,
         rows_per_s=pulse.rows_per_s,
-        eta_s=None if is_over or not pulse.rows_per_s else left / pulse.rows_per_s,
+        is_stalled=is_running and pulse.is_stalled,
+        eta_s=eta_s(left=left, rows_per_s=pulse.rows_per_s, ranges_done=ranges.done) if is_running else None,
         seconds=_seconds(run),
         error=run.error,
         violations=run.violations,
         attempt=run.attempt,
         rows_per_s_max=pulse.rows_per_s_max,
         throttle_reason=pulse.throttle_reason,
+        ranges_done=ranges.done,
+        ranges_total=ranges.total,
     )
 
 

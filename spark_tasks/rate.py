@@ -1,0 +1,70 @@
+"""How fast rows go through now, and whether they still do: what an ETA is worth (R11).
+
+    rows done   ..:..:..:..:..:..:..:..:..:..:.......
+                [ a window of some seconds ]   stalled: the rate stays what it was, and is labelled
+
+Measured from growth to growth. So it knows nothing of earlier attempts or the start of Spark, and standing still does
+not change it: only `is_stalled` says so. Rows that come seldom (a throttle) are not a stall.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+WINDOW_S = 10.0
+SPAN_S_MIN = 0.25
+STALLED_S = 10.0
+GAPS_MAX = 3.0
+"""A pause is a stall once it is so many times as long as the longest of late."""
+
+
+RANGES_BEFORE_ETA = 3
+
+
+@dataclass(slots=True)
+class Rate:
+    """Of one attempt. `rows_per_s_max` is the throttle in force."""
+
+    began: tuple[float, int] = (0.0, -1)
+    grown: deque[tuple[float, int]] = field(default_factory=deque)
+    rows_per_s_max: float | None = None
+
+    def hear(self, done: int, now: float) -> None:
+        """So many rows are done, by this attempt and those before it. Fewer than before: a new pass begins."""
+        before = self.grown[-1][1] if self.grown else self.began[1]
+        if before < 0 or done < before:
+            self.began = (now, done)
+            self.grown.clear()
+        elif done > before:
+            self.grown.append((now, done))
+            while len(self.grown) > 2 and self.grown[1][0] <= now - WINDOW_S:
+                self.grown.popleft()
+
+    @property
+    def rows_per_s(self) -> float:
+        """Of late; 0 until rows were seen to come."""
+        first, last = self._window[0], self._window[-1]
+        return (last[1] - first[1]) / max(last[0] - first[0], SPAN_S_MIN)
+
+    def is_stalled(self, now: float) -> bool:
+        """Whether rows have stopped coming; not before the first have come."""
+        return bool(self.grown) and now - self.grown[-1][0] > max(STALLED_S, GAPS_MAX * self._gap_s)
+
+    @property
+    def _window(self) -> Sequence[tuple[float, int]]:
+        """Growth is measured from growth; the first has only the beginning, with all that had to start."""
+        return self.grown if len(self.grown) > 1 else (self.began, *self.grown)
+
+    @property
+    def _gap_s(self) -> float:
+        """The longest of late, or as long as the throttle asks for after what came last."""
+        steps = list(zip(self._window, list(self._window)[1:], strict=False))
+        throttled = 0.0
+        if self.rows_per_s_max:
+            throttled = (steps[-1][1][1] - steps[-1][0][1]) / self.rows_per_s_max
+        return max(throttled, *(later[0] - sooner[0] for sooner, later in steps))
+
+
+def eta_s(*, left: int, rows_per_s: float, ranges_done: int) -> float | None:
+    """Seconds until the rows that are left are done; None while the rate says nothing yet."""
+    return left / rows_per_s if ranges_done >= RANGES_BEFORE_ETA and rows_per_s > 0 else None
