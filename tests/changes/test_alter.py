@@ -2,6 +2,7 @@
 
 import datetime as dt
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -361,3 +362,42 @@ def test_what_is_on_its_way_cannot_be_altered() -> None:
     under_way = PLANS["add a required column"].publishes[1].published
     with pytest.raises(DdlError, match="column seen is write-only: only a public column can be"):
         planned("ALTER TABLE people ALTER seen SET NOT NULL", under_way)
+
+
+# --- several at once
+
+PIECES = (
+    "ADD a int",
+    "ADD b int NOT NULL DEFAULT 3",
+    "ADD c int CHECK (c > age)",
+    "ADD d int DEFAULT 4 UNIQUE",
+    "ADD CHECK (age < 99)",
+    "ADD UNIQUE (born, town)",
+    "ALTER name SET NOT NULL",
+    "ALTER age DROP NOT NULL",
+    "ALTER visits SET DEFAULT 1",
+    "ALTER born TYPE timestamp",
+    "DROP name",
+    "DROP age",
+    "DROP town",
+    "DROP visits",
+    "DROP CONSTRAINT grown",
+    "DROP CONSTRAINT one_name",
+)
+
+
+@pytest.mark.parametrize("first", PIECES)
+def test_any_three_at_once_are_safe_there_and_back_or_refused(first: str) -> None:
+    refused = []
+    for others in combinations(PIECES[PIECES.index(first) + 1 :], 2):
+        try:
+            plan = planned(f"ALTER TABLE people {first}, {', '.join(others)}", people())
+        except DdlError as refusal:
+            refused.append(str(refusal.hint))
+            continue
+        for published in _points(plan):
+            here, back = plan.publishes[published - 1].published, way_back(plan, published)
+            assert road_faults(moving(plan), here, back) == [], others
+            last = [step.descriptor for step in back if step.descriptor][-1]
+            assert last == _as_before(people(), last), others
+    assert all("two statements" in hint.lower() for hint in refused)
