@@ -99,11 +99,7 @@ class Loader:
             lease = self._newest()
             rows = typed_rows(lease.descriptor, texts, first)
             try:
-                self._write(lease, rows, first)
-            except errors.UniqueViolation as violation:
-                if violation.diag.table_name == MARKS:
-                    return attempt  # another attempt has put exactly this chunk
-                self._put_over_tombstones(lease, rows, first)
+                self._put(lease, rows, first)
             except psycopg.Error as error:
                 if error.sqlstate not in RETRIED and not self._rows.closed:
                     raise
@@ -129,6 +125,21 @@ class Loader:
             expires_at=lease.expires_at,
         )
         self._rows.execute(postgres.enter_sql(self.storages), params)
+
+    def _put(self, lease: Lease, rows: StoredRows, first: int) -> None:
+        """The quick way, or the one that looks at what holds a key. A mark that is there: another attempt was here."""
+        try:
+            self._write(lease, rows, first)
+        except errors.UniqueViolation as violation:
+            if violation.diag.table_name == MARKS:
+                return
+        else:
+            return
+        try:
+            self._put_over_tombstones(lease, rows, first)
+        except errors.UniqueViolation as violation:
+            if violation.diag.table_name != MARKS:
+                raise
 
     def _write(self, lease: Lease, rows: StoredRows, first: int) -> None:
         with self._rows.transaction():

@@ -1,6 +1,6 @@
 """Bulk load: every row once, with the entries its indexes put now, or none and a reason."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -64,6 +64,54 @@ def test_a_tombstone_gives_way_to_a_loaded_row(stage: Stage, loader: Loader) -> 
     assert len(tombstones(stage)) == 1
     loader.load(0, people(0, 10))
     to_public(stage)
+    assert stage.violations() == []
+    assert len(entries(stage)) == 10
+
+
+@pytest.fixture
+def at_mark(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], object]], None]:
+    """Something that happens when a loader leaves its n-th mark: its snapshot is older."""
+
+    def happen(number: int, what: Callable[[], object]) -> None:
+        marks, mark = iter(range(1, 100)), Loader._mark
+
+        def marked(self: Loader, first: int, count: int) -> None:
+            if next(marks) == number:
+                what()
+            mark(self, first, count)
+
+        monkeypatch.setattr(Loader, "_mark", marked)
+
+    return happen
+
+
+def test_a_tombstone_that_is_just_written_again_is_waited_for(
+    stage: Stage, loader: Loader, at_mark: Callable[[int, Callable[[], object]], None]
+) -> None:
+    to_filling(stage)
+    row = user(stage.now, 3, "name 3")
+
+    def come_and_go() -> None:
+        stage.insert([row])
+        stage.delete([row])
+
+    come_and_go()
+    at_mark(2, come_and_go)
+    assert loader.load(0, people(0, 10)) == 1, "a serialization failure, then again"
+    assert stage.violations() == []
+    assert len(entries(stage)) == 10
+
+
+def test_a_chunk_that_another_attempt_has_put_over_tombstones_is_done(
+    stage: Stage, node: Membership, loader: Loader, at_mark: Callable[[int, Callable[[], object]], None]
+) -> None:
+    to_filling(stage)
+    row = user(stage.now, 3, "name 3")
+    stage.insert([row])
+    stage.delete([row])
+    with Loader(node, loader.job_id, stage.table_id, 2, 3000) as other:
+        at_mark(2, lambda: other.load(0, people(0, 10)))
+        assert loader.load(0, people(0, 10)) == 0
     assert stage.violations() == []
     assert len(entries(stage)) == 10
 
