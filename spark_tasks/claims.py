@@ -98,7 +98,8 @@ def let_another_try(claim: Claim) -> None:
 FAILURE = """
 WITH marks AS (SELECT coalesce(sum(rows_done), 0) AS done FROM spark_tasks_reorgrange WHERE run_id = %(run)s)
 UPDATE spark_tasks_reorgrun run
-SET failures = CASE WHEN marks.done > run.rows_done_at_failure AND run.kind <> 'verify' THEN 1 ELSE run.failures + 1 END,
+SET failures = CASE WHEN run.kind <> 'verify' AND marks.done > run.rows_done_at_failure THEN 1
+    ELSE run.failures + 1 END,
     rows_done_at_failure = marks.done
 FROM marks WHERE run.id = %(run)s AND run.token = %(token)s RETURNING run.failures
 """

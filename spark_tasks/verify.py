@@ -34,7 +34,6 @@ REPAIRS_MAX = 5
 def verify(claim: Claim) -> None:
     """Compare; put the unique entries that nobody holds (R10), and compare again."""
     ticket = Ticket(database_dsn(), claim.run.id, claim.token)
-    prepare(claim.run, ranges_over(claim.run.table_id, [key_space(claim.descriptor())]))
     for _ in range(REPAIRS_MAX):
         found = compare(claim, ticket)
         if not is_repairable(found):
@@ -75,8 +74,9 @@ def compare(claim: Claim, ticket: Ticket) -> Finding:
 
 
 def begin_anew(claim: Claim) -> list[KeyRange]:
-    """All ranges of the run: what an earlier pass has judged was another snapshot."""
-    ReorgRange.objects.filter(run=claim.run).update(is_done=False, rows_done=0)
+    """All ranges of the run, cut once (R1): what an earlier pass has judged was another snapshot."""
+    if not ReorgRange.objects.filter(run=claim.run).update(is_done=False, rows_done=0):
+        prepare(claim.run, ranges_over(claim.run.table_id, [key_space(claim.descriptor())]))
     return ranges_left(claim)
 
 

@@ -1,0 +1,288 @@
+"""What a verification says while it works and at its end, and what its repair puts (R10)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import psycopg
+import pytest
+
+from catalog.elements import State
+from catalog.types import SqlType
+from spark_tasks import judge, repair, verify
+from spark_tasks.claims import Claim, WasClosed, claim_run
+from spark_tasks.database import database_dsn
+from spark_tasks.finding import NAMED_MAX, Finding, first_of_each_kind
+from spark_tasks.marks import Ticket
+from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
+from spark_tasks.ranges import KeyRange
+from spark_tasks.runner import run_reorganisation
+from spark_tasks.services import close_run, run_status
+from storage import encoding
+from storage.clauses import Violation
+from storage.offenders import values_of_entry
+from storage.pairs import StoredRow, column_key, prefix
+from tests.spark_tasks.kinds import ADULT, NAMED, UNIQUE, Change
+from tests.spark_tasks.runs import INDEX, Runs, to_filling
+from tests.storage.stage import NAME, Stage, user
+
+ONE_NAME = Change((UNIQUE,))
+
+
+@pytest.fixture
+def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
+    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    yield Runs(stage, change_id=stage.table_id)
+    ReorgRun.objects.filter(table_id=stage.table_id).delete()
+
+
+def filled(stage: Stage, runs: Runs, change: Change) -> None:
+    change.to_filling(stage)
+    assert [runs.do(kind, *change.said).state for kind in ("clear", "fill")] == ["done", "done"]
+
+
+# --- while it works
+
+
+@pytest.fixture
+def ranged(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> int:
+    """A verification of forty rows in several ranges, not begun."""
+    monkeypatch.setattr("spark_tasks.source.ROWS_PER_RANGE", 5)
+    stage.insert(user(stage.now, n, f"name {n}") for n in range(40))
+    to_filling(stage)
+    assert runs.do("fill").state == "done"
+    return runs.start("verify", INDEX)
+
+
+def after_each_range(monkeypatch: pytest.MonkeyPatch, then: Any) -> None:
+    judge_range = judge.Judge.range
+
+    def judged(self: judge.Judge, connection: psycopg.Connection[Any], piece: KeyRange) -> Finding:
+        found = judge_range(self, connection, piece)
+        then(found)
+        return found
+
+    monkeypatch.setattr(judge.Judge, "range", judged)
+
+
+def marked(run_id: int) -> list[int]:
+    return [r.rows_done for r in ReorgRange.objects.filter(run_id=run_id) if r.is_done]
+
+
+def test_each_range_is_marked_when_it_is_judged(ranged: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    after_each_range(monkeypatch, lambda found: told.append(sum(marked(ranged))))
+    run_reorganisation(ranged)
+    assert len(told) >= 6
+    assert told == sorted(told)
+    assert told[0] == 0
+    assert 0 < told[1] < told[-1] < 40
+    status = run_status(ranged)
+    assert (status.state, status.rows_done, status.rows_total, sum(marked(ranged))) == ("done", 40, 40, 40)
+
+
+def test_a_paused_verification_stops_between_two_ranges_and_begins_anew(
+    ranged: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pulse, rows = ReorgPulse.objects.filter(run_id=ranged), []
+
+    def pause(found: Finding) -> None:
+        rows.append(found.rows)
+        pulse.update(wanted=Wanted.PAUSE)
+
+    with monkeypatch.context() as paused:
+        after_each_range(paused, pause)
+        run_reorganisation(ranged)
+    assert (run_status(ranged).state, len(rows), len(marked(ranged))) == ("waiting", 1, 1)
+    pulse.update(wanted=Wanted.RUN)
+    after_each_range(monkeypatch, lambda found: rows.append(found.rows))
+    run_reorganisation(ranged)
+    assert (run_status(ranged).state, sum(rows[1:])) == ("done", 40), "another snapshot: all rows again"
+
+
+def test_a_closed_verification_judges_no_further_range(ranged: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[int] = []
+
+    def close(found: Finding) -> None:
+        rows.append(found.rows)
+        close_run(ranged)
+
+    after_each_range(monkeypatch, close)
+    run_reorganisation(ranged)
+    assert (len(rows), run_status(ranged).error) == (1, "closed before it ended")
+
+
+# --- what it says at its end
+
+
+def test_of_many_duplicates_ten_pairs_are_named_and_all_are_counted(stage: Stage, runs: Runs) -> None:
+    stage.insert(user(stage.now, n, f"name {n % 13}") for n in range(26))
+    filled(stage, runs, ONE_NAME)
+    status = runs.do("verify", *ONE_NAME.said)
+    assert {v["clause"] for v in status.violations} == {"C6"}
+    assert len(status.violations) == NAMED_MAX
+    assert status.error.startswith("13 violations by index one_name, the first 10: row id = ")
+    assert "row id = 0 and row id = 13 have the same value (name) = ('name 0') in unique index one_name" in status.error
+
+
+def test_rows_of_several_rules_are_told_apart(stage: Stage, runs: Runs) -> None:
+    change = Change((ADULT, NAMED))
+    stage.insert(user(stage.now, n, None if n == 3 else "x", n) for n in range(30))
+    change.to(stage, State.WRITE_ONLY)
+    status = runs.do("verify", *change.said)
+    ten = ", ".join(f"row id = {n} with (age) = ({n})" for n in range(10))
+    assert status.error == (
+        f"18 rows break constraint adult, the first 10: {ten};"
+        " row id = 3 has NULL in name, which constraint named forbids"
+    )
+    assert len(status.violations) == 11
+
+
+def test_a_check_without_a_value_breaks_it(stage: Stage, runs: Runs) -> None:
+    change = Change((replace(ADULT, expression='100 / "#3" > 0'),))
+    stage.insert([user(stage.now, 1, "x", 0), user(stage.now, 2, "x", 5), user(stage.now, 3, "x", None)])
+    change.to(stage, State.WRITE_ONLY)
+    why = "row id = 1 with (age) = (0) breaks constraint adult, which has no value for it: division by zero"
+    assert runs.do("verify", *change.said).error == why
+
+
+def test_of_each_kind_the_first_are_named_whatever_comes_before() -> None:
+    found, other = Finding(), Finding()
+    found.note("C2", "column a", 1_000_000, (Violation("C2", 1, bytes([n]), "no value") for n in range(200, 255)))
+    other.note("C2", "column a", 3, [Violation("C2", 2, bytes([n]), "no value") for n in range(3)])
+    other.note("C6", "constraint c", 1, [Violation("C6", 1, b"\xff", "breaks")])
+    found.merge(other)
+    assert (found.count_of("C2", "column a"), found.count_of("C6", "constraint c")) == (1_000_003, 1)
+    assert [v["key"] for v in found.violations] == ["00", "01", "02", *(f"{n:02x}" for n in range(200, 207)), "ff"]
+    assert first_of_each_kind(found.violations * 2) == found.violations
+
+
+# --- repair
+
+
+@dataclass
+class Need:
+    """A claimed verification of two rows that both were ann; the entry's holder became bea: `number` lacks its own."""
+
+    stage: Stage
+    claim: Claim
+    number: int
+
+    @property
+    def ticket(self) -> Ticket:
+        return Ticket(database_dsn(), self.claim.run.id, self.claim.token)
+
+    def found(self) -> Finding:
+        return verify.compare(self.claim, self.ticket)
+
+    def repair(self, found: Finding) -> list[str]:
+        return [refused["why"] for refused in verify.repair(self.claim, self.ticket, found)]
+
+    def entries(self) -> dict[str, int]:
+        """The names that have an entry, and whose."""
+        numbers = {user(self.stage.now, n).key: n for n in range(10)}
+        held = {numbers[v]: k for pairs in self.stage.contents() for k, v in pairs.items() if k[7] == UNIQUE.id and v}
+        return {encoding.decode(SqlType.TEXT, values_of_entry(key))[0]: number for number, key in held.items()}
+
+
+@pytest.fixture
+def need(stage: Stage, runs: Runs) -> Need:
+    stage.insert([user(stage.now, 1, "ann"), user(stage.now, 2, "ann")])
+    filled(stage, runs, ONE_NAME)
+    [holder] = [value for pairs in stage.contents() for key, value in pairs.items() if key[7] == UNIQUE.id and value]
+    number = 2 if holder == user(stage.now, 1).key else 1
+    stage.rename(user(stage.now, 3 - number, "ann"), "bea")
+    claim = claim_run(runs.start("verify", *ONE_NAME.said))
+    assert claim is not None
+    return Need(stage, claim, number)
+
+
+def test_an_entry_that_nobody_holds_is_put(need: Need) -> None:
+    found = need.found()
+    assert found.lacking == [(UNIQUE.id, user(need.stage.now, need.number).key.hex())]
+    assert need.entries() == {"bea": 3 - need.number}
+    assert need.repair(found) == []
+    assert need.entries() == {"ann": need.number, "bea": 3 - need.number}
+    assert need.found().counts == {}
+
+
+def test_a_row_that_is_gone_needs_nothing(need: Need) -> None:
+    found = need.found()
+    need.stage.delete([user(need.stage.now, need.number, "ann")])
+    assert need.repair(found) == []
+    assert need.entries() == {"bea": 3 - need.number}
+
+
+def test_a_row_that_has_changed_keeps_what_its_writer_put(need: Need) -> None:
+    found = need.found()
+    need.stage.rename(user(need.stage.now, need.number, "ann"), "eve")
+    assert need.repair(found) == []
+    assert need.entries() == {"eve": need.number, "bea": 3 - need.number}
+
+
+def test_a_repair_that_is_refused_names_both_rows(need: Need) -> None:
+    found = need.found()
+    need.stage.insert([user(need.stage.now, 7, "ann")])
+    same = "have the same value (name) = ('ann') in unique index one_name"
+    assert need.repair(found) == [f"row id = {need.number} and row id = 7 {same}"]
+    assert need.entries() == {"ann": 7, "bea": 3 - need.number}
+
+
+def test_a_writer_between_reading_and_putting_makes_the_repair_read_again(
+    need: Need, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it the entry of a name that the row no longer has would be put (C5)."""
+    found, names, read = need.found(), [], repair.Repair._read
+
+    def read_and_wait(self: repair.Repair, *args: Any) -> StoredRow | None:
+        row = read(self, *args)
+        assert row is not None
+        names.append(encoding.decode(SqlType.TEXT, row.columns[NAME])[0])
+        if len(names) == 1:
+            need.stage.rename(user(need.stage.now, need.number, "ann"), "eve")
+        return row
+
+    monkeypatch.setattr(repair.Repair, "_read", read_and_wait)
+    assert need.repair(found) == []
+    assert (names, need.entries()) == (["ann", "eve"], {"eve": need.number, "bea": 3 - need.number})
+
+
+def test_a_repair_of_a_closed_run_puts_nothing(need: Need) -> None:
+    found = need.found()
+    close_run(need.claim.run.id)
+    with pytest.raises(WasClosed, match="has another token"):
+        need.repair(found)
+    assert need.entries() == {"bea": 3 - need.number}
+
+
+def test_a_repair_under_a_newer_version_puts_nothing(need: Need) -> None:
+    found = need.found()
+    ONE_NAME.to(need.stage, State.DELETE_ONLY)
+    with pytest.raises(WasClosed, match=r"fills users@3, the table is at users@4"):
+        need.repair(found)
+
+
+def test_a_repair_leaves_no_node_and_no_lease_behind(need: Need) -> None:
+    need.repair(need.found())
+    assert need.stage.sql("SELECT count(*) FROM leases_lease WHERE table_id = %s", [need.stage.table_id]) == [(0,)]
+    assert need.stage.sql("SELECT count(*) FROM leases_node WHERE name LIKE 'repair-%%'", []) == [(0,)]
+
+
+def test_rows_that_share_a_name_without_any_entry_are_duplicates(need: Need) -> None:
+    stage = need.stage
+    stage.rename(user(stage.now, 3 - need.number, "bea"), "carl")
+    start = prefix(stage.now, stage.now.placement.id)
+    at, value = column_key(start, user(stage.now, 3 - need.number).key, NAME), encoding.encode(SqlType.TEXT, "ann")
+    for storage in (1, 2):
+        stage.sql(f"UPDATE storage_{storage}.kv_{stage.table_id} SET value = %s WHERE key = %s", [value, at])
+    found = need.found()
+    why = "row id = 1 and row id = 2 have the same value (name) = ('ann') in unique index one_name"
+    assert [v["why"] for v in found.violations if v["clause"] == "C6"] in ([why], [swapped(why)])
+    assert not verify.is_repairable(found)
+    judged = need.stage.violations(ONE_NAME.at(stage.now, State.PUBLIC))
+    assert {v.why for v in judged if v.clause == "C6"} == {v["why"] for v in found.violations if v["clause"] == "C6"}
+
+
+def swapped(why: str) -> str:
+    """The rows stand in the order of their storages."""
+    return why.replace("row id = 1 and row id = 2", "row id = 2 and row id = 1")
