@@ -13,7 +13,7 @@ from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.services import close_run
 from storage import encoding
 from storage.clauses import Violation
-from storage.pairs import column_key, entry_pair, prefix
+from storage.pairs import StoredRow, column_key, entry_pair, prefix
 from tests.spark_tasks.kinds import ADDED, ADULT, GROWN_UP, NAMED, SCORE, TWIN, UNIQUE, Change
 from tests.spark_tasks.runs import Runs
 from tests.storage.stage import AGE, NAME, Stage, user
@@ -156,3 +156,97 @@ def test_rows_without_a_name_have_no_place_of_their_own(stage: Stage, runs: Runs
     close_run(runs.of(Kind.FILL).id)
     change.to(stage, State.PUBLIC)
     assert audited(stage) == stage.violations() == []
+
+
+# --- versions in force
+
+
+REQUIRED = replace(SCORE, not_null=True)
+
+
+@pytest.mark.parametrize(
+    ("elements", "dropping", "damage", "words"),
+    [
+        pytest.param(
+            (REQUIRED,),
+            State.WRITE_ONLY,
+            lambda s: remove(s, pair(s, 4, ADDED)),
+            "C2: row id = 4 has no value of score",
+            id="a required column",
+        ),
+        pytest.param(
+            (REQUIRED,),
+            State.WRITE_ONLY,
+            lambda s: overwrite(s, pair(s, 4, ADDED), encoding.NULL),
+            "C6: row id = 4 has NULL in score, which is NOT NULL",
+            id="NOT NULL",
+        ),
+        pytest.param(
+            (ADULT,),
+            State.WRITE_ONLY,
+            lambda s: overwrite(s, pair(s, 4, AGE), encoding.encode(INTEGER, 3)),
+            "C6: row id = 4 with (age) = (3) breaks constraint adult",
+            id="a check",
+        ),
+    ],
+)
+def test_what_the_version_before_relies_on_must_hold_while_it_is_leased(
+    stage: Stage, runs: Runs, elements: tuple[Index, ...], dropping: State, damage: Damage, words: str
+) -> None:
+    change = Change(elements)
+    change.to_filling(stage)
+    assert [runs.do(kind, *change.said).state for kind in ("clear", "fill", "verify")] == ["done"] * 3
+    close_run(runs.of(Kind.FILL).id)
+    change.to(stage, State.PUBLIC)
+    public = stage.now
+    stage.publish(change.at(stage.now, dropping), fence=public.version)
+    damage(stage)
+    assert audited(stage) == [], "nobody relies on it"
+    stage.sql(
+        "INSERT INTO leases_lease (table_id, version, node, incarnation, expires_at)"
+        " VALUES (%s, %s, 'n1', 1, clock_timestamp() + interval '1 minute')",
+        [stage.table_id, public.version],
+    )
+    assert [str(v) for v in audited(stage)] == [words]
+    assert clauses_and_keys(audited(stage)) == clauses_and_keys(stage.violations(public))
+    stage.sql("DELETE FROM leases_lease WHERE table_id = %s", [stage.table_id])
+
+
+def test_a_tombstone_of_a_column_that_is_gone_belongs_to_no_column(stage: Stage, runs: Runs) -> None:
+    key = pair(stage, 4, ColumnId(9))
+    stage.sql(f"INSERT INTO storage_{home(stage, pair(stage, 4, NAME))}.kv_{stage.table_id} VALUES (%s, NULL)", [key])
+    assert [v.clause for v in audited(stage)] == ["C1"]
+    assert clauses_and_keys(audited(stage)) == clauses_and_keys(stage.violations())
+
+
+def test_tombstones_of_a_change_that_goes_on_hide_no_other(stage: Stage, runs: Runs) -> None:
+    """More of them are allowed than are named; the one that is not allowed comes after them."""
+    change = Change((SCORE,))
+    stage.insert(user(stage.now, n, f"name {n}", 30) for n in range(100, 130))
+    change.to_filling(stage)
+    assert runs.do("clear", *change.said).state == "done"
+    stage.delete(user(stage.now, n, f"name {n}", 30) for n in range(100, 130))
+    last = user(stage.now, 200, "last", 30)
+    stage.insert([StoredRow(last.key, {**last.columns, ADDED: encoding.encode(INTEGER, 7)})])
+    overwrite_with_tombstone(stage, pair(stage, 200, AGE))
+    judged = stage.violations(unfinished=frozenset({f"column {ADDED}"}))
+    assert [v.clause for v in judged] == ["C7"]
+    assert clauses_and_keys(audited(stage)) == clauses_and_keys(judged)
+
+
+def overwrite_with_tombstone(stage: Stage, key: bytes) -> None:
+    stage.sql(f"UPDATE storage_{home(stage, key)}.kv_{stage.table_id} SET value = NULL WHERE key = %s", [key])
+
+
+def test_duplicates_none_of_which_has_the_entry_are_named(stage: Stage, runs: Runs) -> None:
+    change = Change((UNIQUE,))
+    change.to_filling(stage)
+    assert [runs.do(kind, *change.said).state for kind in ("clear", "fill", "verify")] == ["done"] * 3
+    close_run(runs.of(Kind.FILL).id)
+    change.to(stage, State.PUBLIC)
+    for number in (2, 5, 6):
+        remove(stage, entry(stage, number, f"name {number}", 18 + number))
+        overwrite(stage, pair(stage, number, NAME), encoding.encode(TEXT, "same"))
+    found = audited(stage)
+    assert [v.clause for v in found] == ["C4", "C4", "C4", "C6", "C6"]
+    assert clauses_and_keys(found) == clauses_and_keys(stage.violations())
