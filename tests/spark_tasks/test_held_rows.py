@@ -7,8 +7,9 @@ import psycopg
 import pytest
 from django.db import connection
 
-from spark_tasks import runner
+from spark_tasks import runner, work
 from spark_tasks.claims import WasClosed, claim_run
+from spark_tasks.database import database_dsn
 from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.services import close_run
 from spark_tasks.work import prepare_fill
@@ -26,7 +27,7 @@ def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
 def test_a_worker_frozen_while_it_stores_ranges_is_ended(stage: Stage, runs: Runs) -> None:
     to_filling(stage)
     run_id = runs.start("fill")
-    with psycopg.connect(runner.database_dsn(), application_name="a worker that stores ranges") as frozen:
+    with psycopg.connect(database_dsn(), application_name="a worker that stores ranges") as frozen:
         frozen.execute("SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s FOR UPDATE", (run_id,))
         began = time.monotonic()
         close_run(run_id)
@@ -40,8 +41,8 @@ def test_sessions_that_do_not_hold_the_row_are_left_alone(stage: Stage, runs: Ru
     to_filling(stage)
     run_id, other_id = runs.start("fill"), runs.start("purge")
     with (
-        psycopg.connect(runner.database_dsn()) as bystander,
-        psycopg.connect(runner.database_dsn()) as holder,
+        psycopg.connect(database_dsn()) as bystander,
+        psycopg.connect(database_dsn()) as holder,
     ):
         bystander.execute("SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s FOR UPDATE", (other_id,))
         holder.execute("SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s FOR SHARE", (run_id,))
@@ -61,7 +62,7 @@ def test_storing_ranges_has_an_end_of_its_own(stage: Stage, runs: Runs, monkeypa
             seen.append(asking.fetchone()[0])
         return 0
 
-    monkeypatch.setattr(runner, "clear_tombstones", look)
+    monkeypatch.setattr(work, "clear_tombstones", look)
     prepare_fill(ReorgRun.objects.get(id=runs.start("fill")))
     assert seen == ["1min"]
 
