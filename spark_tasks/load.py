@@ -6,7 +6,6 @@ chunks that have no mark. Each chunk is under a lease of its own, hence the tabl
 
 import json
 import logging
-import os
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -21,9 +20,9 @@ from django.db.models.functions import Now
 from spark_tasks import session
 from spark_tasks.database import database_dsn
 from spark_tasks.file_rows import CannotLoad
-from spark_tasks.load_chunk import Loader, Said, load_batches
+from spark_tasks.load_chunk import Load, Said, load_batches, loader_of
 from spark_tasks.models import LoadJob, RunState
-from spark_tasks.pseudo_node import Membership, NotLeasable, PseudoNode
+from spark_tasks.pseudo_node import NotLeasable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,10 +41,9 @@ def run_load(job_id: int) -> None:
     if not _claim(job_id):
         return
     job = LoadJob.objects.get(id=job_id)
-    node = PseudoNode(database_dsn(), f"load-{job_id}", pid=os.getpid(), lease_s=settings.LEASE_S)
     try:
-        with Progress(job_id), node as member:
-            said = _spread(job, member)
+        with Progress(job_id):
+            said = _spread(job)
     except (CannotLoad, NotLeasable) as refusal:
         said = [Said(error=str(refusal))]
     failures = [one for one in said if one.error]
@@ -71,17 +69,17 @@ def _claim(job_id: int) -> bool:
         return bool(cursor.rowcount)
 
 
-def _spread(job: LoadJob, node: Membership) -> list[Said]:
+def _spread(job: LoadJob) -> list[Said]:
     frame = read_file(Path(job.path))
-    job_id, table_id = job.id, job.table_id
-    storages, buckets = settings.STORAGE_COUNT, settings.BUCKET_COUNT
+    counts = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
+    load = Load(database_dsn(), job.id, job.table_id, **counts, lease_s=settings.LEASE_S)
 
     def load_part(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
         from pyspark import TaskContext
 
         part = TaskContext.get().partitionId()
-        with Loader(node, job_id, table_id, storages, buckets) as loader:
+        with loader_of(load, part) as loader:
             said = json.dumps(asdict(load_batches(loader, part, batches)))
         yield pa.record_batch([pa.array([said], pa.string())], names=["said"])
 

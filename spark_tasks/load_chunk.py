@@ -8,8 +8,10 @@
 Runs in workers of Spark: no Django here.
 """
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +25,7 @@ from catalog.elements import ColumnId
 from catalog.states import Write, rule
 from spark_tasks.file_rows import ROWS_PER_PART, CannotLoad, typed_rows
 from spark_tasks.homes import by_home
-from spark_tasks.pseudo_node import Lease, Membership, NotLeasable, acquire, release
+from spark_tasks.pseudo_node import Lease, Membership, NotLeasable, PseudoNode, acquire, release
 from storage import postgres
 from storage.arrow import Pairs, concat, copy_payload
 from storage.arrow_rows import StoredRows, index_entries, row_pairs, row_storages
@@ -57,6 +59,26 @@ class Said:
     retries: int = 0
     error: str = ""
     duplicates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the workers of a load need to know of it."""
+
+    dsn: str
+    job_id: int
+    table_id: int
+    storages: int
+    buckets: int
+    lease_s: float
+
+
+@contextmanager
+def loader_of(load: Load, part: int) -> "Iterator[Loader]":
+    """A loader that is a node of its own: it gives a version back once it uses it no more, whoever else does (L4)."""
+    node = PseudoNode(load.dsn, f"load-{load.job_id}-{part}", pid=os.getpid(), lease_s=load.lease_s)
+    with node as member, Loader(member, load.job_id, load.table_id, load.storages, load.buckets) as loader:
+        yield loader
 
 
 @dataclass

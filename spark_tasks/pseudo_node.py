@@ -1,6 +1,7 @@
 """A job that writes rows is a node like any other (T1): it registers, leases the version it uses, and leaves.
 
-So a publisher waits for it by the same rules, and a job that died holds nobody up longer than its lease.
+So a publisher waits for it by the same rules, and a job that died holds nobody up longer than its lease. Workers that
+write side by side are a node each: none knows which versions the others still use (L4).
 """
 
 import threading
@@ -71,10 +72,10 @@ class PseudoNode:
         self._stop = threading.Event()
 
     def __enter__(self) -> Membership:
-        self._connection = psycopg.connect(self._dsn, autocommit=True, application_name="schemalab job")
-        row = self._connection.execute(
-            "SELECT incarnation FROM node_register(%s, %s, %s, %s)", (self._name, "spark", 0, self._pid)
-        ).fetchone()
+        with self._connect() as connection:
+            row = connection.execute(
+                "SELECT incarnation FROM node_register(%s, %s, %s, %s)", (self._name, "spark", 0, self._pid)
+            ).fetchone()
         assert row is not None
         self._node = Membership(self._dsn, self._name, row[0], self._lease_s)
         self._thread = threading.Thread(target=self._beat, name=f"heart of {self._name}", daemon=True)
@@ -84,12 +85,15 @@ class PseudoNode:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._stop.set()
         self._thread.join(timeout=10 * HEARTBEAT_S)
-        with self._connection as connection:
+        with self._connect() as connection:
             me = (self._node.name, self._node.incarnation)
             connection.execute("SELECT node_leave(%s, %s)", me)
             connection.execute("DELETE FROM leases_node WHERE name = %s AND incarnation = %s", me)
 
+    def _connect(self) -> psycopg.Connection[Any]:
+        return psycopg.connect(self._dsn, autocommit=True, application_name="schemalab job")
+
     def _beat(self) -> None:
-        with psycopg.connect(self._dsn, autocommit=True, application_name="schemalab job") as beats:
+        with self._connect() as beats:
             while not self._stop.wait(HEARTBEAT_S):
                 beats.execute("SELECT node_heartbeat(%s, %s)", (self._node.name, self._node.incarnation))

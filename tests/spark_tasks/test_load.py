@@ -9,7 +9,7 @@ import pytest
 from catalog.elements import Constraint, State
 from spark_tasks.file_rows import ROWS_PER_PART, CannotLoad
 from spark_tasks.load import run_load
-from spark_tasks.load_chunk import Loader, load_batches
+from spark_tasks.load_chunk import Load, Loader, load_batches, loader_of
 from spark_tasks.models import LoadJob
 from spark_tasks.pseudo_node import Membership, PseudoNode
 from storage.encoding import encode
@@ -114,6 +114,25 @@ def test_a_chunk_that_another_attempt_has_put_over_tombstones_is_done(
         assert loader.load(0, people(0, 10)) == 0
     assert stage.violations() == []
     assert len(entries(stage)) == 10
+
+
+def test_a_part_that_goes_on_to_a_version_leaves_the_other_parts_their_leases(
+    stage: Stage, at_mark: Callable[[int, Callable[[], object]], None]
+) -> None:
+    load = Load(stage.dsn, 7, stage.table_id, storages=2, buckets=3000, lease_s=30)
+    leased = "SELECT node, version FROM leases_lease WHERE table_id = %s ORDER BY node"
+    with loader_of(load, 0) as first, loader_of(load, 1) as second:
+        first.load(0, people(0, 5))
+
+        def go_on() -> None:
+            stage.publish(stage.now.with_index(BY_NAME))
+            first.load(5, people(5, 5))
+            assert stage.sql(leased, [stage.table_id]) == [("load-7-0", 2), ("load-7-1", 1)], "the second is within 1"
+
+        at_mark(1, go_on)
+        second.load(ROWS_PER_PART, people(10, 5))
+    assert stage.sql(leased, [stage.table_id]) == []
+    stage.sql("DELETE FROM spark_tasks_loadmark WHERE job_id = 7")
 
 
 def test_duplicates_are_named_and_nothing_of_the_chunk_is_left(stage: Stage, loader: Loader) -> None:
