@@ -6,7 +6,7 @@ happens next and shrinks a failure to the shortest schedule that shows it.
 
 from dataclasses import dataclass, field, replace
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
@@ -269,27 +269,36 @@ STATEMENTS = st.one_of(
     ),
     st.sampled_from(WHOLE),
 )
-SMALL_MOVES = st.lists(
-    st.tuples(st.sampled_from(ROW_KINDS), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
-    min_size=10,
-    max_size=25,
+WIDE_KINDS = [*("insert", "insert", "update", "update", "delete", "move"), *("step", "step", "step", "crash-worker")]
+WIDE_MOVES = st.lists(
+    st.tuples(st.sampled_from(WIDE_KINDS), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
+    min_size=12,
+    max_size=30,
 )
 
 
+B_AND_NULL = [("insert", 0, 2, 1), ("insert", 1, 2, 2), ("update", 1, 0, 1), ("update", 2, 1, 2)]
+
+
 @settings(max_examples=40, deadline=None)
-@given(st.lists(STATEMENTS, min_size=1, max_size=3), SMALL_MOVES, st.booleans())
+@example(["alter table users add constraint known check (name <> 'b')"], 7, B_AND_NULL, False)
+@example(["alter table users alter column name set not null"], 7, B_AND_NULL, False)
+@example(["alter table users alter column name set not null"], 2, B_AND_NULL, True)
+@given(st.lists(STATEMENTS, min_size=1, max_size=3), st.sampled_from([0, 1, 2, 3, 4, 7]), WIDE_MOVES, st.booleans())
 def test_any_plans_of_several_elements_keep_the_clauses(
-    plans: list[str], moves: list[tuple[str, int, int, int]], cancels: bool
+    plans: list[str], steps: int, moves: list[tuple[str, int, int, int]], cancels: bool
 ) -> None:
     """Statements of nodes on either version between all steps of one change after the other; the last may turn back."""
     lab = Lab()
     perform(lab, "table users (id int primary key, name text, age int)")
     perform(lab, "n1: insert users (1, 'a', 1)")
-    perform(lab, "n1: insert users (2, null, 2)")
+    perform(lab, "n1: insert users (2, 'a', 2)")
     for number, statement in enumerate(plans):
         before = lab.world.control.newest(USERS)
         if not _submits(lab, statement):
             continue
+        for _ in range(steps):
+            lab.change.do(lab.world)
         for move in moves:
             _do_wide(lab, *move)
             _check(lab)
