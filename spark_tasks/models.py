@@ -116,6 +116,8 @@ class LoadJob(models.Model):
     path = models.TextField()
     state = models.CharField(max_length=8, choices=RunState, default=RunState.WAITING)
     attempt = models.IntegerField(default=0)
+    failures = models.IntegerField(default=0, help_text="in a row, with no row loaded in between")
+    rows_done_at_failure = models.BigIntegerField(default=0)
     parts_total = models.IntegerField(default=0)
     rows_total = models.BigIntegerField(default=0)
     rows_done = models.BigIntegerField(default=0)

@@ -8,7 +8,7 @@ from catalog.services import tell
 from catalog.story import CLUSTER
 from spark_tasks import session
 from spark_tasks.audit_jobs import dead_audits, run_audit
-from spark_tasks.load import run_load
+from spark_tasks.load_jobs import dead_loads, run_load, send_load
 from spark_tasks.redis_state import telling
 from spark_tasks.runner import run_reorganisation
 from spark_tasks.services import dead_runs, resend_if_dead, send_audit
@@ -49,6 +49,8 @@ def resend_dead_runs() -> None:
         resend_if_dead(run_id)
     for job_id in dead_audits():
         send_audit(job_id)
+    for job_id in dead_loads():
+        send_load(job_id)
 
 
 @shared_task

@@ -8,8 +8,8 @@ import pytest
 
 from catalog.elements import Constraint, State
 from spark_tasks.file_rows import ROWS_PER_PART, CannotLoad
-from spark_tasks.load import run_load
 from spark_tasks.load_chunk import Load, Loader, load_batches, loader_of
+from spark_tasks.load_jobs import run_load
 from spark_tasks.models import LoadJob
 from spark_tasks.pseudo_node import Membership, PseudoNode
 from storage.encoding import encode

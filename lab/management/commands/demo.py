@@ -26,8 +26,8 @@ from catalog.selectors import table_named
 from changes import services as changes
 from changes.models import Change, Status
 from changes.postgres import Ear, open_connection
+from spark_tasks.load_jobs import dead_loads, send_load, start_anew
 from spark_tasks.models import LoadJob, RunState
-from spark_tasks.tasks import load
 
 WAIT_S_MAX = 600.0
 LOOK_AGAIN_S = 2.0
@@ -109,10 +109,19 @@ class Command(BaseCommand):
         if table_named(table.name) is None:
             self._change(table.statement)
         made = Table.objects.exclude(state=Table.State.DROPPED).get(name=table.name)
-        job, _ = LoadJob.objects.get_or_create(table_id=made.id, path=str(path))
+        job = self._job(made.id, str(path))
         if job.state != RunState.DONE:
             self._wait_for(job)
             self.stdout.write(f"{table.name}: {job.rows_done} rows")
+
+    def _job(self, table_id: int, path: str) -> LoadJob:
+        """The table's load; one that failed in an earlier run begins anew."""
+        job = LoadJob.objects.filter(table_id=table_id, path=path).order_by("-id").first()
+        if job is None:
+            return LoadJob.objects.create(table_id=table_id, path=path)
+        start_anew(job)
+        job.refresh_from_db()
+        return job
 
     def _change(self, statement: str) -> None:
         change = changes.submit(statement, who=WHO)
@@ -125,7 +134,7 @@ class Command(BaseCommand):
     def _wait_for(self, job: LoadJob) -> None:
         """Sent again while nobody works on it: a worker may start later than this command."""
         end, ear = time.monotonic() + WAIT_S_MAX, Ear(open_connection("demo"), ["schemalab_load"])
-        load.delay(job.id)
+        send_load(job.id)
         while time.monotonic() < end:
             job.refresh_from_db()
             if job.state == RunState.DONE:
@@ -133,6 +142,8 @@ class Command(BaseCommand):
                 return
             if job.state == RunState.FAILED:
                 raise CommandError(f"{job}: {job.error}", returncode=1)
+            if job.id in dead_loads():
+                send_load(job.id)
             ear.wait({("schemalab_load", str(job.id))}, LOOK_AGAIN_S)
         raise CommandError(f"{job} has not ended after {WAIT_S_MAX:.0f} s: is the spark worker running?", returncode=3)
 

@@ -11,9 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 
 from catalog.selectors import table_named
 from spark_tasks import celery_worker, session
-from spark_tasks.load import job_json, run_load
+from spark_tasks.load_jobs import job_json, run_load, send_load
 from spark_tasks.models import LoadJob
-from spark_tasks.tasks import load
 
 LOAD_S_MAX = 24 * 3600.0
 
@@ -46,9 +45,9 @@ class Command(BaseCommand):
             job.refresh_from_db()
             return
         progress = Progress(self.stderr, quiet=quiet)
-        load.delay(job.id)
+        send_load(job.id)
         celery_worker.wait_until_ended(
-            job, resend=lambda: load.delay(job.id), seen=progress.show, seconds_max=LOAD_S_MAX
+            job, resend=lambda: send_load(job.id), seen=progress.show, seconds_max=LOAD_S_MAX
         )
 
 

@@ -1,0 +1,155 @@
+"""A load that was interrupted goes on by itself, and one that cannot be done ends and says why."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from lab.management.commands import demo
+from spark_tasks import load_jobs, tasks
+from spark_tasks.file_rows import CannotLoad
+from spark_tasks.load_chunk import Said
+from spark_tasks.load_jobs import claim_load, dead_loads, run_load, start_anew
+from spark_tasks.models import LoadJob, LoadMark
+from tests.storage.stage import Stage
+
+
+@pytest.fixture
+def asked(stage: Stage) -> Iterator[LoadJob]:
+    """A load that somebody has asked for."""
+    job = LoadJob.objects.create(table_id=stage.table_id, path="people.csv")
+    yield job
+    LoadMark.objects.filter(job_id=job.pk).delete()
+    LoadJob.objects.filter(table_id=stage.table_id).delete()
+
+
+@pytest.fixture
+def reading(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """What reading the file does instead."""
+
+    def read(deed: Callable[[], object]) -> None:
+        monkeypatch.setattr(load_jobs, "load_file", lambda job: deed() or [Said(rows=1)])
+
+    return read
+
+
+def fail() -> None:
+    raise ConnectionError("the gateway is gone")
+
+
+def seen(job: LoadJob) -> LoadJob:
+    job.refresh_from_db()
+    return job
+
+
+def pass_time(stage: Stage, job: LoadJob) -> None:
+    earlier = "clock_timestamp() - interval '1 minute'"
+    stage.sql(
+        f"UPDATE spark_tasks_loadjob SET created_at = {earlier}, heartbeat_at = CASE WHEN heartbeat_at IS NOT NULL"
+        f" THEN {earlier} END WHERE id = %s",
+        [job.id],
+    )
+
+
+def test_an_interrupted_load_is_sent_again_and_goes_on(
+    stage: Stage, asked: LoadJob, reading: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+    monkeypatch.setattr(tasks, "send_load", sent.append)
+    lost = claim_load(asked.id)
+    assert lost is not None
+    assert claim_load(asked.id) is None, "the first attempt is alive"
+    assert asked.id not in dead_loads()
+    pass_time(stage, asked)
+    tasks.resend_dead_runs()
+    assert asked.id in sent
+    reading(lambda: None)
+    run_load(asked.id)
+    assert (seen(asked).state, asked.attempt, asked.error) == ("done", 2, "")
+    load_jobs._end(lost, [Said(error="too late")])
+    assert (seen(asked).state, asked.error) == ("done", "")
+    assert asked.id not in dead_loads()
+
+
+def test_a_message_that_was_lost_is_sent_again(stage: Stage, asked: LoadJob) -> None:
+    assert asked.id not in dead_loads()
+    pass_time(stage, asked)
+    assert asked.id in dead_loads()
+
+
+def test_an_error_is_kept_and_the_load_is_tried_again_up_to_a_limit(
+    stage: Stage, asked: LoadJob, reading: Callable[..., None]
+) -> None:
+    reading(fail)
+    for attempt in (1, 2):
+        run_load(asked.id)
+        assert (seen(asked).state, asked.attempt) == ("waiting", attempt)
+        assert asked.error == "ConnectionError: the gateway is gone"
+    assert asked.id not in dead_loads(), "not at once"
+    pass_time(stage, asked)
+    assert asked.id in dead_loads()
+    run_load(asked.id)
+    words = "given up after 3 attempts in a row that loaded nothing: ConnectionError: the gateway is gone"
+    assert (seen(asked).state, asked.error) == ("failed", words)
+    assert asked.ended_at is not None
+    assert asked.id not in dead_loads()
+
+
+def test_failures_are_counted_anew_when_rows_came_in(asked: LoadJob, reading: Callable[..., None]) -> None:
+    reading(fail)
+    for _ in range(2):
+        run_load(asked.id)
+    LoadMark.objects.create(job=asked, first=0, rows=5)
+    for _ in range(2):
+        run_load(asked.id)
+    assert (seen(asked).state, asked.rows_done, asked.failures) == ("waiting", 5, 2)
+
+
+def test_a_file_that_kills_its_workers_ends(stage: Stage, asked: LoadJob) -> None:
+    for _ in range(3):
+        assert claim_load(asked.id) is not None
+        pass_time(stage, asked)
+    assert claim_load(asked.id) is None
+    assert (seen(asked).state, asked.attempt) == ("failed", 3)
+    assert "the worker fell silent" in asked.error
+
+
+def test_a_refusal_is_final(asked: LoadJob, reading: Callable[..., None]) -> None:
+    def refuse() -> None:
+        raise CannotLoad("people.csv is neither .csv nor .parquet")
+
+    reading(refuse)
+    run_load(asked.id)
+    assert (seen(asked).state, asked.attempt, asked.failures) == ("failed", 1, 0)
+
+
+# --- the demo's
+
+
+def test_the_demo_starts_a_failed_load_anew(asked: LoadJob, reading: Callable[..., None]) -> None:
+    reading(fail)
+    for _ in range(3):
+        run_load(asked.id)
+    assert seen(asked).state == "failed"
+    found = demo.Command()._job(asked.table_id, asked.path)
+    assert (found.id, found.state, found.error, found.failures) == (asked.id, "waiting", "", 0)
+    reading(lambda: None)
+    run_load(asked.id)
+    start_anew(asked)
+    assert seen(asked).state == "done", "what is done is left alone"
+    assert demo.Command()._job(asked.table_id, asked.path).id == asked.id
+
+
+def test_the_demo_sends_its_load_again(stage: Stage, asked: LoadJob, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+
+    def send(job_id: int) -> None:
+        sent.append(job_id)
+        if len(sent) == 2:
+            LoadJob.objects.filter(id=job_id).update(state="done")
+
+    monkeypatch.setattr(demo, "send_load", send)
+    monkeypatch.setattr(demo, "LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(demo, "WAIT_S_MAX", 5.0)
+    pass_time(stage, asked)
+    demo.Command()._wait_for(asked)
+    assert sent == [asked.id] * 2
