@@ -12,7 +12,7 @@ from django.conf import settings
 
 from catalog.services import control_transaction
 from spark_tasks import session
-from spark_tasks.claims import Claim, RunFailed, WasClosed, WasPaused
+from spark_tasks.claims import Claim, RunFailed, WasClosed, WasPaused, require_open
 from spark_tasks.database import database_dsn
 from spark_tasks.marks import Ticket
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
@@ -58,11 +58,19 @@ def prepare(run: ReorgRun, found: list[KeyRange], meanwhile: Callable[[], object
         return True
 
 
+def prepare_again(claim: Claim, found: list[KeyRange]) -> None:
+    """More ranges for a run whose first are done: a finished range is never done again (R3). Raises `WasClosed`."""
+    with control_transaction(STORING_S):
+        require_open(claim)
+        _store(claim.run, found)
+
+
 def _store(run: ReorgRun, found: list[KeyRange]) -> None:
+    first = ReorgRange.objects.filter(run=run).count()
     ReorgRange.objects.bulk_create(
         [
             ReorgRange(run=run, number=n, storage=p.storage, low=p.low, high=p.high, rows_total=p.rows)
-            for n, p in enumerate(found)
+            for n, p in enumerate(found, first)
         ],
         batch_size=RANGES_STORED_AT_ONCE,
     )

@@ -59,6 +59,19 @@ def tombstones_of(
     return found
 
 
+def are_values_left(connection: Connection, descriptor: Descriptor, elements: Elements, storages: int) -> bool:
+    """Whether the snapshot of `connection` shows a pair or tombstone of the columns on any storage."""
+    space, columns = key_space(descriptor), column_suffixes(elements.columns)
+    for storage in range(1, storages + 1):
+        sql = (
+            f"SELECT FROM {kv(storage, descriptor.table_id)}"
+            f" WHERE key >= %b AND key < %b AND {COLUMN_SUFFIX} = ANY(%b::bytea[]) LIMIT 1"
+        )
+        if connection.cursor(binary=True).execute(sql, (space.low, space.high, columns)).fetchone() is not None:
+            return True
+    return False
+
+
 def clear_tombstones(cursor: Any, table_id: int, found: list[Tombstones]) -> int:
     """Remove tombstones that were seen, in the caller's transaction; a pair put over one stays. Returns how many (R6).
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from catalog.elements import State
-from spark_tasks import backfill
-from spark_tasks.claims import claim_run
+from spark_tasks import backfill, work
+from spark_tasks.claims import Claim, claim_run
 from spark_tasks.database import database_dsn
 from spark_tasks.elements import elements_of
 from spark_tasks.marks import Order, RunClosed, Ticket
@@ -17,9 +18,10 @@ from spark_tasks.ranges import KeyRange
 from spark_tasks.services import close_run
 from spark_tasks.work import prepare_fill
 from storage import encoding
+from storage.buckets import BUCKETS
 from storage.clauses import element_label
-from storage.mutations import update_row
-from storage.pairs import StoredRow, row_key
+from storage.mutations import Act, Op, update_row
+from storage.pairs import StoredRow, column_key, prefix, row_bucket, row_key
 from tests.spark_tasks.kinds import (
     ADDED,
     ADULT,
@@ -246,6 +248,35 @@ def test_old_tombstones_of_a_column_are_cleared_once(stage: Stage, runs: Runs) -
     assert tombstones(stage) == set()
     runs.do("fill", *change.said)
     assert sorted(score(stage).values()) == [FILL_VALUE] * 4
+
+
+def test_a_value_that_its_row_took_into_a_finished_range_is_deleted_too(
+    stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A delete-only node moves hidden values along with their row (section 3), here behind the deletion's back."""
+    change = Change((SCORE,))
+    rows = people(stage, 6)
+    stage.insert(rows)
+    change.to_filling(stage)
+    change.to(stage, State.DELETE_ONLY)
+    spread, passes = work.spread, []
+
+    def spread_and_move(claim: Claim, what: Any) -> None:
+        spread(claim, what)
+        passes.append(claim)
+        if len(passes) == 1:
+            put_score(stage, rows[2])
+
+    monkeypatch.setattr(work, "spread", spread_and_move)
+    assert runs.do("delete", *change.said).state == "done"
+    assert (len(passes), score(stage)) == (2, {})
+
+
+def put_score(stage: Stage, row: StoredRow) -> None:
+    placement = stage.now.placement
+    key = column_key(prefix(stage.now, placement.id), row.key, ADDED)
+    with stage.transaction() as opened:
+        opened.run([Op(Act.PUT, row_bucket(stage.now, placement, row, BUCKETS), key, FILL_VALUE)])
 
 
 # --- what cannot be
