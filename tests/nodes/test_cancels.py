@@ -12,8 +12,9 @@ import psycopg
 import pytest
 
 from expressions.errors import SqlError
+from nodes.clients import Clients, Greeting
 from nodes.libpq import Command, StoreConnection, StoreConnectionLost, StorePool
-from nodes.pgwire import Client, Clients, Greeting
+from nodes.pgwire import Client
 from nodes.transaction import Transaction
 from tests.nodes.conftest import Cluster
 

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from nodes.pgwire import Clients, Greeting
+from nodes.clients import Clients, Greeting
 from tests.nodes.wire import fields, message
 
 STARTUP = struct.pack("!ii", 17, 196608) + b"user\0me\0\0"
