@@ -63,23 +63,29 @@ class EntryJudge:
         count(found.matched, self.index.id, matched)
 
     def _count(self, connection: Connection, storage: int, entries: Pairs) -> int:
-        table = kv(storage, self.descriptor.table_id)
-        keys, values = entries.keys.to_pylist(), entries.values.to_pylist()
-        if any(values):
-            wanted = "unnest(%b::bytea[], %b::bytea[]) AS wanted (key, value)"
-            sql = f"SELECT count(*) FROM {wanted} JOIN {table} USING (key, value)"
-            row = connection.execute(sql, (keys, values)).fetchone()
+        """M: how many of the entries are there, with their content."""
+        table, is_keys_only = kv(storage, self.descriptor.table_id), not self.index.unique
+        if is_keys_only:
+            sql = f"SELECT count(*), NULL::bytea FROM {table} WHERE key = ANY(%b::bytea[]) AND value = ''"
         else:
-            sql = f"SELECT count(*) FROM {table} WHERE key = ANY(%b::bytea[]) AND value = ''"
-            row = connection.execute(sql, (keys,)).fetchone()
+            sql = f"SELECT count(value), string_agg(value, '' ORDER BY key) FROM {table} WHERE key = ANY(%b::bytea[])"
+        ordered = entries.sorted()
+        keys, values = ordered.keys.to_pylist(), ordered.values.to_pylist()
+        row = connection.cursor(binary=True).execute(sql, (keys,)).fetchone()
         assert row is not None
-        return int(row[0])
+        if is_keys_only or (row[0] == len(keys) and (row[1] or b"") == b"".join(values)):
+            return int(row[0])  # values tell where they end: K(r), or nothing
+        there = self._there(connection, storage, keys)
+        return sum(there.get(key) == value for key, value in zip(keys, values, strict=True))
+
+    def _there(self, connection: Connection, storage: int, keys: list[bytes]) -> dict[bytes, bytes]:
+        sql = get_sql(storage, self.descriptor.table_id)
+        return dict(connection.cursor(binary=True).execute(sql, (keys,)).fetchall())
 
     def _missing(self, connection: Connection, home: int, entries: Pairs, found: Finding) -> None:
         """C4, and C6 where a row's unique entry is another row's; a verification names the pair of rows only."""
-        sql = get_sql(home, self.descriptor.table_id)
         keys = entries.keys.to_pylist()
-        there = dict(connection.cursor(binary=True).execute(sql, (keys,)).fetchall())
+        there = self._there(connection, home, keys)
         lacks = [pair for pair in zip(keys, entries.values.to_pylist(), strict=True) if there.get(pair[0]) != pair[1]]
         doubled = {pair for pair in lacks if self._is_doubled(connection, home, pair, there.get(pair[0]), found)}
         for _, owner in (pair for pair in lacks if pair[1] and pair not in doubled):
@@ -193,8 +199,7 @@ class EntryJudge:
         wanted = sorted(column_key(start, k, c) for k in row_keys for c in (EXISTS, *columns))
         rows: dict[bytes, tuple[int, StoredRow]] = {}
         for storage in range(1, self.storages + 1):
-            sql = get_sql(storage, self.descriptor.table_id)
-            there = dict(connection.cursor(binary=True).execute(sql, (wanted,)).fetchall())
+            there = self._there(connection, storage, wanted)
             for row_key in row_keys:
                 if column_key(start, row_key) in there:
                     found = {c: there.get(column_key(start, row_key, c)) for c in columns}
