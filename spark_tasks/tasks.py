@@ -8,6 +8,7 @@ from catalog.services import tell
 from catalog.story import CLUSTER
 from spark_tasks import session
 from spark_tasks.audit_jobs import dead_audits, run_audit
+from spark_tasks.dropped import drop_storage_of_dropped_tables
 from spark_tasks.load_jobs import dead_loads, run_load, send_load
 from spark_tasks.redis_state import telling
 from spark_tasks.runner import run_reorganisation
@@ -18,6 +19,7 @@ SPARES = 8
 
 BEAT = {
     "keep-spare-tables": {"task": "spark_tasks.tasks.keep_spare_tables", "schedule": 2.0, "options": {"expires": 2}},
+    "drop-storage": {"task": "spark_tasks.tasks.drop_storage", "schedule": 5.0, "options": {"expires": 5}},
     "resend-dead-runs": {"task": "spark_tasks.tasks.resend_dead_runs", "schedule": 2.0, "options": {"expires": 2}},
 }
 
@@ -41,6 +43,11 @@ def audit(job_id: int) -> None:
 def keep_spare_tables() -> None:
     with connection.cursor() as cursor:
         make_spare_tables(cursor, SPARES)
+
+
+@shared_task
+def drop_storage() -> None:
+    drop_storage_of_dropped_tables()
 
 
 @shared_task

@@ -35,8 +35,8 @@ from storage.store import DuplicateKey, SerializationFailure
 
 __all__ = [
     "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "VERSION_NOT_VISIBLE", "Holder", "KeyTooLong", "PostgresStore",
-    "PostgresTransaction", "Statement", "arm_deadline_sql", "column_suffixes", "end_sessions", "enter_params",
-    "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv", "layout_mistake", "make_spare_tables",
+    "PostgresTransaction", "Statement", "arm_deadline_sql", "column_suffixes", "drop_table", "end_sessions",
+    "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv", "layout_mistake", "make_spare_tables",
     "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence", "statements_for", "take_spare_table",
     "try_exclusive",
 ]  # fmt: skip
@@ -188,6 +188,17 @@ def take_spare_table(cur: psycopg.Cursor[Any]) -> int:
     row = cur.execute("SELECT storage_take_table()").fetchone()
     assert row is not None
     return int(row[0])
+
+
+def drop_table(cur: psycopg.Cursor[Any], storages: int, table_id: int) -> None:
+    """Remove a table's pairs, fences and copies of versions. For a table that is dropped and drained.
+
+    `enter` refuses every version of it from then on: without a fence none is accepted, whatever a snapshot still sees.
+    """
+    for number in range(1, storages + 1):
+        cur.execute(f"DROP TABLE IF EXISTS {kv(number, table_id)}")
+        cur.execute(f"DROP SEQUENCE IF EXISTS storage_{number}.fence_{int(table_id)}")
+        cur.execute(f"DELETE FROM storage_{number}.versions WHERE table_id = %s", (table_id,))
 
 
 # --- the layout of the data there is

@@ -1,0 +1,51 @@
+"""What a dropped table leaves in the storages goes, once its change is done.
+
+Nobody comes back to it. A change that drops a table ends when its last version is drained (L12), absent tables are not
+leased (L13), a table's id is never used again, and an undo makes a new table. Only readers past the lease protocol can
+be there: an audit under way is waited for, and a lock that is not free at once is left for the next time, so that
+nobody waits for this. That is why it is not a part of the change: its end must not depend on a reader or a vacuum.
+"""
+
+import logging
+
+from django.conf import settings
+from django.db import OperationalError, connection
+
+from catalog.services import control_transaction
+from storage.postgres import drop_table
+
+log = logging.getLogger(__name__)
+
+TABLES_AT_ONCE = 10
+LOCK_TIMEOUT = "50ms"
+
+LEFT = """
+SELECT t.id FROM catalog_table t
+WHERE t.state = 'dropped' AND to_regclass('storage_1.fence_' || t.id) IS NOT NULL
+  AND EXISTS (SELECT FROM catalog_descriptor d WHERE d.table_id = t.id)
+  AND NOT EXISTS (SELECT FROM spark_tasks_auditjob a WHERE a.table_id = t.id AND a.ended_at IS NULL)
+ORDER BY t.id LIMIT %s
+"""
+"""A table that never had a version may be in the hands of a frozen node's transaction (T9): it is left alone."""
+
+
+def drop_storage_of_dropped_tables() -> list[int]:
+    """Returns which tables were removed from the storages."""
+    with connection.cursor() as cursor:
+        cursor.execute(LEFT, [TABLES_AT_ONCE])
+        found = [table_id for (table_id,) in cursor.fetchall()]
+    return [table_id for table_id in found if _drop(table_id)]
+
+
+def _drop(table_id: int) -> bool:
+    """All of it or nothing; False when somebody is just there."""
+    try:
+        with control_transaction() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
+            drop_table(cursor, settings.STORAGE_COUNT, table_id)
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None) != "55P03":
+            raise
+        log.info("storage of dropped table %s is in use, it goes later", table_id)
+        return False
+    return True

@@ -1,0 +1,74 @@
+"""A dropped table leaves nothing in the storages, and takes nothing from anybody."""
+
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from catalog.elements import State
+from catalog.models import Table
+from spark_tasks.dropped import drop_storage_of_dropped_tables
+from spark_tasks.models import AuditJob
+from storage.postgres import VERSION_NOT_VISIBLE
+from tests.storage.stage import Stage, new_stage, strike, user
+
+
+def left(stage: Stage) -> list[str]:
+    """What the storages hold of the table."""
+    names = [f"storage_{n}.{what}_{stage.table_id}" for n in (1, 2) for what in ("kv", "fence")]
+    there = [name for name in names if stage.sql("SELECT to_regclass(%s) IS NOT NULL", [name]) == [(True,)]]
+    versions = "SELECT version FROM storage_1.versions WHERE table_id = %s"
+    return there + [f"version {version}" for (version,) in stage.sql(versions, [stage.table_id])]
+
+
+def drop(stage: Stage) -> None:
+    """As a change ends: the absent version is drained."""
+    stage.publish(replace(stage.now, state=State.ABSENT, version=stage.now.version + 1))
+    Table.objects.filter(id=stage.table_id).update(state=Table.State.DROPPED)
+
+
+def test_all_of_a_dropped_table_goes_and_nothing_of_others(stage: Stage) -> None:
+    other = new_stage(stage.dsn)
+    stage.insert([user(stage.now, 1, "ann")])
+    before = left(other)
+    assert stage.table_id not in drop_storage_of_dropped_tables(), "it lives"
+    drop(stage)
+    assert stage.table_id in drop_storage_of_dropped_tables()
+    assert left(stage) == []
+    assert left(other) == before
+    assert stage.table_id not in drop_storage_of_dropped_tables(), "it is gone"
+    strike(other)
+
+
+def test_a_transaction_whose_snapshot_still_sees_the_table_is_refused(stage: Stage) -> None:
+    with stage.connect() as woken:
+        woken.execute("SELECT 1")
+        drop(stage)
+        drop_storage_of_dropped_tables()
+        with pytest.raises(psycopg.Error) as refused:
+            stage.enter(woken, 1)
+        assert refused.value.sqlstate == VERSION_NOT_VISIBLE
+
+
+def test_a_reader_is_not_waited_for(stage: Stage) -> None:
+    drop(stage)
+    with stage.connect() as reader:
+        reader.execute(f"SELECT FROM storage_2.kv_{stage.table_id}")
+        before = left(stage)
+        assert stage.table_id not in drop_storage_of_dropped_tables()
+        assert left(stage) == before, "all or nothing"
+    assert stage.table_id in drop_storage_of_dropped_tables()
+
+
+def test_an_audit_under_way_is_waited_for(stage: Stage) -> None:
+    drop(stage)
+    job = AuditJob.objects.create(table_id=stage.table_id)
+    assert stage.table_id not in drop_storage_of_dropped_tables()
+    job.delete()
+    assert stage.table_id in drop_storage_of_dropped_tables()
+
+
+def test_a_table_that_never_had_a_version_is_left_alone(stage: Stage) -> None:
+    strike(stage)
+    Table.objects.create(id=stage.table_id, name="reserved", state=Table.State.DROPPED)
+    assert stage.table_id not in drop_storage_of_dropped_tables()
