@@ -36,9 +36,9 @@ from storage.store import DuplicateKey, SerializationFailure
 __all__ = [
     "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "VERSION_NOT_VISIBLE", "Holder", "KeyTooLong", "PostgresStore",
     "PostgresTransaction", "Statement", "arm_deadline_sql", "column_suffixes", "drop_table", "end_sessions",
-    "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv", "layout_mistake", "make_spare_tables",
-    "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence", "statements_for", "take_spare_table",
-    "try_exclusive",
+    "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv", "layout_mistake",
+    "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence", "statements_for",
+    "take_spare_table", "try_exclusive",
 ]  # fmt: skip
 
 BELOW_FENCE, VERSION_NOT_VISIBLE, HASH_DIFFERS, LEASE_OVER = "SL001", "SL002", "SL003", "SL004"
