@@ -7,7 +7,6 @@ A unique entry that nobody holds is put by the repair, and all is compared again
 """
 
 import os
-from typing import Any
 
 import psycopg
 from django.conf import settings
@@ -15,7 +14,7 @@ from django.conf import settings
 from spark_tasks.claims import Claim, RunFailed, WasClosed
 from spark_tasks.database import database_dsn
 from spark_tasks.demands import as_if_public
-from spark_tasks.finding import Finding, first_of_each_kind, gather, violation_json
+from spark_tasks.finding import Finding, first_of_each_kind, gather
 from spark_tasks.judge import Judge
 from spark_tasks.marks import RunClosed, Ticket
 from spark_tasks.models import ReorgRange
@@ -28,20 +27,18 @@ from spark_tasks.stored_ranges import prepare, ranges_left, ranges_over, require
 from spark_tasks.tidy import key_space
 from storage.postgres import session_options
 
-REPAIRS_MAX = 5
+REPAIRS_MAX = 20
 
 
 def verify(claim: Claim) -> None:
-    """Compare; put the unique entries that nobody holds (R10), and compare again."""
+    """Compare; put the unique entries that nobody holds (R10), and compare again. Raises `RunFailed`."""
     ticket = Ticket(database_dsn(), claim.run.id, claim.token)
+    found = compare(claim, ticket)
     for _ in range(REPAIRS_MAX):
-        found = compare(claim, ticket)
         if not is_repairable(found):
             break
-        found.violations = repair(claim, ticket, found)
-        if found.violations:
-            found.counts = {f"C6 {said['element']}": 1 for said in found.violations}
-            break
+        refused = repair(claim, ticket, found)
+        found = refused if refused.violations else compare(claim, ticket)
     claim.run.violations = found.violations
     if found.violations:
         raise RunFailed(why_failed(found))
@@ -85,15 +82,18 @@ def is_repairable(found: Finding) -> bool:
     return bool(found.lacking) and all(kind.startswith("C4 ") for kind in found.counts)
 
 
-def repair(claim: Claim, ticket: Ticket, found: Finding) -> list[dict[str, Any]]:
-    """Put what is lacking, as a node that leases the version; what was refused is returned."""
+def repair(claim: Claim, ticket: Ticket, found: Finding) -> Finding:
+    """Put what is lacking, as a node that leases the version; what was refused is returned. Raises `WasClosed`."""
+    refusals = Finding()
     node = PseudoNode(ticket.dsn, f"repair-{claim.run.id}", pid=os.getpid(), lease_s=settings.LEASE_S)
     with node as member:
         put = Repair(member, ticket, claim.descriptor(), settings.STORAGE_COUNT, settings.BUCKET_COUNT)
         try:
-            return [violation_json(refused) | {"element": f"index {name}"} for name, refused in put(found.lacking)]
+            for index, refused in put(found.lacking):
+                refusals.note(refused.clause, f"index {index}", 1, [refused])
         except (RunClosed, NotLeasable) as closed:
             raise WasClosed(str(closed)) from closed
+    return refusals
 
 
 # --- the verdict

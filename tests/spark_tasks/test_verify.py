@@ -176,7 +176,7 @@ class Need:
         return verify.compare(self.claim, self.ticket)
 
     def repair(self, found: Finding) -> list[str]:
-        return [refused["why"] for refused in verify.repair(self.claim, self.ticket, found)]
+        return [refused["why"] for refused in verify.repair(self.claim, self.ticket, found).violations]
 
     def entries(self) -> dict[str, int]:
         """The names that have an entry, and whose."""
@@ -266,6 +266,35 @@ def test_a_repair_leaves_no_node_and_no_lease_behind(need: Need) -> None:
     need.repair(need.found())
     assert need.stage.sql("SELECT count(*) FROM leases_lease WHERE table_id = %s", [need.stage.table_id]) == [(0,)]
     assert need.stage.sql("SELECT count(*) FROM leases_node WHERE name LIKE 'repair-%%'", []) == [(0,)]
+
+
+def test_more_entries_than_are_told_at_a_time_are_put_all(
+    stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spark_tasks.finding.LACKING_MAX", 2)
+    lack_five(stage, runs)
+    status = runs.do("verify", *ONE_NAME.said)
+    assert (status.state, status.error) == ("done", "")
+
+
+def test_a_repair_that_does_not_help_is_no_success(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repair.Repair, "_put", lambda *_: None)
+    lack_five(stage, runs)
+    status = runs.do("verify", *ONE_NAME.said)
+    assert status.state == "failed"
+    assert status.error.startswith("5 violations by index one_name: index one_name has no entry for row id = 0, ")
+
+
+def lack_five(stage: Stage, runs: Runs) -> None:
+    """Names that other rows held when the fill came, and then gave up."""
+    change, rows = ONE_NAME, [user(stage.now, n, f"name {n}") for n in range(5)]
+    others = [user(stage.now, 10 + n, f"name {n}") for n in range(5)]
+    stage.insert(rows)
+    change.to_filling(stage)
+    stage.insert(others)
+    assert runs.do("clear", *change.said).state == "done"
+    stage.delete(others)
+    assert runs.do("fill", *change.said).state == "done"
 
 
 def test_rows_that_share_a_name_without_any_entry_are_duplicates(need: Need) -> None:
