@@ -17,38 +17,23 @@ from typing import Any
 
 import psycopg
 import pyarrow as pa
-import pyarrow.compute as pc
 from psycopg import errors
 
 from catalog.descriptor import Descriptor
-from catalog.elements import ColumnId
-from catalog.states import Write, rule
+from spark_tasks.file_pairs import Duplicates, by_act, pairs_of, refuse_taken, twice_in_file
 from spark_tasks.file_rows import ROWS_PER_PART, CannotLoad, typed_rows
-from spark_tasks.homes import by_home
 from spark_tasks.pseudo_node import Lease, Membership, NotLeasable, PseudoNode, acquire, release
 from storage import postgres
-from storage.arrow import Pairs, concat, copy_payload
-from storage.arrow_rows import StoredRows, index_entries, row_pairs, row_storages
-from storage.clauses import row_words
+from storage.arrow import Pairs, copy_payload
+from storage.arrow_rows import StoredRows
 from storage.mutations import Act
-from storage.pairs import column_key, prefix
 from storage.statements import SQL
 
 TRIES_MAX = 100
 PAUSE_S_MAX = 0.2
-DUPLICATES_NAMED = 20
 MARKS = "spark_tasks_loadmark"
 STALE = (postgres.BELOW_FENCE, postgres.VERSION_NOT_VISIBLE, postgres.HASH_DIFFERS, postgres.LEASE_OVER)
 RETRIED = frozenset({"40001", "40P01", "25P04", "57P01", *STALE})
-
-
-class Duplicates(CannotLoad):
-    """Rows of the file have keys that are taken."""
-
-    def __init__(self, words: list[str]) -> None:
-        more = ", .." if len(words) == DUPLICATES_NAMED else ""
-        super().__init__(f"already there, or twice in the file: {', '.join(words)}{more}")
-        self.words = words
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,39 +168,19 @@ class Loader:
             self._begin(lease)
             self._mark(first, len(rows))
             for storage, pairs in self._pairs(lease.descriptor, rows):
-                for act, part in _by_act(lease.descriptor, pairs):
+                for act, part in by_act(lease.descriptor, pairs):
                     sql = SQL[act].format(kv=postgres.kv(storage, self.table_id))
                     keys = part.keys.to_pylist()
                     try:
                         result = self._rows.execute(sql, (keys, part.values.to_pylist()))
                     except errors.CardinalityViolation:
-                        raise Duplicates(_twice(lease.descriptor, rows)) from None
+                        raise twice_in_file(lease.descriptor, rows) from None
                     if act is not Act.PUT:
-                        self._refuse(lease.descriptor, rows, keys, {key for (key,) in result.fetchall()})
-
-    def _refuse(self, descriptor: Descriptor, rows: StoredRows, keys: list[bytes], put: set[bytes]) -> None:
-        taken = {key for key in keys if key not in put}
-        if not taken:
-            return
-        start = prefix(descriptor, descriptor.placement.id)
-        mine = [k for k in rows.keys.to_pylist() if column_key(start, k) in taken]
-        words = [row_words(descriptor, key) for key in mine[:DUPLICATES_NAMED]]
-        raise Duplicates(words or [f"{len(taken)} values of a unique index"])
+                        taken = set(keys) - {key for (key,) in result.fetchall()}
+                        refuse_taken(lease.descriptor, rows, taken)
 
     def _pairs(self, descriptor: Descriptor, rows: StoredRows) -> Iterator[tuple[int, Pairs]]:
-        """All pairs of the rows by storage: theirs, and the entries their indexes put now (`catalog.states`)."""
-        homes = row_storages(descriptor, rows, storages=self.storages, buckets=self.buckets)
-        entries: dict[int, list[Pairs]] = {}
-        for storage in sorted(pc.unique(homes).to_pylist()):
-            here = _take(rows, pc.equal(homes, storage))
-            entries.setdefault(storage, []).append(row_pairs(descriptor, descriptor.placement.id, here))
-            for index in descriptor.indexes:
-                if rule(index.kind, index.state).insert is Write.PUT:
-                    found = index_entries(descriptor, descriptor.placement.id, index, here)
-                    for home, part in by_home(index, found, storage, storages=self.storages, buckets=self.buckets):
-                        entries.setdefault(home, []).append(part)
-        for storage, parts in sorted(entries.items()):
-            yield storage, concat(parts)
+        return pairs_of(descriptor, rows, storages=self.storages, buckets=self.buckets)
 
 
 def load_batches(loader: Loader, part: int, batches: Iterable[pa.RecordBatch]) -> Said:
@@ -232,27 +197,3 @@ def load_batches(loader: Loader, part: int, batches: Iterable[pa.RecordBatch]) -
     except (CannotLoad, NotLeasable) as refusal:
         return Said(error=str(refusal))
     return Said(rows=first - part * ROWS_PER_PART, retries=retries)
-
-
-def _take(rows: StoredRows, mask: pa.Array) -> StoredRows:
-    columns: dict[ColumnId, pa.Array] = {c: values.filter(mask) for c, values in rows.columns.items()}
-    return StoredRows(rows.keys.filter(mask), columns, rows.orphans)
-
-
-def _by_act(descriptor: Descriptor, pairs: Pairs) -> Iterator[tuple[Act, Pairs]]:
-    """The pairs by how a statement puts them: existence is created, a unique entry its owner's, the rest replaces."""
-    rows = prefix(descriptor, descriptor.placement.id)
-    is_row = pc.equal(pc.binary_slice(pairs.keys, 0, len(rows)), rows)
-    is_existence = pc.and_(is_row, pc.equal(pc.binary_slice(pairs.keys, -2, 1 << 30), b"\x00\x00"))
-    is_owned = pc.and_(pc.invert(is_row), pc.greater(pc.binary_length(pairs.values), 0))
-    others = pc.invert(pc.or_(is_existence, is_owned))
-    for act, mask in ((Act.CREATE, is_existence), (Act.PUT, others), (Act.PUT_UNIQUE, is_owned)):
-        part = pairs.filter(mask).sorted()
-        if len(part):
-            yield act, part
-
-
-def _twice(descriptor: Descriptor, rows: StoredRows) -> list[str]:
-    counts = pc.value_counts(rows.keys)
-    doubled = [count["values"].as_py() for count in counts if count["counts"].as_py() > 1]
-    return [row_words(descriptor, key) for key in doubled[:DUPLICATES_NAMED]] or ["values of a unique index"]
