@@ -104,7 +104,9 @@ def why_failed(found: Finding) -> str:
     kinds: dict[tuple[str, str], list[str]] = {}
     for said in found.violations:
         kinds.setdefault((said["clause"], said["element"]), []).append(said["why"])
-    return "; ".join(_kind_words(found.count_of(*kind), kind[1], whys) for kind, whys in kinds.items())
+    duplicated = {element for clause, element in kinds if clause == "C6"}
+    told = [kind for kind in kinds if kind[0] != "C4" or kind[1] not in duplicated]  # it lacks what another row has
+    return "; ".join(_kind_words(found.count_of(*kind), kind[1], kinds[kind]) for kind in told)
 
 
 def _kind_words(total: int, element: str, whys: list[str]) -> str:
