@@ -16,6 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from nodes.traffic.book import FIRST_KEY
 from schemalab.polling import wait_for
 from tests.cluster import ROOT, Node, RunningCluster, running_cluster
 
@@ -57,8 +58,15 @@ def traffic(busy: RunningCluster) -> Iterator[Traffic]:
     command = [sys.executable, "manage.py", "traffic", "--table", "trips", "--seconds", str(TRAFFIC_S), "--json"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, env=busy.env, stdout=pipe, stderr=pipe, text=True) as process:
+        wait_for(lambda: traffic_rows(busy), what="the traffic's first row", seconds_max=30)
         yield Traffic(process)
         process.terminate()
+
+
+def traffic_rows(cluster: RunningCluster) -> int:
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node:
+        found = node.execute("SELECT count(*) FROM trips WHERE id >= %s", (FIRST_KEY,)).fetchone()
+    return found[0] if found else 0
 
 
 def one(cluster: RunningCluster, query: str, *params: Any) -> Any:

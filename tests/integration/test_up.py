@@ -101,7 +101,7 @@ def test_a_bad_setting_is_refused_in_one_line(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (
         2,
-        "NODES='many' is not allowed: it must be a whole number from 0 to 100\n",
+        "NODES='many' is not allowed: it must be a whole number from 1 to 100\n",
     )
 
 

@@ -67,7 +67,7 @@ def test_a_type_changes(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
 
 def test_a_constraint_that_rows_break_is_not_added(cluster: Cluster, n1: Any, table: str) -> None:
     before = cluster.descriptor(table)
-    with pytest.raises(psycopg.Error, match="failed and was rolled back.*high.*id = 1"):
+    with pytest.raises(psycopg.Error, match="failed and was rolled back.*id = 1.*high"):
         n1.execute(f"ALTER TABLE {table} ADD CONSTRAINT high CHECK (a > 10)")
     now = cluster.descriptor(table)
     assert (now.columns, now.indexes, now.constraints) == (before.columns, before.indexes, before.constraints)

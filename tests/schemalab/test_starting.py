@@ -1,6 +1,7 @@
 """What `up` asks before it starts anything: ports, Java, the Procfile, the home; and how it tells of an end."""
 
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from schemalab.lock import AlreadyRunning, hold
 from schemalab.ports import Ports, PortTaken
 from schemalab.procfile import command_line, read_procfile
 from schemalab.restarts import Backoff, describe_end
+from tests.cluster import ROOT, environment_of
 
 
 @pytest.fixture
@@ -132,3 +134,17 @@ def test_pauses_double_up_to_a_limit_and_start_over_after_a_steady_run() -> None
 )
 def test_one_redis_address_two_spellings(redis: str, kombu: str) -> None:
     assert kombu_url(redis) == kombu
+
+
+def test_a_command_without_a_database_says_so_in_one_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "nodes"],
+        cwd=ROOT,
+        env=environment_of(tmp_path / "home"),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("the database does not answer (")
