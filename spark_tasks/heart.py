@@ -71,7 +71,9 @@ SET heartbeat_at = clock_timestamp(), rows_per_s = %(rate)s, is_stalled = %(is_s
     rows_done = greatest(pulse.rows_done, marks.done), rows_total = coalesce(marks.total, pulse.rows_total),
     share = greatest(pulse.share, least(1, marks.done::float8 / nullif(marks.total, 0)))
 FROM marks WHERE pulse.run_id = %(run)s
+    AND EXISTS (SELECT FROM spark_tasks_reorgrun WHERE id = %(run)s AND token = %(token)s)
 """
+"""An attempt that another has replaced does not speak for the run: a dead successor would seem to live."""
 
 
 def heart_of_run(claim: Claim) -> Heart:
@@ -84,7 +86,7 @@ def heart_of_run(claim: Claim) -> Heart:
         if row is not None:
             rate.rows_per_s_max = row[1]
             rate.hear(row[0], now)
-        told = {"run": run_id, "rate": rate.rows_per_s, "is_stalled": rate.is_stalled(now)}
+        told = {"run": run_id, "token": claim.token, "rate": rate.rows_per_s, "is_stalled": rate.is_stalled(now)}
         connection.execute(RUN_BEAT, told)
 
     return Heart(str(claim.run), beat)

@@ -25,6 +25,8 @@ CLOSE_LOCK_TIMEOUT = "1s"
 CLOSE_TRIES_MAX = 10
 HOLDER_LOOKS_MAX, HOLDER_LOOK_S = 10, 0.02
 LOST_AFTER_S = 5.0
+EXPIRES_S = 10.0
+"""A message that nobody took for so long is not worth taking: the timetable has sent others."""
 AUDITS = 0x5C4F
 """The advisory lock (AUDITS, table) under which an audit is asked for: one at a time for a table."""
 
@@ -88,7 +90,7 @@ def _send(run_id: int) -> None:
     from spark_tasks.tasks import reorganise
 
     try:
-        reorganise.delay(run_id)
+        reorganise.apply_async((run_id,), expires=EXPIRES_S)
     except (BrokerError, OSError) as error:
         log.warning("run %s not sent, the timetable will: %s", run_id, error)
 

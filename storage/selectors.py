@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db import connection
+from django.db import ProgrammingError, connection
 
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
@@ -11,12 +11,16 @@ from storage.pairs import after, prefix
 from storage.statements import next_low, scan_sql
 
 PAIRS_SHOWN = 50
+UNDEFINED_TABLE = "42P01"
 
 
 def pairs_page(
     descriptor: Descriptor, *, storage: int, index: IndexId, start: bytes = b"", limit: int = PAIRS_SHOWN
 ) -> tuple[list[PairLine], bytes | None]:
-    """Pairs in key order, tombstones included, and where the next page starts (None: there is none)."""
+    """Pairs in key order, tombstones included, and where the next page starts (None: there is none).
+
+    None of either when the table was dropped a moment ago, and what it had in the storages with it.
+    """
     placement = descriptor.placements[0].id
     low = prefix(descriptor, placement, index)
     with connection.cursor() as cursor:
@@ -25,6 +29,10 @@ def pairs_page(
             sql = scan_sql(storage, descriptor.table_id, tombstones=True).replace("%b", "%s")
             cursor.execute(sql, [max(low, start), after(low), limit + 1])
             rows = [(bytes(key), None if value is None else bytes(value)) for key, value in cursor.fetchall()]
+        except ProgrammingError as error:
+            if getattr(error.__cause__, "sqlstate", None) != UNDEFINED_TABLE:
+                raise
+            rows = []
         finally:
             cursor.execute("RESET statement_timeout")
     lines = [describe(descriptor, storage, key, value) for key, value in rows[:limit]]

@@ -95,6 +95,14 @@ def test_a_new_attempt_does_not_boast_of_the_rows_of_the_old_one(claim: Claim) -
     assert (status.rows_done, status.rows_per_s, status.eta_s) == (900, 0, None)
 
 
+def test_an_attempt_that_was_replaced_does_not_beat_for_its_successor(claim: Claim) -> None:
+    before = ReorgPulse.objects.get(run=claim.run).heartbeat_at
+    ReorgRun.objects.filter(pk=claim.run.pk).update(token=claim.token + 1)
+    with heart_of_run(claim):
+        pass
+    assert ReorgPulse.objects.get(run=claim.run).heartbeat_at == before
+
+
 def test_progress_stands_while_more_rows_are_found(claim: Claim) -> None:
     assert run_status(claim.run.pk).is_exact is False, "the last range was not read yet"
     ReorgRange.objects.filter(run=claim.run, number=3).update(rows_total=900, rows_done=100)

@@ -164,6 +164,18 @@ def test_pairs_are_shown_decoded_and_raw_page_by_page(
     assert second.count("id=2") == 1
 
 
+def test_a_table_whose_storage_just_went_has_no_pairs_to_show(client_of: ClientOf, flights: Table) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE storage_1.kv_{flights.pk} RENAME TO gone")
+    try:
+        page = client_of("lea").get(f"/tables/{flights.pk}/pairs/")
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"ALTER TABLE storage_1.gone RENAME TO kv_{flights.pk}")
+    assert page.status_code == 200
+    assert page.context["lines"] == []
+
+
 @pytest.mark.parametrize(
     ("query", "why"),
     [
