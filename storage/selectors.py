@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db import ProgrammingError, connection
+from django.db import ProgrammingError, connection, transaction
 
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
@@ -23,17 +23,15 @@ def pairs_page(
     """
     placement = descriptor.placements[0].id
     low = prefix(descriptor, placement, index)
-    with connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = '2s'")
-        try:
-            sql = scan_sql(storage, descriptor.table_id, tombstones=True).replace("%b", "%s")
+    sql = scan_sql(storage, descriptor.table_id, tombstones=True).replace("%b", "%s")
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = '2s'")
             cursor.execute(sql, [max(low, start), after(low), limit + 1])
             rows = [(bytes(key), None if value is None else bytes(value)) for key, value in cursor.fetchall()]
-        except ProgrammingError as error:
-            if getattr(error.__cause__, "sqlstate", None) != UNDEFINED_TABLE:
-                raise
-            rows = []
-        finally:
-            cursor.execute("RESET statement_timeout")
+    except ProgrammingError as error:
+        if getattr(error.__cause__, "sqlstate", None) != UNDEFINED_TABLE:
+            raise
+        rows = []
     lines = [describe(descriptor, storage, key, value) for key, value in rows[:limit]]
     return lines, next_low(rows[limit - 1][0]) if len(rows) > limit else None
