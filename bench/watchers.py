@@ -22,6 +22,7 @@ CLIENTS = 200
 STREAM = "cluster"
 ROUNDS = 5
 SETTLE_S = 2.0
+READY_S_MAX = 60.0
 
 
 def measure(cluster: RunningCluster) -> list[Figure]:
@@ -45,25 +46,28 @@ async def watch(cluster: RunningCluster) -> list[float]:
     """Seconds from each event to each client."""
     cookie = sign_in(cluster)
     delays: list[float] = []
-    watchers = [asyncio.create_task(listen(cluster, cookie, delays)) for _ in range(CLIENTS)]
-    await asyncio.sleep(SETTLE_S)
-    delays.clear()  # what they were told of the past
-    await asyncio.to_thread(make_events, cluster)
-    await asyncio.sleep(SETTLE_S)
-    for watcher in watchers:
-        watcher.cancel()
-    await asyncio.gather(*watchers, return_exceptions=True)
+    ready = asyncio.Semaphore(0)
+    async with asyncio.TaskGroup() as group:
+        watchers = [group.create_task(listen(cluster, cookie, ready, delays)) for _ in range(CLIENTS)]
+        for _ in watchers:
+            await asyncio.wait_for(ready.acquire(), READY_S_MAX)
+        await asyncio.to_thread(make_events, cluster)
+        await asyncio.sleep(SETTLE_S)
+        for watcher in watchers:
+            watcher.cancel()
     return delays
 
 
-async def listen(cluster: RunningCluster, cookie: str, delays: list[float]) -> None:
+async def listen(cluster: RunningCluster, cookie: str, ready: asyncio.Semaphore, delays: list[float]) -> None:
     url = f"{cluster.address.replace('http', 'ws', 1)}/live/"
     headers = {"Cookie": cookie, "Origin": cluster.address}
-    async with websockets.connect(url, additional_headers=headers, max_size=None) as socket:
+    async with websockets.connect(url, additional_headers=headers, max_size=None, open_timeout=READY_S_MAX) as socket:
         await socket.send(json.dumps({"type": "subscribe", "stream": STREAM}))
         async for text in socket:
             message: dict[str, Any] = json.loads(text)
-            if message["type"] == "event":
+            if message["type"] == "snapshot":
+                ready.release()
+            elif message["type"] == "event":
                 delays.append(time.time() - datetime.fromisoformat(message["at"]).timestamp())
             elif message["type"] == "ping":
                 await socket.send(json.dumps({"type": "pong"}))
