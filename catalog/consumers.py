@@ -15,7 +15,9 @@ one is dropped, and for a later one the missing events are read from the databas
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+from collections import OrderedDict
 from contextlib import suppress
 from typing import Any
 
@@ -26,6 +28,7 @@ from django.conf import settings
 from catalog import live
 from catalog.relay import relay
 from catalog.services import group_of, session_group
+from catalog.shared_reads import SharedReads
 from catalog.story import UnknownKind, sentence
 
 log = logging.getLogger(__name__)
@@ -94,7 +97,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
                 await self._catch_up(stream)
             else:
                 self.streams[stream] = seq
-                await self.send_json(live.event_message(event | {"sentence": _told(event)}))
+                await self.send(text_data=_event_text(event))
         relay().touch(stream)
 
     async def session_over(self, _message: dict[str, Any]) -> None:
@@ -102,9 +105,12 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         await self.close(SIGNED_OUT)
 
     def leave_state(self, message: live.Message) -> None:
-        shown = "parts" if self.html else "state"
-        waiting = self.fresh.get(message["stream"], message)
-        self.fresh[message["stream"]] = message | {shown: waiting[shown] | message[shown]}
+        """A message that finds the mailbox empty stays the one all sockets share, with the texts made of it."""
+        waiting = self.fresh.get(message["stream"])
+        if waiting is not None:
+            shown = "parts" if self.html else "state"
+            message = message | {shown: waiting[shown] | message[shown], "texts": {}}
+        self.fresh[message["stream"]] = message
         self.mail.set()
 
     def leave_heartbeat(self, seqs: dict[str, int]) -> None:
@@ -185,15 +191,21 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             await self._send_wanted(message)
 
     async def _send_wanted(self, message: live.Message) -> None:
-        """A page that named the parts it shows gets no others."""
+        """A page that named the parts it shows gets no others. What is the same for many sockets is written once."""
         wanted = self.wanted.get(message["stream"])
-        for shown in {"parts", "state"} & message.keys() if wanted is not None else ():
-            message = message | {shown: {name: part for name, part in message[shown].items() if name in wanted}}
-        if message["type"] != "state" or message.get("parts") or message.get("state"):
-            await self.send_json(message)
+        key = None if wanted is None else frozenset(wanted)
+        texts: dict[frozenset[str] | None, str] = message.get("texts", {})
+        if key not in texts:
+            texts[key] = _text_of(message, wanted)
+        if texts[key]:
+            await self.send(text_data=texts[key])
 
     async def _in_language(self, work: Any, *arguments: Any) -> Any:
-        return await _read(live.in_language, self.language, lambda: work(*arguments, html=self.html))
+        language, html = self.language, self.html
+        return await shared_reads.ask(
+            (asyncio.get_running_loop(), work.__name__, arguments, language, html),
+            lambda: _read(live.in_language, language, lambda: work(*arguments, html=html)),
+        )
 
     async def _unsubscribe(self, stream: str) -> None:
         self.wanted.pop(stream, None)
@@ -204,7 +216,33 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         await self.send_json({"type": "error", "stream": stream, "message": why})
 
 
+shared_reads = SharedReads()
 _read = database_sync_to_async(lambda work, *arguments: work(*arguments))
+
+
+def _text_of(message: live.Message, wanted: set[str] | None) -> str:
+    """The message as it is sent, with the wanted parts only; empty when it would say nothing."""
+    said = {name: value for name, value in message.items() if name != "texts"}
+    for shown in {"parts", "state"} & said.keys() if wanted is not None else ():
+        said[shown] = {name: part for name, part in said[shown].items() if name in wanted}
+    if said["type"] == "state" and not said.get("parts") and not said.get("state"):
+        return ""
+    return json.dumps(said)
+
+
+_event_texts: OrderedDict[tuple[str, int, str], str] = OrderedDict()
+"""Events as they are sent: two hundred sockets are told the same, so it is written once (key: stream, seq, at)."""
+EVENT_TEXTS_MAX = 100
+
+
+def _event_text(event: dict[str, Any]) -> str:
+    key = event["stream"], event["seq"], event["at"]
+    text = _event_texts.get(key)
+    if text is None:
+        text = _event_texts[key] = json.dumps(live.event_message(event | {"sentence": _told(event)}))
+        if len(_event_texts) > EVENT_TEXTS_MAX:
+            _event_texts.popitem(last=False)
+    return text
 
 
 def _language(wished: object, otherwise: str) -> str:

@@ -157,7 +157,7 @@ class Relay:
         now = {name: _digest(part) for name, part in message[shown].items()}
         self.sent[stream, language, html] = before | now
         message[shown] = {name: part for name, part in message[shown].items() if before.get(name) != now[name]}
-        return message if message[shown] else None
+        return message | {"texts": {}} if message[shown] else None
 
     async def _beat(self) -> None:
         """Every heartbeat: the counters for everybody, and a look at what only time has changed."""
