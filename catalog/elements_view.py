@@ -49,7 +49,16 @@ def _line(sign: str, element: Json, what: str) -> Json:
 
 def _changed(old: Json, new: Json) -> list[Json]:
     watched = ("name", "phase", "detail")
-    return [_line("~", new, f"{old[what]} → {new[what]}") for what in watched if old[what] != new[what]]
+    return [_line("~", new, _became(old[what], new[what])) for what in watched if old[what] != new[what]]
+
+
+def _became(old: str, new: str) -> str:
+    """`old → new`; of a list that only grew or shrank at its end, what came or went."""
+    if new.startswith(f"{old}, "):
+        return f"now {new.removeprefix(f'{old}, ')}"
+    if old.startswith(f"{new}, "):
+        return f"no longer {old.removeprefix(f'{new}, ')}"
+    return f"{old} → {new}"
 
 
 def _elements(descriptor: Descriptor) -> Iterator[Json]:

@@ -82,7 +82,7 @@ def reorganisations(plan: Plan, *, rows_a_second: int) -> list[Json]:
 def waits(plan: Plan) -> str:
     """How often the change waits for nodes."""
     count = sum(step.kind is StepKind.DRAIN for step in plan.forward)
-    times = "once" if count == 1 else f"{count} times"
+    times = {1: "once", 2: "twice"}.get(count, f"{count} times")
     return (
         f"It waits {times} until no node uses an older version: milliseconds while nodes answer, "
         "at most as long as a lease when one does not."

@@ -20,13 +20,14 @@ ENDED = ("done", "failed", "cancelled")
 def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
     """Everything the page of a change shows."""
     taken = [step | {"is_back": road == "back"} for road, steps in snapshot["roads"].items() for step in steps]
+    violations = [v for run in snapshot["runs"] for v in run["violations"]]
     return summary(snapshot, leases) | {
         "dangers": snapshot["plan"]["dangers"],
         "forward": forward_road(snapshot),
         "back": back_road(snapshot),
         "steps": [_taken(step) for step in taken if step["started_at"]],
-        "error": snapshot["error"],
-        "violations": [v for run in snapshot["runs"] for v in run["violations"]],
+        "error": _error(snapshot["error"], violations),
+        "violations": violations,
         "behind": snapshot["behind"],
         "may_cancel": snapshot["may_cancel"],
         "may_pause": snapshot["may_pause"],
@@ -35,6 +36,17 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "wishes": [wish["wish"] for wish in snapshot["wishes"]],
         "undo": snapshot["undo"],
     }
+
+
+def _error(error: Json | None, violations: Sequence[Json]) -> Json | None:
+    """What went wrong; rows that are listed by themselves are not named in the sentence as well."""
+    if error is None or len({(v.get("clause"), v.get("element")) for v in violations}) != 1:
+        return error
+    first = violations[0]["why"].removesuffix(f" breaks {violations[0].get('element')}")
+    said, separator, _ = error["message"].partition(f": {first}")
+    if not separator:
+        return error
+    return error | {"message": f"{said} below" if ", the first " in said else said}
 
 
 def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
