@@ -181,7 +181,8 @@ _DATETIME = re.compile(rf"{_DATE}(?:[ T]\s*{_CLOCK}\s*{_ZONE}?)?", re.ASCII | re
 def _parse_datetime(sql_type: SqlType, text: str) -> dt.datetime:
     match = _DATETIME.fullmatch(text.strip())
     if match is None:
-        raise InvalidDatetime(f'invalid input syntax for type {sql_type.value}: "{text}" (use YYYY-MM-DD HH:MM:SS)')
+        form = "YYYY-MM-DD" if sql_type is SqlType.DATE else "YYYY-MM-DD HH:MM:SS"
+        raise InvalidDatetime(f'invalid input syntax for type {sql_type.value}: "{text}" (use {form})')
     year, month, day, clock, zone = match.groups()
     try:
         day_start = dt.datetime(int(year), int(month), int(day), tzinfo=_zone(zone))

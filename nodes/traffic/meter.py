@@ -48,4 +48,8 @@ class Meter:
 
     def to_json(self, seconds: float) -> dict[str, Any]:
         rate = round(self.statements / seconds, 1) if seconds else 0.0
-        return asdict(self) | {"seconds": round(seconds, 1), "statements_per_s": rate}
+        return asdict(self) | {
+            "worst_ms": round(self.worst_ms, 1),
+            "seconds": round(seconds, 1),
+            "statements_per_s": rate,
+        }

@@ -62,7 +62,8 @@ class Command(BaseCommand):
         table = table_named(name)
         descriptor = None if table is None else newest_descriptor(table.pk)
         if descriptor is None:
-            raise CommandError(f"there is no table {name}", returncode=2)
+            hint = "; the demo's tables are loaded after the start, the Cluster page says how far it is"
+            raise CommandError(f"there is no table {name}{hint if name == 'flights' else ''}", returncode=2)
         try:
             return shape_of(descriptor, only)
         except NotSuitable as error:
@@ -76,6 +77,7 @@ class Command(BaseCommand):
                 now = running.meter()
                 if not quiet:
                     self.stdout.write(now.line(time.monotonic() - began, before))
+                    self.stdout.flush()
                 before = now
         except KeyboardInterrupt:
             self.stdout.write("")
