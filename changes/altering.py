@@ -47,7 +47,7 @@ from changes.defaults import fill_value
 from changes.placing import placed
 from changes.plan import Direction, Element, Move
 from changes.sketch import Sketch, read_by
-from changes.types import INVERTIBLE, cast_text, retyped_default
+from changes.types import INVERTIBLE, cast_text, holds_every, retyped_default
 from expressions.errors import CHECK_VIOLATION, NOT_NULL_VIOLATION
 from expressions.rows import value_of
 from expressions.typed import Context, PyValue
@@ -287,9 +287,10 @@ class _Altering:
         hidden = f"{column.name} (was {column.type.value})"
         self.sketch.swaps.append(Swap(element, old, hidden, back, default))
         was, becomes = column.type.value, action.type.value
+        misfit = f"A value of {column.name} that is no {becomes} makes the change walk back, and names the row."
         self.sketch.dangers += [
             f"Every row of {self.table.name} is rewritten: a {becomes} stands beside the {was}, then takes its place.",
-            f"A value of {column.name} that is no {becomes} makes the change walk back, and names the row.",
+            *([] if holds_every(action.type, column.type) else [misfit]),
             f"For one version after the swap a value that {was} can't hold is refused: older nodes still read it.",
         ]
 

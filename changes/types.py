@@ -35,6 +35,16 @@ _BOTH_WAYS = (
     (SqlType.DATE, SqlType.TIMESTAMP),
 )
 INVERTIBLE = frozenset(_BOTH_WAYS) | frozenset((to, of) for of, to in _BOTH_WAYS)
+_WIDER = {
+    (SqlType.INTEGER, SqlType.BIGINT),
+    (SqlType.DATE, SqlType.TIMESTAMP),
+    (SqlType.TIMESTAMP, SqlType.TIMESTAMPTZ),
+}
+
+
+def holds_every(to: SqlType, of: SqlType) -> bool:
+    """Whether every value of the one type is a value of the other."""
+    return to is SqlType.TEXT or (of, to) in _WIDER
 
 
 def cast_text(table: Descriptor, column: Column, to: SqlType, *, instead_of: Column | None = None) -> str:

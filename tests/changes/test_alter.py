@@ -15,6 +15,7 @@ from changes.ddl_errors import DdlError
 from changes.movement import state_of
 from changes.plan import Direction, Plan, StepKind, describe, plan_from_json
 from changes.review import find_faults, road_faults
+from changes.types import holds_every
 from changes.undo import undo_of
 from expressions.rows import shown
 from expressions.typed import Context
@@ -401,3 +402,18 @@ def test_any_three_at_once_are_safe_there_and_back_or_refused(first: str) -> Non
             last = [step.descriptor for step in back if step.descriptor][-1]
             assert last == _as_before(people(), last), others
     assert all("two statements" in hint.lower() for hint in refused)
+
+
+@pytest.mark.parametrize(
+    ("of", "to", "holds"),
+    [
+        (SqlType.INTEGER, SqlType.BIGINT, True),
+        (SqlType.UUID, SqlType.TEXT, True),
+        (SqlType.DATE, SqlType.TIMESTAMP, True),
+        (SqlType.BIGINT, SqlType.INTEGER, False),
+        (SqlType.TEXT, SqlType.DATE, False),
+        (SqlType.TIMESTAMP, SqlType.DATE, False),
+    ],
+)
+def test_only_of_a_cast_that_can_fail_the_plan_warns(of: SqlType, to: SqlType, holds: bool) -> None:
+    assert holds_every(to, of) is holds
