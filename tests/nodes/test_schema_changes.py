@@ -10,31 +10,14 @@ from catalog.elements import ColumnId, Index, IndexColumn, IndexId
 from catalog.types import SqlType
 from expressions.rows import canonical
 from tests.nodes.conftest import Cluster
+from tests.nodes.ddl import table_of_two_rows, tag, told
 
 pytestmark = pytest.mark.usefixtures("worker")
 
 
 @pytest.fixture
 def table(cluster: Cluster) -> str:
-    """Two rows."""
-    made = cluster.table("id int primary key, a int, b text")
-    with cluster.connect() as connection:
-        connection.execute(f"INSERT INTO {made} VALUES (1, 10, 'one'), (2, 20, 'two')")
-    return made
-
-
-def tag(connection: "psycopg.Connection[Any]", sql: str) -> str | None:
-    return connection.execute(sql).statusmessage
-
-
-def told(connection: "psycopg.Connection[Any]", sql: str) -> list[tuple[str, str, str]]:
-    """The notices of a statement: severity, code, text."""
-    found: list[tuple[str, str, str]] = []
-    connection.add_notice_handler(
-        lambda said: found.append((said.severity or "", said.sqlstate or "", said.message_primary or ""))
-    )
-    connection.execute(sql)
-    return found
+    return table_of_two_rows(cluster)
 
 
 def test_names_change(cluster: Cluster, n1: Any, n2: Any) -> None:
