@@ -29,7 +29,6 @@ from expressions.errors import (
     TRANSACTION_UNKNOWN,
     SqlError,
 )
-from leases.rules import LeaseError
 from nodes.libpq import (
     CancelledAtCommit,
     Command,
@@ -456,8 +455,3 @@ def enter_command(pin: PinLike, expires_at: dt.datetime, storages: int) -> Comma
         timestamptz(expires_at),
     )
     return Command(positional(enter_sql(storages)), params)
-
-
-def lease_refusal(error: LeaseError, name: str) -> SqlError:
-    """Why a table could not be leased, for a client."""
-    return SqlError("55000", f'table "{name}" cannot be used now: {error}')
