@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from catalog.elements import (
+    FOREIGN_KEY,
+    REFERENCED,
     Column,
     ColumnId,
     Constraint,
@@ -96,7 +98,9 @@ class Descriptor:
         return _only((c for c in self.constraints if c.id == constraint_id), f"constraint {constraint_id} of {self}")
 
     def constraint_named(self, name: str) -> Constraint:
-        return _only((c for c in self.constraints if c.name == name), f"constraint {name} of {self}")
+        """The table's own constraint of that name; what refers to the table is another table's."""
+        own = (c for c in self.constraints if c.name == name and c.rule != REFERENCED)
+        return _only(own, f"constraint {name} of {self}")
 
     @property
     def placement(self) -> Placement:
@@ -120,6 +124,16 @@ class Descriptor:
     def stored_columns(self) -> tuple[Column, ...]:
         """The columns that have pairs of their own: all but the primary key's."""
         return self.fact(_stored_columns)
+
+    @property
+    def foreign_keys(self) -> tuple[Constraint, ...]:
+        """What rows of this table refer to, in any state."""
+        return self.fact(_foreign_keys)
+
+    @property
+    def referenced_by(self) -> tuple[Constraint, ...]:
+        """The foreign keys, of this or other tables, that refer to rows of this one, in any state."""
+        return self.fact(_referenced_by)
 
     @property
     def sharding_key(self) -> tuple[ColumnId, ...]:
@@ -225,6 +239,14 @@ def _stored_columns(descriptor: Descriptor) -> tuple[Column, ...]:
     return tuple(c for c in descriptor.columns if c.id not in descriptor.primary_key)
 
 
+def _foreign_keys(descriptor: Descriptor) -> tuple[Constraint, ...]:
+    return tuple(c for c in descriptor.constraints if c.rule == FOREIGN_KEY)
+
+
+def _referenced_by(descriptor: Descriptor) -> tuple[Constraint, ...]:
+    return tuple(c for c in descriptor.constraints if c.rule == REFERENCED)
+
+
 # --- JSON
 
 
@@ -289,6 +311,10 @@ def _constraint_json(constraint: Constraint) -> Json:
         "references": constraint.references,
         "reference_columns": list(constraint.reference_columns),
         "state": constraint.state.value,
+        "partner": constraint.partner,
+        "index": constraint.index,
+        "on_delete": constraint.on_delete,
+        "on_update": constraint.on_update,
     }
 
 

@@ -18,6 +18,12 @@ ConstraintId = NewType("ConstraintId", int)
 PlacementId = NewType("PlacementId", int)
 NodeId = NewType("NodeId", str)
 
+NOT_NULL, CHECK, FOREIGN_KEY, REFERENCED = "not null", "check", "foreign key", "referenced"
+"""What a constraint may ask of rows; the last one is a foreign key as the table it references bears it."""
+
+NO_ACTION, RESTRICT = "no action", "restrict"
+"""What a foreign key does when a referenced row goes: refuse unless one with its values is there, or refuse."""
+
 EXISTS = ColumnId(0)
 """The column id of the pair that says "this row exists"."""
 
@@ -134,10 +140,15 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A rule on rows: `rule` is "check", "not null" or "foreign key".
+    """A rule on rows: `rule` is NOT_NULL, CHECK, FOREIGN_KEY or REFERENCED.
 
     `expression` is SQL over the row's columns, named by id (`"#3"`). A column that was NOT NULL from the start, and
     one whose rule has become public, bears it as `Column.not_null`: the constraint itself is there while it moves.
+
+    A foreign key stands in the descriptors of both its tables, in the same state (L11): FOREIGN_KEY where `columns`
+    refer to `reference_columns` of table `references`, REFERENCED where `columns` are referred to by
+    `reference_columns` of table `references`. `partner` is the id of the other one. `index` is what the referenced
+    values are unique by: an index of the referenced table, or PRIMARY.
     """
 
     id: ConstraintId
@@ -148,6 +159,10 @@ class Constraint:
     references: TableId | None = None
     reference_columns: tuple[ColumnId, ...] = ()
     state: State = State.PUBLIC
+    partner: ConstraintId | None = None
+    index: IndexId = PRIMARY
+    on_delete: str = NO_ACTION
+    on_update: str = NO_ACTION
 
     @property
     def kind(self) -> Kind:

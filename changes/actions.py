@@ -10,6 +10,7 @@ positions do not count when two actions are compared.
 from dataclasses import dataclass, field
 from typing import Any
 
+from catalog.elements import NO_ACTION
 from catalog.types import SqlType
 
 Position = int | None
@@ -66,6 +67,19 @@ class NewUnique:
 
     name: Name
     columns: tuple[Name, ...]
+    position: Position = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NewForeignKey:
+    """FOREIGN KEY (columns) REFERENCES references (reference_columns); none of these: its primary key."""
+
+    name: Name
+    columns: tuple[Name, ...]
+    references: Name
+    reference_columns: tuple[Name, ...] = ()
+    on_delete: str = NO_ACTION
+    on_update: str = NO_ACTION
     position: Position = field(default=None, compare=False)
 
 
@@ -145,6 +159,15 @@ class RenameIndex:
     new: Name
 
 
+@dataclass(frozen=True, slots=True)
+class RenameConstraint:
+    """ALTER TABLE .. RENAME CONSTRAINT .. TO."""
+
+    table: Name
+    constraint: Name
+    new: Name
+
+
 # What ALTER TABLE may do, several things in one statement
 
 
@@ -155,6 +178,7 @@ class AddColumn:
     column: NewColumn
     checks: tuple[NewCheck, ...] = ()
     uniques: tuple[NewUnique, ...] = ()
+    foreign_keys: tuple[NewForeignKey, ...] = ()
     forgiving: bool = False
 
 
@@ -200,7 +224,9 @@ class DropConstraint:
     forgiving: bool = False
 
 
-Alteration = AddColumn | DropColumn | SetNotNull | SetDefault | SetType | NewCheck | NewUnique | DropConstraint
+Alteration = (
+    AddColumn | DropColumn | SetNotNull | SetDefault | SetType | NewCheck | NewUnique | NewForeignKey | DropConstraint
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,4 +237,14 @@ class AlterTable:
     alterations: tuple[Alteration, ...]
 
 
-Action = CreateTable | DropTable | CreateIndex | DropIndex | AlterTable | RenameTable | RenameColumn | RenameIndex
+Action = (
+    CreateTable
+    | DropTable
+    | CreateIndex
+    | DropIndex
+    | AlterTable
+    | RenameTable
+    | RenameColumn
+    | RenameIndex
+    | RenameConstraint
+)

@@ -303,10 +303,10 @@ def _ask(state: Execution, now: float) -> Result:
     if at.kind is StepKind.PUBLISH:
         what = describe(state.plan, at).partition(": ")[2]
         story = _story(state, "version published", version=at.version, what=what, **_waited(state, now))
-        return asking, (TryPublish(at.version, at.published, story),)
+        return asking, (TryPublish(at.version, at.published, story, at.partners),)
     if at.kind is StepKind.DRAIN:
         story = _story(state, "version drained", version=at.version, **_waited(state, now))
-        return asking, (TryDrain(at.version, story),)
+        return asking, (TryDrain(at.version, story, at.partners),)
     if at.kind is StepKind.CLOSE:
         return asking, (CloseRun(at.version),)
     kind = "reorganisation resumed" if state.asked or state.trouble else "reorganisation started"

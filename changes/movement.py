@@ -69,6 +69,12 @@ def with_new(descriptor: Descriptor, new: NewElement) -> Descriptor:
     return replace(descriptor, constraints=(*descriptor.constraints, new), next_constraint_id=used_constraint)
 
 
+def partner_of(element: Element) -> Element:
+    """A foreign key as the table that it references bears it."""
+    assert element.partner is not None, f"{element} spans no tables"
+    return Element(Kind.CONSTRAINT, element.partner[1], element.name)
+
+
 def definition_of(element: Element, versions: Iterable[Descriptor]) -> NewElement | None:
     """The element as the first version that has it describes it; None for a table, and for a NOT NULL."""
     if element.column is not None:

@@ -142,19 +142,21 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class TryPublish:
-    """Publish `descriptor` as `version` if L7 allows, and tell `story` with it."""
+    """Publish `descriptor` as `version`, and `partners` with it, if L7 allows for all (L11); tell `story` with it."""
 
     version: int
     descriptor: Descriptor
     story: Story
+    partners: tuple[Descriptor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TryDrain:
-    """Prove that nobody uses a version older than `version` (L9), and tell `story` with it."""
+    """Prove that nobody uses a version older than `version`, nor one older than its `partners`' (L9, L11)."""
 
     version: int
     story: Story
+    partners: tuple[Descriptor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

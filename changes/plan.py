@@ -63,12 +63,15 @@ class Element:
     """What a change moves. The id of a table is its table id.
 
     `column` is for a NOT NULL: when it is public there is no constraint to be found, the column itself is NOT NULL.
+    `partner` is for a foreign key: the referenced table, and the id of the constraint that stands for it there. Both
+    are one element: they are in the same state in every version that the change publishes (L11).
     """
 
     kind: Kind
     id: int
     name: str
     column: int | None = None
+    partner: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         return f"{'column' if self.kind in COLUMNS else self.kind.value} {self.name}"
@@ -99,7 +102,8 @@ class Step:
     """One step. `version` is the one it publishes, drains, or works under.
 
     A publish has its `transitions` and the `descriptor` it publishes; a reorganisation has the `elements` it works
-    on, in the order in which it must.
+    on, in the order in which it must. `partners` are versions of the plan's other tables: a publish publishes those
+    that change, together with its own; a drain waits until nobody uses an older version of any of them either (L11).
     """
 
     kind: StepKind
@@ -107,6 +111,7 @@ class Step:
     transitions: tuple[Transition, ...] = ()
     descriptor: Descriptor | None = None
     elements: tuple[Element, ...] = ()
+    partners: tuple[Descriptor, ...] = ()
 
     @property
     def published(self) -> Descriptor:
@@ -117,7 +122,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A change and the road there. `base` is the descriptor before it (None: the table is new)."""
+    """A change and the road there. `base` is the descriptor before it (None: the table is new).
+
+    `partners` are the other tables that it moves, as they are before it, by id: those a foreign key spans (L11).
+    """
 
     table_id: int
     table: str
@@ -128,11 +136,17 @@ class Plan:
     dangers: tuple[str, ...] = ()
     rows: int | None = None
     """Rows the reorganisation will meet, as far as known; filled in by whoever can count them."""
+    partners: tuple[Descriptor, ...] = ()
 
     @property
     def title(self) -> str:
         """What the change is about: "index by_dest", or "column a, index by_a"."""
         return ", ".join(dict.fromkeys(str(move.element) for move in self.moves if not _is_old_side(move)))
+
+    @property
+    def table_ids(self) -> tuple[int, ...]:
+        """Every table it moves, in the order in which they are locked (L11)."""
+        return tuple(sorted({self.table_id, *(partner.table_id for partner in self.partners)}))
 
     @property
     def base_version(self) -> int:
@@ -146,6 +160,13 @@ class Plan:
     def result(self) -> Descriptor:
         """The table as the change leaves it."""
         return self.publishes[-1].published
+
+    @property
+    def results(self) -> tuple[Descriptor, ...]:
+        """Every table as the change leaves it: its own first."""
+        left = {partner.table_id: partner for partner in self.partners}
+        left |= {new.table_id: new for step in self.publishes for new in step.partners}
+        return (self.result, *left.values())
 
     def moving(self, *directions: Direction) -> tuple[Element, ...]:
         """The elements that are added, dropped, .."""
@@ -161,6 +182,7 @@ class Plan:
             "turn": self.turn,
             "dangers": list(self.dangers),
             "rows": self.rows,
+            "partners": [partner.to_json() for partner in self.partners],
         }
 
 
@@ -180,6 +202,7 @@ def plan_from_json(body: Mapping[str, Any]) -> Plan:
         turn=body["turn"],
         dangers=tuple(body["dangers"]),
         rows=body["rows"],
+        partners=_descriptors(body),
     )
 
 
@@ -285,11 +308,22 @@ def pairs_of(elements: tuple[Element, ...]) -> str:
 
 def element_json(element: Element) -> Json:
     body: Json = {"kind": element.kind.value, "id": element.id, "name": element.name}
-    return body if element.column is None else body | {"column": element.column}
+    if element.column is not None:
+        body["column"] = element.column
+    if element.partner is not None:
+        body["partner"] = list(element.partner)
+    return body
 
 
 def element_from_json(body: Mapping[str, Any]) -> Element:
-    return Element(Kind(body["kind"]), body["id"], body["name"], body.get("column"))
+    partner = body.get("partner")
+    there = None if partner is None else (partner[0], partner[1])
+    return Element(Kind(body["kind"]), body["id"], body["name"], body.get("column"), there)
+
+
+def _descriptors(body: Mapping[str, Any]) -> tuple[Descriptor, ...]:
+    """The partners of a plan or a step; those stored before there were any have none."""
+    return tuple(descriptor_from_json(partner) for partner in body.get("partners", ()))
 
 
 def _step_json(step: Step) -> Json:
@@ -302,6 +336,7 @@ def _step_json(step: Step) -> Json:
         ],
         "descriptor": step.descriptor.to_json() if step.descriptor else None,
         "elements": [element_json(element) for element in step.elements],
+        "partners": [partner.to_json() for partner in step.partners],
     }
 
 
@@ -315,4 +350,5 @@ def _step(body: Json) -> Step:
         ),
         descriptor=descriptor_from_json(body["descriptor"]) if body["descriptor"] else None,
         elements=tuple(element_from_json(element) for element in body["elements"]),
+        partners=_descriptors(body),
     )

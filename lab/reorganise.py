@@ -21,7 +21,7 @@ from lab.control import LabError, Without
 from lab.rows import key_text
 from lab.world import World
 from storage.mutations import Op, delete_row, insert_row
-from storage.pairs import ForeignKey, PairName, StoredRow, missing_value, name_of, rows_of
+from storage.pairs import PairName, StoredRow, StrayKey, missing_value, name_of, rows_of
 
 Elements = tuple[Element, ...]
 
@@ -81,7 +81,7 @@ def pairs_of(world: World, table: TableId, elements: Elements) -> Iterator[tuple
         for key, value in pairs:
             try:
                 name = name_of(known, key)
-            except ForeignKey:
+            except StrayKey:
                 continue
             if is_one(name):
                 yield home, key, value
@@ -218,7 +218,7 @@ def _is_about(descriptor: Descriptor, elements: Elements) -> Callable[[bytes], b
     def is_about(key: bytes) -> bool:
         try:
             return is_one(name_of(descriptor, key))
-        except ForeignKey:
+        except StrayKey:
             return False
 
     return is_about

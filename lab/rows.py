@@ -14,7 +14,7 @@ from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, State
 from catalog.types import SqlType, Value, parse_text, to_text
 from storage import encoding
 from storage.mutations import REMOVALS, Act, Op
-from storage.pairs import ForeignKey, Pair, PairName, StoredRow, encoded_value, key_parts, name_of, row_key
+from storage.pairs import Pair, PairName, StoredRow, StrayKey, encoded_value, key_parts, name_of, row_key
 
 LITERAL = re.compile(r"\s*('(?:[^']|'')*'|[^\s,()']+)\s*")
 
@@ -136,7 +136,7 @@ def subject(descriptor: Descriptor, key: bytes, value: bytes | None = None) -> s
     """Whose pair a key is, in words. Of a unique entry, `value` says whose."""
     try:
         name = name_of(descriptor, key)
-    except ForeignKey:
+    except StrayKey:
         return f"key {key.hex()} of an element that {descriptor} does not contain"
     if name.index == PRIMARY:
         return f"{descriptor.name} {key_text(descriptor, name.row_key or b'')}{_column(descriptor, name)}"
@@ -171,7 +171,7 @@ def _said(descriptor: Descriptor, key: bytes, value: bytes | None) -> str:
         if name.column == EXISTS or name.column is None:
             return " exists"
         return f" = {_value_text(descriptor.column(name.column), value)}"
-    except (ForeignKey, UnknownElement):
+    except (StrayKey, UnknownElement):
         return f" = {value.hex()}" if value else ""
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Constraint, IndexId, State
+from catalog.elements import CHECK, FOREIGN_KEY, Column, ColumnId, Constraint, IndexId, State
 from expressions.rows import columns_of
 from spark_tasks.elements import Elements
-from storage.constraints import CHECK, FOREIGN_KEY
 
 E = TypeVar("E", Column, Constraint)
 

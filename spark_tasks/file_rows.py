@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, Kind, State
+from catalog.elements import FOREIGN_KEY, Column, Kind, State
 from catalog.states import Write, rule
 from catalog.types import BadValue, SqlType, parse_text
 from storage import encoding
@@ -23,7 +23,6 @@ from storage.arrow import ARROW
 from storage.arrow_columns import breaks, derived_values
 from storage.arrow_rows import StoredRows, rows_of_batch
 from storage.clauses import row_words
-from storage.constraints import FOREIGN_KEY
 from storage.derived import derived_columns
 from storage.pairs import CannotDerive
 

@@ -10,7 +10,7 @@ from catalog.elements import EXISTS, PRIMARY, Column, State
 from spark_tasks.finding import NAMED_MAX
 from spark_tasks.ranges import KeyRange
 from storage.clauses import Violation, row_words
-from storage.pairs import PREFIX, ForeignKey, name_of
+from storage.pairs import PREFIX, StrayKey, name_of
 from storage.postgres import column_suffixes, kv
 from storage.statements import COLUMN_SUFFIX
 
@@ -55,7 +55,7 @@ def stranger(descriptor: Descriptor, storage: int, key: bytes) -> Violation:
         return Violation("C3", storage, key, f"an entry of index {index}, which {descriptor} does not contain")
     try:
         name = name_of(descriptor, key)
-    except ForeignKey as error:
+    except StrayKey as error:
         return Violation("C7" if index == PRIMARY else "C3", storage, key, str(error))
     if name.row_key is None or index != PRIMARY:
         named = descriptor.index(name.index).name

@@ -10,12 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, Constraint, PlacementId
+from catalog.elements import CHECK, NOT_NULL, Column, Constraint, PlacementId
 from expressions.errors import SqlError
 from storage import encoding, pairs
 from storage.arrow import Pairs, concat, join
 from storage.arrow_rows import StoredRows, chosen, computed, encoded_column
-from storage.constraints import CHECK, NOT_NULL
 from storage.derived import encoded_derived
 
 _NULL = pa.scalar(encoding.NULL, pa.binary())

@@ -16,7 +16,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Index
 from catalog.types import to_text
 from storage import encoding
-from storage.pairs import ForeignKey, PairName, key_parts, name_of
+from storage.pairs import PairName, StrayKey, key_parts, name_of
 
 SHOWN_BYTES_MAX = 200
 
@@ -40,7 +40,7 @@ def describe(descriptor: Descriptor, storage: int, key: bytes, value: bytes | No
     raw = None if value is None else _hex(value)
     try:
         element, row, says = _words(descriptor, name_of(descriptor, key), value)
-    except (ForeignKey, encoding.Undecodable, LookupError) as why:
+    except (StrayKey, encoding.Undecodable, LookupError) as why:
         return PairLine(storage, _hex(key), raw, "", "", str(why), value is None, is_unknown=True)
     return PairLine(storage, _hex(key), raw, element, row, says, value is None)
 

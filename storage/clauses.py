@@ -16,16 +16,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, PRIMARY, Column, Index, Placement, State
+from catalog.elements import EXISTS, PRIMARY, Column, Index, Placement, State, TableId
 from storage.buckets import BUCKETS, storage_of
 from storage.constraints import constraint_violations
 from storage.derived import matches
 from storage.mutations import entry_bucket, unique_bucket
-from storage.offenders import broken_words, duplicate_words
+from storage.offenders import broken_words, dangling_words, duplicate_words
 from storage.pairs import (
-    ForeignKey,
     PairName,
     StoredRow,
+    StrayKey,
     column_key,
     entry_now,
     has_null,
@@ -36,10 +36,26 @@ from storage.pairs import (
     row_words,
     rows_of,
 )
+from storage.references import Place, place_of, refers_to
 
-__all__ = ["Pairs", "Violation", "check", "element_label", "row_words"]
+__all__ = ["Pairs", "Referenced", "Violation", "check", "element_label", "row_words"]
 
 Pairs = Mapping[bytes, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Referenced:
+    """A table that foreign keys refer to, as they find it: one of its versions, its pairs on storage 1, 2, ..
+
+    Any version in force will do: what foreign keys rest on does not change while they are there.
+    """
+
+    descriptor: Descriptor
+    storages: Sequence[Pairs]
+
+    def has(self, place: Place, buckets: int) -> bool:
+        """Whether the pair is there, and no tombstone."""
+        return self.storages[storage_of(place.bucket, len(self.storages), buckets) - 1].get(place.key) is not None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -61,15 +77,18 @@ def check(
     *,
     unfinished: frozenset[str] = frozenset(),
     buckets: int = BUCKETS,
+    referenced: Iterable[Referenced] = (),
 ) -> list[Violation]:
     """Every violation of the seven clauses by `storages` (pairs of storage 1, 2, ..) under `descriptor`.
 
     `unfinished` names public elements whose change has not ended: tombstones of theirs are allowed still.
+    `referenced` are the tables that its foreign keys refer to, itself apart; without one, C6 can't be judged.
     """
     table = _Table(descriptor, storages, unfinished, buckets)
+    tables = {descriptor.table_id: Referenced(descriptor, storages)} | {r.descriptor.table_id: r for r in referenced}
     found = [*table.pairs_that_belong_nowhere()]
     for placement in descriptor.placements:
-        found += _integrity(table, placement)
+        found += _integrity(table, placement, tables)
     return sorted(found)
 
 
@@ -111,7 +130,7 @@ class _Table:
     def _orphan(self, number: int, key: bytes, value: bytes | None) -> tuple[str, str] | None:
         try:
             name = name_of(self.descriptor, key)
-        except ForeignKey as error:
+        except StrayKey as error:
             index = _index_of_entry(key)
             if index and all(known.id != index for known in self.descriptor.indexes):
                 return "C3", f"an entry of index {index}, which {self.descriptor} does not contain"
@@ -189,7 +208,7 @@ class _Table:
         return "C7", f"a tombstone is left in {what} although the change has ended"
 
 
-def _integrity(table: _Table, placement: Placement) -> Iterable[Violation]:
+def _integrity(table: _Table, placement: Placement, tables: Mapping[TableId, Referenced]) -> Iterable[Violation]:
     """C2, C4, C6: what should be there and is not."""
     if placement.state is not State.PUBLIC or table.descriptor.state is State.ABSENT:
         return
@@ -197,6 +216,7 @@ def _integrity(table: _Table, placement: Placement) -> Iterable[Violation]:
         yield from _missing_columns(table.descriptor, placement, row, number)
         yield from _missing_entries(table, placement, row, number)
         yield from _broken(table.descriptor, row, number)
+        yield from _dangling(table, row, number, tables)
     yield from _duplicates(table, placement)
 
 
@@ -224,6 +244,20 @@ def _broken(descriptor: Descriptor, row: StoredRow, number: int) -> Iterable[Vio
         is_missing = column is not None and column.id not in row.columns  # C2 says so
         if broken.state is State.PUBLIC and not is_missing:
             yield Violation("C6", number, row.key, broken_words(descriptor, row, broken))
+
+
+def _dangling(table: _Table, row: StoredRow, number: int, tables: Mapping[TableId, Referenced]) -> Iterable[Violation]:
+    """C6 by a foreign key that is relied on."""
+    for foreign_key in table.descriptor.foreign_keys:
+        values = refers_to(table.descriptor, foreign_key, row)
+        if foreign_key.state is not State.PUBLIC or values is None:
+            continue
+        assert foreign_key.references is not None, foreign_key
+        referenced = tables[foreign_key.references]
+        place = place_of(referenced.descriptor, foreign_key, values, table.buckets)
+        if not referenced.has(place, table.buckets):
+            why = dangling_words(table.descriptor, referenced.descriptor, foreign_key, row, values)
+            yield Violation("C6", number, row.key, why)
 
 
 def _duplicates(table: _Table, placement: Placement) -> Iterable[Violation]:

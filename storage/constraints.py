@@ -5,19 +5,17 @@
     CHECK (expression)             a row for which it is false; NULL is not false, and no value at all breaks it too
 
 They are enforced from write-only on and relied on in public (C6). FOREIGN KEY and unique indexes are no matter of
-one row: they are judged where other rows can be seen.
+one row: they are judged where other rows can be seen (`storage.references`).
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, Constraint, State
+from catalog.elements import CHECK, NOT_NULL, Column, Constraint, State
 from catalog.states import Write, rule
 from storage import encoding
 from storage.pairs import CannotDerive, StoredRow, computed, encoded_value
-
-NOT_NULL, CHECK, FOREIGN_KEY = "not null", "check", "foreign key"
 
 
 @dataclass(frozen=True, slots=True)

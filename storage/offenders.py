@@ -2,16 +2,17 @@
 
 row id = 3 with (age) = (16) breaks constraint adult
 row id = 7 and row id = 9 have the same value (dest) = ('LAX') in unique index by_dest
+row id = 7 with (dest) = ('XXX') breaks constraint to_airport: there is no airports with (code) = ('XXX')
 """
 
 from collections.abc import Iterable, Sequence
 
 from catalog.descriptor import Descriptor
-from catalog.elements import ColumnId, Index
+from catalog.elements import CHECK, ColumnId, Constraint, Index
 from catalog.types import SqlType, Value, to_text
 from expressions.rows import columns_of
 from storage import encoding
-from storage.constraints import CHECK, Broken
+from storage.constraints import Broken
 from storage.pairs import PREFIX, StoredRow, encoded_value, row_words
 
 BARE = frozenset({SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE})
@@ -39,6 +40,20 @@ def duplicate_words(descriptor: Descriptor, index: Index, first: bytes, second: 
     same = "the same value" if len(index.columns) == 1 else "the same values"
     shown = _values_words(descriptor, index.column_ids, _decoded(descriptor, index, values))
     return f"{pair} have {same} {shown} in unique index {index.name}"
+
+
+def dangling_words(
+    descriptor: Descriptor, referenced: Descriptor, foreign_key: Constraint, row: StoredRow, values: Sequence[bytes]
+) -> str:
+    """A row that refers to one which is not there: `values` are encoded, in the order of the foreign key's columns."""
+    typed = [
+        encoding.decode(descriptor.column(column).type, value)[0]
+        for column, value in zip(foreign_key.columns, values, strict=True)
+    ]
+    shown = _values_words(descriptor, foreign_key.columns, typed)
+    missing = _values_words(referenced, foreign_key.reference_columns, typed)
+    there = f"there is no {referenced.name} with {missing}"
+    return f"{row_words(descriptor, row.key)} with {shown} breaks constraint {foreign_key.name}: {there}"
 
 
 def values_of_entry(key: bytes) -> bytes:

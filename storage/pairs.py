@@ -53,7 +53,7 @@ class PairName:
     values: bytes | None = None
 
 
-class ForeignKey(ValueError):
+class StrayKey(ValueError):
     """A key that cannot be a pair of this table under this descriptor."""
 
 
@@ -208,18 +208,18 @@ def row_words(descriptor: Descriptor, key: bytes) -> str:
 
 
 def name_of(descriptor: Descriptor, key: bytes) -> PairName:
-    """Which element's pair a key is. Raises `ForeignKey` when it is none of this table's."""
+    """Which element's pair a key is. Raises `StrayKey` when it is none of this table's."""
     if len(key) < PREFIX.size:
-        raise ForeignKey(f"key {key.hex()} is too short for a pair")
+        raise StrayKey(f"key {key.hex()} is too short for a pair")
     table, placement, index_id = PREFIX.unpack_from(key)
     if table != descriptor.table_id or placement not in {p.id for p in descriptor.placements}:
-        raise ForeignKey(f"key {key.hex()} is of table {table}, placement {placement}, not of {descriptor}")
+        raise StrayKey(f"key {key.hex()} is of table {table}, placement {placement}, not of {descriptor}")
     try:
         if index_id == PRIMARY:
             return _row_pair(descriptor, PlacementId(placement), key[PREFIX.size :])
         return _entry(descriptor, PlacementId(placement), descriptor.index(IndexId(index_id)), key[PREFIX.size :])
     except (UnknownElement, encoding.Undecodable) as error:
-        raise ForeignKey(f"key {key.hex()} is no pair of {descriptor}: {error}") from error
+        raise StrayKey(f"key {key.hex()} is no pair of {descriptor}: {error}") from error
 
 
 def _row_pair(descriptor: Descriptor, placement: PlacementId, rest: bytes) -> PairName:
