@@ -60,6 +60,13 @@ class CatalogView:
     def table(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)
 
+    def named(self, name: str) -> Descriptor | None:
+        """The same, as `changes.tables.Tables` calls it."""
+        return self.table(name)
+
+    def numbered(self, table_id: int) -> Descriptor | None:
+        return next((t for t in self.tables if t.table_id == table_id), None)
+
     def owner_of(self, index: str) -> Descriptor | None:
         return next((t for t in self.tables if any(i.name == index for i in t.indexes)), None)
 

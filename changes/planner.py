@@ -48,16 +48,23 @@ from changes.ddl_errors import (
 from changes.plan import Direction, Element, Move, Plan
 from changes.review import review
 from changes.sketch import Sketch
+from changes.tables import NO_TABLES, Tables
 from expressions.typed import Context
 
 
 def make_plan(
-    action: Action, descriptor: Descriptor | None, *, table_id: int | None = None, context: Context | None = None
+    action: Action,
+    descriptor: Descriptor | None,
+    *,
+    table_id: int | None = None,
+    context: Context | None = None,
+    tables: Tables = NO_TABLES,
 ) -> Plan:
     """The plan of `action` on the table as `descriptor` has it; raises `DdlError`, or `NothingToDo`.
 
     CREATE TABLE has no descriptor yet: it takes the `table_id` that was reserved for it. `context` says what time it
-    is, for the values that an added column's default gives the rows that are there.
+    is, for the values that an added column's default gives the rows that are there. `tables` are the others, as they
+    will be when the change begins: those that foreign keys refer to, or refer from.
     """
     if isinstance(action, CreateTable):
         if descriptor is not None and descriptor.state is not State.ABSENT:

@@ -1,0 +1,36 @@
+"""The tables there are, for what has to know more than one: a foreign key spans two.
+
+`KnownTables` is a plain value of them; `changes.ddl_check.CatalogView` serves as well: the tables as the open changes
+will leave them.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from catalog.descriptor import Descriptor
+from catalog.elements import State
+
+
+class Tables(Protocol):
+    """Where tables are found by name, and by id. A table that is absent has no name any more."""
+
+    def named(self, name: str) -> Descriptor | None: ...
+
+    def numbered(self, table_id: int) -> Descriptor | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTables:
+    """These tables, and no others."""
+
+    tables: tuple[Descriptor, ...] = ()
+
+    def named(self, name: str) -> Descriptor | None:
+        return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)
+
+    def numbered(self, table_id: int) -> Descriptor | None:
+        return next((t for t in self.tables if t.table_id == table_id), None)
+
+
+NO_TABLES = KnownTables()
+"""For who plans on a table that no foreign key spans."""
