@@ -5,7 +5,7 @@ people asked for meanwhile. `version` follows from these, so it can be compared 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -67,11 +67,20 @@ class Execution:
     waited_since: float | None = None
     waited_for: tuple[str, ...] = ()
     history: tuple[str, ...] = ()
+    _ways_back: dict[int, tuple[Plan, tuple[Step, ...]]] = field(default_factory=dict, repr=False, compare=False)
+    """What `way_back` said, by versions published: handed on from state to state."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
         """The whole road it is on."""
-        return self.plan.forward if self.road is Road.FORWARD else way_back(self.plan, self.published)
+        return self.plan.forward if self.road is Road.FORWARD else self._way_back()
+
+    def _way_back(self) -> tuple[Step, ...]:
+        plan, steps = self._ways_back.get(self.published, (None, ()))
+        if plan is not self.plan:
+            steps = way_back(self.plan, self.published)
+            self._ways_back[self.published] = self.plan, steps
+        return steps
 
     @property
     def step(self) -> Step | None:

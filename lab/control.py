@@ -5,7 +5,7 @@ Every decision is a rule's of `leases.rules`; here are only the rows the rules s
 (`Without`), to see what it was for.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -65,10 +65,19 @@ class Without(Enum):
     ASKING_TIME = "asking time"
     """count a lease from when the answer arrives (L1)"""
     VERIFICATION = "verification"
-    """make an index public whatever it holds (R10)"""
+    """make an index or a constraint public whatever there is (R10)"""
+    PARTNERS = "partners"
+    """keep a foreign key in its own table only (L11)"""
+    EVERY_TABLE = "every table"
+    """of several tables ask only the first one who is in the way (L11)"""
 
 
 NO_LOCK = frozenset({Without.FENCE, Without.LOCK})
+
+Hindrances = dict[TableId, Hindrance]
+"""Who is in the way, by table; none: nobody."""
+Locked = Mapping[TableId, Collection[int]]
+"""The versions of each table whose lock a running transaction holds."""
 
 
 @dataclass
@@ -135,33 +144,55 @@ class Control:
 
     # Versions (L7, L9)
 
-    def publish_hindrance(self, descriptor: Descriptor, now: float, locked: Collection[int]) -> Hindrance | None:
+    def publish(self, descriptors: Sequence[Descriptor], now: float, locked: Locked) -> Hindrances:
+        """Publish the next versions of several tables at once, or of none: then who hinders which (L11)."""
+        found = self._publish_hindrances(descriptors, now, locked)
+        if not found:
+            for descriptor in descriptors:
+                self._append(descriptor)
+        return found
+
+    def _publish_hindrances(self, descriptors: Sequence[Descriptor], now: float, locked: Locked) -> Hindrances:
         if Without.TWO_VERSIONS in self.without:
-            return None
-        locks = () if self.without & NO_LOCK else locked
-        return rules.publish_hindrance(
-            self.leases, table=descriptor.table_id, next_version=descriptor.version, now=now, locked=locks
-        )
+            return {}
+        asked = descriptors[:1] if Without.EVERY_TABLE in self.without else descriptors
+        found = {
+            one.table_id: rules.publish_hindrance(
+                self.leases,
+                table=one.table_id,
+                next_version=one.version,
+                now=now,
+                locked=self._locks(one.table_id, locked),
+            )
+            for one in asked
+        }
+        return {table: hindrance for table, hindrance in found.items() if hindrance is not None}
 
-    def publish(self, descriptor: Descriptor, now: float, locked: Collection[int] = ()) -> Hindrance | None:
-        """Publish a version; what hinders it otherwise."""
-        hindrance = self.publish_hindrance(descriptor, now, locked)
-        if hindrance is None:
-            versions = self.published.setdefault(descriptor.table_id, [])
-            assert not versions or descriptor.version == versions[-1].version + 1, "versions follow each other"
-            versions.append(descriptor)
-            self.raise_fence(descriptor.table_id, descriptor.version - 1)
-        return hindrance
+    def _append(self, descriptor: Descriptor) -> None:
+        versions = self.published.setdefault(descriptor.table_id, [])
+        assert not versions or descriptor.version == versions[-1].version + 1, "versions follow each other"
+        versions.append(descriptor)
+        self.raise_fence(descriptor.table_id, descriptor.version - 1)
 
-    def drain(self, table: TableId, version: int, now: float, locked: Collection[int] = ()) -> Hindrance | None:
-        """Prove that no older version is in use; what hinders it otherwise."""
+    def drain(self, versions: Mapping[TableId, int], now: float, locked: Locked) -> Hindrances:
+        """Prove that nobody uses an older version of any of the tables; otherwise who does (L9, L11)."""
         if Without.DRAIN in self.without:
-            return None
-        locks = () if self.without & NO_LOCK else locked
-        hindrance = rules.drain_hindrance(self.leases, table=table, version=version, now=now, locked=locks)
-        if hindrance is None:
-            self.raise_fence(table, version)
-        return hindrance
+            return {}
+        asked = list(versions.items())[:1] if Without.EVERY_TABLE in self.without else versions.items()
+        found = {
+            table: rules.drain_hindrance(
+                self.leases, table=table, version=version, now=now, locked=self._locks(table, locked)
+            )
+            for table, version in asked
+        }
+        hindered = {table: hindrance for table, hindrance in found.items() if hindrance is not None}
+        if not hindered:
+            for table, version in asked:
+                self.raise_fence(table, version)
+        return hindered
+
+    def _locks(self, table: TableId, locked: Locked) -> Collection[int]:
+        return () if self.without & NO_LOCK else locked.get(table, ())
 
     def raise_fence(self, table: TableId, version: int) -> None:
         self.fences[table] = max(version, self.fences.get(table, 0))

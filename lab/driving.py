@@ -14,7 +14,7 @@ from catalog.elements import Kind, TableId
 from changes import executor, moves
 from changes.execution import Execution, Mode, execution_from_json
 from changes.plan import Element, Plan, Step, StepKind, describe, pairs_of
-from lab.control import LabError, Without
+from lab.control import Hindrances, LabError, Without
 from lab.reorganise import Run, clear, close, delete, fill, labels, names, purge, verify
 from lab.world import World
 from leases.rules import Hindrance
@@ -49,6 +49,7 @@ class Driver:
     state: Execution
     asked: moves.Effect | None = None
     locked_since: float | None = None
+    blocked_by: Hindrances = field(default_factory=dict)
     zombies: list[moves.Effect] = field(default_factory=list)
     started: Run | None = None
 
@@ -91,12 +92,9 @@ class Driver:
             case moves.Wait():
                 self.asked = effect
                 if effect.hindrance is not None:
-                    world.say(f"waits: {self._who(world, effect.hindrance)}")
+                    world.say(f"waits: {world.hindered_by(self.blocked_by, of=len(self.state.plan.table_ids))}")
             case _:
                 self.asked = effect
-
-    def _who(self, world: World, hindrance: Hindrance) -> str:
-        return world.hindered_by(hindrance.leases, hindrance.locked)
 
     def start(self, world: World) -> None:
         """A worker takes the change up, or over."""
@@ -146,10 +144,10 @@ class Driver:
     def _answer(self, world: World, asked: moves.Effect) -> moves.Event | None:
         """What came of it; None: a run goes on."""
         match asked:
-            case moves.TryPublish(_, descriptor, _):
-                return self._publish(world, descriptor)
-            case moves.TryDrain(version, _):
-                return self._drain(world, version)
+            case moves.TryPublish(_, descriptor, _, partners):
+                return self._publish(world, descriptor, self._kept(world, partners))
+            case moves.TryDrain(version, _, partners):
+                return self._drain(world, version, self._kept(world, partners))
             case moves.StartRun(kind, elements, _):
                 return self._run(world, kind, elements)
             case moves.CloseRun():
@@ -158,44 +156,52 @@ class Driver:
             case _:
                 return moves.Woken()
 
-    def _publish(self, world: World, descriptor: Descriptor) -> moves.Event:
-        published = world.control.published.get(self.table, [])
+    def _kept(self, world: World, partners: tuple[Descriptor, ...]) -> tuple[Descriptor, ...]:
+        """The other tables that move along (L11)."""
+        return () if Without.PARTNERS in world.control.without else partners
+
+    def _publish(self, world: World, descriptor: Descriptor, partners: tuple[Descriptor, ...]) -> moves.Event:
+        """One publish over all tables that meets every table's condition, or none (L11)."""
+        published, tables = world.control.published.get(self.table, []), (descriptor, *partners)
         if published and published[-1].version == descriptor.version:
             return moves.Published(descriptor.version)
         if self.state.cancel_wanted:
             return moves.Blocked(Hindrance(()))
-        locked = world.locked(self.table)
-        hindrance = world.control.publish(descriptor, world.now, locked)
-        if hindrance is not None:
-            return self._blocked(world, hindrance, descriptor.version - 1)
+        hindrances = world.control.publish(tables, world.now, world.locked())
+        if hindrances:
+            return self._blocked(world, hindrances, {one.table_id: one.version - 1 for one in tables})
         self.locked_since = None
-        world.say(self._published(descriptor))
-        note_filling(world, descriptor)
-        world.spread_news(descriptor)
+        world.say(self._published(tables))
+        for one in tables:
+            note_filling(world, one)
+            world.spread_news(one)
         return moves.Published(descriptor.version)
 
-    def _published(self, descriptor: Descriptor) -> str:
+    def _published(self, tables: tuple[Descriptor, ...]) -> str:
         at = self.step
         what = describe(self.state.plan, at).partition(": ")[2] if at else ""
-        return f"published {descriptor}: {what}"
+        return f"published {', '.join(map(str, tables))}: {what}"
 
-    def _drain(self, world: World, version: int) -> moves.Event:
-        hindrance = world.control.drain(self.table, version, world.now, world.locked(self.table))
-        if hindrance is not None:
-            return self._blocked(world, hindrance, version)
+    def _drain(self, world: World, version: int, partners: tuple[Descriptor, ...]) -> moves.Event:
+        versions = {self.table: version} | {one.table_id: one.version for one in partners}
+        hindrances = world.control.drain(versions, world.now, world.locked())
+        if hindrances:
+            return self._blocked(world, hindrances, versions)
         self.locked_since = None
-        world.say(f"drained {world.table_name(self.table, version)}")
+        world.say(f"drained {', '.join(world.table_name(table, one) for table, one in versions.items())}")
         return moves.Drained(version)
 
-    def _blocked(self, world: World, hindrance: Hindrance, below: int) -> moves.Event:
+    def _blocked(self, world: World, hindrances: Hindrances, below: dict[TableId, int]) -> moves.Event:
         """Sessions that hold a lock without a lease are ended after a grace (L8)."""
-        if hindrance.leases:
+        self.blocked_by = hindrances
+        if any(one.leases for one in hindrances.values()):
             self.locked_since = None
         elif self.locked_since is None:
             self.locked_since = world.now
         elif world.now - self.locked_since >= GRACE_S and Without.GRACE not in world.control.without:
-            world.end_lock_holders(self.table, below=below)
-        return moves.Blocked(hindrance)
+            for table in hindrances:
+                world.end_lock_holders(table, below=below[table])
+        return moves.Blocked(_merged(hindrances))
 
     # Reorganisation
 
@@ -271,6 +277,12 @@ class Driver:
             if not self.do(world):
                 return
         raise AssertionError(f"change {self.state.change} took more than {STEPS_MAX} steps")
+
+
+def _merged(hindrances: Hindrances) -> Hindrance:
+    """All that is in the way, as the machine hears of it."""
+    found = tuple(hindrances.values())
+    return Hindrance(tuple(x for one in found for x in one.leases), tuple(x for one in found for x in one.locked))
 
 
 def note_filling(world: World, descriptor: Descriptor) -> None:

@@ -11,17 +11,17 @@ letters of a node that `holds_mail` are delivered one by one, in any order. Ever
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, TableId
-from lab.control import Control, LabError, Without
+from lab.control import Control, Hindrances, LabError, Without
 from leases import machine, vocabulary
 from leases.gossip import News
 from leases.holdings import NodeLeases
-from leases.rules import Lease
-from storage.clauses import Violation, check
+from leases.rules import Hindrance
+from storage.clauses import Referenced, Violation, check
 from storage.pairs import Pair
 from storage.store import MemoryStore, MemoryTransaction
 
@@ -321,12 +321,14 @@ class World:
 
     # Versions
 
-    def publish(self, descriptor: Descriptor) -> None:
-        """Publish the next version of a table and spread the news; raises `LabError` when something is in the way."""
-        hindrance = self.control.publish(descriptor, self.now, self.locked(descriptor.table_id))
-        if hindrance is not None:
-            raise LabError(f"cannot publish {descriptor}: {self.hindered_by(hindrance.leases, hindrance.locked)}")
-        self.spread_news(descriptor)
+    def publish(self, *descriptors: Descriptor) -> None:
+        """Publish the next version of a table, or of several at once, and spread the news; raises `LabError`."""
+        hindrances = self.control.publish(descriptors, self.now, self.locked())
+        if hindrances:
+            names = ", ".join(map(str, descriptors))
+            raise LabError(f"cannot publish {names}: {self.hindered_by(hindrances, of=len(descriptors))}")
+        for descriptor in descriptors:
+            self.spread_news(descriptor)
 
     def spread_news(self, descriptor: Descriptor) -> None:
         if self.loses_news:
@@ -335,21 +337,29 @@ class World:
             if node.is_running:
                 self.mail.append(Letter(node.name, News(descriptor.table_id, descriptor.version)))
 
-    def hindered_by(self, leases: Sequence[Lease], locked: Sequence[int]) -> str:
-        """Who is in the way, and until when at most."""
-        lines = [
-            f"{one.node} still leases version {one.version} (expires in {one.expires_at - self.now:g} s)"
-            for one in leases
-        ]
-        lines += [f"a transaction still runs on version {version}" for version in locked]
+    def hindered_by(self, hindrances: Hindrances, *, of: int) -> str:
+        """Who is in the way, and until when at most; of several tables, which one is said."""
+        lines: list[str] = []
+        for table, hindrance in hindrances.items():
+            lines += self._hindered_by(hindrance, f" of {self.control.newest(table).name}" if of > 1 else "")
         return "; ".join(lines)
+
+    def _hindered_by(self, hindrance: Hindrance, of_table: str) -> list[str]:
+        lines = [
+            f"{one.node} still leases version {one.version}{of_table} (expires in {one.expires_at - self.now:g} s)"
+            for one in hindrance.leases
+        ]
+        return lines + [f"a transaction still runs on version {version}{of_table}" for version in hindrance.locked]
 
     # Transactions
 
-    def locked(self, table: TableId) -> set[int]:
-        """The versions whose lock a running transaction holds (T2)."""
-        running = (one for one in self.transactions.values() if one.ended is None)
-        return {one.entered[table] for one in running if table in one.entered}
+    def locked(self) -> Mapping[TableId, Collection[int]]:
+        """The versions of each table whose lock a running transaction holds (T2)."""
+        found: dict[TableId, set[int]] = {}
+        for one in self.transactions.values():
+            for table, version in one.entered.items() if one.ended is None else ():
+                found.setdefault(table, set()).add(version)
+        return found
 
     def end_transaction(self, one: Transaction, reason: str) -> None:
         """Its session is ended from outside: nothing of it will be acknowledged (L8, T4)."""
@@ -373,7 +383,21 @@ class World:
     def violations(self, table: TableId, descriptor: Descriptor) -> list[Violation]:
         """Every clause that the pairs break under one version."""
         storages = [dict(pairs) for pairs in self.pairs(table)]
-        return check(descriptor, storages, unfinished=frozenset(self.untidy), buckets=self.store.buckets)
+        return check(
+            descriptor,
+            storages,
+            unfinished=frozenset(self.untidy),
+            buckets=self.store.buckets,
+            referenced=self.referenced(descriptor),
+        )
+
+    def referenced(self, descriptor: Descriptor) -> list[Referenced]:
+        """The other tables that its foreign keys refer to, as they are now."""
+        tables = {one.references for one in descriptor.foreign_keys} - {descriptor.table_id, None}
+        return [
+            Referenced(self.control.newest(table), [dict(pairs) for pairs in self.pairs(table)])
+            for table in sorted(table for table in tables if table is not None)
+        ]
 
 
 def _failure(lost: vocabulary.Effect | vocabulary.Event) -> vocabulary.Event | None:

@@ -33,9 +33,9 @@ def _drain(lab: Lab, match: Match) -> None:
     world = lab.world
     table = world.control.find(match[1])
     newest = world.control.newest(table)
-    hindrance = world.control.drain(table, newest.version, world.now, world.locked(table))
-    if hindrance is not None:
-        raise LabError(f"{newest} is not drained: {world.hindered_by(hindrance.leases, hindrance.locked)}")
+    hindrances = world.control.drain({table: newest.version}, world.now, world.locked())
+    if hindrances:
+        raise LabError(f"{newest} is not drained: {world.hindered_by(hindrances, of=1)}")
     world.say(f"drained {newest}")
 
 
