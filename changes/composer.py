@@ -14,15 +14,18 @@
 
 A stage in which nothing moves is left out, so a drop alone begins with its stage 3. New names and defaults come with
 the first version. Nothing irreversible is published before stage 3, when every addition has been verified.
+
+A foreign key is a constraint of two tables: when it moves, the table that it references has a new version, too, which
+is published and drained together with the change's own (L11).
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Derivation, Kind, State
+from catalog.elements import Column, ColumnId, Constraint, Derivation, Kind, State, TableId
 from changes.back import deletion_order
-from changes.movement import NewElement, drain, with_new, with_state
+from changes.movement import NewElement, drain, partner_of, referring_to, with_new, with_state
 from changes.plan import (
     COLUMNS,
     INDEXES,
@@ -45,6 +48,7 @@ FILLED = frozenset({Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN}) | INDEXES
 """The kinds that a reorganisation fills on their way up."""
 
 Rungs = Mapping[int, State]
+Edit = Callable[[Descriptor], Descriptor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +67,11 @@ class Draft:
     """What a statement asks for, with every element worked out; the composer puts it in order.
 
     `new` are the elements that are added, as they are in their first state. `covered` are added optional columns that
-    something added needs written; `late` are dropped columns that a dropped constraint reads. `edit` gives new names
-    and defaults.
+    something added needs written; `late` are what leaves public after the constraints that are dropped with it: columns
+    that these read, a table that refers to others. `edit` gives new names and defaults.
+
+    `partners` are the other tables that foreign keys of this change reference, as they are; `there` is what an added
+    foreign key is in the table it references (this one, perhaps), `edit_there` gives the partners new names.
     """
 
     table_id: int
@@ -75,15 +82,20 @@ class Draft:
     covered: frozenset[Element] = frozenset()
     late: frozenset[Element] = frozenset()
     swaps: tuple[Swap, ...] = ()
-    edit: Callable[[Descriptor], Descriptor] | None = None
+    edit: Edit | None = None
     dangers: tuple[str, ...] = ()
+    partners: tuple[Descriptor, ...] = ()
+    there: Mapping[Element, Constraint] = field(default_factory=dict)
+    edit_there: Edit | None = None
 
 
 def compose(draft: Draft) -> Plan:
     """The plan of everything that `draft` asks for."""
     road = tuple(_Road(draft).steps())
     turn = next(at for at, step in enumerate(road) if is_point_of_no_return(draft.moves, step))
-    return Plan(draft.table_id, draft.table, draft.moves, draft.base, road, turn, draft.dangers)
+    return Plan(
+        draft.table_id, draft.table, draft.moves, draft.base, road, turn, draft.dangers, partners=draft.partners
+    )
 
 
 # --- when each element is where
@@ -121,6 +133,7 @@ class _Road:
         for element in self._with_pairs():
             self.ladders[element] = {**self.ladders[element], self.deleted_at + 1: A}
         self.at = dict.fromkeys(self.added, A) | dict.fromkeys(self.dropped, P)
+        self.others: dict[TableId, Descriptor] = {table.table_id: table for table in draft.partners}
 
     def _with_pairs(self) -> tuple[Element, ...]:
         return deletion_order(self.dropped)
@@ -135,16 +148,17 @@ class _Road:
         return up | down
 
     def steps(self) -> Iterator[Step]:
-        here, edit = self.draft.base, self.draft.edit
+        here, edit, edit_there = self.draft.base, self.draft.edit, self.draft.edit_there
         last = max((max(ladder) for ladder in self.ladders.values()), default=HIDDEN)
         for stage in range(HIDDEN, last + 1):
             due = [(element, ladder[stage]) for element, ladder in self.ladders.items() if stage in ladder]
             if not due and (edit is None or self.ladders):
                 continue
             here = self._version(here, stage, due, edit)
-            edit = None
-            yield Step(StepKind.PUBLISH, here.version, self._transitions(due), here)
-            yield drain(here)
+            partners = self._partners(due, edit_there)
+            edit = edit_there = None
+            yield Step(StepKind.PUBLISH, here.version, self._transitions(due), here, partners=partners)
+            yield drain(here, partners)
             yield from self._runs(stage, here)
 
     def _version(
@@ -152,7 +166,7 @@ class _Road:
         before: Descriptor | None,
         stage: int,
         due: list[tuple[Element, State]],
-        edit: Callable[[Descriptor], Descriptor] | None,
+        edit: Edit | None,
     ) -> Descriptor:
         """The next version: everything that is due moves, and the first one has the new names."""
         table = next((new for new in self.draft.new.values() if isinstance(new, Descriptor)), None)
@@ -171,7 +185,23 @@ class _Road:
         new = self.draft.new.get(element)
         if self.at[element] is A and new is not None and not isinstance(new, Descriptor):
             here = with_new(here, new)
+            for one in referring_to(here, (element,)):
+                here = with_new(here, self.draft.there[one])
         return with_state(here, element, state, filling=is_filling)
+
+    def _partners(self, due: list[tuple[Element, State]], edit: Edit | None) -> tuple[Descriptor, ...]:
+        """The next versions of the other tables: of those in which a foreign key moves, or has a new name."""
+        changed = []
+        for before in self.others.values():
+            here = before if edit is None else edit(before)
+            for element in referring_to(before, (element for element, _ in due)):
+                if self.at[element] is A:
+                    here = with_new(here, self.draft.there[element])
+                here = with_state(here, partner_of(element), dict(due)[element])
+            if here != before:
+                changed.append(here.next_version())
+        self.others |= {new.table_id: new for new in changed}
+        return tuple(changed)
 
     def _transitions(self, due: list[tuple[Element, State]]) -> tuple[Transition, ...]:
         found = tuple(Transition(element, self.at[element], state) for element, state in due)

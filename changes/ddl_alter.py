@@ -19,6 +19,7 @@ from changes.actions import (
     DropConstraint,
     Name,
     RenameColumn,
+    RenameConstraint,
     RenameIndex,
     RenameTable,
     SetDefault,
@@ -138,17 +139,16 @@ REFUSED = {
 
 
 def read_rename(node: Node, source: Source) -> Action:
-    """ALTER .. RENAME of a table, a column or an index."""
+    """ALTER .. RENAME of a table, a column, a constraint or an index."""
     kind = _word(node, "rename_type").removeprefix("OBJECT_")
-    if kind not in ("TABLE", "COLUMN", "INDEX"):
-        what = "RENAME CONSTRAINT" if kind == "TABCONSTRAINT" else f"RENAME of a {kind.replace('_', ' ')}"
-        hint = "An index that keeps UNIQUE is renamed with ALTER INDEX .. RENAME TO." if "CONSTRAINT" in what else None
-        raise unsupported(what, position=source.find("rename"), hint=hint)
+    if kind not in ("TABLE", "COLUMN", "TABCONSTRAINT", "INDEX"):
+        raise unsupported(f"RENAME of a {kind.replace('_', ' ')}", position=source.find("rename"))
     named = relation(node.relation, source)
     after = max(node.relation.location, 0) + len(node.relation.relname.encode())
-    if kind == "COLUMN":
-        column = Name(node.subname, source.find(node.subname, after=after))
-        return RenameColumn(named, column, _new_name(node, source, after + len(node.subname.encode())))
+    if kind in ("COLUMN", "TABCONSTRAINT"):
+        part = Name(node.subname, source.find(node.subname, after=after))
+        of_part = _new_name(node, source, after + len(node.subname.encode()))
+        return (RenameColumn if kind == "COLUMN" else RenameConstraint)(named, part, of_part)
     new = _new_name(node, source, after)
     return RenameTable(named, new) if kind == "TABLE" else RenameIndex(named, UNNAMED, new)
 

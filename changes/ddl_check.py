@@ -24,6 +24,7 @@ from changes.actions import (
     Name,
     NewUnique,
     RenameColumn,
+    RenameConstraint,
     RenameIndex,
     RenameTable,
 )
@@ -95,17 +96,25 @@ def resolve(statement: Statement, view: CatalogView) -> Action:
             table = _owner(action.index, view, forgiving=forgiving)
             _check_free(action.new, view, forgiving=False)
             return replace(action, table=table)
-        case AlterTable() | RenameColumn() | RenameTable():
+        case AlterTable() | RenameColumn() | RenameConstraint() | RenameTable():
             return _altered(action, view, forgiving=forgiving)
 
 
-def _altered(action: AlterTable | RenameColumn | RenameTable, view: CatalogView, *, forgiving: bool) -> Action:
+def _altered(
+    action: AlterTable | RenameColumn | RenameConstraint | RenameTable, view: CatalogView, *, forgiving: bool
+) -> Action:
     _check_table(action.table, view, forgiving=forgiving)
-    if isinstance(action, RenameTable):
+    if isinstance(action, RenameTable) or (isinstance(action, RenameConstraint) and _is_unique(action, view)):
         _check_free(action.new, view, forgiving=False)
     if isinstance(action, AlterTable):
         return with_names(action, _names(action.table, list(uniques_of(action)), view))
     return action
+
+
+def _is_unique(action: RenameConstraint, view: CatalogView) -> bool:
+    """Whether the constraint is one that an index keeps: its name is the index's, one among all tables and indexes."""
+    owner = view.owner_of(action.constraint.text)
+    return owner is not None and owner.name == action.table.text
 
 
 def _check_table(name: Name, view: CatalogView, *, forgiving: bool) -> None:
@@ -227,7 +236,7 @@ def _free_name(stem: str, word: str, view: CatalogView, *, also: AbstractSet[str
     """PostgreSQL's way of naming: table_column_idx, then .._idx1, .."""
     number = len(view.tables) + len(view.taken) + _index_count(view) + len(also) + 2
     tails = (f"_{word}", *(f"_{word}{n}" for n in range(1, number)))
-    names = (_cut(stem, tail) + tail for tail in tails)
+    names = (cut(stem, tail) + tail for tail in tails)
     return next(name for name in names if view.why_taken(name) is None and name not in also)
 
 
@@ -235,7 +244,8 @@ def _index_count(view: CatalogView) -> int:
     return sum(len(table.indexes) for table in view.tables)
 
 
-def _cut(stem: str, tail: str) -> str:
+def cut(stem: str, tail: str) -> str:
+    """As much of a name as leaves room for its tail."""
     return stem.encode()[: NAME_BYTES_MAX - len(tail)].decode(errors="ignore")
 
 

@@ -2,7 +2,8 @@
 
 Every kind of element is found and put in its own place here, and nowhere else: planner, way
 back, review and lab ask `state_of` and `with_state`. A NOT NULL is two things in turn: a
-constraint while it moves, and the column's own property once it is public.
+constraint while it moves, and the column's own property once it is public. A foreign key
+stands in two descriptors, or twice in one that refers to itself: `partner_of` is its other side.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,7 @@ from typing import TypeVar
 
 from catalog.descriptor import Descriptor
 from catalog.elements import (
+    FOREIGN_KEY,
     Column,
     ColumnId,
     Constraint,
@@ -42,7 +44,10 @@ def is_filling(descriptor: Descriptor, element: Element) -> bool:
 
 
 def with_state(descriptor: Descriptor, element: Element, state: State, *, filling: bool = False) -> Descriptor:
-    """The same version, with `element` (which is there, or is a NOT NULL) in another state."""
+    """The same version, with `element` (which is there, or is a NOT NULL) in another state.
+
+    Of a foreign key it is the referring side, and the other one, too, when the table refers to itself.
+    """
     if element.kind is Kind.TABLE:
         return replace(descriptor, state=state)
     if element.column is not None:
@@ -53,8 +58,13 @@ def with_state(descriptor: Descriptor, element: Element, state: State, *, fillin
     if element.kind in INDEXES:
         index = replace(descriptor.index(IndexId(element.id)), state=state, filling=filling)
         return replace(descriptor, indexes=_exchanged(descriptor.indexes, index))
-    constraint = replace(descriptor.constraint(ConstraintId(element.id)), state=state)
-    return replace(descriptor, constraints=_exchanged(descriptor.constraints, constraint))
+    constraints = _exchanged(
+        descriptor.constraints, replace(descriptor.constraint(ConstraintId(element.id)), state=state)
+    )
+    for other in descriptor.constraints:
+        if (descriptor.table_id, other.id) == element.partner:
+            constraints = _exchanged(constraints, replace(other, state=state))
+    return replace(descriptor, constraints=constraints)
 
 
 def with_new(descriptor: Descriptor, new: NewElement) -> Descriptor:
@@ -69,10 +79,25 @@ def with_new(descriptor: Descriptor, new: NewElement) -> Descriptor:
     return replace(descriptor, constraints=(*descriptor.constraints, new), next_constraint_id=used_constraint)
 
 
+def element_of(constraint: Constraint) -> Element:
+    """A constraint of a table as an element of a change: a foreign key with its other side."""
+    partner = None
+    if constraint.rule == FOREIGN_KEY:
+        assert constraint.references is not None, constraint
+        assert constraint.partner is not None, constraint
+        partner = (int(constraint.references), int(constraint.partner))
+    return Element(Kind.CONSTRAINT, constraint.id, constraint.name, partner=partner)
+
+
 def partner_of(element: Element) -> Element:
     """A foreign key as the table that it references bears it."""
     assert element.partner is not None, f"{element} spans no tables"
     return Element(Kind.CONSTRAINT, element.partner[1], element.name)
+
+
+def referring_to(table: Descriptor, elements: Iterable[Element]) -> tuple[Element, ...]:
+    """Those of `elements` that are foreign keys to `table`."""
+    return tuple(e for e in elements if e.partner is not None and e.partner[0] == table.table_id)
 
 
 def definition_of(element: Element, versions: Iterable[Descriptor]) -> NewElement | None:
@@ -87,18 +112,21 @@ def moved(descriptor: Descriptor, element: Element, state: State, *, filling: bo
     return with_state(descriptor, element, state, filling=filling).next_version()
 
 
-def publish(before: Descriptor | None, after: Descriptor, elements: Iterable[Element]) -> Step:
-    """The step that publishes `after`: what of `elements` it moves."""
+def publish(
+    before: Descriptor | None, after: Descriptor, elements: Iterable[Element], partners: tuple[Descriptor, ...] = ()
+) -> Step:
+    """The step that publishes `after`, and `partners` with it: what of `elements` it moves."""
     moves = [
         Transition(element, state_of(before, element) if before else State.ABSENT, state_of(after, element))
         for element in elements
     ]
-    return Step(StepKind.PUBLISH, after.version, tuple(t for t in moves if t.before is not t.after), after)
+    told = tuple(t for t in moves if t.before is not t.after)
+    return Step(StepKind.PUBLISH, after.version, told, after, partners=partners)
 
 
-def drain(after: Descriptor) -> Step:
-    """The step that waits until nobody uses a version older than `after` (L9)."""
-    return Step(StepKind.DRAIN, after.version)
+def drain(after: Descriptor, partners: tuple[Descriptor, ...] = ()) -> Step:
+    """The step that waits until nobody uses a version older than `after`, or than one of `partners` (L9, L11)."""
+    return Step(StepKind.DRAIN, after.version, partners=partners)
 
 
 def _places(descriptor: Descriptor, element: Element) -> Sequence[NewElement]:

@@ -30,24 +30,24 @@ from changes.actions import (
     Name,
     NewColumn,
     RenameColumn,
+    RenameConstraint,
     RenameIndex,
     RenameTable,
 )
 from changes.altering import altered
 from changes.composer import Draft, compose
 from changes.ddl_errors import (
-    DUPLICATE_COLUMN,
     DUPLICATE_TABLE,
     NOT_READY,
     UNDEFINED_COLUMN,
-    UNDEFINED_OBJECT,
     UNDEFINED_TABLE,
     DdlError,
     unsupported,
 )
 from changes.plan import Direction, Element, Move, Plan
+from changes.renames import rename_column, rename_constraint, rename_index, rename_table
 from changes.review import review
-from changes.sketch import Sketch
+from changes.sketch import Sketch, public_index
 from changes.tables import NO_TABLES, Tables
 from expressions.typed import Context
 
@@ -71,13 +71,21 @@ def make_plan(
             raise DdlError(DUPLICATE_TABLE, f'relation "{action.table}" already exists', position=action.table.position)
         assert table_id is not None, "a new table needs the id reserved for it"
         return review(compose(_create_table(action, TableId(table_id))))
-    return review(compose(_draft(action, _usable(action.table, descriptor), context or Context())))
+    return review(compose(_draft(action, _usable(action.table, descriptor), context or Context(), tables)))
 
 
 def _draft(
-    action: DropTable | CreateIndex | DropIndex | AlterTable | RenameTable | RenameColumn | RenameIndex,
+    action: DropTable
+    | CreateIndex
+    | DropIndex
+    | AlterTable
+    | RenameTable
+    | RenameColumn
+    | RenameIndex
+    | RenameConstraint,
     table: Descriptor,
     context: Context,
+    tables: Tables,
 ) -> Draft:
     match action:
         case DropTable():
@@ -89,11 +97,13 @@ def _draft(
         case AlterTable():
             return altered(action, table, context)
         case RenameTable():
-            return _rename_table(action, table)
+            return rename_table(action, table)
         case RenameColumn():
-            return _rename_column(action, table)
+            return rename_column(action, table)
         case RenameIndex():
-            return _rename_index(action, table)
+            return rename_index(action, table)
+        case RenameConstraint():
+            return rename_constraint(action, table, tables)
 
 
 def _usable(name: Name, descriptor: Descriptor | None) -> Descriptor:
@@ -202,63 +212,10 @@ def _index_dangers(index: Index, table: Descriptor) -> tuple[str, ...]:
 
 
 def _drop_index(action: DropIndex, table: Descriptor) -> Draft:
-    index = _public_index(action.index, table)
+    index = public_index(action.index, table)
     element = Element(index.kind, index.id, index.name)
     dangers = (
         f"Queries that use {index.name} read the whole table instead, from the first version on.",
         "Past delete-only it can't be cancelled: its entries are incomplete from then on.",
     )
     return _of_table(table, Move(element, Direction.DROP), dangers)
-
-
-def _public_index(name: Name, table: Descriptor, *, doing: str = "dropped") -> Index:
-    index = next((index for index in table.indexes if index.name == name.text), None)
-    if index is None:
-        raise DdlError(UNDEFINED_OBJECT, f'index "{name}" does not exist', position=name.position)
-    if index.state is not State.PUBLIC:
-        message = f"index {index.name} is {index.state.value}: only a public index can be {doing}"
-        raise DdlError(NOT_READY, message, position=name.position, hint="Another change of it has not ended.")
-    return index
-
-
-# Names
-
-
-def _rename_table(action: RenameTable, table: Descriptor) -> Draft:
-    move = Move(Element(Kind.TABLE, table.table_id, table.name), Direction.RENAME)
-    draft = _of_table(table, move, (_old_name(f"table {table.name}", action.new),))
-    return replace(draft, edit=lambda before: replace(before, name=action.new.text))
-
-
-def _rename_column(action: RenameColumn, table: Descriptor) -> Draft:
-    column = next((c for c in table.columns if c.name == action.column.text), None)
-    if column is None or column.state is not State.PUBLIC:
-        hint = f"It is {column.state.value}: another change of it has not ended." if column else None
-        message = f'column "{action.column}" does not exist'
-        raise DdlError(UNDEFINED_COLUMN, message, position=action.column.position, hint=hint)
-    if any(c.name == action.new.text for c in table.columns):
-        message = f'column "{action.new}" of relation "{table.name}" already exists'
-        raise DdlError(DUPLICATE_COLUMN, message, position=action.new.position)
-    renamed = replace(column, name=action.new.text)
-    move = Move(Element(column.kind, column.id, column.name), Direction.RENAME)
-    draft = _of_table(table, move, (_old_name(f"column {column.name}", action.new),))
-    return replace(draft, edit=lambda before: _with_column(before, renamed))
-
-
-def _with_column(table: Descriptor, new: Column) -> Descriptor:
-    return replace(table, columns=tuple(new if column.id == new.id else column for column in table.columns))
-
-
-def _rename_index(action: RenameIndex, table: Descriptor) -> Draft:
-    index = _public_index(action.index, table, doing="renamed")
-    renamed = replace(index, name=action.new.text)
-    move = Move(Element(index.kind, index.id, index.name), Direction.RENAME)
-
-    def edit(before: Descriptor) -> Descriptor:
-        return replace(before, indexes=tuple(renamed if i.id == index.id else i for i in before.indexes))
-
-    return replace(_of_table(table, move), edit=edit)
-
-
-def _old_name(what: str, new: Name) -> str:
-    return f"Statements that say {what} fail once their node has the new version, where it is called {new}."

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import (
+    REFERENCED,
     Column,
     ColumnId,
     Constraint,
@@ -23,11 +25,13 @@ from catalog.elements import (
 from catalog.types import SqlType
 from changes.actions import UNNAMED, IndexPart, Name, NewCheck, Position, Sql
 from changes.composer import Draft, Swap
+from changes.ddl_check import cut
 from changes.ddl_errors import (
     DUPLICATE_OBJECT,
     NOT_READY,
     NOT_SUPPORTED,
     UNDEFINED_COLUMN,
+    UNDEFINED_OBJECT,
     DdlError,
 )
 from changes.movement import NewElement
@@ -81,7 +85,8 @@ class Sketch:
     def add_check(self, check: NewCheck) -> Constraint:
         kept = self.expression(check.expression, SqlType.BOOLEAN, "check constraint", check.position)
         columns = tuple(sorted(columns_of(kept)))
-        name = self._check_name(check, columns)
+        only = [self.planned.column(columns[0]).name] if len(columns) == 1 else []
+        name = self._constraint_name(check.name, only, "check")
         number = self.next_constraint()
         constraint = Constraint(number, name, "check", columns, kept, state=State.WRITE_ONLY)
         self._add(Element(Kind.CONSTRAINT, number, name), constraint)
@@ -96,18 +101,16 @@ class Sketch:
         self.moves.append(Move(element, Direction.ADD))
         self.new[element] = new
 
-    def _check_name(self, check: NewCheck, columns: tuple[ColumnId, ...]) -> str:
-        """PostgreSQL's way of naming, unless the statement names it."""
-        taken = {one.name for one in (*self.base.constraints, *self.new.values())}
-        if check.name != UNNAMED:
-            if check.name.text in taken:
-                message = f'constraint "{check.name}" for relation "{self.base.name}" already exists'
-                hint = "A name that is given up is free when the change is done: choose another one."
-                raise DdlError(DUPLICATE_OBJECT, message, position=check.name.position, hint=hint)
-            return check.name.text
-        of = f"_{self.planned.column(columns[0]).name}" if len(columns) == 1 else ""
-        stem = f"{self.base.name}{of}_check"
-        return next(name for name in (stem, *(f"{stem}{n}" for n in range(1, len(taken) + 2))) if name not in taken)
+    def _constraint_name(self, given: Name, columns: Iterable[str], word: str) -> str:
+        """PostgreSQL's way of naming, table_columns_word, unless the statement names it."""
+        also = {one.name for one in self.new.values()}
+        if given != UNNAMED:
+            check_constraint_name(given, self.base, also)
+            return given.text
+        taken = constraint_names(self.base) | also
+        stem = "_".join((self.base.name, *columns))
+        tails = (f"_{word}", *(f"_{word}{n}" for n in range(1, len(taken) + 2)))
+        return next(name for name in (cut(stem, tail) + tail for tail in tails) if name not in taken)
 
     # --- dropping
 
@@ -116,11 +119,11 @@ class Sketch:
             self.moves.append(Move(element, Direction.DROP))
 
     def drop_index(self, index: Index) -> None:
-        _check_public(index.name, "index", index.state, None)
+        check_public(index.name, "index", index.state, None)
         self.drop(Element(index.kind, index.id, index.name))
 
     def drop_constraint(self, constraint: Constraint) -> None:
-        _check_public(constraint.name, "constraint", constraint.state, None)
+        check_public(constraint.name, "constraint", constraint.state, None)
         self.drop(Element(Kind.CONSTRAINT, constraint.id, constraint.name))
 
     # --- reading
@@ -138,7 +141,7 @@ class Sketch:
         column = next((c for c in self.planned.columns if c.name == name.text), None)
         if column is None:
             raise DdlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', position=name.position)
-        _check_public(name.text, "column", column.state, name.position)
+        check_public(name.text, "column", column.state, name.position)
         self._check_stays(column.id, what, name.position)
         return column.id
 
@@ -194,7 +197,36 @@ def read_by(element: NewElement) -> frozenset[ColumnId]:
     return frozenset()
 
 
-def _check_public(name: str, what: str, state: State, position: Position) -> None:
+# --- names and states
+
+
+def constraint_names(table: Descriptor) -> frozenset[str]:
+    """What a new constraint of the table can't be called: its own ones, those that an index keeps among them."""
+    own = {one.name for one in table.constraints if one.rule != REFERENCED}
+    return frozenset(own | {index.name for index in table.indexes if index.unique})
+
+
+def check_constraint_name(name: Name, table: Descriptor, also: AbstractSet[str] = frozenset()) -> None:
+    """Refuse a name that a constraint of the table bears already."""
+    if name.text in constraint_names(table) | also:
+        message = f'constraint "{name}" for relation "{table.name}" already exists'
+        hint = "A name that is given up is free when the change is done: choose another one."
+        raise DdlError(DUPLICATE_OBJECT, message, position=name.position, hint=hint)
+
+
+def public_index(name: Name, table: Descriptor, *, doing: str = "dropped") -> Index:
+    """The index of that name, which must be public."""
+    index = next((index for index in table.indexes if index.name == name.text), None)
+    if index is None:
+        raise DdlError(UNDEFINED_OBJECT, f'index "{name}" does not exist', position=name.position)
+    if index.state is not State.PUBLIC:
+        message = f"index {index.name} is {index.state.value}: only a public index can be {doing}"
+        raise DdlError(NOT_READY, message, position=name.position, hint="Another change of it has not ended.")
+    return index
+
+
+def check_public(name: str, what: str, state: State, position: Position) -> None:
+    """Refuse what is on its way."""
     if state is not State.PUBLIC:
         message = f"{what} {name} is {state.value}: only a public {what} can be used or changed"
         raise DdlError(NOT_READY, message, position=position, hint="Another change of it has not ended.")

@@ -4,11 +4,13 @@
 will leave them.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
+from changes.plan import Element
 
 
 class Tables(Protocol):
@@ -34,3 +36,11 @@ class KnownTables:
 
 NO_TABLES = KnownTables()
 """For who plans on a table that no foreign key spans."""
+
+
+def partners_of(elements: Iterable[Element], table: Descriptor, tables: Tables) -> tuple[Descriptor, ...]:
+    """The other tables that foreign keys of `table` among `elements` reference, by id."""
+    ids = {element.partner[0] for element in elements if element.partner is not None} - {table.table_id}
+    found = [tables.numbered(table_id) for table_id in sorted(ids)]
+    assert None not in found, f"{table} refers to tables {sorted(ids)}, and not all of them are known here"
+    return tuple(partner for partner in found if partner is not None)

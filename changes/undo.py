@@ -33,7 +33,8 @@ def undo_of(plan: Plan) -> Undo:
         return Undo(_of_index(plan, first))
     if first.direction is Direction.RENAME:
         old, new = quoted(first.element.name), quoted(name_in(plan.result, first.element))
-        return Undo(f"ALTER TABLE {quoted(plan.table)} RENAME COLUMN {new} TO {old}")
+        what = "CONSTRAINT" if first.element.kind is Kind.CONSTRAINT else "COLUMN"
+        return Undo(f"ALTER TABLE {quoted(plan.table)} RENAME {what} {new} TO {old}")
     return _of_alterations(plan)
 
 

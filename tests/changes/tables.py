@@ -94,6 +94,8 @@ KINDS = {
     "rename a table": ("ALTER TABLE people RENAME TO folk", 1),
     "rename a column": ("ALTER TABLE people RENAME name TO nick", 1),
     "rename an index": ("ALTER INDEX by_age RENAME TO by_years", 1),
+    "rename a check": ("ALTER TABLE people RENAME CONSTRAINT grown TO adult", 1),
+    "rename a unique": ("ALTER TABLE people RENAME CONSTRAINT one_name TO one_of_a_name", 1),
     "add a column, checked and unique": (
         "ALTER TABLE people ADD code int NOT NULL DEFAULT 7 UNIQUE CHECK (code > 0)",
         3,

@@ -111,6 +111,8 @@ def test_an_undo_says_what_it_does_not_bring_back(name: str) -> None:
         ("rename a table", 'ALTER TABLE "folk" RENAME TO "people"'),
         ("rename a column", 'ALTER TABLE "people" RENAME COLUMN "nick" TO "name"'),
         ("rename an index", 'ALTER INDEX "by_years" RENAME TO "by_age"'),
+        ("rename a check", 'ALTER TABLE "people" RENAME CONSTRAINT "adult" TO "grown"'),
+        ("rename a unique", 'ALTER INDEX "one_of_a_name" RENAME TO "one_name"'),
         ("add an index", 'DROP INDEX "i"'),
         ("drop a required column", 'ALTER TABLE "people" ADD COLUMN "visits" integer NOT NULL DEFAULT 0, '
          'ADD CONSTRAINT "calm" CHECK (visits < 100)'),
@@ -185,6 +187,7 @@ def test_the_road(name: str, road: list[str]) -> None:
         ("change a type",
          "publish people@18: column born (as text) write-only -> public, column born public -> write-only"),
         ("rename a column", "publish people@16: column name is renamed to nick"),
+        ("rename a check", "publish people@16: constraint grown is renamed to adult"),
         ("set a default", "publish people@16: column town has the default 'Ulm'"),
         ("not null and a default", "publish people@17: constraint people_town_not_null write-only -> public"),
     ],
@@ -309,6 +312,12 @@ def test_dangers_are_said_in_plain_words(name: str, danger: str) -> None:
         ("ADD UNIQUE (|nothing)", "42703", 'column "nothing" does not exist'),
         ("RENAME |nothing TO x", "42703", 'column "nothing" does not exist'),
         ("RENAME name TO |age", "42701", 'column "age" of relation "people" already exists'),
+        ("RENAME CONSTRAINT |by_age TO x", "42704", 'constraint "by_age" for table "people" does not exist'),
+        ("RENAME CONSTRAINT grown TO |calm", "42710", 'constraint "calm" for relation "people" already exists'),
+        ("RENAME CONSTRAINT grown TO |one_name", "42710", "already exists"),
+        ("RENAME CONSTRAINT one_name TO |by_age", "42P07", 'relation "by_age" already exists'),
+        ("RENAME CONSTRAINT |people_pkey TO x", "0A000", "RENAME CONSTRAINT of a primary key is not supported yet"),
+        ("RENAME CONSTRAINT |people_age_not_null TO x", "0A000", "RENAME CONSTRAINT of a NOT NULL"),
     ],
 )
 def test_what_cannot_be_planned_is_refused_at_its_place(sql: str, sqlstate: str, message: str) -> None:

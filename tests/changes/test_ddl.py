@@ -201,7 +201,7 @@ TABLE = "CREATE TABLE t (id bigint PRIMARY KEY, "
         ("ALTER TABLE users RENAME TO |orders", "42P07", 'relation "orders" already exists', "|"),
         ("ALTER INDEX by_name RENAME TO |users", "42P07", 'relation "users" already exists', "|"),
         ("ALTER INDEX |nothing RENAME TO x", "42704", 'index "nothing" does not exist', "|"),
-        ("ALTER TABLE users |RENAME CONSTRAINT a TO b", "0A000", "RENAME CONSTRAINT is not supported yet", "|"),
+        ("ALTER TABLE |nobody RENAME CONSTRAINT a TO b", "42P01", 'relation "nobody" does not exist', "|"),
         ("ALTER TABLE users ADD CONSTRAINT |by_name UNIQUE (id)", "42P07", 'relation "by_name" already exists', "|"),
         ("ALTER TABLE users ADD |PRIMARY KEY (name)", "0A000", "a change of the primary key's columns", "|"),
         ("ALTER TABLE users ADD |x int PRIMARY KEY", "0A000", "a change of the primary key's columns", "|"),
