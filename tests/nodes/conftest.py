@@ -101,9 +101,9 @@ class Cluster:
         deadline = time.monotonic() + START_S_MAX
         while True:
             with self.store() as store, store.transaction():
-                hindrance = publishing.publish(store.cursor(), new, storages=STORAGES)
+                hindrance = publishing.publish(store.cursor(), [new], storages=STORAGES)
                 if hindrance is None:
-                    publishing.close_last_but_one(store.cursor(), new, storages=STORAGES)
+                    publishing.close_last_but_one(store.cursor(), [new], storages=STORAGES)
                     break
             assert time.monotonic() < deadline, hindrance
             time.sleep(0.02)
