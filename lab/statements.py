@@ -3,6 +3,7 @@
     pin      the lease machine grants a version, kept until the transaction ends
     enter    refused below the fence, or when the version is newer than the snapshot
     write    `storage.mutations` says which pairs, the store says whether they may be
+    refer    what foreign keys ask of other tables is looked up in the same transaction (`lab.referring`)
 
 A statement outside BEGIN is a transaction of its own.
 """
@@ -15,6 +16,7 @@ from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import NodeId, State, TableId
 from catalog.types import BadValue
 from lab.control import LabError, Without
+from lab.referring import Written, check_references
 from lab.rows import BadRow, assignments, key_of, new_row, op_text, row_text, subject
 from lab.world import Letter, Node, Transaction, World
 from leases import vocabulary
@@ -27,6 +29,8 @@ from storage.store import DuplicateKey, SerializationFailure, StoreError
 Values = Sequence[str | None]
 REFUSED = (StoreError, BadRow, BadValue, TableNotWritable, UnknownElement, NotLeasable, CannotDerive, LabError)
 """What ends a statement and its transaction."""
+Made = tuple[list[Op], Written]
+"""What a statement does to the store, and to its row."""
 LEAVES_NOTHING = {Act.TOMBSTONE: Act.REMOVE, Act.TOMBSTONE_UNIQUE: Act.REMOVE_UNIQUE}
 
 
@@ -184,8 +188,8 @@ def pin_only(world: World, actor: str, table: TableId) -> Descriptor:
     return world.control.version(table, one.pins[table][1])
 
 
-def enter(world: World, one: Transaction, table: TableId) -> Descriptor:
-    """T2 and T3, at the first use of `table`: which version this transaction uses of it, if it may."""
+def enter(world: World, one: Transaction, table: TableId, *, internal: bool = False) -> Descriptor:
+    """T2 and T3, at the first use of `table`: which version this transaction uses of it, if it may (L13)."""
     if table not in one.pins:
         one.pins[table] = pin(world, world.nodes[one.node], table)
     descriptor = world.control.version(table, one.pins[table][1])
@@ -194,7 +198,7 @@ def enter(world: World, one: Transaction, table: TableId) -> Descriptor:
     refusal = world.control.why_not_enter(descriptor, one.newest.get(table, 0))
     if refusal is not None:
         raise LabError(refusal)
-    check_leasable(descriptor.name, descriptor.state)
+    check_leasable(descriptor.name, descriptor.state, internal=internal)
     one.entered[table] = descriptor.version
     return descriptor
 
@@ -203,29 +207,31 @@ def enter(world: World, one: Transaction, table: TableId) -> Descriptor:
 
 
 def insert(world: World, actor: str, table: TableId, values: Values) -> Done:
-    def ops(descriptor: Descriptor, _: Transaction) -> list[Op]:
+    def made(descriptor: Descriptor, _: Transaction) -> Made:
         row = new_row(descriptor, values)
         _refuse_broken(descriptor, row)
-        return insert_row(descriptor, row, world.store.buckets)
+        return insert_row(descriptor, row, world.store.buckets), Written(None, row)
 
-    return _write(world, actor, table, ops)
+    return _write(world, actor, table, made)
 
 
 def delete(world: World, actor: str, table: TableId, key: Values) -> Done:
-    def ops(descriptor: Descriptor, one: Transaction) -> list[Op]:
-        return delete_row(descriptor, find_row(one, descriptor, key_of(descriptor, key)), world.store.buckets)
+    def made(descriptor: Descriptor, one: Transaction) -> Made:
+        old = find_row(one, descriptor, key_of(descriptor, key))
+        return delete_row(descriptor, old, world.store.buckets), Written(old, None)
 
-    return _write(world, actor, table, ops)
+    return _write(world, actor, table, made)
 
 
 def update(world: World, actor: str, table: TableId, key: Values, to: Sequence[tuple[str, str | None]]) -> Done:
-    def ops(descriptor: Descriptor, one: Transaction) -> list[Op]:
+    def made(descriptor: Descriptor, one: Transaction) -> Made:
         old = find_row(one, descriptor, key_of(descriptor, key))
         assigned, new_key = assignments(descriptor, old, to)
-        _refuse_broken(descriptor, StoredRow(new_key or old.key, {**old.columns, **assigned}))
-        return update_row(descriptor, old, assigned, new_key, world.store.buckets)
+        new = StoredRow(new_key or old.key, {**old.columns, **assigned})
+        _refuse_broken(descriptor, new)
+        return update_row(descriptor, old, assigned, new_key, world.store.buckets), Written(old, new)
 
-    return _write(world, actor, table, ops)
+    return _write(world, actor, table, made)
 
 
 def _refuse_broken(descriptor: Descriptor, row: StoredRow) -> None:
@@ -234,11 +240,13 @@ def _refuse_broken(descriptor: Descriptor, row: StoredRow) -> None:
         raise BadRow(f"the row {broken.why} ({broken.state.value} in {descriptor})")
 
 
-def _write(world: World, actor: str, table: TableId, make_ops: Callable[[Descriptor, Transaction], list[Op]]) -> Done:
+def _write(world: World, actor: str, table: TableId, make: Callable[[Descriptor, Transaction], Made]) -> Done:
     with _transaction(world, actor, table) as one:
         descriptor = world.control.version(table, one.pins[table][1])
-        ops = in_order(_weakened(world, one, make_ops(descriptor, one)))
+        made, written = make(descriptor, one)
+        ops = in_order(_weakened(world, one, made))
         one.store.apply(ops)
+        check_references(one, descriptor, written, lambda other: enter(world, one, other, internal=True))
     return Done(descriptor, tuple(op_text(descriptor, op) for op in ops))
 
 

@@ -11,7 +11,7 @@ letters of a node that `holds_mail` are delivered one by one, in any order. Ever
 """
 
 import copy
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
