@@ -1,7 +1,8 @@
 """An audit: the seven clauses over all pairs of a table, in one exported snapshot, beside all traffic.
 
 The schema is read in the same snapshot as the pairs, so a version that is published meanwhile is neither seen
-nor missed. While the version before may still be read, what it has public must be complete too.
+nor missed. While the version before may still be read, what it has public must be complete too. Tables that its rows
+refer to are looked into in that snapshot as well.
 """
 
 import time
@@ -19,6 +20,7 @@ from spark_tasks.finding import NAMED_MAX, Finding, gather
 from spark_tasks.judge import Judge
 from spark_tasks.leftovers import stranger, tombstone_words, tombstones
 from spark_tasks.ranges import KeyRange
+from spark_tasks.references import newest_versions, references_of
 from spark_tasks.session import spread
 from spark_tasks.source import exported, ranges_of, snapshot
 from spark_tasks.tidy import key_space
@@ -59,13 +61,16 @@ def audit_table(dsn: str, table_id: int, *, storages: int, buckets: int) -> Repo
         began = time.monotonic()
         name = exported(connection)
         newest, before = visible_versions(connection, table_id)
+        demands = relied_on([newest] if before is None else [newest, before])
+        referenced = newest_versions(connection, demands.tables_read)
         judge = Judge(
             dsn,
             name,
             newest,
             storages,
             buckets,
-            demands=relied_on([newest] if before is None else [newest, before]),
+            demands=demands,
+            references=references_of(newest, demands.foreign_keys, referenced, storages=storages, buckets=buckets),
             unfinished=unfinished_elements(connection, table_id),
         )
         found = _rows(connection, judge)

@@ -10,27 +10,38 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from catalog.descriptor import Descriptor
-from catalog.elements import CHECK, FOREIGN_KEY, Column, ColumnId, Constraint, IndexId, State
+from catalog.elements import CHECK, FOREIGN_KEY, Column, ColumnId, Constraint, IndexId, State, TableId
 from expressions.rows import columns_of
 from spark_tasks.elements import Elements
+from storage.arrow_columns import ROW_RULES
 
 E = TypeVar("E", Column, Constraint)
 
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """Every row has a pair of `values` (C2), no NULL in `not_null`, breaks no constraint (C6), has its entries (C4)."""
+    """What every row has, and keeps to.
+
+    It has a pair of `values` (C2) and its entries (C4), no NULL in `not_null`, breaks none of `constraints` by itself,
+    and what its `foreign_keys` refer to is there (C6).
+    """
 
     values: tuple[Column, ...] = ()
     not_null: tuple[Column, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    foreign_keys: tuple[Constraint, ...] = ()
     indexes: frozenset[IndexId] = frozenset()
 
     @property
     def columns_read(self) -> frozenset[ColumnId]:
         """The columns that must be read to see whether all is as demanded, entries apart."""
         read = {column.id for column in (*self.values, *self.not_null)}
-        return frozenset(read.union(*map(_columns_of, self.constraints)))
+        return frozenset(read.union(*map(_columns_of, (*self.constraints, *self.foreign_keys))))
+
+    @property
+    def tables_read(self) -> frozenset[TableId]:
+        """The tables in which rows must find what they refer to."""
+        return frozenset(one.references for one in self.foreign_keys if one.references is not None)
 
 
 def relied_on(versions: Iterable[Descriptor]) -> Demands:
@@ -48,11 +59,12 @@ def as_if_public(descriptor: Descriptor, elements: Elements) -> Demands:
 
 
 def _demands(columns: Iterable[Column], constraints: Iterable[Constraint], indexes: frozenset[IndexId]) -> Demands:
-    listed = tuple(columns)
+    listed, rules = tuple(columns), _once(constraints)
     return Demands(
         values=_once(c for c in listed if c.required or c.derived is not None),
         not_null=_once(c for c in listed if c.not_null),
-        constraints=_once(c for c in constraints if c.rule != FOREIGN_KEY),
+        constraints=tuple(c for c in rules if c.rule in ROW_RULES),
+        foreign_keys=tuple(c for c in rules if c.rule == FOREIGN_KEY),
         indexes=indexes,
     )
 

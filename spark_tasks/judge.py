@@ -25,6 +25,7 @@ from spark_tasks.leftovers import stranger, strangers, tombstone_words, tombston
 from spark_tasks.marks import Ticket
 from spark_tasks.progress import marking
 from spark_tasks.ranges import KeyRange
+from spark_tasks.references import Reference
 from spark_tasks.values import ValueJudge
 from storage.arrow_rows import StoredRows, row_storages
 from storage.clauses import Violation, element_label, row_words
@@ -40,8 +41,9 @@ Connection = psycopg.Connection[Any]
 class Judge:
     """Judge ranges of rows under one descriptor, in an exported snapshot, by what is demanded.
 
-    `only`: the elements that a verification looks at, for the run of `ticket`. An audit looks at everything;
-    `unfinished` are elements whose tombstones are not purged yet.
+    `references` are the foreign keys that are demanded, with what they refer to. `only`: the elements that a
+    verification looks at, for the run of `ticket`. An audit looks at everything; `unfinished` are elements whose
+    tombstones are not purged yet.
     """
 
     dsn: str
@@ -50,6 +52,7 @@ class Judge:
     storages: int
     buckets: int
     demands: Demands
+    references: tuple[Reference, ...] = ()
     only: Elements | None = None
     ticket: Ticket | None = None
     unfinished: frozenset[str] = frozenset()
@@ -118,6 +121,8 @@ class Judge:
         found.rows += len(rows)
         found.pairs += len(rows) + sum(len(c) - c.null_count for c in rows.columns.values())
         values.rows(rows, found)
+        for reference in self.references:
+            values.dangling(reference, connection, rows, found)
         homes = pa.repeat(pa.scalar(values.storage, pa.int32()), len(rows))
         if self.only is None:
             homes = row_storages(self.descriptor, rows, storages=self.storages, buckets=self.buckets)

@@ -6,7 +6,9 @@ C6   a rule that a row breaks   C7   a row on a storage that is not its place
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
+import psycopg
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,6 +16,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint
 from spark_tasks.demands import Demands
 from spark_tasks.finding import NAMED_MAX, Finding
+from spark_tasks.references import Reference
 from storage import encoding
 from storage.arrow import Pairs
 from storage.arrow_columns import breaks, mismatched, missing
@@ -76,6 +79,14 @@ class ValueJudge:
             for one in constraint_violations(self.descriptor, row):
                 if one.constraint is not None and one.constraint.id == constraint.id:
                     yield Violation("C6", self.storage, row.key, broken_words(self.descriptor, row, one))
+
+    def dangling(
+        self, reference: Reference, connection: psycopg.Connection[Any], rows: StoredRows, found: Finding
+    ) -> None:
+        """C6 names the rows that refer to nothing."""
+        astray = chosen(rows, reference.dangling(connection, rows))
+        named = (Violation("C6", self.storage, row.key, reference.words(row)) for row in first_rows(astray))
+        found.note("C6", f"constraint {reference.foreign_key.name}", len(astray), named)
 
     def orphans(self, orphans: Pairs, found: Finding) -> None:
         """Pairs whose row does not exist; those of columns that are not looked at are no matter of this judge."""

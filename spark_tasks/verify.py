@@ -1,6 +1,7 @@
 """Verification of what was filled: by content, in both directions, in one exported snapshot (R1, R10).
 
 rows -> pairs      each row's value is there, each row's entry is looked up by its key, each rule is asked
+rows -> rows       what a foreign key of a row refers to is looked up by its key in the other table
 pairs -> rows      as many entries as were found are all there are; if not, those too many are named
 
 A unique entry that nobody holds is put by the repair, and all is compared again.
@@ -20,6 +21,7 @@ from spark_tasks.marks import RunClosed, Ticket
 from spark_tasks.models import ReorgRange
 from spark_tasks.pseudo_node import NotLeasable, PseudoNode
 from spark_tasks.ranges import KeyRange
+from spark_tasks.references import newest_versions, references_of
 from spark_tasks.repair import Repair
 from spark_tasks.session import spread
 from spark_tasks.source import exported, snapshot
@@ -47,18 +49,21 @@ def verify(claim: Claim) -> None:
 def compare(claim: Claim, ticket: Ticket) -> Finding:
     """What is wrong with the elements of the run: named violations, or none. Raises `WasClosed`, `WasPaused`."""
     descriptor, elements = claim.descriptor(), claim.elements
+    demands = as_if_public(descriptor, elements)
     counts = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
     pieces = begin_anew(claim)
     with (
         psycopg.connect(ticket.dsn, autocommit=True, **session_options("schemalab verify")) as connection,
         snapshot(connection),
     ):
+        referenced = newest_versions(connection, demands.tables_read)
         judge = Judge(
             ticket.dsn,
             exported(connection),
             descriptor,
             **counts,
-            demands=as_if_public(descriptor, elements),
+            demands=demands,
+            references=references_of(descriptor, demands.foreign_keys, referenced, **counts),
             only=elements,
             ticket=ticket,
         )
@@ -114,6 +119,12 @@ def _kind_words(total: int, element: str, whys: list[str]) -> str:
         return whys[0]
     named = f", the first {len(whys)}" if len(whys) < total else ""
     if element.startswith("constraint "):
-        rows = ", ".join(why.removesuffix(f" breaks {element}") for why in whys)
+        rows = ", ".join(_offender(why, f" breaks {element}") for why in whys)
         return f"{total} rows break {element}{named}: {rows}"
     return f"{total} violations by {element}{named}: {', '.join(whys)}"
+
+
+def _offender(why: str, breaks: str) -> str:
+    """The row alone, when all that follows it is said of all, or follows from its values."""
+    row, said, rest = why.partition(breaks)
+    return row if said and (not rest or rest.startswith(": ")) else why

@@ -19,6 +19,9 @@ from storage.derived import encoded_derived
 
 _NULL = pa.scalar(encoding.NULL, pa.binary())
 
+ROW_RULES = frozenset({NOT_NULL, CHECK})
+"""The rules of constraints that one row keeps or breaks, whatever the others are."""
+
 
 def column_pairs(
     descriptor: Descriptor, placement: PlacementId, column: Column, values: pa.Array, keys: pa.Array
@@ -87,7 +90,7 @@ def breaks(descriptor: Descriptor, constraint: Constraint, rows: StoredRows) -> 
     """Which rows break a NOT NULL or CHECK constraint, whatever its state: what `constraint_violations` says."""
     if constraint.rule == NOT_NULL:
         return _any_null(descriptor, constraint, rows)
-    assert constraint.rule == CHECK, f"{constraint.name} is no matter of one row"
+    assert constraint.rule in ROW_RULES, f"{constraint.name} is no matter of one row"
     assert constraint.expression is not None, constraint
     what = f"constraint {constraint.name}"
     found = computed(descriptor, rows, constraint.expression, what, lambda value: value is False, True)
