@@ -95,7 +95,7 @@ def _draft(
         case DropIndex():
             return _drop_index(action, table)
         case AlterTable():
-            return altered(action, table, context)
+            return altered(action, table, context, tables)
         case RenameTable():
             return rename_table(action, table)
         case RenameColumn():

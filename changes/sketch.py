@@ -37,7 +37,9 @@ from changes.ddl_errors import (
 from changes.movement import NewElement
 from changes.placing import placed
 from changes.plan import Direction, Element, Move
+from changes.tables import NO_TABLES, Tables
 from expressions.rows import canonical, columns_of
+from expressions.typed import Context, PyValue
 
 Edit = Callable[[Descriptor], Descriptor]
 
@@ -47,6 +49,8 @@ class Sketch:
     """A draft being made."""
 
     base: Descriptor
+    context: Context = field(default_factory=Context)
+    tables: Tables = NO_TABLES
     planned: Descriptor = field(init=False)
     moves: list[Move] = field(default_factory=list)
     new: dict[Element, NewElement] = field(default_factory=dict)
@@ -56,6 +60,8 @@ class Sketch:
     edits: list[Edit] = field(default_factory=list)
     dangers: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    fresh: dict[ColumnId, PyValue] = field(default_factory=dict)
+    """What the rows that are there have in the columns that are added."""
 
     def __post_init__(self) -> None:
         self.planned = self.base
