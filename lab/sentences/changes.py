@@ -6,6 +6,7 @@ from changes.ddl_check import CatalogView, resolve
 from changes.moves import CancelRequested, Event, LeaseLost, PauseRequested, ResumeRequested, RunFailed
 from changes.plan import RUNS, Plan, describe
 from changes.planner import make_plan
+from changes.tables import KnownTables
 from lab.control import LabError
 from lab.driving import drive
 from lab.language import Lab, Match, command
@@ -32,20 +33,22 @@ def _change(lab: Lab, match: Match) -> None:
 def planned(lab: Lab, ddl: str) -> Plan:
     """The plan of a statement on the tables there are."""
     control = lab.world.control
+    known = tuple(control.newest(table) for table in control.published)
+    tables = KnownTables(known)
     statement = parse(ddl)
     action = statement.action
     match action:
         case CreateTable():
             return make_plan(action, None, table_id=len(control.published) + 1)
         case DropIndex() | RenameIndex():
-            return make_plan(action, control.newest(lab.table_of_index(action.index.text)))
+            return make_plan(action, control.newest(lab.table_of_index(action.index.text)), tables=tables)
         case CreateIndex() if action.index == UNNAMED:
             raise LabError("an index in a script needs a name")
         case CreateIndex():
-            return make_plan(action, control.newest(control.find(action.table.text)))
+            return make_plan(action, control.newest(control.find(action.table.text)), tables=tables)
         case _:
             table = control.newest(control.find(action.table.text))
-            return make_plan(resolve(statement, CatalogView((table,))), table)
+            return make_plan(resolve(statement, CatalogView(known)), table, tables=tables)
 
 
 @command("step [N]", r"step(?: (\d+))?", "the change does the next thing, or N things")
