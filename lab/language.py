@@ -63,11 +63,15 @@ class Lab:
         return self.element(name)[0]
 
     def run_of(self, name: str) -> reorganise.Run:
-        """The run that fills an element: its change's, or one begun by hand."""
-        table, element = self.element(name)
-        for driver in self.changes:
-            if driver.table == table and element in driver.filled and not driver.is_over:
+        """The run that fills an element: its change's, also one that is over, or one begun by hand."""
+        its = [driver for driver in self.changes if any(element.name == name for element in driver.filled)]
+        for driver in its:
+            if not driver.is_over:
                 return driver.run
+        for driver in reversed(its):
+            if driver.started is not None and driver.started.chunks:
+                return driver.started
+        table, element = self.element(name)
         return self.runs.setdefault(name, reorganise.Run(table, (element,)))
 
     def may_read(self, name: str) -> bool:

@@ -104,11 +104,12 @@ def _public(descriptor: Descriptor, name: str) -> Column:
 
 def row_text(descriptor: Descriptor, row: StoredRow) -> str:
     """The values of a row that a user may see, as an INSERT would write them."""
-    values = (_value_text(column, encoded_value(descriptor, row, column.id)) for column in descriptor.public_columns)
+    values = (value_text(column, encoded_value(descriptor, row, column.id)) for column in descriptor.public_columns)
     return f"({', '.join(values)})"
 
 
-def _value_text(column: Column, data: bytes) -> str:
+def value_text(column: Column, data: bytes) -> str:
+    """A value of a column as a literal."""
     return _decoded(column.type, data)
 
 
@@ -170,7 +171,7 @@ def _said(descriptor: Descriptor, key: bytes, value: bytes | None) -> str:
             return ""
         if name.column == EXISTS or name.column is None:
             return " exists"
-        return f" = {_value_text(descriptor.column(name.column), value)}"
+        return f" = {value_text(descriptor.column(name.column), value)}"
     except (StrayKey, UnknownElement):
         return f" = {value.hex()}" if value else ""
 

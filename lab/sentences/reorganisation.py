@@ -1,9 +1,11 @@
 """Sentences about reorganisation done by hand, one chunk at a time."""
 
-from changes.plan import pairs_of
+from changes.moves import RunFailed
+from changes.plan import StepKind, pairs_of
 from lab import reorganise
 from lab.control import LabError
 from lab.language import Lab, Match, command
+from storage.pairs import CannotDerive
 
 
 @command("clear INDEX", r"clear (\w+)", "remove the tombstones of before the drain (R6)")
@@ -32,7 +34,20 @@ def _put(lab: Lab, match: Match) -> None:
     run = lab.run_of(match[1])
     if not run.chunks:
         raise LabError(f"nothing was read for {match[1]}")
-    lab.world.say(f"filled {match[1]}: {reorganise.put_chunk(lab.world, run, run.chunks[-1 if match[2] else 0])} put")
+    chunk = run.chunks[-1 if match[2] else 0]
+    try:
+        lab.world.say(f"filled {match[1]}: {reorganise.put_chunk(lab.world, run, chunk)} put")
+    except CannotDerive as error:
+        _fail(lab, run, str(error))
+
+
+def _fail(lab: Lab, run: reorganise.Run, error: str) -> None:
+    """A row that has no such value ends the fill, and turns its change back."""
+    for driver in lab.changes:
+        if driver.started is run and driver.step is not None and driver.step.kind is StepKind.FILL:
+            driver.hears(lab.world, RunFailed(StepKind.FILL, error))
+            return
+    raise LabError(error)
 
 
 @command("verify INDEX", r"verify (\w+)", "compare rows and entries, both ways (R10)")

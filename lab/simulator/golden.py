@@ -14,7 +14,8 @@ def script_of(outcome: Outcome, without: frozenset[Without]) -> str:
     told += [_said(lab, event.line) for event in outcome.happened]
     if outcome.at_end:
         told += _to_the_end(lab)
-    told += [_said(lab, line) for line in ("pairs users", "check users")]
+    names = dict.fromkeys(versions[-1].name for versions in lab.world.control.published.values())
+    told += [_said(lab, f"{what} {name}") for name in names for what in ("pairs", "check")]
     seed = "" if outcome.seed is None else f"Seed {outcome.seed}. "
     text = "\n".join([f"# {seed}{outcome.finding or 'Nothing was found.'}", *told, SEPARATOR, ""])
     return play(text).text

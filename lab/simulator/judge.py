@@ -5,8 +5,8 @@
     C1..  the seven clauses, under every version that the fence lets in or somebody leases
     lost  the rows are those that were acknowledged, no more and no less
     read  a query saw what was acknowledged before its snapshot, by whichever index
-    R10   the verification of an index finds nothing wrong (but duplicates, in a unique one)
-    X4    at the end every change is done, or rolled back to what was before it
+    R10   a verification finds nothing wrong but rows that break what is being added: duplicates, a constraint
+    X4    at the end every change is done, or rolled back to what was before it, in all its tables
 
 Pairs are judged only when they, or the versions in force, have changed; the same pairs under the same
 version are judged once, also over many runs (`Memory`).
@@ -15,19 +15,20 @@ version are judged once, also over many runs (`Memory`).
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from catalog.descriptor import FIRST_COLUMN, FIRST_INDEX, Descriptor
+from catalog.descriptor import FIRST_COLUMN, FIRST_CONSTRAINT, FIRST_INDEX, Descriptor
 from catalog.elements import Kind, State, TableId
 from changes.execution import Road
 from changes.moves import Outcome
-from changes.plan import StepKind
+from changes.plan import Direction, Plan, StepKind
 from lab.driving import Driver
 from lab.language import Lab
 from lab.rows import row_text
 from lab.sentences.changes import RUN_ERROR
-from lab.simulator.ledger import Ledger, texts
+from lab.simulator.columns import Columns
+from lab.simulator.ledger import Ledger
 from lab.world import Node
 from leases.holdings import Phase
-from storage.clauses import check
+from storage.clauses import Referenced, check
 from storage.pairs import rows_of
 
 REMEMBERED_MAX = 200_000
@@ -81,6 +82,9 @@ class Judge:
     seen: object = None
     bases: dict[int, Descriptor | None] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.columns = Columns(self.lab.world.control)
+
     def look(self) -> Finding | None:
         """The first thing that is wrong."""
         return next(self._wrong(), None)
@@ -103,9 +107,9 @@ class Judge:
                 yield from self._judge(descriptor)
 
     def _verification(self, driver: Driver) -> Iterator[Finding]:
-        """Nothing but duplicates makes a verification fail: what the fill and the writers left is right (R10)."""
+        """What the fill and the writers left is right: only rows that break what is added make it fail (R10)."""
         state = driver.state
-        if state.error and state.error != RUN_ERROR and not any(i.unique for i in state.plan.result.indexes):
+        if state.error and state.error != RUN_ERROR and not _is_of_the_rows(state.plan, state.error):
             yield Finding("R10", f"verification of {state.plan.title} fails: {state.error}")
 
     # Leases
@@ -151,22 +155,36 @@ class Judge:
             clause, why = opinion.broken
             yield Finding(clause, f"{why} (under {descriptor})")
         table = descriptor.table_id
-        is_newest = descriptor is self.lab.world.control.newest(table)
-        if is_newest and table not in self._lost() and list(opinion.rows) != texts(self.ledger.tables.get(table, {})):
-            yield Finding("lost", self._difference(opinion.rows, texts(self.ledger.tables.get(table, {}))))
+        if descriptor is self.lab.world.control.newest(table) and table not in self._lost():
+            acknowledged = self.columns.texts(self.ledger.tables.get(table, {}), descriptor)
+            if list(opinion.rows) != acknowledged:
+                yield Finding("lost", self._difference(opinion.rows, acknowledged))
 
     def _opinion(self, descriptor: Descriptor) -> Opinion:
-        world = self.lab.world
-        start = descriptor.table_id.to_bytes(4)
-        storages = [{k: v for k, v in pairs.items() if k.startswith(start)} for pairs in world.store.pairs]
-        contents = tuple(frozenset(pairs.items()) for pairs in storages)
-        key = (self._number(descriptor), contents, frozenset(world.untidy))
+        table = self._table(descriptor)
+        referenced = [self._table(self.lab.world.control.newest(one)) for one in _referenced(descriptor)]
+        key = (*map(self._seen_as, (table, *referenced)), frozenset(self.lab.world.untidy))
         known = self.memory.opinions.get(key)
-        return known if known is not None else self.memory.remember(key, self._form_opinion(descriptor, storages))
+        return known if known is not None else self.memory.remember(key, self._form_opinion(table, referenced))
 
-    def _form_opinion(self, descriptor: Descriptor, storages: list[dict[bytes, bytes | None]]) -> Opinion:
-        world = self.lab.world
-        found = check(descriptor, storages, unfinished=frozenset(world.untidy), buckets=world.store.buckets)
+    def _table(self, descriptor: Descriptor) -> Referenced:
+        """One version of a table, and its pairs."""
+        start = descriptor.table_id.to_bytes(4)
+        pairs = self.lab.world.store.pairs
+        return Referenced(descriptor, [{k: v for k, v in one.items() if k.startswith(start)} for one in pairs])
+
+    def _seen_as(self, table: Referenced) -> object:
+        return self._number(table.descriptor), *(frozenset(pairs.items()) for pairs in table.storages)
+
+    def _form_opinion(self, table: Referenced, referenced: list[Referenced]) -> Opinion:
+        world, descriptor, storages = self.lab.world, table.descriptor, table.storages
+        found = check(
+            descriptor,
+            storages,
+            unfinished=frozenset(world.untidy),
+            buckets=world.store.buckets,
+            referenced=referenced,
+        )
         broken = (found[0].clause, found[0].why) if found else None
         pairs = sorted(pair for one in storages for pair in one.items())
         rows = rows_of(descriptor, descriptor.placement, pairs)
@@ -184,10 +202,10 @@ class Judge:
 
     # Reads and the end
 
-    def read(self, actor: str, table: TableId, rows: list[str]) -> Finding | None:
+    def read(self, actor: str, descriptor: Descriptor, rows: list[str]) -> Finding | None:
         """Whether a query saw what it must see."""
-        expected = self.ledger.seen(actor, table)
-        if table in self._lost() or sorted(rows) == expected:
+        expected = self.columns.texts(self.ledger.seen(actor, descriptor.table_id), descriptor)
+        if descriptor.table_id in self._lost() or sorted(rows) == expected:
             return None
         return Finding(
             "read", f"{actor} saw {', '.join(rows) or 'no row'} instead of {', '.join(expected) or 'no row'}"
@@ -196,31 +214,48 @@ class Judge:
     def end(self) -> Finding | None:
         """Faults have stopped and time has run on."""
         for driver in self.lab.changes:
-            finding = self._unfinished(driver)
+            finding = next(self._unfinished(driver), None)
             if finding is not None:
                 return finding
         left = sum(value is None for pairs in self.lab.world.store.pairs for value in pairs.values())
         return Finding("R8", f"{left} tombstones are left") if left else None
 
-    def _unfinished(self, driver: Driver) -> Finding | None:
-        change = f"change {driver.state.change} of {driver.state.plan.table}"
+    def _unfinished(self, driver: Driver) -> Iterator[Finding]:
+        change, plan = f"change {driver.state.change} of {driver.state.plan.table}", driver.state.plan
         if not driver.is_over:
-            return Finding("X4", f"{change} has not ended: it is {driver.state.mode.value}")
-        if driver is not self._last_of(driver.table):
-            return None
-        newest = self.lab.world.control.newest(driver.table) if driver.state.published else None
-        wanted = driver.state.plan.result if driver.state.outcome is Outcome.DONE else driver.state.plan.base
-        if newest is not None and not is_same_schema(newest, wanted):
-            return Finding("X4", f"{change} is {driver.state.outcome.value}, but {newest} is not as it should be")
-        return None
+            yield Finding("X4", f"{change} has not ended: it is {driver.state.mode.value}")
+        elif driver.state.published:
+            is_done = driver.state.outcome is Outcome.DONE
+            wanted = {one.table_id: one for one in (plan.results if is_done else (plan.base, *plan.partners)) if one}
+            for table in map(TableId, plan.table_ids):
+                newest = self.lab.world.control.newest(table)
+                if driver is self._last_of(table) and not is_same_schema(newest, wanted.get(table)):
+                    what = f"{change} is {driver.state.outcome.value}, but {newest} is not as it should be"
+                    yield Finding("X4", what)
 
     def _last_of(self, table: TableId) -> Driver:
-        return [driver for driver in self.lab.changes if driver.table == table][-1]
+        return [driver for driver in self.lab.changes if table in driver.state.plan.table_ids][-1]
+
+
+def _referenced(descriptor: Descriptor) -> list[TableId]:
+    """The other tables that it relies on (C6)."""
+    public = (one.references for one in descriptor.foreign_keys if one.state is State.PUBLIC)
+    return sorted({one for one in public if one is not None and one != descriptor.table_id})
+
+
+def _is_of_the_rows(plan: Plan, error: str) -> bool:
+    """Whether what went wrong is what rows may do: be no value of the new type, or break what is being added."""
+    kinds = {element.kind for element in plan.moving(Direction.ADD)}
+    if error.startswith(("C6: ", "C4: ")) and Kind.UNIQUE_INDEX in kinds:
+        return all(one[:4] in ("C6: ", "C4: ") for one in error.split("; "))
+    if error.startswith("C6: ") and Kind.CONSTRAINT in kinds:
+        return all(one.startswith("C6: ") for one in error.split("; "))
+    return Kind.DERIVED_COLUMN in kinds and not error.startswith("C")
 
 
 def _is_deleting_rows(driver: Driver) -> bool:
     """A table that is dropped for good, or whose addition is walked back: nobody's rows are promised any more."""
-    if driver.state.plan.moves[0].element.kind is not Kind.TABLE:
+    if all(move.element.kind is not Kind.TABLE for move in driver.state.plan.moves):
         return False
     deleting = any(step.kind is StepKind.DELETE for step in driver.state.steps[: driver.state.position + 1])
     return deleting or (driver.is_over and driver.state.road is Road.BACK and driver.state.plan.base is None)
@@ -234,4 +269,5 @@ def is_same_schema(one: Descriptor, other: Descriptor | None) -> bool:
 
 
 def _bare(descriptor: Descriptor) -> Descriptor:
-    return replace(descriptor, version=0, next_index_id=FIRST_INDEX, next_column_id=FIRST_COLUMN)
+    ids = {"next_index_id": FIRST_INDEX, "next_column_id": FIRST_COLUMN, "next_constraint_id": FIRST_CONSTRAINT}
+    return replace(descriptor, version=0, **ids)  # type: ignore[arg-type]

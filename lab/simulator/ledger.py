@@ -9,12 +9,13 @@ So an acknowledged write that is lost, a refused one that stays, and a read that
 than its snapshot are all found by comparing.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from catalog.elements import TableId
+from catalog.elements import ColumnId, TableId
 
-Rows = dict[str, tuple[str, ...]]
-"""By key, as literals: the values of the other columns."""
+Rows = dict[str, Mapping[ColumnId, str]]
+"""By key: what was written to the other columns, by their roots (`lab.simulator.columns`); all as literals."""
 
 
 class Inconsistent(Exception):
@@ -23,12 +24,21 @@ class Inconsistent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What a statement does to one row: `insert`, `update` (values None stay), `move` (to another key), `delete`."""
+    """What a statement says of one row: `insert`, `update` (of one column), `move` (to another key), `delete`."""
 
     actor: str
     verb: str
     key: str
-    values: tuple[str | None, ...] = ()
+    values: tuple[str, ...] = ()
+    column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowWrite:
+    """What it did, under the version that it ran under."""
+
+    said: Write
+    values: Mapping[ColumnId, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -36,7 +46,7 @@ class Snapshot:
     """What an open transaction sees, and what it wrote."""
 
     rows: dict[TableId, Rows]
-    writes: list[tuple[TableId, Write]] = field(default_factory=list)
+    writes: list[tuple[TableId, RowWrite]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -49,12 +59,12 @@ class Ledger:
     def begin(self, actor: str) -> None:
         self.opened[actor] = Snapshot({table: dict(rows) for table, rows in self.tables.items()})
 
-    def wrote(self, table: TableId, write: Write) -> None:
+    def wrote(self, table: TableId, write: RowWrite) -> None:
         """A statement succeeded: acknowledged at once outside of a transaction."""
-        if write.actor not in self.opened:
+        if write.said.actor not in self.opened:
             _do(self.tables.setdefault(table, {}), write)
             return
-        snapshot = self.opened[write.actor]
+        snapshot = self.opened[write.said.actor]
         _do(snapshot.rows.setdefault(table, {}), write)
         snapshot.writes.append((table, write))
 
@@ -66,17 +76,14 @@ class Ledger:
         """Its transaction ended without being acknowledged."""
         self.opened.pop(actor, None)
 
-    def seen(self, actor: str, table: TableId) -> list[str]:
-        """The rows that a query of `actor` must see, as scripts write them."""
+    def seen(self, actor: str, table: TableId) -> Rows:
+        """The rows that a query of `actor` must see."""
         tables = self.opened[actor].rows if actor in self.opened else self.tables
-        return texts(tables.get(table, {}))
+        return tables.get(table, {})
 
 
-def texts(rows: Rows) -> list[str]:
-    return sorted(f"({', '.join((key, *values))})" for key, values in rows.items())
-
-
-def _do(rows: Rows, write: Write) -> None:
+def _do(rows: Rows, done: RowWrite) -> None:
+    write = done.said
     if (write.verb == "insert") is (write.key in rows):
         raise Inconsistent(f"{write.actor}: {write.verb} of row {write.key} succeeded, but it is {_there(rows, write)}")
     if write.verb == "delete":
@@ -84,13 +91,11 @@ def _do(rows: Rows, write: Write) -> None:
     elif write.verb == "move":
         _move(rows, write)
     else:
-        old = rows.get(write.key, ())
-        new = zip(write.values, old or write.values, strict=True)
-        rows[write.key] = tuple(str(given if given is not None else kept) for given, kept in new)
+        rows[write.key] = {**rows.get(write.key, {}), **done.values}
 
 
 def _move(rows: Rows, write: Write) -> None:
-    to = str(write.values[0])
+    to = write.values[0]
     if to != write.key and to in rows:
         raise Inconsistent(f"{write.actor}: row {write.key} was moved to {to}, where another row is")
     rows[to] = rows.pop(write.key)

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from random import Random
 
+from catalog.descriptor import Descriptor
 from lab.control import Without
 from lab.sentences import Lab, Refusal, perform
 from lab.simulator.events import CLOSING_ROUNDS_MAX, Event, Situation, calm, ending, habits, next_event, opening
@@ -94,17 +95,23 @@ class Simulation:
         """What a statement that succeeded means for the ledger."""
         actor = event.line.partition(":")[0]
         if event.write is not None:
-            self.ledger.wrote(self.lab.world.control.find(event.table), event.write)
+            used = self._version(f"{actor}: under ", said)
+            self.ledger.wrote(used.table_id, self.judge.columns.meant(event.write, used))
         elif event.reads is not None:
-            self.finding = self.judge.read(
-                event.reads, self.lab.world.control.find(event.table), _rows(event.reads, said)
-            )
+            self.finding = self.judge.read(event.reads, self._version(f"{actor}: ", said), _rows(event.reads, said))
         elif verb == "begin":
             self.ledger.begin(actor)
         elif verb in ("commit", "late"):
             self.ledger.commit(actor)
         elif verb in ("release", "revoke"):
             self.judge.is_blind_to_leases = True
+
+    def _version(self, beginning: str, said: list[str]) -> Descriptor:
+        """The version that a statement says it ran under."""
+        told = next(line for line in reversed(said) if line.startswith(beginning))
+        name, _, version = told.removeprefix(beginning).partition(":")[0].partition("@")
+        control = self.lab.world.control
+        return control.version(control.find(name), int(version))
 
     def close(self) -> None:
         """Faults stop, time runs on, every change ends."""

@@ -1,0 +1,77 @@
+"""Which column a value belongs to, whatever its name and its type have become.
+
+    users@1   age int                        a row is acknowledged with age = 1
+    users@4   age int, and its twin, text    the twin has a new id; its values are the old column's
+    users@6   the twin is called age         the row is expected with age = '1'
+
+The ledger keeps values by the *root*: the column that stood first in such a row of twins.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, State, TableId
+from catalog.types import SqlType
+from lab.control import Control
+from lab.rows import value_text
+from lab.simulator.ledger import Rows, RowWrite, Write
+from storage.pairs import missing_value
+
+NULL = "null"
+
+
+@dataclass
+class Columns:
+    """The columns of all versions. A pure look at them: what is found once stays so."""
+
+    control: Control
+    roots: dict[tuple[TableId, ColumnId], Column] = field(default_factory=dict)
+
+    def root(self, table: TableId, column: ColumnId) -> Column:
+        """The column that a value of `column` was first written to, as its first version has it."""
+        known = self.roots.get((table, column))
+        if known is None:
+            versions = self.control.published[table]
+            first = next(c for version in versions for c in version.columns if c.id == column)
+            known = first if first.derived is None else self.root(table, first.derived.source)
+            self.roots[table, column] = known
+        return known
+
+    def meant(self, write: Write, descriptor: Descriptor) -> RowWrite:
+        """What a statement that succeeded under this version has written; a column in write-only got its default."""
+        table = descriptor.table_id
+        if write.verb == "update":
+            column = descriptor.column_named(str(write.column))
+            return RowWrite(write, {self.root(table, column.id).id: write.values[0]})
+        if write.verb != "insert":
+            return RowWrite(write)
+        given = zip(descriptor.public_columns[1:], write.values, strict=True)
+        values = {self.root(table, column.id).id: value for column, value in given}
+        for column in descriptor.columns:
+            if column.state is State.WRITE_ONLY and column.derived is None:
+                values[self.root(table, column.id).id] = _missing(column)
+        return RowWrite(write, values)
+
+    def texts(self, rows: Rows, descriptor: Descriptor) -> list[str]:
+        """The rows that a query under this version must see, as scripts write them, sorted."""
+        return sorted(f"({', '.join((key, *self._values(descriptor, row)))})" for key, row in rows.items())
+
+    def _values(self, descriptor: Descriptor, row: Mapping[ColumnId, str]) -> list[str]:
+        found = []
+        for column in descriptor.public_columns[1:]:
+            root = self.root(descriptor.table_id, column.id)
+            literal = row.get(root.id)
+            found.append(_as_type(column.type, _missing(root) if literal is None else literal))
+        return found
+
+
+def _missing(column: Column) -> str:
+    return value_text(column, missing_value(column))
+
+
+def _as_type(sql_type: SqlType, literal: str) -> str:
+    """The same value as a literal of another type."""
+    if literal == NULL or (sql_type is SqlType.TEXT) is literal.startswith("'"):
+        return literal
+    return f"'{literal}'" if sql_type is SqlType.TEXT else literal.strip("'")
