@@ -65,12 +65,13 @@ class _Teller:
         node, now = before.nodes[at], after.nodes[at]
         match step[1:]:
             case ("acquire",):
-                return f"{name} leases v{now.version}: {self._state_words(self._descriptor(after, now.version))}"
+                version = now.use[0]
+                return f"{name} leases v{version}: {self._state_words(self._descriptor(after, version))}"
             case ("expire",):
-                return f"{name} freezes: its lease on v{node.version} runs out"
+                return f"{name} freezes: its lease on v{node.use[0]} runs out"
             case ("begin",):
-                state = self._state_words(self._descriptor(before, node.version))
-                return f"{name} begins a transaction as v{node.version}: {state}"
+                state = self._state_words(self._descriptor(before, node.use[0]))
+                return f"{name} begins a transaction as v{node.use[0]}: {state}"
         open_one = node.transaction
         assert open_one is not None
         match step[1:]:
@@ -83,7 +84,8 @@ class _Teller:
             case ("write", statement):
                 return f"{name} {statement_words(statement)}"  # type: ignore[arg-type]
         statement = step[2] if step[1] == "run" else open_one.statement
-        return f"{name} commits as v{open_one.version}: {self._commit(before, after, open_one.version, statement)}"  # type: ignore[arg-type]
+        version = open_one.use[0]
+        return f"{name} commits as v{version}: {self._commit(before, after, version, statement)}"  # type: ignore[arg-type]
 
     def _commit(self, before: Config, after: Config, version: int, statement: Statement) -> str:
         done = self._changes(before, after)

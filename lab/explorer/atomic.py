@@ -3,9 +3,12 @@
 A serializable transaction has its whole effect at its commit, and would have had the same
 had it begun just before: nothing it read or wrote has changed in between. So begin, read
 and write need no events of their own, and a world is where the executor stands, the
-contents, the version each node has come to, and the ranges of the fill:
+contents, the version of each table that each node has come to, and the ranges of the fill:
 
-    (stop, contents, (2, 3), ((done, ..), ..), crashes left, operations left)
+    (stop, contents, ((2,), (3,)), ((done, ..), ..), crashes left, operations left)
+
+Nodes lease each table by themselves: with two tables, ((2, 1), (2, 2)) is a node that knows the newer version of the
+one and not yet of the other.
 
 This is sound while three things hold, which `fits` asks for; `plain` needs none of them,
 and tests compare the two on everything both can reach.
@@ -25,7 +28,10 @@ from typing import NamedTuple
 from lab.explorer.effects import Effects, Fault, Seen
 from lab.explorer.fill import NO_RANGES, Ranges, Step, closed, fill_steps, first_ranges, is_filled
 from lab.explorer.model import ANY_NUMBER, Broken, Model
-from lab.explorer.road import Do, Stop
+from lab.explorer.road import Do, Stop, Use
+
+Commit = tuple[Step, int, tuple[Use, ...], int]
+"""What a transaction may do: step, contents and versions after it, and what was seen."""
 
 
 class World(NamedTuple):
@@ -33,13 +39,13 @@ class World(NamedTuple):
 
     stop: int
     contents: int
-    versions: tuple[int, ...]
+    versions: tuple[Use, ...]
     ranges: Ranges
     crashes: int
     operations: int
 
 
-UNSAFE_HERE = frozenset({Broken.SEEN_ONLY, Broken.EARLY})
+UNSAFE_HERE = frozenset({Broken.SEEN_ONLY, Broken.EARLY, Broken.SNAPSHOT})
 
 
 def fits(model: Model) -> bool:
@@ -53,12 +59,15 @@ class Atomic:
     def __init__(self, effects: Effects) -> None:
         self.effects, self.model = effects, effects.model
         self.stops = effects.road.stops
-        self._known_commits: dict[tuple[int, int, tuple[int, ...]], list[tuple[Step, int, tuple[int, ...], int]]] = {}
+        self.in_force = [tuple(table.in_force for table in stop.tables) for stop in self.stops]
+        self._known_commits: dict[tuple[int, int, tuple[Use, ...]], list[Commit]] = {}
+        self._lifted: dict[tuple[int, tuple[Use, ...]], tuple[Use, ...]] = {}
 
     def first(self) -> list[World]:
         """The worlds before anything happened."""
         model = self.model
-        first = World(int(model.pair), 0, (1,) * model.nodes, NO_RANGES, model.crashes, model.operations)
+        use = (1,) * len(self.stops[0].tables)
+        first = World(int(model.pair), 0, (use,) * model.nodes, NO_RANGES, model.crashes, model.operations)
         return [first._replace(contents=contents) for contents in self.effects.first_contents()]
 
     def steps(self, world: World) -> Iterator[tuple[Step, World, int]]:
@@ -77,33 +86,33 @@ class Atomic:
 
     def faults(self, world: World) -> tuple[Fault, ...]:
         """What is wrong in this world: every version from the fence to the newest is in force."""
-        stop = self.stops[world.stop]
-        return self.effects.faults(world.contents, stop.schemas[stop.fence :], stop.do is Do.END)
+        at = world.stop
+        return self.effects.faults(world.contents, self.in_force[at], self.stops[at].do is Do.END)
 
-    def _commits(
-        self, at: int, contents: int, versions: tuple[int, ...]
-    ) -> list[tuple[Step, int, tuple[int, ...], int]]:
-        """What transactions may do: step, contents, versions and what was seen. Many worlds share the answer."""
+    def _commits(self, at: int, contents: int, versions: tuple[Use, ...]) -> list[Commit]:
+        """What transactions may do. Many worlds share the answer."""
         key = at, contents, versions
         found = self._known_commits.get(key)
         if found is None:
             found = self._known_commits[key] = list(self._new_commits(at, contents, versions))
         return found
 
-    def _new_commits(
-        self, at: int, contents: int, versions: tuple[int, ...]
-    ) -> Iterator[tuple[Step, int, tuple[int, ...], int]]:
+    def _new_commits(self, at: int, contents: int, versions: tuple[Use, ...]) -> Iterator[Commit]:
         stop = self.stops[at]
-        tried: set[tuple[int, ...]] = set()
-        for node, version in enumerate(versions):
-            for used in range(version, stop.newest + 1):
+        tried: set[tuple[Use, ...]] = set()
+        for node, use in enumerate(versions):
+            for used in stop.uses_from(use):
                 moved = tuple(sorted((*versions[:node], used, *versions[node + 1 :])))
                 if (used, *moved) in tried:
                     continue
                 tried.add((used, *moved))
-                for statement, effect in self.effects.choices(contents, stop.schemas[used]):
-                    seen = effect.seen | Seen.OLD_VERSION_WROTE if used < stop.newest else Seen.NOTHING
+                behind = seen_of(stop, used)
+                schema = stop.schema(used)
+                for statement, effect in self.effects.choices(contents, schema):
+                    seen = effect.seen | behind if behind else Seen.NOTHING
                     yield ("commit", used, statement), effect.after, moved, seen
+                if refused := self.effects.refused(contents, schema):
+                    yield ("refused", used), contents, versions, refused
 
     def _executor(self, world: World) -> Iterator[tuple[Step, World, int]]:
         stop = self.stops[world.stop]
@@ -116,9 +125,20 @@ class Atomic:
 
     def _arrive(self, world: World, stop: int) -> World:
         """Before another stop. Nodes that the fence has left behind come after it."""
+        key = stop, world.versions
+        versions = self._lifted.get(key)
         now = self.stops[stop]
-        versions = tuple(sorted(max(v, now.fence) for v in world.versions))
+        if versions is None:
+            versions = self._lifted[key] = tuple(sorted(map(now.lifted, world.versions)))
         return world._replace(stop=stop, versions=versions, ranges=ranges_at(self.model, now.do, world.ranges))
+
+
+def seen_of(stop: Stop, used: Use) -> int:
+    """What a transaction shows that uses these versions."""
+    behind = [version < table.newest for version, table in zip(used, stop.tables, strict=True)]
+    if not any(behind):
+        return Seen.NOTHING
+    return Seen.OLD_VERSION_WROTE | (Seen.NOTHING if all(behind) else Seen.TABLES_APART)
 
 
 def act_step(stop: Stop) -> Step:

@@ -17,7 +17,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Kind, State
 from catalog.states import Write, rule
 from lab.explorer.model import Broken, Model
-from lab.explorer.road import NOTHING, Do, Road, Stop, build
+from lab.explorer.road import NOTHING, Do, Road, Schema, Stop, build
 from lab.explorer.schema import (
     DEFAULT,
     FILL_VALUE,
@@ -63,8 +63,18 @@ NO_VALUE = -1
 """In an insert by a version that cannot name the column a."""
 
 INSERT, UPDATE, DELETE, MOVE = "insert", "update", "delete", "move"
+INSERT_PARENT, DELETE_PARENT, MOVE_PARENT = "insert-parent", "delete-parent", "move-parent"
+OF_PARENTS = frozenset({INSERT_PARENT, DELETE_PARENT, MOVE_PARENT})
+"""Statements on the table that a foreign key refers to: its rows are their keys alone."""
+
 Statement = tuple[str, int, int]
 """(insert, row, value), (update, row, value), (delete, row, 0) or (move, row, other row)."""
+
+Row = tuple[object, ...]
+"""The row that a statement reads first: (2,), or ("parent", 2)."""
+
+InForce = tuple[tuple[int, ...], ...]
+"""For each table the descriptors that nodes may use now, by their places in the road, oldest first."""
 
 
 class Seen:
@@ -79,6 +89,9 @@ class Seen:
     VERIFY_FAILED = 32
     TURNED_BACK = 64
     FROZEN = 128
+    TABLES_APART = 256
+    CHILD_REFUSED = 512
+    PARENT_REFUSED = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +137,13 @@ class Effects:
         self.slots: dict[Slot, int] = {}
         self.chunks: list[tuple[Op, ...]] = []
         self.chunk_numbers: dict[tuple[Op, ...], int] = {}
-        self._effects: dict[tuple[int, int, Statement, int], Effect | None] = {}
-        self._choices: dict[tuple[int, int], list[tuple[Statement, Effect]]] = {}
+        self._effects: dict[tuple[int, Schema, Statement, int, int | None], Effect | None] = {}
+        self._choices: dict[tuple[int, Schema], list[tuple[Statement, Effect]]] = {}
         self._reads: dict[tuple[int, int, int], int] = {}
         self._fills: dict[tuple[int, int], Effect] = {}
-        self._faults: dict[tuple[int, tuple[int, ...], bool], tuple[Fault, ...]] = {}
-        self.statements = tuple(_statements(model))
+        self._faults: dict[tuple[int, InForce, bool], tuple[Fault, ...]] = {}
+        self.statements = tuple(statements_of(model))
+        self.subjects: tuple[tuple[str, int], ...] = tuple((INSERT, row) for row in range(1, model.rows + 1))
 
     # Contents
 
@@ -144,27 +158,33 @@ class Effects:
 
     def first_contents(self) -> list[int]:
         """The contents a search starts from: every way the rows may be before the change begins."""
-        first = self.road.descriptors[self.road.stops[0].schemas[1]]
-        found = [self.number([{} for _ in range(self.storages)], (None,) * self.model.rows)]
+        found = [self.number([{} for _ in range(self.storages)], (None,) * len(self.subjects))]
         if self.model.pair:
             return found
-        for row in range(1, self.model.rows + 1):
+        for subject in self.subjects:
             for contents in list(found):
                 for statement in self.statements:
-                    if statement[:2] == (INSERT, row):
-                        effect = self._run(contents, first, statement, 0)
+                    if statement[:2] == subject:
+                        effect = self.effect(contents, self._first_schema(), statement)
                         found += [] if effect is None else [effect.after]
         return list(dict.fromkeys(found))
 
-    def given(self, rows: Sequence[object]) -> int:
-        """The contents before anything happened, from what each row is: "-" for none, or its value in the column a."""
-        first = self.road.descriptors[self.road.stops[0].schemas[1]]
+    def _first_schema(self) -> Schema:
+        first = self.road.stops[0]
+        return first.schema((1,) * len(first.tables))
+
+    def given(self, rows: Sequence[object]) -> int | None:
+        """The contents before anything happened, from what each subject is: "-" for none, or its value in the column a.
+
+        None when there are no such contents.
+        """
         contents = self.first_contents()[0]
-        for row, value in enumerate(rows, 1):
+        for (insert, row), value in zip(self.subjects, rows, strict=True):
             if value != "-":
                 assert isinstance(value, int)
-                effect = self._run(contents, first, (INSERT, row, value), 0)
-                assert effect is not None, f"row {row} cannot be given {value}"
+                effect = self.effect(contents, self._first_schema(), (insert, row, value))
+                if effect is None:
+                    return None
                 contents = effect.after
         return contents
 
@@ -196,7 +216,7 @@ class Effects:
 
     # Statements
 
-    def choices(self, contents: int, schema: int) -> list[tuple[Statement, Effect]]:
+    def choices(self, contents: int, schema: Schema) -> list[tuple[Statement, Effect]]:
         """The statements that a version takes on these contents, with their effects."""
         found = self._choices.get((contents, schema))
         if found is None:
@@ -204,24 +224,34 @@ class Effects:
             found = self._choices[contents, schema] = [(s, e) for s, e in effects if e is not None]
         return found
 
-    def effect(self, contents: int, schema: int, statement: Statement, unseen: int = 0) -> Effect | None:
+    def refused(self, contents: int, schema: Schema) -> int:
+        """What of `Seen` the statements show that these versions refuse for what other rows are."""
+        return Seen.NOTHING
+
+    def effect(
+        self, contents: int, schema: Schema, statement: Statement, unseen: int = 0, snapshot: int | None = None
+    ) -> Effect | None:
         """What a transaction does that ran `statement`; None when it is refused.
 
         `unseen` are slots a reorganisation has written since the transaction's snapshot: it neither reads nor removes
         those pairs (E: a DELETE misses what the snapshot can't see); its upsert of one is a conflict, so a refusal.
+        `snapshot`: these contents are what it reads, whatever has become of them since.
         """
-        key = contents, schema, statement, unseen
+        key = contents, schema, statement, unseen, snapshot
         if key not in self._effects:
-            self._effects[key] = self._run(contents, self.road.descriptors[schema], statement, unseen)
+            self._effects[key] = self._run(contents, schema, statement, unseen, snapshot)
         return self._effects[key]
 
-    def _run(self, contents: int, schema: Descriptor, statement: Statement, unseen: int) -> Effect | None:
+    def _run(
+        self, contents: int, schema: Schema, statement: Statement, unseen: int, snapshot: int | None
+    ) -> Effect | None:
         now, told = self.known[contents].storages(), self.known[contents].told
-        snapshot = self._without(now, unseen)
-        ops = self.operations(schema, snapshot, statement)
+        seen_now = now if snapshot is None else self.known[snapshot].storages()
+        read = self._without(seen_now, unseen)
+        ops = self._accepted(schema, read, statement)
         if ops is None:
             return None
-        ops = self._as_broken(ops, snapshot)
+        ops = self._as_broken(ops, read)
         cleaned = False
         for op in ops:
             home = self._home(op)
@@ -235,9 +265,13 @@ class Effects:
             except DuplicateKey:
                 return None
         written = self.mask((self._home(op), op.key) for op in ops)
-        read = self.mask(slot for slot in self._row_slots(snapshot, statement))
-        after = self.number(now, _told(told, statement))
-        return Effect(after, read | written, written, Seen.OLD_VERSION_CLEANED if cleaned else Seen.NOTHING)
+        touched = written if snapshot is not None else written | self.mask(self._read_slots(schema, read, statement))
+        after = self.number(now, self._told(told, statement))
+        return Effect(after, touched, written, Seen.OLD_VERSION_CLEANED if cleaned else Seen.NOTHING)
+
+    def _accepted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
+        """What a node that uses these versions does for a statement; None when it refuses."""
+        return self.operations(self.road.descriptors[schema[0]], snapshot, statement)
 
     def operations(self, schema: Descriptor, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
         """The statement's operations, in order, by `storage.mutations`; None when this version refuses it."""
@@ -293,8 +327,8 @@ class Effects:
         placement = schema.placement
         return {r.key: r for pairs in storages for r in rows_of(schema, placement, sorted(pairs.items(), key=_by_key))}
 
-    def _row_slots(self, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
-        """What a statement reads: the pairs of its row, also those that are not there."""
+    def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
+        """What a statement reads: the pairs of its row."""
         keys = {row_key_of(statement[1])} | ({row_key_of(statement[2])} if statement[0] == MOVE else set())
         for home, pairs in enumerate(snapshot):
             for key in pairs:
@@ -307,6 +341,18 @@ class Effects:
             {k: v for k, v in pairs.items() if not self.mask([(home, k)]) & unseen}
             for home, pairs in enumerate(storages)
         ]
+
+    def _told(self, told: Acknowledged, statement: Statement) -> Acknowledged:
+        """What users know after the statement was acknowledged."""
+        what, row, other = statement
+        rows = list(told)
+        if what == DELETE:
+            rows[row - 1] = None
+        elif what == MOVE:
+            rows[row - 1], rows[other - 1] = None, rows[row - 1]
+        else:
+            rows[row - 1] = UNTOLD if other == NO_VALUE else encoded(other)
+        return tuple(rows)
 
     def _home(self, op: Op) -> int:
         return storage_of(op.bucket, self.storages, BUCKETS) - 1
@@ -392,9 +438,9 @@ class Effects:
             return contents, stop.otherwise, Seen.VERIFY_FAILED
         return contents, at + 1, Seen.NOTHING
 
-    def _next_version(self, at: int) -> int:
+    def _next_version(self, at: int) -> Schema:
         """The version that is published after stop `at`: what a verification is for."""
-        return next(stop.schema for stop in self.road.stops[at:] if stop.do is Do.PUBLISH)
+        return next(stop.next_schema for stop in self.road.stops[at:] if stop.do is Do.PUBLISH)
 
     def tidy(self, contents: int) -> Effect:
         """Tombstones of the elements are removed: clear (R6) and purge (R8)."""
@@ -429,23 +475,23 @@ class Effects:
 
     # Judgement
 
-    def faults(self, contents: int, schemas: tuple[int, ...], ended: bool) -> tuple[Fault, ...]:
+    def faults(self, contents: int, in_force: InForce, ended: bool) -> tuple[Fault, ...]:
         """What is wrong with these contents under versions that are in force together."""
-        key = contents, schemas, ended
+        key = contents, in_force, ended
         if key not in self._faults:
-            self._faults[key] = tuple(self._judge(contents, schemas, ended))
+            self._faults[key] = tuple(self._judge(contents, in_force, ended))
         return self._faults[key]
 
-    def verifies(self, contents: int, schema: int) -> bool:
+    def verifies(self, contents: int, schema: Schema) -> bool:
         """Whether verification finds the element whole: nothing breaks under the version that makes it public."""
-        described = self.road.descriptors[schema]
+        described = self.road.descriptors[schema[0]]
         unfinished = element_labels(described, self.model)
         return not check(described, self.known[contents].storages(), unfinished=unfinished)
 
-    def _judge(self, contents: int, schemas: tuple[int, ...], ended: bool) -> Iterator[Fault]:
+    def _judge(self, contents: int, in_force: InForce, ended: bool) -> Iterator[Fault]:
         held = self.known[contents]
         storages = held.storages()
-        for schema in schemas:
+        for schema in in_force[0]:
             described = self.road.descriptors[schema]
             unfinished = frozenset() if ended else element_labels(described, self.model)
             for violation in check(described, storages, unfinished=unfinished):
@@ -508,12 +554,18 @@ class Effects:
         return f"{name} does not hold, and a is {column.state.value}"
 
 
+def row_of(statement: Statement) -> Row:
+    """The row that a statement is about."""
+    what, row, _ = statement
+    return ("parent", row) if what in OF_PARENTS else (row,)
+
+
 def rows_of_range(model: Model, number: int) -> range:
     """The rows of a backfill range (counted from 0): every `ranges`-th row."""
     return range(number + 1, model.rows + 1, model.ranges)
 
 
-def _statements(model: Model) -> Iterator[Statement]:
+def statements_of(model: Model) -> Iterator[Statement]:
     """Every statement there is; which of them a version takes depends on the contents."""
     nulls = model.nulls or Kind.CONSTRAINT in model.kinds
     values = range(0 if nulls else 1, model.values + 1)
@@ -545,19 +597,6 @@ def _may_assign(schema: Descriptor, column: Column, old: StoredRow, value: int) 
     if column.state is not State.PUBLIC:
         return False
     return readable_columns(schema, old)[column.id] != encoded(value)
-
-
-def _told(told: Acknowledged, statement: Statement) -> Acknowledged:
-    """What users know after the statement was acknowledged."""
-    what, row, other = statement
-    rows = list(told)
-    if what == DELETE:
-        rows[row - 1] = None
-    elif what == MOVE:
-        rows[row - 1], rows[other - 1] = None, rows[row - 1]
-    else:
-        rows[row - 1] = UNTOLD if other == NO_VALUE else encoded(other)
-    return tuple(rows)
 
 
 def _widest(model: Model) -> tuple[State, ...]:

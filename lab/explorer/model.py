@@ -4,6 +4,7 @@
             any number of operations, two live versions, fence on, nothing left out
 
     optional column + index      absent+absent, delete-only+delete-only, write-only+write-only, public+public
+    foreign key                  absent+absent, write-only+write-only, public+public     (the child's, the parent's)
 
 A model is a value: its JSON is what a link holds, its hash tells whether a link still
 means the same.
@@ -17,7 +18,7 @@ from enum import Enum
 from itertools import pairwise
 from typing import Any
 
-from catalog.elements import Kind, State
+from catalog.elements import FOREIGN_KEY, Kind, State
 from catalog.states import UndefinedState, rule
 
 ROWS_MAX, VALUES_MAX, NODES_MAX, OPERATIONS_MAX = 4, 4, 6, 50
@@ -25,7 +26,8 @@ ANY_NUMBER = -1
 """Operations without a limit: the worlds are finite all the same, because the contents of a small table are."""
 
 Stage = tuple[State, ...]
-"""The states of the model's elements in one version; of a placement, the old and the new one's."""
+"""The states of the model's elements in one version; of a placement, the old and the new one's; of a foreign key, its
+state in the table that refers and in the one that is referred to."""
 
 COLUMNS = frozenset({Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN})
 INDEXES = frozenset({Kind.INDEX, Kind.UNIQUE_INDEX})
@@ -59,11 +61,16 @@ class Broken(Enum):
     VALUES_FIRST = "values-first"
     INDEX_FIRST = "index-first"
     EARLY_TURN = "early-turn"
+    UNVERIFIED = "unverified"
+    ONE_DRAINED = "one-drained"
+    CHILD_UNCHECKED = "child-unchecked"
+    PARENT_UNCHECKED = "parent-unchecked"
+    SNAPSHOT = "snapshot"
 
 
 WORDS: Mapping[Broken, str] = {
     Broken.SKIPPED: "the fill is left out",
-    Broken.EARLY: "the fill begins while nodes still use the version before (R1, L9)",
+    Broken.EARLY: "fill and verification begin while nodes still use the version before (R1, L9)",
     Broken.BLIND: "the fill puts what it read over whatever is there (R2)",
     Broken.EXISTS_ONLY: "the fill checks only that the row still exists (R2)",
     Broken.NOT_CLEARED: "tombstones from before the drain are not cleared (R6)",
@@ -78,6 +85,11 @@ WORDS: Mapping[Broken, str] = {
     Broken.VALUES_FIRST: "a column's values are deleted before the entries made of them",
     Broken.INDEX_FIRST: "the fill of an index reads a missing value as NULL, not as the fill value",
     Broken.EARLY_TURN: "a cancel is taken after an irreversible step (X6)",
+    Broken.UNVERIFIED: "nothing is verified",
+    Broken.ONE_DRAINED: "only the table that refers is drained before verification (L11)",
+    Broken.CHILD_UNCHECKED: "a row that is written is not asked whether what it refers to is there",
+    Broken.PARENT_UNCHECKED: "a row that goes is not asked whether another one refers to it",
+    Broken.SNAPSHOT: "what a transaction has read may change before it commits: only its writes conflict (T1)",
 }
 
 
@@ -111,12 +123,18 @@ class Model:
     check: bool = False
     """The constraint is CHECK (a = 11): the first value only, or NULL; else it is NOT NULL."""
 
+    foreign_key: bool = False
+    """The constraint is a FOREIGN KEY of a second table: `rows` of child (id, a) refer to parent (id), one for each of
+    the `values`."""
+
     pair: bool = False
     """Only two versions side by side over an empty table, both published: may they live together?"""
 
     def __post_init__(self) -> None:
         _check_kinds(self.kinds)
-        _check_road(self.kinds, self.road)
+        if self.foreign_key and (self.kinds != (Kind.CONSTRAINT,) or self.check):
+            raise BadModel("a foreign key moves alone: --kind foreign-key")
+        _check_road(self)
         if self.apart and not any(kind in INDEXES for kind in self.kinds):
             raise BadModel("apart is for a column and an index over the primary key")
         _between("nodes", self.nodes, 1, NODES_MAX)
@@ -140,8 +158,15 @@ class Model:
         return self.kind is Kind.PLACEMENT
 
     @property
+    def has_pairs_of_states(self) -> bool:
+        """Whether a stage says two states of the one element: of two placements, or in two tables."""
+        return self.has_placements or self.foreign_key
+
+    @property
     def kind_name(self) -> str:
         """Its kinds in words: "optional column + index"."""
+        if self.foreign_key:
+            return FOREIGN_KEY
         return " + ".join(kind.value for kind in self.kinds)
 
     def lacks(self, rule_left_out: Broken) -> bool:
@@ -247,13 +272,13 @@ def _check_kinds(kinds: tuple[Kind, ...]) -> None:
             raise BadModel(f"more than {most} {name}: a model's table has no place for so many")
 
 
-def _check_road(kinds: tuple[Kind, ...], road: tuple[Stage, ...]) -> None:
-    walkers = kinds * 2 if kinds == (Kind.PLACEMENT,) else kinds
+def _check_road(model: Model) -> None:
+    road, walkers = model.road, model.kinds * 2 if model.has_pairs_of_states else model.kinds
     if len(road) < 2:
         raise BadModel("a road has at least two states, such as absent,delete-only")
     for stage in road:
         if len(stage) != len(walkers):
-            raise BadModel(f"{stage_name(stage)}: a version of this {_names(kinds)} model is {_form(kinds)}")
+            raise BadModel(f"{stage_name(stage)}: a version of this {model.kind_name} model is {_form(model)}")
         for kind, state in zip(walkers, stage, strict=True):
             try:
                 rule(kind, state)
@@ -264,15 +289,14 @@ def _check_road(kinds: tuple[Kind, ...], road: tuple[Stage, ...]) -> None:
             raise BadModel(f"{stage_name(before)} stands twice in a row: a version differs from the one before")
 
 
-def _names(kinds: tuple[Kind, ...]) -> str:
-    return " + ".join(kind.value for kind in kinds)
-
-
-def _form(kinds: tuple[Kind, ...]) -> str:
-    """What a stage of these kinds looks like."""
-    if kinds == (Kind.PLACEMENT,):
+def _form(model: Model) -> str:
+    """What a stage of this model looks like."""
+    if model.has_placements:
         return "old+new, such as public+delete-only"
-    return "a single state" if len(kinds) == 1 else f"{len(kinds)} states with + between them, one for each"
+    if model.foreign_key:
+        return "child's+parent's, such as write-only+write-only"
+    many = len(model.kinds)
+    return "a single state" if many == 1 else f"{many} states with + between them, one for each"
 
 
 def _between(name: str, value: int, low: int, high: int) -> None:

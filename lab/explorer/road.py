@@ -8,13 +8,22 @@ tells the newest version and the fence: a world needs no more than the number of
 A failed verification, or a cancel, leads to a road back, whose versions go on counting.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import product
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Kind, State
 from lab.explorer.model import INDEXES, Broken, Model, Stage
 from lab.explorer.schema import DELETED, FILLED, VERIFIED, descriptor
+from lab.explorer.two_tables import CHILD, PARENT, linked_table
+
+Use = tuple[int, ...]
+"""The version of each table that a transaction uses, or a node has come to."""
+
+Schema = tuple[int, ...]
+"""The descriptor of each table that a transaction sees, by its place in `Road.descriptors`."""
 
 NOTHING: frozenset[int] = frozenset()
 """No element is being filled."""
@@ -33,24 +42,71 @@ class Do(Enum):
     END = "end"
 
 
+UNCHANGED = -1
+"""In a publish: this table gets no new version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """One table's versions: `schemas[v]` is the place of version v in `Road.descriptors`; the fence lets the rest in."""
+
+    newest: int
+    fence: int
+    schemas: tuple[int, ...]
+
+    @property
+    def in_force(self) -> tuple[int, ...]:
+        """The places of what the fence lets in, oldest first."""
+        return self.schemas[self.fence :]
+
+
 @dataclass(frozen=True, slots=True)
 class Stop:
     """One act of the executor, and how things are before it.
 
-    `version` is the one to publish or to drain; `schemas[v]` is the place of version v in `Road.descriptors`, and
-    `schema` that of the version to publish. `parts` are the elements (by their place in a stage) that a deletion is of.
-    `otherwise` and `cancel` are the stops where a failed verification and a cancel go on.
+    `version` is the one to publish or to drain, of the first table; `published` has the place of each table's new
+    version, or `UNCHANGED`, and `drained` the tables that are drained. `parts` are the elements (by their place in a
+    stage) that a deletion is of. `otherwise` and `cancel` are the stops where a failed verification and a cancel go on.
     """
 
     do: Do
-    newest: int
-    fence: int
-    schemas: tuple[int, ...]
+    tables: tuple[Versions, ...]
     version: int = 0
-    schema: int = -1
+    published: tuple[int, ...] = ()
+    drained: tuple[int, ...] = ()
     parts: tuple[int, ...] = ()
     otherwise: int | None = None
     cancel: int | None = None
+
+    @property
+    def newest(self) -> int:
+        """The first table's newest version; most models have no other table."""
+        return self.tables[0].newest
+
+    @property
+    def schemas(self) -> tuple[int, ...]:
+        return self.tables[0].schemas
+
+    @property
+    def newest_use(self) -> Use:
+        return tuple(table.newest for table in self.tables)
+
+    @property
+    def next_schema(self) -> Schema:
+        """What is newest after this publish."""
+        places = zip(self.published, self.tables, strict=True)
+        return tuple(table.schemas[table.newest] if new == UNCHANGED else new for new, table in places)
+
+    def uses_from(self, use: Use) -> Iterator[Use]:
+        """All that a node which has come to `use` may use now, itself first."""
+        return product(*(range(v, table.newest + 1) for v, table in zip(use, self.tables, strict=True)))
+
+    def lifted(self, use: Use) -> Use:
+        """What a node has come to, versions that the fence has left behind lifted to it."""
+        return tuple(max(v, table.fence) for v, table in zip(use, self.tables, strict=True))
+
+    def schema(self, use: Use) -> Schema:
+        return tuple(table.schemas[v] for v, table in zip(use, self.tables, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +116,8 @@ class Road:
     descriptors: tuple[Descriptor, ...]
     stops: tuple[Stop, ...]
 
-    def descriptor(self, stop: Stop, version: int) -> Descriptor:
-        return self.descriptors[stop.schemas[version]]
+    def descriptor(self, stop: Stop, version: int, table: int = 0) -> Descriptor:
+        return self.descriptors[stop.tables[table].schemas[version]]
 
 
 def build(model: Model) -> Road:
@@ -79,13 +135,10 @@ class Stops:
         self.model = model
         self.descriptors: list[Descriptor] = []
         self.stops: list[Stop] = []
-        self.fence = 1
-        self.schemas: tuple[int, ...] = (-1,)
-        self.schemas = (-1, self.describe(model.road[0], filling=NOTHING))
-
-    @property
-    def newest(self) -> int:
-        return len(self.schemas) - 1
+        names = (CHILD, PARENT) if model.foreign_key else (0,)
+        self.tables: tuple[Versions, ...] = tuple(Versions(0, 1, (UNCHANGED,)) for _ in names)
+        places = [self.describe(at, model.road[0], filling=NOTHING) for at in names]
+        self.tables = tuple(Versions(1, 1, (UNCHANGED, place)) for place in places)
 
     @property
     def road(self) -> Road:
@@ -93,25 +146,51 @@ class Stops:
 
     def go_back_to(self, stop: Stop) -> None:
         """What is added next goes on from how things are before `stop`."""
-        self.schemas, self.fence = stop.schemas, stop.fence
+        self.tables = stop.tables
 
-    def add(self, do: Do, version: int = 0, schema: int = -1, parts: tuple[int, ...] = ()) -> None:
-        self.stops.append(Stop(do, self.newest, self.fence, self.schemas, version, schema, parts))
+    def add(self, do: Do, parts: tuple[int, ...] = ()) -> None:
+        self.append(Stop(do, self.tables, parts=parts))
 
-    def drain(self) -> None:
-        if self.fence < self.newest:
-            self.add(Do.DRAIN, self.newest)
-            self.fence = self.newest
+    def append(self, stop: Stop) -> None:
+        self.stops.append(stop)
+
+    def drain(self, *, partners: bool = True) -> None:
+        """Nobody uses an older version of the first table afterwards, nor of the `partners`."""
+        tables = range(len(self.tables) if partners else 1)
+        behind = tuple(at for at in tables if self.tables[at].fence < self.tables[at].newest)
+        if behind:
+            self.append(Stop(Do.DRAIN, self.tables, version=self.tables[0].newest, drained=behind))
+            self.tables = tuple(
+                replace(table, fence=table.newest) if at in behind else table for at, table in enumerate(self.tables)
+            )
 
     def publish(self, stage: Stage, *, filling: frozenset[int]) -> None:
-        place = self.describe(stage, filling=filling)
-        self.add(Do.PUBLISH, self.newest + 1, place)
-        self.schemas = (*self.schemas, place)
-        self.fence = max(self.fence, self.newest + 1 - self.model.versions)
+        """The first table gets a new version, any other one when it differs (L11)."""
+        places = [self.describe(at, stage, filling=filling) for at in range(len(self.tables))]
+        published = tuple(
+            place if at == 0 or place != table.schemas[-1] else UNCHANGED
+            for at, (place, table) in enumerate(zip(places, self.tables, strict=True))
+        )
+        self.append(Stop(Do.PUBLISH, self.tables, version=self.tables[0].newest + 1, published=published))
+        self.tables = tuple(
+            table if place == UNCHANGED else self._with_next(table, place)
+            for place, table in zip(published, self.tables, strict=True)
+        )
 
-    def describe(self, stage: Stage, *, filling: frozenset[int]) -> int:
-        """The place of the next version's descriptor."""
-        described = descriptor(self.model, stage, len(self.schemas), filling=filling)
+    def _with_next(self, table: Versions, place: int) -> Versions:
+        newest = table.newest + 1
+        return Versions(newest, max(table.fence, newest + 1 - self.model.versions), (*table.schemas, place))
+
+    def describe(self, at: int, stage: Stage, *, filling: frozenset[int]) -> int:
+        """The place of a table's next version; of another table, its last one's when nothing in it differs."""
+        version = self.tables[at].newest + 1
+        if self.model.foreign_key:
+            described = linked_table(at, stage[at], version)
+            last = self.tables[at].schemas[-1]
+            if at != 0 and last != UNCHANGED and replace(self.descriptors[last], version=version) == described:
+                return last
+        else:
+            described = descriptor(self.model, stage, version, filling=filling)
         if described not in self.descriptors:
             self.descriptors.append(described)
         return self.descriptors.index(described)
@@ -140,17 +219,16 @@ class _Builder(Stops):
 
     def walk_back(self) -> None:
         """From each stop that may be left, the mirrored way to the first stage; one way for all alike."""
-        starts: dict[tuple[tuple[int, ...], int], int] = {}
+        starts: dict[tuple[Versions, ...], int] = {}
         for number, at in list(self.exits):
             stop = self.stops[number]
             fails = stop.do is Do.VERIFY
             if not (fails or self.model.cancels):
                 continue
-            left = stop.schemas, stop.fence
-            if left not in starts:
-                starts[left] = len(self.stops)
+            if stop.tables not in starts:
+                starts[stop.tables] = len(self.stops)
                 self._walk_back_from(stop, at)
-            back = starts[left]
+            back = starts[stop.tables]
             self.stops[number] = replace(
                 stop, otherwise=back if fails else None, cancel=back if self.model.cancels else None
             )
@@ -181,12 +259,12 @@ class _Builder(Stops):
 
     def _reorganise(self, kinds: set[Kind]) -> None:
         if not self.model.lacks(Broken.EARLY):
-            self.drain()
+            self.drain(partners=not self.model.lacks(Broken.ONE_DRAINED))
         if kinds & FILLED:
             if not self.model.lacks(Broken.NOT_CLEARED):
                 self.add(Do.CLEAR)
             self.add(Do.FILL)
-        if kinds & VERIFIED:
+        if kinds & VERIFIED and not self.model.lacks(Broken.UNVERIFIED):
             self.add(Do.VERIFY)
 
     def _delete(self, leaving: tuple[int, ...]) -> None:
@@ -201,10 +279,10 @@ class _Builder(Stops):
             self.add(Do.DELETE, parts=(at,))
             self.deleted.add(at)
 
-    def add(self, do: Do, version: int = 0, schema: int = -1, parts: tuple[int, ...] = ()) -> None:
+    def append(self, stop: Stop) -> None:
         if self.model.lacks(Broken.EARLY_TURN) or not self._is_past_return():
             self.exits.append((len(self.stops), self.at))
-        super().add(do, version, schema, parts)
+        super().append(stop)
 
     def _is_past_return(self) -> bool:
         """Whether the earliest point of no return of any element has been reached (X6)."""
@@ -221,7 +299,7 @@ class _Builder(Stops):
 
 def walkers(model: Model) -> tuple[Kind, ...]:
     """The kind of each state of a stage."""
-    return model.kinds * 2 if model.has_placements else model.kinds
+    return model.kinds * 2 if model.has_pairs_of_states else model.kinds
 
 
 def _arriving(model: Model, before: Stage, after: Stage) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ broken in the same way, until nothing can go.
 from collections.abc import Callable, Iterator, Sequence
 
 from lab.explorer.atomic import Atomic, World
-from lab.explorer.effects import Fault
+from lab.explorer.effects import Fault, row_of
 from lab.explorer.fill import Step
 from lab.explorer.plain import Config, Impossible, Plain, step_id
 from lab.explorer.search import Space, W
@@ -114,8 +114,9 @@ def _detours(
 ) -> Iterator[tuple[Steps, tuple[Config, int]]]:
     config, done = at
     for name in plain.names:
-        for verb in verbs:
-            yield from _taken(plain, at, ((name, verb),), done)
+        for step in plain.lease_steps(name):
+            if step[1] in verbs:
+                yield from _taken(plain, at, (step,), done)
     if done == len(events):
         return
     event = events[done]
@@ -123,7 +124,7 @@ def _detours(
         yield from _taken(plain, at, (event,), done + 1)
         return
     for name, node in zip(plain.names, config.nodes, strict=True):
-        if node.version == event[1]:
+        if node.use == event[1]:
             run = _taken_apart((name, "run", event[2]))
             yield from _taken(plain, at, ((name, "begin"), *run), done + 1)
 
@@ -143,7 +144,7 @@ def _taken_apart(step: Step) -> Steps:
         return (step,)
     name, statement = step[0], step[2]
     assert isinstance(statement, tuple)
-    return (name, "read", statement[1]), (name, "write", statement), (name, "commit")
+    return (name, "read", *row_of(statement)), (name, "write", statement), (name, "commit")
 
 
 def _given_step(plain: Plain, contents: int) -> Iterator[Step]:

@@ -48,8 +48,8 @@ def test_two_transactions_conflict_as_in_the_memory_store(kind: str) -> None:
     schema = effects.road.stops[-1].schemas[3]
     tried = 0
     for contents in _some_contents(effects, schema):
-        for (first, one), (second, two) in product(effects.choices(contents, schema), repeat=2):
-            expected = not one.written & two.touched and effects.effect(one.after, schema, second) is not None
+        for (first, one), (second, two) in product(effects.choices(contents, (schema,)), repeat=2):
+            expected = not one.written & two.touched and effects.effect(one.after, (schema,), second) is not None
             held = effects.known[contents]
             assert commits(store_of(held), effects, schema, first, second) == expected, (held, first, second)
             tried += 1
@@ -58,7 +58,7 @@ def test_two_transactions_conflict_as_in_the_memory_store(kind: str) -> None:
 
 def _some_contents(effects: Effects, schema: int) -> list[int]:
     found = effects.first_contents()
-    found += [effect.after for contents in found for _, effect in effects.choices(contents, schema)]
+    found += [effect.after for contents in found for _, effect in effects.choices(contents, (schema,))]
     return list(dict.fromkeys(found))
 
 
