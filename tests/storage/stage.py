@@ -1,6 +1,6 @@
 """A table on real storages, moved from version to version as the publisher does it; no nodes, no leases."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -125,13 +125,15 @@ class Statements:
                 assert not statement.refused(key for (key,) in result.fetchall())
 
 
-def new_stage(dsn: str) -> Stage:
-    """`users` at version 1, public and empty, in the test database."""
+def new_stage(dsn: str, table: Callable[[TableId], Descriptor] = users) -> Stage:
+    """A table (`users`) at version 1, public and empty, in the test database."""
     with psycopg.connect(dsn, autocommit=True) as opened:
         table_id = postgres.take_spare_table(opened.cursor())
-    catalog.Table.objects.create(id=table_id, name=f"users_{table_id}", version=0, state=catalog.Table.State.LIVE)
+    first = table(TableId(table_id))
+    name = f"{first.name}_{table_id}"
+    catalog.Table.objects.create(id=table_id, name=name, version=0, state=catalog.Table.State.LIVE)
     stage = Stage(dsn, table_id)
-    stage.publish(users(table_id))
+    stage.publish(first)
     return stage
 
 
