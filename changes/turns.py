@@ -1,0 +1,42 @@
+"""Whose turn it is: one change at a time moves a table (X1), also when a change moves several tables (L11).
+
+    change 1   trips                moves
+    change 2   trips, airports      waits for 1
+    change 3          airports      waits for 2, though airports stands still: nobody is overtaken
+    change 4                 runs   moves
+
+A change waits for every older one that shares a table with it, so the queue has no circle. And it waits for a younger
+one that moves already: planned again at its start, a change may need a table that it did not need when submitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An open change in the queues of its tables; `is_moving`: it has begun."""
+
+    id: int
+    table_ids: frozenset[int]
+    is_moving: bool
+
+
+def ahead_of(one: Place, others: Iterable[Place]) -> list[int]:
+    """The changes that `one` waits for, oldest first."""
+    if one.is_moving:
+        return []
+    return sorted(other.id for other in others if _goes_first(other, one))
+
+
+def free_to_move(places: Iterable[Place]) -> list[int]:
+    """The changes that wait for no other, oldest first."""
+    known = tuple(places)
+    return sorted(one.id for one in known if not ahead_of(one, known))
+
+
+def _goes_first(other: Place, one: Place) -> bool:
+    shares_a_table = bool(other.table_ids & one.table_ids)
+    return other.id != one.id and shares_a_table and (other.is_moving or other.id < one.id)
