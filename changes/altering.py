@@ -1,7 +1,7 @@
 """ALTER TABLE as one draft: each thing it does, settled on the table as it is, with what it takes along.
 
-    ADD COLUMN     with its CHECKs and UNIQUEs: a column, constraints, unique indexes
-    DROP COLUMN    its NOT NULL, the CHECKs that read it and the indexes that cover it go with it
+    ADD COLUMN     with its CHECKs, UNIQUEs and REFERENCES: a column, constraints, unique indexes
+    DROP COLUMN    its NOT NULL, the constraints that read it and the indexes that cover it go with it
     TYPE           a twin of the new type, which takes the column's place in one version
     SET NOT NULL   a constraint until it is public; then the column bears it
 
@@ -26,10 +26,11 @@ from changes.actions import (
 )
 from changes.altering_columns import add_column, drop_column, set_default, set_not_null
 from changes.altering_constraints import add_check, add_unique, drop_constraint
+from changes.altering_references import add_foreign_key, slow_deletes
 from changes.altering_types import set_type
 from changes.composer import Draft
 from changes.ddl_check import NothingToDo
-from changes.ddl_errors import NOT_SUPPORTED, DdlError, unsupported
+from changes.ddl_errors import NOT_SUPPORTED, DdlError
 from changes.sketch import Sketch
 from changes.tables import Tables
 from expressions.typed import Context
@@ -43,12 +44,13 @@ def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tab
         _take(alteration, sketch)
     if not sketch.moves:
         raise NothingToDo("; ".join(sketch.notices) or f"table {table.name} is so already, skipping")
+    sketch.dangers += slow_deletes(sketch)
     return sketch.draft()
 
 
 def _turn_of(alteration: Alteration) -> int:
     """Drops first, then new columns and types, so that what rests on columns finds them as they will be."""
-    order = (DropColumn, SetType, AddColumn)
+    order = (DropConstraint, DropColumn, SetType, AddColumn)
     return order.index(type(alteration)) if type(alteration) in order else len(order)
 
 
@@ -87,6 +89,6 @@ def _take(alteration: Alteration, sketch: Sketch) -> None:
         case NewUnique():
             add_unique(sketch, alteration)
         case NewForeignKey():
-            raise unsupported("FOREIGN KEY", position=alteration.position)
+            add_foreign_key(sketch, alteration)
         case DropConstraint():
             drop_constraint(sketch, alteration)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, Kind, State
+from catalog.elements import FOREIGN_KEY, Column, Kind, State
 from changes.actions import AddColumn, DropColumn, Name, SetDefault, SetNotNull
 from changes.altering_constraints import add_check, add_unique
+from changes.altering_references import add_foreign_key
 from changes.ddl_alter import OF_THE_KEY, impossible
 from changes.ddl_columns import constant, read_default
 from changes.ddl_errors import (
@@ -24,6 +25,7 @@ from changes.ddl_errors import (
 from changes.ddl_source import Source
 from changes.defaults import fill_value
 from changes.plan import Direction, Element, Move
+from changes.resting import check_column_is_free
 from changes.sketch import Sketch, read_by
 from expressions.errors import NOT_NULL_VIOLATION
 from expressions.typed import PyValue
@@ -59,6 +61,8 @@ def add_column(sketch: Sketch, action: AddColumn) -> None:
         add_check(sketch, check)
     for unique in action.uniques:
         add_unique(sketch, unique)
+    for foreign_key in action.foreign_keys:
+        add_foreign_key(sketch, foreign_key)
 
 
 def _fill_value(sketch: Sketch, action: AddColumn) -> PyValue:
@@ -91,6 +95,7 @@ def drop_column(sketch: Sketch, action: DropColumn) -> None:
         raise impossible(f"{OF_THE_KEY}, {column.name} among them,", name.position, "Create another table.")
     if column.id in sketch.base.sharding_key:
         raise impossible(f"dropping {column.name}, by which rows are spread,", name.position, "Keep it.")
+    check_column_is_free(column, sketch.base, sketch.tables, name.position)
     sketch.dropped.add(column.id)
     kind = Kind.REQUIRED_COLUMN if column.added_with_default else Kind.OPTIONAL_COLUMN
     sketch.drop(Element(kind, column.id, column.name))
@@ -99,7 +104,8 @@ def drop_column(sketch: Sketch, action: DropColumn) -> None:
         sketch.drop_index(index)
     for constraint in (one for one in sketch.base.constraints if column.id in read_by(one)):
         sketch.drop_constraint(constraint)
-        sketch.dangers.append(f"Constraint {constraint.name} reads {column.name} and is dropped with it.")
+        what, does = ("Foreign key", "refers by") if constraint.rule == FOREIGN_KEY else ("Constraint", "reads")
+        sketch.dangers.append(f"{what} {constraint.name} {does} {column.name} and is dropped with it.")
     if column.not_null:
         sketch.drop(_not_null(sketch, column))
     sketch.dangers.append(

@@ -1,15 +1,16 @@
-"""What ALTER TABLE does to constraints: CHECK, UNIQUE, and to drop one of them.
+"""What ALTER TABLE does to constraints: CHECK, UNIQUE, and to drop one of any kind.
 
 Rows that are there are verified while writes go on; from write-only on nobody can add to those that do not fit.
 """
 
 from __future__ import annotations
 
-from catalog.elements import Constraint
+from catalog.elements import FOREIGN_KEY, REFERENCED, Constraint
 from changes.actions import DropConstraint, IndexPart, Name, NewCheck, NewUnique
 from changes.ddl_alter import OF_THE_KEY, impossible
 from changes.ddl_errors import UNDEFINED_OBJECT, DdlError
 from changes.placing import placed
+from changes.resting import check_index_is_free
 from changes.sketch import Sketch
 from expressions.errors import CHECK_VIOLATION
 from expressions.rows import value_of
@@ -51,16 +52,30 @@ def add_unique(sketch: Sketch, unique: NewUnique) -> None:
 def drop_constraint(sketch: Sketch, action: DropConstraint) -> None:
     """DROP CONSTRAINT."""
     name = action.name
-    constraint = next((one for one in sketch.base.constraints if one.name == name.text), None)
+    own = (one for one in sketch.base.constraints if one.rule != REFERENCED)
+    constraint = next((one for one in own if one.name == name.text), None)
     index = next((one for one in sketch.base.indexes if one.unique and one.name == name.text), None)
-    if constraint is not None:
+    if constraint is not None and constraint.rule == FOREIGN_KEY:
+        _drop_foreign_key(sketch, constraint)
+    elif constraint is not None:
         sketch.drop_constraint(constraint)
         sketch.dangers.append(f"From the first version past the check on, rows that break {name} are accepted.")
     elif index is not None:
+        what = f"constraint {name} on table {sketch.base.name}"
+        check_index_is_free(index, sketch.base, sketch.tables, name.position, what)
         sketch.drop_index(index)
         sketch.dangers.append(f"Equal values are accepted once {name} is delete-only; its entries are deleted.")
     else:
         _no_such_constraint(sketch, action)
+
+
+def _drop_foreign_key(sketch: Sketch, foreign_key: Constraint) -> None:
+    sketch.drop_constraint(foreign_key)
+    child, parent = sketch.base.name, sketch.parent_of(foreign_key).name
+    sketch.dangers.append(
+        f"Once {foreign_key.name} is absent, a row of {child} may refer to nothing, "
+        f"and a row of {parent} may go that others refer to."
+    )
 
 
 def _no_such_constraint(sketch: Sketch, action: DropConstraint) -> None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from catalog.elements import Column, Derivation, Kind, State
+from catalog.elements import REFERENCED, Column, Constraint, Derivation, Kind, State
 from changes.actions import SetType
 from changes.altering_columns import column_there
 from changes.composer import Swap
 from changes.ddl_alter import impossible
 from changes.ddl_errors import unsupported
 from changes.plan import Element
+from changes.resting import referring_words
 from changes.sketch import Sketch, read_by
 from changes.types import INVERTIBLE, cast_text, holds_every, retyped_default
 
@@ -55,7 +56,7 @@ def _refuse_type_change(sketch: Sketch, column: Column, action: SetType) -> None
     if column.id in sketch.base.primary_key or column.id in sketch.base.sharding_key:
         raise impossible(f"a type change of {name}, a column of the key,", position, "Create another table.")
     resting = [index.name for index in sketch.base.indexes if column.id in read_by(index)]
-    resting += [one.name for one in sketch.base.constraints if column.id in read_by(one)]
+    resting += [_called(one, sketch) for one in sketch.base.constraints if column.id in read_by(one)]
     if resting:
         hint = f"Drop {', '.join(resting)}, change the type, and create it again."
         what = f"a type change of {name}, which is indexed or constrained by {', '.join(resting)},"
@@ -67,6 +68,12 @@ def _refuse_type_change(sketch: Sketch, column: Column, action: SetType) -> None
         what = f"a cast without an inverse, from {column.type.value} to {action.type.value},"
         hint = f"Older nodes must still be served while it moves. {column.type.value} can become {known}."
         raise unsupported(what, position=action.position, hint=hint)
+
+
+def _called(constraint: Constraint, sketch: Sketch) -> str:
+    if constraint.rule != REFERENCED:
+        return constraint.name
+    return referring_words(constraint, sketch.base, sketch.tables)
 
 
 def _check_using(sketch: Sketch, action: SetType, column: Column, forth: str) -> None:

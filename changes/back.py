@@ -6,7 +6,8 @@
     delete what the added elements have in the store
     b2    what was added is absent; drain
 
-It ends with a descriptor equal to the first one but for its version and the ids used up, which are never used again.
+It ends with a descriptor equal to the first one but for its version and the ids used up, which are never used again;
+so do the tables that foreign keys of the change reference, published and drained together with its own (L11).
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Kind, State
-from changes.movement import drain, publish, state_of, with_state
+from changes.movement import drain, partner_of, publish, referring_to, state_of, with_state
 from changes.plan import INDEXES, RUNS, Direction, Element, Plan, Step, StepKind, why_no_return
 
 
@@ -32,10 +33,13 @@ def _walk(plan: Plan, published: int) -> Iterator[Step]:
     if _may_run(plan, published):
         yield Step(StepKind.CLOSE, last.version)
     here = _withdrawn(plan, last)
+    others = partners_after(plan, published)
+    back = {other.table_id: _withdrawn_there(plan, other) for other in others}
+    changed = tuple(back[o.table_id].next_version() for o in others if back[o.table_id] != o)
     if here != last:
         here = here.next_version()
-        yield publish(last, here, moving(plan))
-    yield drain(here)
+        yield publish(last, here, moving(plan), changed)
+    yield drain(here, changed)
     left = tuple(element for element in _added(plan) if state_of(here, element) is not State.ABSENT)
     if left:
         yield from _deleted(here, left)
@@ -50,6 +54,13 @@ def _deleted(here: Descriptor, left: tuple[Element, ...]) -> Iterator[Step]:
     absent = absent.next_version()
     yield publish(here, absent, left)
     yield drain(absent)
+
+
+def partners_after(plan: Plan, published: int) -> tuple[Descriptor, ...]:
+    """The plan's other tables when so many of its forward versions are out."""
+    now = {partner.table_id: partner for partner in plan.partners}
+    now |= {partner.table_id: partner for step in plan.publishes[:published] for partner in step.partners}
+    return tuple(now.values())
 
 
 def _may_run(plan: Plan, published: int) -> bool:
@@ -69,6 +80,16 @@ def _withdrawn(plan: Plan, last: Descriptor) -> Descriptor:
         if state_of(here, element) is not State.PUBLIC:
             here = with_state(here, element, State.PUBLIC)
     return as_named_before(here, plan.base)
+
+
+def _withdrawn_there(plan: Plan, last: Descriptor) -> Descriptor:
+    """The same of a table that foreign keys reference: those added are absent, those dropped public."""
+    here = last
+    for state, elements in ((State.ABSENT, _added(plan)), (State.PUBLIC, plan.moving(Direction.DROP))):
+        for element in map(partner_of, referring_to(here, elements)):
+            if state_of(here, element) is not State.ABSENT:
+                here = with_state(here, element, state)
+    return here
 
 
 def _hidden(here: Descriptor, element: Element) -> Descriptor:

@@ -22,6 +22,7 @@ from changes.actions import (
     Name,
     NewCheck,
     NewColumn,
+    NewForeignKey,
     NewUnique,
 )
 from changes.ddl_alter import read_alter, read_rename
@@ -37,6 +38,7 @@ from changes.ddl_errors import (
     DdlError,
     unsupported,
 )
+from changes.ddl_references import refuse_in_new_table
 from changes.ddl_source import Source, check_schema, relation
 
 Node = Any
@@ -104,7 +106,10 @@ def _create_table(node: Node, source: Source) -> Statement:
             raise unsupported("LIKE", position=source.where(element.table_like_clause.relation.location))
     _check_columns(table, columns)
     key = _primary_key(table, columns, keys, source)
-    found = [*constraints, *(one for column in columns for one in (*column.checks, *column.uniques))]
+    found = [*constraints, *(one for column in columns for one in column.constraints)]
+    for one in found:
+        if isinstance(one, NewForeignKey):
+            raise refuse_in_new_table(one, table)
     action = CreateTable(
         table,
         tuple(_in_key(column, key) for column in columns),

@@ -62,7 +62,7 @@ def _add_column(command: Node, source: Source, after: int) -> Alteration:
     read = read_column(getattr(command, "def").column_def, source)
     if read.is_key:
         raise impossible(OF_THE_KEY, read.position, NEW_TABLE)
-    return AddColumn(read.column, read.checks, read.uniques, forgiving=command.missing_ok)
+    return AddColumn(read.column, read.checks, read.uniques, read.foreign_keys, forgiving=command.missing_ok)
 
 
 def _drop_column(command: Node, source: Source, after: int) -> Alteration:

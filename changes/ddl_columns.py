@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catalog.types import BadValue, SqlType, Value, parse_text, to_text
-from changes.actions import Name, NewCheck, NewColumn, NewUnique
+from changes.actions import Name, NewCheck, NewColumn, NewForeignKey, NewUnique
 from changes.ddl_constraints import kind_of, read_constraint
 from changes.ddl_errors import (
     DATATYPE_MISMATCH,
@@ -82,6 +82,12 @@ class ColumnDef:
     is_key: bool
     checks: tuple[NewCheck, ...] = ()
     uniques: tuple[NewUnique, ...] = ()
+    foreign_keys: tuple[NewForeignKey, ...] = ()
+
+    @property
+    def constraints(self) -> tuple[NewCheck | NewUnique | NewForeignKey, ...]:
+        """Those that would stand as elements of their own just as well."""
+        return (*self.checks, *self.uniques, *self.foreign_keys)
 
     @property
     def name(self) -> str:
@@ -144,6 +150,7 @@ class _Clauses:
         self.is_key = False
         self.checks: list[NewCheck] = []
         self.uniques: list[NewUnique] = []
+        self.foreign_keys: list[NewForeignKey] = []
 
     def take(self, constraint: Node) -> None:
         kind = kind_of(constraint)
@@ -162,8 +169,10 @@ class _Clauses:
             read = read_constraint(constraint, self.source, column=self.name)
             if isinstance(read, NewCheck):
                 self.checks.append(read)
-            else:
+            elif isinstance(read, NewUnique):
                 self.uniques.append(read)
+            else:
+                self.foreign_keys.append(read)
 
     def _take_null(self, constraint: Node, *, is_null: bool) -> None:
         self._once(self.null in (None, is_null), "conflicting NULL/NOT NULL declarations", constraint)
@@ -197,7 +206,7 @@ class _Clauses:
             raise DdlError(SYNTAX_ERROR if identity else INVALID_TABLE_DEFINITION, message, position=position)
         not_null = self.null is False or self.is_key or identity
         column = NewColumn(self.name, self.type, not_null, self.default, identity, self.default_position)
-        return ColumnDef(column, self.is_key, tuple(self.checks), tuple(self.uniques))
+        return ColumnDef(column, self.is_key, tuple(self.checks), tuple(self.uniques), tuple(self.foreign_keys))
 
 
 LITERALS = {

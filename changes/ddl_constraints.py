@@ -1,17 +1,17 @@
-"""CHECK and UNIQUE as the grammar has them; every other constraint is refused by name, with what to do instead."""
+"""CHECK, UNIQUE and FOREIGN KEY as the grammar has them; others are refused by name, with what to do instead."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from changes.actions import UNNAMED, Name, NewCheck, NewUnique
+from changes.actions import UNNAMED, Name, NewCheck, NewForeignKey, NewUnique
 from changes.ddl_errors import DdlError, unsupported
+from changes.ddl_references import read_foreign_key
 from changes.ddl_source import Source
 
 Node = Any
 
 REFUSED = {
-    "CONSTR_FOREIGN": ("FOREIGN KEY .. REFERENCES", "Let the application look the row up in the same transaction."),
     "CONSTR_EXCLUSION": ("EXCLUDE", "Use UNIQUE, or let the application look in the same transaction."),
     "CONSTR_GENERATED": ("a generated column", "Let the application write the value, or compute it in the query."),
 }
@@ -28,9 +28,14 @@ def refuse_constraint(constraint: Node, source: Source) -> DdlError:
     return unsupported(what, position=source.where(constraint.location), hint=hint)
 
 
-def read_constraint(constraint: Node, source: Source, *, column: Name | None = None) -> NewCheck | NewUnique:
-    """A CHECK, or a UNIQUE: of `column` where it stands behind one. Raises `DdlError`."""
+NewConstraint = NewCheck | NewUnique | NewForeignKey
+
+
+def read_constraint(constraint: Node, source: Source, *, column: Name | None = None) -> NewConstraint:
+    """A constraint of a table: of `column` where it stands behind one. Raises `DdlError`."""
     kind = kind_of(constraint)
+    if kind == "CONSTR_FOREIGN":
+        return read_foreign_key(constraint, source, column=column)
     if kind not in ("CONSTR_CHECK", "CONSTR_UNIQUE"):
         raise refuse_constraint(constraint, source)
     position = source.where(constraint.location)

@@ -16,6 +16,8 @@ from changes.ddl_errors import SYNTAX_ERROR, TOO_COMPLEX, UNDEFINED_SCHEMA, DdlE
 
 Node = Any
 
+MATCH_SIMPLE = "Leave it out: a row with a NULL among the columns refers to nothing."
+
 
 class Source:
     """The statement's text, and where its words stand."""
@@ -51,6 +53,19 @@ class Source:
             (self.where(t.start) for t in reversed(self.tokens()) if t.start >= after and self._is(t, word)), None
         )
 
+    def find_words(self, *words: str, after: int = 0) -> int | None:
+        """Where words follow each other, as in ON DELETE CASCADE."""
+        tokens = [token for token in self.tokens() if token.start >= after]
+        for at, token in enumerate(tokens):
+            ahead = tokens[at : at + len(words)]
+            if [self.bytes[one.start : one.end].lower() for one in ahead] == [word.encode() for word in words]:
+                return self.where(token.start)
+        return None
+
+    def opening_of(self, after: int) -> int:
+        """The byte of the first parenthesis that opens at or behind one; that byte when none does."""
+        return next((t.start for t in self.tokens() if t.start >= after and self._is(t, "(")), after)
+
     def list_starts(self, *, after: int) -> list[int]:
         """The bytes at which the parts of a list begin that commas separate, behind a byte."""
         starts, depth, is_start = [], 0, True
@@ -82,6 +97,8 @@ class Source:
 def refused_by_grammar(error: postgast.PgQueryError) -> DdlError:
     if error.message.startswith("memory exhausted"):
         return DdlError(TOO_COMPLEX, "statement is nested too deeply", position=error.cursorpos or None)
+    if error.message == "MATCH PARTIAL not yet implemented":
+        return unsupported("MATCH PARTIAL", position=error.cursorpos or None, hint=MATCH_SIMPLE)
     return DdlError(SYNTAX_ERROR, error.message, position=error.cursorpos or None)
 
 

@@ -74,7 +74,8 @@ class Element:
     partner: tuple[int, int] | None = None
 
     def __str__(self) -> str:
-        return f"{'column' if self.kind in COLUMNS else self.kind.value} {self.name}"
+        what = "column" if self.kind in COLUMNS else "foreign key" if self.partner is not None else self.kind.value
+        return f"{what} {self.name}"
 
 
 @dataclass(frozen=True, slots=True)

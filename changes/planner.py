@@ -44,11 +44,13 @@ from changes.ddl_errors import (
     DdlError,
     unsupported,
 )
+from changes.movement import element_of
 from changes.plan import Direction, Element, Move, Plan
 from changes.renames import rename_column, rename_constraint, rename_index, rename_table
+from changes.resting import check_index_is_free, check_table_is_free
 from changes.review import review
-from changes.sketch import Sketch, public_index
-from changes.tables import NO_TABLES, Tables
+from changes.sketch import Sketch, check_public, public_index
+from changes.tables import NO_TABLES, Tables, partners_of
 from expressions.typed import Context
 
 
@@ -89,11 +91,11 @@ def _draft(
 ) -> Draft:
     match action:
         case DropTable():
-            return _drop_table(table)
+            return _drop_table(action, table, tables)
         case CreateIndex():
             return _create_index(action, table)
         case DropIndex():
-            return _drop_index(action, table)
+            return _drop_index(action, table, tables)
         case AlterTable():
             return altered(action, table, context, tables)
         case RenameTable():
@@ -179,13 +181,36 @@ def _new_column(column: NewColumn, column_id: ColumnId, key: tuple[ColumnId, ...
     )
 
 
-def _drop_table(table: Descriptor) -> Draft:
+def _drop_table(action: DropTable, table: Descriptor, tables: Tables) -> Draft:
+    check_table_is_free(table, tables, action.table.position)
     element = Element(Kind.TABLE, table.table_id, table.name)
     dangers = (
-        f"Nobody can use {table.name} from the first version on.",
+        f"Nobody can use {table.name} from the {'third' if table.foreign_keys else 'first'} version on.",
         f"All rows of {table.name} are deleted; undoing the change later restores its structure, not its rows.",
     )
-    return _of_table(table, Move(element, Direction.DROP), dangers)
+    draft = _of_table(table, Move(element, Direction.DROP), dangers)
+    return _with_foreign_keys(draft, table, tables) if table.foreign_keys else draft
+
+
+def _with_foreign_keys(draft: Draft, table: Descriptor, tables: Tables) -> Draft:
+    """A table that is dropped takes its foreign keys along: they are absent before it leaves public."""
+    for one in table.foreign_keys:
+        check_public(one.name, "constraint", one.state, None)
+    gone = tuple(element_of(one) for one in table.foreign_keys)
+    partners = partners_of(gone, table, tables)
+    names = {partner.table_id: partner.name for partner in (table, *partners)}
+    said = tuple(
+        f"Foreign key {one.name} to {names[one.references]} is dropped with it, before the table leaves public."
+        for one in table.foreign_keys
+        if one.references is not None
+    )
+    return replace(
+        draft,
+        moves=(*draft.moves, *(Move(element, Direction.DROP) for element in gone)),
+        late=frozenset(move.element for move in draft.moves),
+        dangers=(*draft.dangers, *said),
+        partners=partners,
+    )
 
 
 def _of_table(table: Descriptor, move: Move, dangers: tuple[str, ...] = ()) -> Draft:
@@ -211,8 +236,9 @@ def _index_dangers(index: Index, table: Descriptor) -> tuple[str, ...]:
     return (cost,)
 
 
-def _drop_index(action: DropIndex, table: Descriptor) -> Draft:
+def _drop_index(action: DropIndex, table: Descriptor, tables: Tables) -> Draft:
     index = public_index(action.index, table)
+    check_index_is_free(index, table, tables, action.index.position, f"index {index.name}")
     element = Element(index.kind, index.id, index.name)
     dangers = (
         f"Queries that use {index.name} read the whole table instead, from the first version on.",

@@ -7,7 +7,7 @@ A road is read step by step, once for each element. Faults, each with the clause
     an element becomes public unfilled, or with the run that fills it still open (R7)
     an element becomes absent with pairs left; tombstones stay behind (R8)
 
-What several elements do to each other is `changes.together`'s.
+What several elements do to each other is `changes.together`'s, what the two sides of a foreign key `changes.sides`'.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,6 +19,7 @@ from changes.faults import Fault
 from changes.movement import is_filling, state_of
 from changes.plan import Element, Plan, Step, StepKind
 from changes.safety import NEEDS_DELETE, NEEDS_FILL, check_step
+from changes.sides import drain_faults, partner_faults, side_faults
 from changes.together import plan_faults, run_faults, version_faults
 
 EARNS_PUBLIC = (StepKind.CLEAR, StepKind.FILL, StepKind.VERIFY, StepKind.CLOSE)
@@ -59,16 +60,23 @@ def review(plan: Plan) -> Plan:
 
 def find_faults(plan: Plan) -> list[Fault]:
     """Every fault of the forward road."""
-    found = [*road_faults(moving(plan), plan.base, plan.forward), *plan_faults(plan)]
+    road = road_faults(moving(plan), plan.base, plan.forward, plan.partners)
+    found = [*road, *plan_faults(plan), *partner_faults(plan)]
     return sorted(found, key=lambda fault: fault.at)
 
 
-def road_faults(elements: Sequence[Element], base: Descriptor | None, road: Sequence[Step]) -> list[Fault]:
-    """Every fault of a road that begins at `base`, in the order of its steps."""
+def road_faults(
+    elements: Sequence[Element],
+    base: Descriptor | None,
+    road: Sequence[Step],
+    partners: Sequence[Descriptor] = (),
+) -> list[Fault]:
+    """Every fault of a road that begins at `base`, and `partners` beside it, in the order of its steps."""
     alone = [fault for element in elements for fault in _Walk(element, base).faults(road)]
     versions = [*([] if base is None else [base]), *(s.published for s in road if s.kind is StepKind.PUBLISH)]
     together = [*version_faults(base, road), *run_faults(road, versions)]
-    return sorted([*_drain_faults(road), *alone, *together], key=lambda fault: fault.at)
+    sides = [*side_faults(base, partners, road), *drain_faults(road)]
+    return sorted([*_drain_faults(road), *alone, *together, *sides], key=lambda fault: fault.at)
 
 
 def _drain_faults(road: Sequence[Step]) -> Iterator[Fault]:

@@ -115,6 +115,21 @@ DANGERS: Mapping[Kind, Mapping[Pair, Danger]] = {
     },
 }
 
+ONE_SIDED: Mapping[tuple[bool, bool], Danger] = {
+    (True, False): Danger(
+        ("C6",),
+        "a node deletes a row of the one table to which a row of the other refers, and nothing tells it to look",
+    ),
+    (False, True): Danger(
+        ("C6",), "a node inserts a row that refers to nothing, and nothing tells it to look; a reader relies on it"
+    ),
+    (True, True): Danger(
+        ("C6",),
+        "one table relies on what the other one only enforces, and may not enforce any more in the version next to it",
+    ),
+}
+"""A foreign key whose two tables do not have it in the same state: whether the referring one has it, the other one."""
+
 NEEDS_FILL: Mapping[Kind, str] = {
     Kind.REQUIRED_COLUMN: "C2",
     Kind.DERIVED_COLUMN: "C2",

@@ -34,10 +34,10 @@ from changes.ddl_errors import (
     UNDEFINED_OBJECT,
     DdlError,
 )
-from changes.movement import NewElement
+from changes.movement import NewElement, element_of
 from changes.placing import placed
 from changes.plan import Direction, Element, Move
-from changes.tables import NO_TABLES, Tables
+from changes.tables import NO_TABLES, Tables, partners_of
 from expressions.rows import canonical, columns_of
 from expressions.typed import Context, PyValue
 
@@ -60,6 +60,8 @@ class Sketch:
     edits: list[Edit] = field(default_factory=list)
     dangers: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    there: dict[Element, Constraint] = field(default_factory=dict)
+    """What an added foreign key is in the table that it references."""
     fresh: dict[ColumnId, PyValue] = field(default_factory=dict)
     """What the rows that are there have in the columns that are added."""
 
@@ -98,6 +100,38 @@ class Sketch:
         self._add(Element(Kind.CONSTRAINT, number, name), constraint)
         return constraint
 
+    def foreign_key_name(self, given: Name, columns: Iterable[ColumnId]) -> str:
+        """The name given, or PostgreSQL's: table_columns_fkey."""
+        return self._constraint_name(given, [self.planned.column(column).name for column in columns], "fkey")
+
+    def add_foreign_key(self, foreign_key: Constraint, parent: Descriptor) -> Element:
+        """A foreign key as this table bears it, without its partner, and the table that it references."""
+        partner = self._next_constraint_of(parent)
+        whole = replace(foreign_key, partner=partner)
+        element = element_of(whole)
+        self._add(element, whole)
+        self.there[element] = replace(
+            whole,
+            id=partner,
+            rule=REFERENCED,
+            columns=whole.reference_columns,
+            references=self.base.table_id,
+            reference_columns=whole.columns,
+            partner=whole.id,
+        )
+        return element
+
+    def parent_of(self, foreign_key: Constraint) -> Descriptor:
+        """The table that a foreign key of this one references."""
+        parents = partners_of((element_of(foreign_key),), self.base, self.tables)
+        return parents[0] if parents else self.base
+
+    def _next_constraint_of(self, parent: Descriptor) -> ConstraintId:
+        if parent.table_id == self.base.table_id:
+            return self.next_constraint()
+        taken = sum(e.partner is not None and e.partner[0] == parent.table_id for e in self.there)
+        return ConstraintId(parent.next_constraint_id + taken)
+
     def next_constraint(self) -> ConstraintId:
         number = self.planned.next_constraint_id
         self.planned = replace(self.planned, next_constraint_id=ConstraintId(number + 1))
@@ -128,9 +162,14 @@ class Sketch:
         check_public(index.name, "index", index.state, None)
         self.drop(Element(index.kind, index.id, index.name))
 
-    def drop_constraint(self, constraint: Constraint) -> None:
+    def drop_constraint(self, constraint: Constraint) -> Element:
         check_public(constraint.name, "constraint", constraint.state, None)
-        self.drop(Element(Kind.CONSTRAINT, constraint.id, constraint.name))
+        element = element_of(constraint)
+        self.drop(element)
+        return element
+
+    def drops(self, index: Index) -> bool:
+        return Move(Element(index.kind, index.id, index.name), Direction.DROP) in self.moves
 
     # --- reading
 
@@ -171,6 +210,8 @@ class Sketch:
             swaps=tuple(self.swaps),
             edit=self._edit if self.edits else None,
             dangers=tuple(self.dangers),
+            partners=partners_of((move.element for move in self.moves), self.base, self.tables),
+            there=self.there,
         )
 
     def _edit(self, table: Descriptor) -> Descriptor:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Constraint, Index, Kind, State
+from catalog.elements import NOT_NULL, REFERENCED, Column, ColumnId, Constraint, Index, Kind, State
 from changes.faults import Fault
 from changes.movement import definition_of, state_of
 from changes.plan import (
@@ -259,7 +259,9 @@ def _elements(version: Descriptor) -> dict[tuple[str, int], Element]:
     found |= {("column", int(c.id)): Element(c.kind, c.id, c.name) for c in version.columns}
     found |= {("index", int(i.id)): Element(i.kind, i.id, i.name) for i in version.indexes}
     for constraint in version.constraints:
-        column = constraint.columns[0] if constraint.rule == "not null" else None
+        if constraint.rule == REFERENCED and constraint.references == version.table_id:
+            continue  # the other side of the table's own foreign key: `changes.sides`
+        column = constraint.columns[0] if constraint.rule == NOT_NULL else None
         element = Element(Kind.CONSTRAINT, constraint.id, constraint.name, column)
         found["constraint", int(constraint.id)] = element
     return found

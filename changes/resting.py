@@ -1,0 +1,55 @@
+"""What a foreign key rests on stays: the referenced table, its columns, and the index that makes them unique.
+
+It is refused by name to drop one of them while a row somewhere may refer by it, with what to drop first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from catalog.descriptor import Descriptor
+from catalog.elements import PRIMARY, Column, Constraint, Index
+from changes.actions import Position
+from changes.ddl_errors import DEPENDENT_OBJECTS, DdlError
+from changes.tables import Tables
+
+
+def check_table_is_free(table: Descriptor, tables: Tables, position: Position) -> None:
+    """Before DROP TABLE: no other table refers to it."""
+    others = (one for one in table.referenced_by if one.references != table.table_id)
+    _refuse(f"table {table.name}", others, table, tables, position)
+
+
+def check_column_is_free(column: Column, table: Descriptor, tables: Tables, position: Position) -> None:
+    """Before DROP COLUMN: nothing refers to its values."""
+    referring = (one for one in table.referenced_by if column.id in one.columns)
+    _refuse(f"column {column.name} of table {table.name}", referring, table, tables, position)
+
+
+def check_index_is_free(index: Index, table: Descriptor, tables: Tables, position: Position, what: str) -> None:
+    """Before an index is dropped: no foreign key refers by it. `what` the statement calls it."""
+    referring = (one for one in table.referenced_by if one.index == index.id and index.id != PRIMARY)
+    _refuse(what, referring, table, tables, position)
+
+
+def referring_words(referenced: Constraint, table: Descriptor, tables: Tables) -> str:
+    """A foreign key that refers to `table`, for its users: "foreign key trips_code_fkey of trips"."""
+    return f"foreign key {referenced.name} of {_child_of(referenced, table, tables)}"
+
+
+def _refuse(what: str, referring: Iterable[Constraint], table: Descriptor, tables: Tables, position: Position) -> None:
+    found = list(referring)
+    if not found:
+        return
+    depends = ", ".join(referring_words(one, table, tables) for one in found)
+    message = f"cannot drop {what} because other objects depend on it: {depends}"
+    first = "; ".join(f"ALTER TABLE {_child_of(one, table, tables)} DROP CONSTRAINT {one.name}" for one in found)
+    raise DdlError(DEPENDENT_OBJECTS, message, position=position, hint=f"Drop what refers to it first: {first}.")
+
+
+def _child_of(referenced: Constraint, table: Descriptor, tables: Tables) -> str:
+    assert referenced.references is not None, referenced
+    if referenced.references == table.table_id:
+        return table.name
+    child = tables.numbered(referenced.references)
+    return f"table {referenced.references}" if child is None else child.name
