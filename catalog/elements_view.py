@@ -3,6 +3,7 @@
 v6 -> v7     + index by_dest (dest): delete-only
              ~ column name: write-only -> public
              - index by_name
+             + constraint to_airport: foreign key: (dest) → airports (code)
 """
 
 from __future__ import annotations
@@ -12,20 +13,25 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import ColumnId, State
+from catalog.elements import FOREIGN_KEY, REFERENCED, RESTRICT, ColumnId, Constraint, State
 
 Json = dict[str, Any]
 
 
-def elements(descriptor: Descriptor) -> list[Json]:
+Others = Mapping[int, Descriptor]
+"""Tables by id: those that foreign keys lead to and from, for their names."""
+NOBODY: Others = {}
+
+
+def elements(descriptor: Descriptor, others: Others = NOBODY) -> list[Json]:
     """Every element of one version, columns first."""
-    return list(_elements(descriptor))
+    return list(_elements(descriptor, others))
 
 
-def differences(old: Descriptor | None, new: Descriptor) -> list[Json]:
+def differences(old: Descriptor | None, new: Descriptor, others: Others = NOBODY) -> list[Json]:
     """What `new` has that `old` has not, in `+`, `~` and `-`; the first version is all `+`."""
-    before = {} if old is None else {(e["element"], e["id"]): e for e in _elements(old)}
-    after = {(e["element"], e["id"]): e for e in _elements(new)}
+    before = {} if old is None else {(e["element"], e["id"]): e for e in _elements(old, others)}
+    after = {(e["element"], e["id"]): e for e in _elements(new, others)}
     lines = [_line("+", after[key], after[key]["phase"]) for key in after if key not in before]
     for key in after:
         lines += _changed(before[key], after[key]) if key in before else []
@@ -61,7 +67,7 @@ def _became(old: str, new: str) -> str:
     return f"{old} → {new}"
 
 
-def _elements(descriptor: Descriptor) -> Iterator[Json]:
+def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:
     names = {column.id: column.name for column in descriptor.columns}
     for column in descriptor.columns:
         is_key = column.id in descriptor.primary_key
@@ -76,12 +82,35 @@ def _elements(descriptor: Descriptor) -> Iterator[Json]:
         where = f" where {_named(index.where, names)}" if index.where else ""
         yield _shown("unique index" if index.unique else "index", index.id, index.name, index, f"({keys}){where}")
     for constraint in descriptor.constraints:
-        of = ", ".join(names[column] for column in constraint.columns)
-        said = _named(constraint.expression, names) if constraint.expression else of
-        yield _shown("constraint", constraint.id, constraint.name, constraint, f"{constraint.rule}: {said}")
+        said = _constraint(constraint, names, others | {descriptor.table_id: descriptor})
+        yield _shown("constraint", constraint.id, constraint.name, constraint, said)
     for placement in descriptor.placements:
         key = ", ".join(names[column] for column in placement.sharding_key or descriptor.primary_key)
         yield _shown("placement", placement.id, str(placement.id), placement, f"{placement.function}({key})")
+
+
+def _constraint(constraint: Constraint, names: Mapping[ColumnId, str], tables: Others) -> str:
+    """What it asks for; a foreign key with where it leads, or where it comes from."""
+    of = ", ".join(names[column] for column in constraint.columns)
+    if constraint.rule not in (FOREIGN_KEY, REFERENCED):
+        return f"{constraint.rule}: {_named(constraint.expression, names) if constraint.expression else of}"
+    how = [f"on {when} restrict" for when, does in _actions(constraint) if does == RESTRICT]
+    there = _there(constraint, tables)
+    said = f"foreign key: ({of}) → {there}" if constraint.rule == FOREIGN_KEY else f"referenced: ({of}) ← {there}"
+    return ", ".join([said, *how])
+
+
+def _actions(constraint: Constraint) -> tuple[tuple[str, str], tuple[str, str]]:
+    return ("delete", constraint.on_delete), ("update", constraint.on_update)
+
+
+def _there(constraint: Constraint, tables: Others) -> str:
+    """The columns at the other end: "airports (code)"."""
+    other = tables.get(constraint.references or 0)
+    if other is None:
+        return f"table {constraint.references}"
+    names = {column.id: column.name for column in other.columns}
+    return f"{other.name} ({', '.join(names.get(column, '?') for column in constraint.reference_columns)})"
 
 
 def _named(expression: str, names: Mapping[ColumnId, str]) -> str:

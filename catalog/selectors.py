@@ -1,5 +1,6 @@
 """Reading the catalog: tables, descriptors, and the story since a number."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from catalog import descriptor as descriptors
@@ -21,6 +22,13 @@ def newest_descriptor(table_id: int) -> descriptors.Descriptor | None:
     """The newest version of a table; None when it has none."""
     row = Descriptor.objects.filter(table_id=table_id).order_by("-version").first()
     return None if row is None else descriptors.from_json(row.body)
+
+
+def tables_beside(versions: Iterable[descriptors.Descriptor]) -> dict[int, descriptors.Descriptor]:
+    """The tables at the other ends of these versions' foreign keys, as they are now, by id."""
+    ids = {c.references for version in versions for c in version.constraints if c.references is not None}
+    found = {table_id: newest_descriptor(table_id) for table_id in ids}
+    return {table_id: body for table_id, body in found.items() if body is not None}
 
 
 def descriptor_at(table_id: int, version: int) -> descriptors.Descriptor:

@@ -34,18 +34,19 @@ def _schema(table_id: int) -> dict[str, Any]:
     """The newest version's elements, and what each version changed, newest first."""
     rows = list(Descriptor.objects.filter(table_id=table_id).order_by("-version")[: VERSIONS_SHOWN + 1])
     bodies = [descriptor.from_json(row.body) for row in rows]
+    others = selectors.tables_beside(bodies)
     versions = [
         {
             "version": row.version,
             "modified_at": row.modified_at.isoformat(),
             "schema_hash": row.schema_hash,
             "sharding_hash": row.sharding_hash,
-            "differences": differences(older, newer),
+            "differences": differences(older, newer, others),
         }
         for row, newer, older in zip(rows, bodies, [*bodies[1:], None], strict=True)
     ]
     return {
-        "elements": elements(bodies[0]) if bodies else [],
+        "elements": elements(bodies[0], others) if bodies else [],
         "table_state": bodies[0].state.value if bodies else "absent",
         "name": bodies[0].name if bodies else "",
         "version": bodies[0].version if bodies else 0,
