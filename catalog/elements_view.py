@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import FOREIGN_KEY, REFERENCED, RESTRICT, ColumnId, Constraint, State
+from catalog.elements import FOREIGN_KEY, REFERENCED, RESTRICT, ColumnId, Constraint, State, TableId
 
 Json = dict[str, Any]
 
 
-Others = Mapping[int, Descriptor]
+Others = Mapping[TableId, Descriptor]
 """Tables by id: those that foreign keys lead to and from, for their names."""
 NOBODY: Others = {}
 
@@ -82,7 +82,7 @@ def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:
         where = f" where {_named(index.where, names)}" if index.where else ""
         yield _shown("unique index" if index.unique else "index", index.id, index.name, index, f"({keys}){where}")
     for constraint in descriptor.constraints:
-        said = _constraint(constraint, names, others | {descriptor.table_id: descriptor})
+        said = _constraint(constraint, names, {**others, descriptor.table_id: descriptor})
         yield _shown("constraint", constraint.id, constraint.name, constraint, said)
     for placement in descriptor.placements:
         key = ", ".join(names[column] for column in placement.sharding_key or descriptor.primary_key)
@@ -106,7 +106,7 @@ def _actions(constraint: Constraint) -> tuple[tuple[str, str], tuple[str, str]]:
 
 def _there(constraint: Constraint, tables: Others) -> str:
     """The columns at the other end: "airports (code)"."""
-    other = tables.get(constraint.references or 0)
+    other = None if constraint.references is None else tables.get(constraint.references)
     if other is None:
         return f"table {constraint.references}"
     names = {column.id: column.name for column in other.columns}

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from catalog import descriptor as descriptors
+from catalog.elements import TableId
 from catalog.models import Descriptor, StoryEvent, Stream, Table
 from catalog.story import sentence
 
@@ -24,7 +25,7 @@ def newest_descriptor(table_id: int) -> descriptors.Descriptor | None:
     return None if row is None else descriptors.from_json(row.body)
 
 
-def tables_beside(versions: Iterable[descriptors.Descriptor]) -> dict[int, descriptors.Descriptor]:
+def tables_beside(versions: Iterable[descriptors.Descriptor]) -> dict[TableId, descriptors.Descriptor]:
     """The tables at the other ends of these versions' foreign keys, as they are now, by id."""
     ids = {c.references for version in versions for c in version.constraints if c.references is not None}
     found = {table_id: newest_descriptor(table_id) for table_id in ids}
