@@ -10,6 +10,7 @@ Everything is read from the plan itself, so what is shown is what will be publis
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -24,6 +25,7 @@ from changes.plan import (
     StepKind,
     describe,
     edits,
+    names_of,
     pairs_of,
     why_no_return,
 )
@@ -34,19 +36,21 @@ COSTLY = (StepKind.FILL, StepKind.VERIFY, StepKind.DELETE)
 
 def versions(plan: Plan) -> list[Json]:
     """The states of every moving element in the version there is and in each that will be published."""
-    shown = [_version(plan, plan.base, None)]
+    shown = [_version(plan, plan.base, None, plan.partners)]
     before = plan.base
     for step in plan.publishes:
-        shown.append(_version(plan, step.published, before))
+        shown.append(_version(plan, step.published, before, step.partners))
         before = step.published
     if plan.publishes and edits(plan):
         shown[1]["edits"] = edits(plan)
     return shown
 
 
-def _version(plan: Plan, version: Descriptor | None, before: Descriptor | None) -> Json:
+def _version(plan: Plan, version: Descriptor | None, before: Descriptor | None, partners: Iterable[Descriptor]) -> Json:
+    """`partners` are versions of other tables that come with it."""
     return {
         "version": version.version if version else 0,
+        "partners": [str(partner) for partner in partners],
         "states": [_cell(element, version, before) for element in moving(plan)],
         "edits": [],
     }
@@ -107,7 +111,8 @@ def _summary(plan: Plan, road: tuple[Step, ...]) -> str:
     if not road:
         return "It takes one version and nothing is lost: there is no way back, only another change."
     deleted = [pairs_of(step.elements) for step in road if step.kind in RUNS]
+    as_before = f"{names_of(plan)} {'are as they were' if plan.partners else 'is as it was'}"
     if deleted:
-        return f"What was added is withdrawn again: {', '.join(deleted)} are deleted, and {plan.table} is as it was."
+        return f"What was added is withdrawn again: {', '.join(deleted)} are deleted, and {as_before}."
     back = ", ".join(f"{t.element} is {t.after.value}" for step in road for t in step.transitions)
-    return f"Nothing was lost yet: {back} again, and {plan.table} is as it was."
+    return f"Nothing was lost yet: {back} again, and {as_before}."

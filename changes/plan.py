@@ -216,12 +216,13 @@ def with_rows(plan: Plan, rows: int) -> Plan:
 
 
 def describe(plan: Plan, step: Step) -> str:
-    """A step in words."""
-    version, what = f"{plan.table}@{step.version}", ", ".join(map(str, step.elements))
+    """A step in words; of several tables, every version it publishes or waits for."""
+    what = ", ".join(map(str, step.elements))
+    versions = [f"{plan.table}@{step.version}", *map(str, step.partners)]
     if step.kind is StepKind.PUBLISH:
-        return f"publish {version}: {_differences(plan, step)}"
+        return f"publish {' and '.join(versions)}: {_differences(plan, step)}"
     return {
-        StepKind.DRAIN: f"wait until no version before {version} is in use",
+        StepKind.DRAIN: f"wait until no version before {' or '.join(versions)} is in use",
         StepKind.CLEAR: f"clear old tombstones of {what}",
         StepKind.FILL: f"fill {what}",
         StepKind.VERIFY: f"verify {what}",
@@ -264,6 +265,11 @@ def name_in(table: Descriptor, element: Element) -> str:
     places = {Kind.CONSTRAINT: table.constraints} | dict.fromkeys(INDEXES, table.indexes)
     named = places.get(element.kind, table.columns)
     return next((one.name for one in named if one.id == element.id), element.name)
+
+
+def names_of(plan: Plan) -> str:
+    """The tables of a plan as it finds them: "trips and airports"."""
+    return " and ".join([plan.table, *(partner.name for partner in plan.partners)])
 
 
 def why_no_return(plan: Plan) -> str:

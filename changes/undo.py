@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Index, IndexId, Kind
+from catalog.elements import CHECK, NO_ACTION, Column, ColumnId, Constraint, ConstraintId, Index, IndexId, Kind, State
 from changes.movement import definition_of
 from changes.plan import COLUMNS, INDEXES, Direction, Element, Move, Plan, name_in
+from changes.tables import NO_TABLES, Tables
 from expressions.rows import shown
 
 
@@ -24,24 +25,27 @@ class Undo:
     warning: str = ""
 
 
-def undo_of(plan: Plan) -> Undo:
-    """What takes back a change that is done."""
+def undo_of(plan: Plan, tables: Tables = NO_TABLES) -> Undo:
+    """What takes back a change that is done.
+
+    `tables` say what the tables it refers to are called today; without them it is what the change left them as.
+    """
     first = plan.moves[0]
     if first.element.kind is Kind.TABLE:
-        return _of_table(plan, first)
+        return _of_table(plan, first, tables)
     if len(plan.moves) == 1 and first.element.kind in INDEXES:
         return Undo(_of_index(plan, first))
     if first.direction is Direction.RENAME:
         old, new = quoted(first.element.name), quoted(name_in(plan.result, first.element))
         what = "CONSTRAINT" if first.element.kind is Kind.CONSTRAINT else "COLUMN"
         return Undo(f"ALTER TABLE {quoted(plan.table)} RENAME {what} {new} TO {old}")
-    return _of_alterations(plan)
+    return _of_alterations(plan, tables)
 
 
 # --- one element
 
 
-def _of_table(plan: Plan, move: Move) -> Undo:
+def _of_table(plan: Plan, move: Move, tables: Tables) -> Undo:
     name = quoted(move.element.name)
     if move.direction is Direction.RENAME:
         return Undo(f"ALTER TABLE {quoted(plan.result.name)} RENAME TO {name}")
@@ -49,10 +53,23 @@ def _of_table(plan: Plan, move: Move) -> Undo:
         return Undo(f"DROP TABLE {name}", f"All rows written to {move.element.name} since are deleted.")
     assert plan.base is not None, "what is dropped was there"
     lost = f"Only the structure comes back: the rows of {plan.table} are gone."
-    indexes = "; ".join(create_index(plan.base, index) for index in plan.base.public_indexes)
-    return Undo(
-        create_table(plan.base), f"{lost} Its indexes are statements of their own: {indexes}" if indexes else lost
-    )
+    apart = {"indexes": [create_index(plan.base, index) for index in plan.base.public_indexes]}
+    apart["foreign keys"] = [
+        f"ALTER TABLE {name} {add_foreign_key(plan.base, one, _referenced(plan, one, tables))}"
+        for one in plan.base.foreign_keys
+    ]
+    what = " and ".join(what for what, statements in apart.items() if statements)
+    said = "; ".join(statement for statements in apart.values() for statement in statements)
+    return Undo(create_table(plan.base), f"{lost} Its {what} are statements of their own: {said}" if said else lost)
+
+
+def _referenced(plan: Plan, foreign_key: Constraint, tables: Tables) -> Descriptor:
+    """The table that a foreign key references, by the name it has today."""
+    assert plan.base is not None, "a table that refers to others was there"
+    assert foreign_key.references is not None, foreign_key
+    left = {table.table_id: table for table in (*plan.results, plan.base)}
+    today = tables.numbered(foreign_key.references)
+    return left[foreign_key.references] if today is None or today.state is not State.PUBLIC else today
 
 
 def _of_index(plan: Plan, move: Move) -> str:
@@ -67,9 +84,9 @@ def _of_index(plan: Plan, move: Move) -> str:
 # --- ALTER TABLE, taken back
 
 
-def _of_alterations(plan: Plan) -> Undo:
+def _of_alterations(plan: Plan, tables: Tables) -> Undo:
     assert plan.base is not None, "an altered table was there"
-    said = list(_alterations(plan, plan.base))
+    said = list(_alterations(plan, plan.base, tables))
     lost = [
         f"the values of {move.element.name} are gone"
         for move in plan.moves
@@ -84,7 +101,7 @@ def _of_alterations(plan: Plan) -> Undo:
     return Undo(f"ALTER TABLE {quoted(plan.table)} {', '.join(said)}", warning)
 
 
-def _alterations(plan: Plan, base: Descriptor) -> Iterator[str]:
+def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
     """The clauses, one for each move; what goes with a column that is dropped needs none."""
     gone = set(plan.moving(Direction.ADD))
     fresh = {element.id for element in gone if element.kind in COLUMNS}
@@ -101,6 +118,9 @@ def _alterations(plan: Plan, base: Descriptor) -> Iterator[str]:
             yield from _without(plan, element, fresh)
         elif element.kind in COLUMNS:
             yield f"ADD COLUMN {column_text(base.column(ColumnId(element.id)), base)}"
+        elif element.partner is not None:
+            foreign_key = base.constraint(ConstraintId(element.id))
+            yield add_foreign_key(base, foreign_key, _referenced(plan, foreign_key, tables))
         elif element.kind is Kind.CONSTRAINT:
             yield _check(base, base.constraint(ConstraintId(element.id)))
 
@@ -143,11 +163,13 @@ def _dropped_indexes(plan: Plan, base: Descriptor) -> list[Index]:
 
 
 def create_table(table: Descriptor) -> str:
-    """CREATE TABLE as it would have to be written today; its indexes are statements of their own."""
+    """CREATE TABLE as it would have to be written today; its indexes and foreign keys are statements of their own."""
     key = ", ".join(quoted(column.name) for column in table.key_columns)
     lines = [column_text(column, table, in_table=True) for column in table.public_columns]
     lines += [f"PRIMARY KEY ({key})"]
-    lines += [_check(table, constraint).removeprefix("ADD ") for constraint in table.constraints]
+    lines += [
+        _check(table, constraint).removeprefix("ADD ") for constraint in table.constraints if constraint.rule == CHECK
+    ]
     return f"CREATE TABLE {quoted(table.name)} ({', '.join(lines)})"
 
 
@@ -166,6 +188,16 @@ def column_text(column: Column, table: Descriptor, *, in_table: bool = False) ->
 def _check(table: Descriptor, constraint: Constraint) -> str:
     assert constraint.expression is not None, "only a CHECK has words of its own"
     return f"ADD CONSTRAINT {quoted(constraint.name)} CHECK ({shown(table, constraint.expression)})"
+
+
+def add_foreign_key(table: Descriptor, foreign_key: Constraint, references: Descriptor) -> str:
+    """What ALTER TABLE says to have a foreign key of `table` to table `references`."""
+    own = ", ".join(quoted(table.column(column).name) for column in foreign_key.columns)
+    there = ", ".join(quoted(references.column(column).name) for column in foreign_key.reference_columns)
+    actions = {"ON DELETE": foreign_key.on_delete, "ON UPDATE": foreign_key.on_update}
+    said = "".join(f" {when} {action.upper()}" for when, action in actions.items() if action != NO_ACTION)
+    named = f"ADD CONSTRAINT {quoted(foreign_key.name)} FOREIGN KEY ({own})"
+    return f"{named} REFERENCES {quoted(references.name)} ({there}){said}"
 
 
 def create_index(table: Descriptor, index: Index) -> str:
