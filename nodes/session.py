@@ -37,6 +37,7 @@ from nodes import dml
 from nodes.binding import values_of
 from nodes.environment import Environment
 from nodes.explain import explain
+from nodes.foreign_keys import pin_others
 from nodes.messages import Field
 from nodes.names import Names
 from nodes.pgwire import Prepared
@@ -55,6 +56,7 @@ from nodes.schema import SchemaStatements
 from nodes.session_values import SessionValues
 from nodes.statements import Statement, parse
 from nodes.transaction import Retry, Transaction
+from nodes.truncation import truncate_some
 from nodes.utility import Utility
 from nodes.variables import Variables
 from nodes.writes import Ambiguous
@@ -262,6 +264,7 @@ class Session:
         parameters = Parameters(types, count_max=len(values))
         catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
         plan = await self._made(statement, catalog, parameters)
+        await pin_others(self.env, transaction, plan, fresh=fresh)
         bound = values_of(parameters.types, values, formats)
         return plan, self.context(transaction, bound)
 
@@ -392,13 +395,11 @@ class Session:
     async def _truncate(self, statement: Statement) -> Result:
         if self.is_explicit or self.transaction is not None:
             raise SqlError(ACTIVE_TRANSACTION, "TRUNCATE cannot run inside a transaction block", hint="use DELETE")
-        names = [item.range_var.relname for item in statement.node.relations]
-        for name in names:
-            while await self._truncate_some(statement, name):
-                pass
+        while await self._truncate_some(statement):
+            pass
         return Result("TRUNCATE TABLE")
 
-    async def _truncate_some(self, statement: Statement, name: str) -> int:
+    async def _truncate_some(self, statement: Statement) -> int:
         """One bounded transaction of a TRUNCATE (R9); the number of rows it deleted."""
         last: SqlError | None = None
         fresh = False
@@ -407,8 +408,7 @@ class Session:
             try:
                 plan, _ = await self.plan(transaction, statement, (), (), (), fresh=fresh)
                 assert isinstance(plan, TruncatePlan)
-                descriptor = next(d for d in plan.descriptors if d.name == name)
-                return await dml.truncate_some(self.env, transaction, descriptor)
+                return await truncate_some(self.env, transaction, plan)
             except Retry as retry:
                 last, fresh = retry, retry.stale
                 await asyncio.sleep(random.uniform(0, min(PAUSE_S * 2**attempt, PAUSE_S_MAX)))

@@ -169,7 +169,7 @@ class Transaction:
             results = await self._settle_lost(lost, len(flight))
             return results[skipped : skipped + len(commands)]
         except StoreError as error:
-            raise self._translated(error) from error
+            raise self._translated(error, skipped) from error
         self._entered, self._armed = pins, armed
         if commit:
             self._finish(committed=True)
@@ -352,7 +352,7 @@ class Transaction:
             )
         return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {lost.message}")
 
-    def _translated(self, error: StoreError) -> SqlError:
+    def _translated(self, error: StoreError, skipped: int = 0) -> SqlError:
         if error.sqlstate in FENCE_REFUSALS:
             return Retry(f"the schema moved on: {error.message}", stale=True)
         if error.sqlstate in (SERIALIZATION_FAILURE, DEADLOCK):
@@ -362,7 +362,7 @@ class Transaction:
         if error.sqlstate.startswith(("53", "54", "57", "55")):
             return SqlError(error.sqlstate, error.message, detail=error.detail or None)
         if error.sqlstate == "22012":
-            return Refused(error.position)
+            return Refused(error.position - skipped)
         log.error("the store refused a statement: %s %s %s", error.sqlstate, error.message, error.detail)
         return SqlError(INTERNAL_ERROR, f"the store refused a statement: {error.message}")
 
@@ -438,7 +438,7 @@ class Transaction:
 
 
 class Refused(SqlError):
-    """A pair that had to be new was there already; `position` tells which command of the flight found it."""
+    """A command found what must not be, as a new pair that was there already; `position` numbers it in its flight."""
 
     def __init__(self, position: int) -> None:
         super().__init__("23505", "duplicate key")

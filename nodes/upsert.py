@@ -17,7 +17,7 @@ from nodes.plans import Conflict, InsertPlan
 from nodes.rows import decoded, stored
 from nodes.scans import read_points
 from nodes.transaction import positional
-from nodes.work import Values, Writing
+from nodes.work import Values, Writing, Written
 from storage.buckets import storage_of
 from storage.mutations import Op, entry_bucket
 from storage.pairs import StoredRow, has_null, index_entry
@@ -26,18 +26,18 @@ from storage.statements import get_sql
 
 async def insert_or(
     work: Writing, plan: InsertPlan, conflict: Conflict, rows: list[Values]
-) -> tuple[list[Op], list[Values]]:
+) -> tuple[list[Op], list[Written]]:
     """The operations of INSERT .. ON CONFLICT, and the rows that are written."""
     found = await _conflicts(work, conflict, rows)
     ops: list[Op] = []
-    written: list[Values] = []
+    written: list[Written] = []
     seen: set[bytes] = set()
     for row, old in zip(rows, found, strict=True):
         marks = _marks(work, conflict, row)
         if old is None and seen.isdisjoint(marks):
             seen |= marks
             ops += work.insert(row)
-            written.append(row)
+            written.append((None, row))
         elif conflict.assignments is None:
             continue
         elif old is None or not seen.isdisjoint(marks):
@@ -51,7 +51,7 @@ async def insert_or(
             changed = await _update_conflicting(work, plan, conflict, old, row)
             if changed is not None:
                 ops += changed[0]
-                written.append(changed[1])
+                written.append((old, changed[1]))
     return ops, written
 
 

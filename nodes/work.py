@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import ColumnId
+from catalog.elements import ColumnId, TableId
 from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.typed import Context, PyValue
 from nodes.environment import Environment
@@ -20,6 +20,9 @@ ROWS_MAX = 200_000
 """Rows one statement may change: their operations are held until all old entries are removed."""
 
 Values = dict[ColumnId, PyValue]
+
+Written = tuple[StoredRow | None, Values | None]
+"""A row of a statement: as it was (None: it is new), and the values it has now (None: it is deleted)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,14 @@ class Writing:
 
     def delete(self, old: StoredRow) -> list[Op]:
         return delete_row(self.descriptor, old, self.env.buckets)
+
+    def other(self, table_id: TableId) -> Descriptor:
+        """A table that the transaction uses, too, or this one."""
+        if table_id == self.descriptor.table_id:
+            return self.descriptor
+        descriptor = self.transaction.pins[table_id].descriptor
+        assert isinstance(descriptor, Descriptor)
+        return descriptor
 
 
 def no_value(descriptor: Descriptor, error: CannotDerive) -> SqlError:

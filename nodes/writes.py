@@ -2,7 +2,8 @@
 
 Removals of the whole statement go first, then what is put (protocol.md, section 3). A pair that must be
 new tells whether it was: either the client is asked which key stood in the way, or, when the statement
-is its whole transaction, the flight is made to fail there, so that COMMIT can go along in it.
+is its whole transaction, the flight is made to fail there, so that COMMIT can go along in it. What foreign
+keys ask of other tables goes last, in the same flight and in the same two ways (`nodes.probes`).
 """
 
 import functools
@@ -14,8 +15,10 @@ from catalog.elements import PRIMARY, ColumnId, Index
 from expressions.errors import UNIQUE_VIOLATION, SqlError
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import value_text
+from nodes.claims import Claim
 from nodes.constraints import moving_state
 from nodes.libpq import Command, bytea_array, int8
+from nodes.probes import Probe, broken_by, checking_command, first_refusal
 from nodes.transaction import Refused, Transaction, positional
 from storage import encoding, pairs
 from storage.mutations import REMOVALS, Op, in_order
@@ -23,6 +26,7 @@ from storage.statements import KeyTooLong, Statement, statements_for
 
 OPS_A_FLIGHT = 4000
 ONE_FLIGHT_OPS = 400
+PROBES_A_FLIGHT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,37 +38,63 @@ class Writer:
     storages: int
     buckets: int
 
-    async def write(self, ops: Iterable[Op], *, commit: bool = False) -> None:
-        """Do the operations of a statement. Raises 23505 with the key that was there, or 40001."""
+    async def write(self, ops: Iterable[Op], probes: Sequence[Probe] = (), *, commit: bool = False) -> None:
+        """Do the operations of a statement, then ask. Raises 23505 with the key that was there, 23503, or 40001."""
         ordered = in_order(ops)
         self.transaction.note_written()
-        if commit and len(ordered) <= ONE_FLIGHT_OPS:
-            await self._write_and_commit(ordered)
+        if commit and len(ordered) + sum(len(p.claims) for p in probes) <= ONE_FLIGHT_OPS:
+            await self._write_and_commit(ordered, probes)
             return
+        broken: list[Claim] = []
         for place in range(0, len(ordered), OPS_A_FLIGHT):
-            statements = self._statements(ordered[place : place + OPS_A_FLIGHT])
-            results = await self.transaction.run([command_of(s) for s in statements])
-            self._refuse(
-                [
-                    key
-                    for statement, result in zip(statements, results, strict=True)
-                    if statement.returns_keys
-                    for key in statement.refused(result.get_value(i, 0) or b"" for i in range(result.ntuples))
-                ]
-            )
+            is_last = place + OPS_A_FLIGHT >= len(ordered)
+            asked = probes[:PROBES_A_FLIGHT] if is_last else ()
+            broken += await self._write_some(ordered[place : place + OPS_A_FLIGHT], asked)
+        broken += await self.ask(probes[PROBES_A_FLIGHT:])
+        if broken:
+            raise first_refusal(broken)
         if commit:
             await self.transaction.commit()
 
-    async def _write_and_commit(self, ordered: Sequence[Op]) -> None:
+    async def ask(self, probes: Sequence[Probe]) -> list[Claim]:
+        """The claims that are broken now."""
+        broken: list[Claim] = []
+        for place in range(0, len(probes), PROBES_A_FLIGHT):
+            some = probes[place : place + PROBES_A_FLIGHT]
+            broken += broken_by(some, await self.transaction.run([p.command for p in some]))
+        return broken
+
+    async def _write_some(self, ops: Sequence[Op], probes: Sequence[Probe]) -> list[Claim]:
+        """Operations, and then questions, in one flight; the claims that are broken."""
+        statements = self._statements(ops)
+        results = await self.transaction.run([*(command_of(s) for s in statements), *(p.command for p in probes)])
+        self._refuse(
+            [
+                key
+                for statement, result in zip(statements, results, strict=False)
+                if statement.returns_keys
+                for key in statement.refused(result.get_value(i, 0) or b"" for i in range(result.ntuples))
+            ]
+        )
+        return broken_by(probes, results[len(statements) :])
+
+    async def _write_and_commit(self, ordered: Sequence[Op], probes: Sequence[Probe]) -> None:
         statements = self._statements(ordered)
         removals = [command_of(s) for s in statements if s.act in REMOVALS]
         puts = [s for s in statements if s.act not in REMOVALS]
+        writes = [*removals, *flight_of(puts)]
+        checks = [checking_command(probes)] if probes else []
         try:
-            await self.transaction.run([*removals, *flight_of(puts)], commit=True, tells_xid=bool(puts))
+            await self.transaction.run([*writes, *checks], commit=True, tells_xid=bool(puts or checks))
         except Refused as refused:
-            candidates = [key for s in statements if s.returns_keys for key in s.keys]
-            if len(candidates) == 1:
-                self._refuse(candidates)
+            if refused.position < len(writes):
+                candidates = [key for s in statements if s.returns_keys for key in s.keys]
+                if len(candidates) == 1:
+                    self._refuse(candidates)
+            else:
+                claims = {id(claim): claim for p in probes for claim in p.claims.values()}
+                if len(claims) == 1:
+                    raise first_refusal(claims.values()) from refused
             raise Ambiguous from refused
 
     def _statements(self, ops: Sequence[Op]) -> list[Statement]:
@@ -79,7 +109,8 @@ class Writer:
 
 
 class Ambiguous(Exception):
-    """One of several new pairs was there already; writing again without COMMIT in the flight tells which."""
+    """One of several new pairs was there already, or one of several claims is broken; without COMMIT in the flight, \
+writing again tells which."""
 
 
 def command_of(statement: Statement) -> Command:

@@ -151,3 +151,10 @@ def next_low(last_key: bytes) -> bytes:
 def get_sql(storage: int, table_id: int) -> str:
     """The live pairs among given keys. Parameter: the keys."""
     return f"SELECT key, value FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"
+
+
+def held_ranges_sql(storage: int, table_id: int) -> str:
+    """The lower ends of those key ranges that hold a live pair. Parameters: the ranges' lower ends, their upper ends."""
+    held = f"SELECT 1 FROM {kv(storage, table_id)} WHERE key >= low AND key < high AND value IS NOT NULL"
+    ranges = "unnest(%b::bytea[], %b::bytea[]) AS ranges (low, high)"
+    return f"SELECT low FROM {ranges} CROSS JOIN LATERAL ({held} ORDER BY key LIMIT 1) AS held"

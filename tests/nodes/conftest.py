@@ -19,9 +19,10 @@ import psycopg
 import pytest
 
 from catalog.descriptor import Descriptor, from_json
+from catalog.elements import TableId
 from changes import publishing
 from leases.redis_gossip import publish_news
-from storage.clauses import check
+from storage.clauses import Referenced, check
 
 STORAGES = 2
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,12 +87,12 @@ class Cluster:
             connection.execute(f"CREATE TABLE {chosen} ({columns})")
         return chosen
 
-    def descriptor(self, table: str) -> Descriptor:
-        """The newest version of a table."""
+    def descriptor(self, table: str | TableId) -> Descriptor:
+        """The newest version of a table, by its name or id."""
         with self.store() as store:
             row = store.execute(
                 "SELECT d.body FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id"
-                " AND d.version = t.version WHERE t.name = %s AND t.state = 'live'", [table],
+                " AND d.version = t.version WHERE %s IN (t.name, t.id::text) AND t.state = 'live'", [str(table)],
             ).fetchone()  # fmt: skip
         assert row is not None, table
         return from_json(row[0])
@@ -121,7 +122,7 @@ class Cluster:
                 time.sleep(0.02)
         raise AssertionError(f"{node} does not use {version}")
 
-    def pairs(self, table: str) -> list[dict[bytes, bytes | None]]:
+    def pairs(self, table: str | TableId) -> list[dict[bytes, bytes | None]]:
         """The pairs of a table, storage by storage."""
         table_id = self.descriptor(table).table_id
         with self.store() as store:
@@ -131,8 +132,11 @@ class Cluster:
             ]
 
     def violations(self, table: str) -> list[str]:
-        """What the seven clauses say of a table's pairs."""
-        return [str(violation) for violation in check(self.descriptor(table), self.pairs(table))]
+        """What the seven clauses say of a table's pairs, and of what they refer to."""
+        descriptor = self.descriptor(table)
+        others = {c.references for c in descriptor.foreign_keys if c.references != descriptor.table_id}
+        referenced = [Referenced(self.descriptor(t), self.pairs(t)) for t in others if t is not None]
+        return [str(violation) for violation in check(descriptor, self.pairs(table), referenced=referenced)]
 
     def stop(self, name: str, number: signal.Signals = signal.SIGTERM) -> int:
         process = self.processes.pop(name)

@@ -1,0 +1,130 @@
+"""Foreign keys as a statement meets them: which other tables it asks, and what it asks them.
+
+    trips (code) -> airports (code)
+
+    insert, update of code    on trips       airports must have what new and changed rows refer to
+    delete, update of code    on airports    no row of trips may refer to what is gone (`storage.references.lost`)
+
+The others are used as the statement's own table is: leased, entered, at one version (T1, T2). They are found by id, so
+a rename meanwhile is harmless (L12). A table without foreign keys asks nobody. What is asked are *claims*, one for all
+rows with the same values; `nodes.asking` brings them to the store.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId, Constraint, TableId
+from leases.rules import NotLeasable
+from nodes.claims import Claim
+from nodes.environment import Environment
+from nodes.plans import DeletePlan, InsertPlan, Plan, TruncatePlan, UpdatePlan
+from nodes.rows import stored
+from nodes.transaction import Retry, Transaction
+from nodes.work import Values, Writing, Written
+from storage import references
+from storage.pairs import StoredRow
+
+Change = tuple[StoredRow | None, StoredRow | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Bonds:
+    """The foreign keys that a statement must obey: as rows refer (`parents`), as rows are referred to (`children`)."""
+
+    parents: tuple[Constraint, ...] = ()
+    children: tuple[Constraint, ...] = ()
+
+    @property
+    def tables(self) -> set[TableId]:
+        return {c.references for c in (*self.parents, *self.children) if c.references is not None}
+
+
+FREE = Bonds()
+
+
+def bonds_of(plan: Plan) -> Bonds:
+    """What a statement must obey, by what it does and which columns it assigns."""
+    match plan:
+        case InsertPlan():
+            known = plan.descriptor.fact(_enforced)
+            if known is FREE or plan.conflict is None or not plan.conflict.assignments:
+                return known if known is FREE else Bonds(known.parents)
+            return Bonds(known.parents, _touched(known.children, plan.conflict.assignments))
+        case UpdatePlan():
+            known = plan.descriptor.fact(_enforced)
+            if known is FREE:
+                return FREE
+            return Bonds(_touched(known.parents, plan.assignments), _touched(known.children, plan.assignments))
+        case DeletePlan():
+            known = plan.descriptor.fact(_enforced)
+            return known if known is FREE else Bonds((), known.children)
+        case TruncatePlan():
+            return Bonds((), tuple(c for d in plan.descriptors for c in d.fact(_enforced).children))
+    return FREE
+
+
+def _enforced(descriptor: Descriptor) -> Bonds:
+    parents = tuple(c for c in descriptor.foreign_keys if references.is_enforced(c))
+    children = tuple(c for c in descriptor.referenced_by if references.is_enforced(c))
+    return Bonds(parents, children) if parents or children else FREE
+
+
+def _touched(constraints: Sequence[Constraint], assigned: Mapping[ColumnId, object]) -> tuple[Constraint, ...]:
+    return tuple(c for c in constraints if not set(c.columns).isdisjoint(assigned))
+
+
+async def pin_others(env: Environment, transaction: Transaction, plan: Plan, *, fresh: bool) -> None:
+    """Have the transaction use the other tables that the statement asks. Raises `Retry` when one of them is gone."""
+    for table_id in sorted(bonds_of(plan).tables):
+        try:
+            await env.pin(transaction, table_id, fresh=fresh)
+        except NotLeasable as refusal:
+            raise Retry(f"the schema moved on: {refusal}", stale=True) from refusal
+
+
+# -- what is asked
+
+
+def claims_of(work: Writing, bonds: Bonds, written: Sequence[Written]) -> list[Claim]:
+    """What is to be asked after these rows are written."""
+    changes = [(old, None if new is None else _row_after(work.descriptor, old, new)) for old, new in written]
+    return [
+        claim
+        for constraints, claimed in ((bonds.parents, _references), (bonds.children, _losses))
+        for constraint in constraints
+        for claim in claimed(work, constraint, changes)
+    ]
+
+
+def _row_after(descriptor: Descriptor, old: StoredRow | None, values: Values) -> StoredRow:
+    new = stored(descriptor, values)
+    return new if old is None else StoredRow(new.key, {**old.columns, **new.columns})
+
+
+def _references(work: Writing, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Claim]:
+    """What new rows, and rows that refer to something else now, refer to."""
+    assert constraint.references is not None
+    other = work.other(constraint.references)
+    seen: set[references.Values | None] = {None}
+    for number, (old, new) in enumerate(changes):
+        values = None if new is None else references.refers_to(work.descriptor, constraint, new)
+        if values in seen or (old is not None and references.refers_to(work.descriptor, constraint, old) == values):
+            continue
+        seen.add(values)
+        assert values is not None
+        yield Claim(number, work.descriptor, constraint, other, values)
+
+
+def _losses(work: Writing, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Claim]:
+    """What no row has any more; a new row counts as one that always had its values."""
+    assert constraint.references is not None
+    other = work.other(constraint.references)
+    known = [(new if old is None else old, new) for old, new in changes]
+    lost = references.lost(work.descriptor, constraint, [(old, new) for old, new in known if old is not None])
+    for number, (old, new) in enumerate(changes):
+        values = None if old is None else references.values_of(work.descriptor, constraint.columns, old)
+        if values is not None and values in lost:
+            lost.discard(values)
+            how = constraint.on_delete if new is None else constraint.on_update
+            yield Claim(number, work.descriptor, constraint, other, values, how)
