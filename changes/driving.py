@@ -3,9 +3,10 @@ r"""The shell of the executor's machine: it does what the machine asks, and tell
     take the table (X2) -> the machine's state from its row -> effect -> event -> state, story and step row
                                                                  \__________ one transaction ___________/
 
-Each transition is one control transaction that locks the change's row, then the schema-change lease (L14), and writes
-what happened together with where the machine stands then. So a driver may die between any two statements, and the next
-one goes on from the row; and a cancel and a publish, which lock the same row, cannot both win (X6).
+Each transition is one control transaction that locks the change's row, then the schema-change leases of its tables
+(L14), and writes what happened together with where the machine stands then. So a driver may die between any two
+statements, and the next one goes on from the row; and a cancel and a publish, which lock the same row, cannot both win
+(X6).
 
 Waiting is listening: releases, runs and people's wishes are notified. Only a transaction that outlives its lease is
 looked at again and again, since the end of a lock is told to nobody; after a grace its session is ended (L8).
@@ -27,16 +28,17 @@ import psycopg
 from django.conf import settings
 from django.db import connection as django_connection
 from django.db.utils import DatabaseError, InterfaceError, OperationalError
+from psycopg import errors
 
 from catalog.elements import NodeId, TableId
 from catalog.services import control_transaction as django_transaction
 from catalog.services import push
 from changes import moves, publishing
 from changes.ddl_errors import DdlError
-from changes.execution import Execution, Mode
+from changes.execution import Execution, Mode, name_of
 from changes.executor import IllegalTransition, step
 from changes.models import ENDED, Change, Status
-from changes.plan import RUNS, Plan, StepKind
+from changes.plan import RUNS, Plan, StepKind, element_json
 from changes.postgres import (
     Ear,
     LostTheTable,
@@ -45,12 +47,12 @@ from changes.postgres import (
     control_transaction,
     let_go,
     open_connection,
-    take_table,
+    take_tables,
 )
 from changes.publishing import GRACE_S, Blocked, UnexpectedVersion
 from changes.recording import HasEnded, Transition, load, lock_change, lock_driven, newest_version
-from changes.selectors import next_in_queue
-from changes.services import end_unstarted, plan_again, send_driver
+from changes.selectors import following, is_its_turn
+from changes.services import end_unstarted, plan_again, send_driver, settle_tables
 from leases.redis_gossip import publish_news
 from leases.rules import Hindrance, Lease
 from spark_tasks import services as runs
@@ -73,12 +75,18 @@ HELD_WELL_S = 10.0
 
 HERALD_S = 2.0
 
-LOST = (psycopg.OperationalError, psycopg.InterfaceError, OperationalError, InterfaceError)
+LOST = (
+    psycopg.OperationalError, psycopg.InterfaceError, errors.TransactionTimeout, OperationalError, InterfaceError,
+)  # fmt: skip
 Hook = Callable[[str], None]
 
 
 class NotItsTurn(Exception):
-    """The change has ended, or another one of its table moves first (X1)."""
+    """The change has ended, or another one of its tables moves first (X1)."""
+
+
+class OtherTables(Exception):
+    """Planned on the tables as they are now, the change spans others than it was submitted with: take hold of these."""
 
 
 def drive(change_id: int, *, holder: str, hook: Hook = lambda _: None) -> Status | None:
@@ -96,6 +104,9 @@ def drive(change_id: int, *, holder: str, hook: Hook = lambda _: None) -> Status
         except (TableIsTaken, NotItsTurn, HasEnded, LostTheTable) as why:
             log.info("change %s is not driven by %s: %s", change_id, holder, why)
             return None
+        except OtherTables as why:
+            log.info("change %s begins anew: %s", change_id, why)
+            failures += 1
         except LOST as error:
             log.warning("change %s: database lost (%s), again", change_id, error)
             django_connection.close()
@@ -105,27 +116,27 @@ def drive(change_id: int, *, holder: str, hook: Hook = lambda _: None) -> Status
 
 
 class Driver:
-    """One worker's walk: two connections, a grip on the table, and the machine's state as last committed."""
+    """One worker's walk: two connections, a grip on the tables, and the machine's state as last committed."""
 
     def __init__(self, change_id: int, holder: str, hook: Hook) -> None:
         self.change_id, self.holder, self.hook = change_id, holder, hook
         self.state: Execution
         self.todo: deque[moves.Effect] = deque()
         self.run_id: int | None = None
-        self.held_since: float | None = None
+        self.held_since: dict[int, float] = {}
         self.lock_pause_s = LOCK_PAUSE_S[0]
 
     def __enter__(self) -> Driver:
         change = Change.objects.get(pk=self.change_id)
         if change.status in ENDED:
             raise NotItsTurn(f"it has ended: {change.status}")
-        self.table_id, self.status = change.table_id, Status(change.status)
+        self.table_id, self.table_ids, self.status = change.table_id, change.table_ids, Status(change.status)
         with ExitStack() as so_far:
             self.conn = open_connection(f"driver of change {self.change_id}")
             so_far.callback(self.conn.close)
             self.pid = self.conn.info.backend_pid
             self.clock_ahead_s = self._database_time() - time.monotonic()
-            self.grip = take_table(self.conn, self.table_id, self.holder)
+            self.grip = take_tables(self.conn, self.table_ids, self.holder)
             listening = open_connection(f"ear of change {self.change_id}")
             so_far.callback(listening.close)
             self.ear = Ear(listening)
@@ -140,15 +151,14 @@ class Driver:
         """A driver that fails keeps its lease until it expires: that is the pause before the next one tries."""
         self.renewer.stop()
         self.herald.stop()
-        if kind in (None, NotItsTurn, HasEnded):
+        if kind in (None, NotItsTurn, OtherTables, HasEnded):
             with suppress(psycopg.Error):
                 let_go(self.conn, self.grip)
         self.conn.close()
         self.ear.close()
         if self.status in ENDED and kind is None:
-            following = next_in_queue(self.table_id)
-            if following is not None:
-                send_driver(following)
+            for change_id in following(self.table_ids):
+                send_driver(change_id)
 
     def run(self) -> Status:
         """Until the change ends or rests. A mistake of ours stops it and asks for a person."""
@@ -156,7 +166,7 @@ class Driver:
             self._begin()
             while self.status not in ENDED and (self.todo or self.state.mode is not Mode.PAUSED):
                 if self.renewer.lost:
-                    raise LostTheTable(f"table {self.table_id} was taken over from {self.holder}")
+                    raise LostTheTable(f"a table of {self.grip.table_ids} was taken over from {self.holder}")
                 if self.todo:
                     self._perform(self.todo.popleft())
                 else:
@@ -185,6 +195,13 @@ class Driver:
         with control_transaction(self.conn) as cur:
             row = lock_change(cur, self.change_id)
             self.state = load(row) if row.executor_state else Execution(self.change_id, plan)
+        try:
+            self._take_up()
+        except errors.UniqueViolation as claimed:
+            raise NotItsTurn(f"another change moves a table of change {self.change_id}: {claimed}") from claimed
+
+    def _take_up(self) -> None:
+        """The first transition: a change that was queued moves from here on, and has its tables to itself (X1)."""
         with self._transition() as found:
             if not self.grip.is_takeover:
                 found.quiet = frozenset({"executor replaced"})
@@ -195,13 +212,17 @@ class Driver:
     def _plan_if_new(self) -> Plan | None:
         """The plan, made again if this is the start; None when the statement has become impossible meanwhile."""
         change = Change.objects.get(pk=self.change_id)
-        if change.status in ENDED or next_in_queue(self.table_id) != self.change_id:
-            raise NotItsTurn(f"change {self.change_id} is {change.status}; others of its table come first")
+        if change.status in ENDED or not is_its_turn(change):
+            raise NotItsTurn(f"change {self.change_id} is {change.status}; others of its tables come first")
         try:
-            return plan_again(change)
+            plan = plan_again(change)
         except DdlError as error:
             self.status = end_unstarted(self.change_id, error)
             return None
+        if list(plan.table_ids) != self.table_ids:
+            settle_tables(self.change_id, plan)
+            raise OtherTables(f"tables {list(plan.table_ids)} instead of {self.table_ids}")
+        return plan
 
     @contextmanager
     def _transition(self) -> Iterator[Transition]:
@@ -261,57 +282,61 @@ class Driver:
                 now.feed(moves.StepFailed(str(error).splitlines()[0]))
 
     def _try_publish(self, effect: moves.TryPublish) -> None:
-        """L7. The fence is the last thing, still under the lock."""
-        is_out = False
+        """L7, in all tables at once (L11). The fences are the last thing, still under the locks."""
+        is_out, versions = False, (effect.descriptor, *effect.partners)
         with self._transition() as now:
             if now.hear_wishes():
                 return
             if now.state.cancel_wanted:
                 now.feed(moves.Blocked(NO_HINDRANCE))  # the cancel came first, and nothing is published (X6)
                 return
-            blocked = publishing.publish(now.cur, effect.descriptor, storages=settings.STORAGE_COUNT)
+            blocked = publishing.publish(now.cur, versions, storages=settings.STORAGE_COUNT)
             if blocked is None:
-                now.tell(effect.story.kind, effect.story.payload)
+                now.tell_versions(effect)
                 now.feed(moves.Published(effect.version))
-                now.last = lambda: publishing.close_last_but_one(
-                    now.cur, effect.descriptor, storages=settings.STORAGE_COUNT
-                )
+                now.last = lambda: publishing.close_last_but_one(now.cur, versions, storages=settings.STORAGE_COUNT)
                 is_out = True
             else:
                 self._report(now, blocked)
         if is_out:
-            publish_news(self.table_id, effect.version)
+            for version in versions:
+                publish_news(version.table_id, version.version)
             self.hook("committed TryPublish")
 
     def _try_drain(self, effect: moves.TryDrain) -> None:
-        """L9. The fence is set under the locks, which the transaction keeps to its end."""
+        """L9, of all tables at once (L11). The fences are set under the locks, which are kept to the end."""
+        versions = {self.table_id: effect.version} | {one.table_id: one.version for one in effect.partners}
         with self._transition() as now:
             if now.hear_wishes():
                 return
-            blocked = publishing.drain(now.cur, self.table_id, effect.version, storages=settings.STORAGE_COUNT)
+            blocked = publishing.drain(now.cur, versions, storages=settings.STORAGE_COUNT)
             if blocked is None:
-                now.tell(effect.story.kind, effect.story.payload)
+                now.tell_versions(effect)
                 now.feed(moves.Drained(effect.version))
             else:
                 self._report(now, blocked)
 
     def _report(self, now: Transition, blocked: Blocked) -> None:
         """Say who is in the way; a transaction that has outlived every lease for the grace is ended (L8)."""
-        if not blocked.held or blocked.leases:
-            self.held_since = None
-        elif self.held_since is None:
-            self.held_since, self.lock_pause_s = time.monotonic(), LOCK_PAUSE_S[0]
-        elif time.monotonic() - self.held_since >= GRACE_S:
-            self._end_holders(now, blocked)
-        now.feed(moves.Blocked(_hindrance(self.table_id, blocked)))
+        for table_id in self.table_ids:
+            held = blocked.outlived(table_id)
+            since = self.held_since.get(table_id)
+            if not held:
+                self.held_since.pop(table_id, None)
+            elif since is None:
+                self.held_since[table_id], self.lock_pause_s = time.monotonic(), LOCK_PAUSE_S[0]
+            elif time.monotonic() - since >= GRACE_S:
+                self._end_holders(now, table_id, held)
+        now.feed(moves.Blocked(_hindrance(blocked)))
 
-    def _end_holders(self, now: Transition, blocked: Blocked) -> None:
-        ended = publishing.end_holders(now.cur, self.table_id, blocked.held)
-        self.held_since = None
+    def _end_holders(self, now: Transition, table_id: int, held: tuple[publishing.Held, ...]) -> None:
+        ended = publishing.end_holders(now.cur, table_id, held)
+        del self.held_since[table_id]
         if ended:
             whom = ", ".join(sorted({publishing.node_of(one.session) for one in ended}))
-            payload = {"whom": whom, "table": now.row.table_name, "version": ended[0].version, "change": self.change_id}
-            now.tell("sessions ended", payload)
+            table = name_of(self.state.plan, table_id)
+            payload = {"whom": whom, "table": table, "version": ended[0].version, "change": self.change_id}
+            now.tell("sessions ended", payload, table_id=table_id)
 
     def _check_grip(self, cursor: Any) -> None:
         """What follows in this transaction, on Django's connection, is done by the change's driver or not at all (X2).
@@ -332,7 +357,7 @@ class Driver:
         if self.state.trouble:
             mine.filter(state=RunState.FAILED, is_closed=False).update(state=RunState.WAITING, failures=0, error="")
         ReorgPulse.objects.filter(run__in=mine, wanted=Wanted.PAUSE).update(wanted=Wanted.RUN)
-        elements = [{"kind": one.kind.value, "id": one.id, "name": one.name} for one in effect.elements]
+        elements = [element_json(one) for one in effect.elements]
         self.run_id = runs.start_run(self.change_id, self.table_id, effect.kind.value, elements, effect.version)
 
     def _pause_runs(self, _: moves.PauseRun) -> None:
@@ -400,7 +425,7 @@ class Driver:
 
     def _sleep(self, hindrance: Hindrance | None, pause_s: float) -> None:
         """Until somebody wishes something, the last lease in the way has gone, or the pause is over."""
-        wanted = {self._wish, ("schemalab_lease", str(self.table_id))}
+        wanted = {self._wish, *(("schemalab_lease", str(table_id)) for table_id in self.table_ids)}
         end = time.monotonic() + pause_s
         while (left_s := end - time.monotonic()) > 0 and self.ear.wait(wanted, left_s, not_from=self.pid):
             if hindrance is None or not self._is_leased(hindrance) or self._is_wished():
@@ -408,16 +433,17 @@ class Driver:
 
     def _is_leased(self, hindrance: Hindrance) -> bool:
         """A glance without locks; the next attempt looks again with them."""
-        newest = max((lease.version for lease in hindrance.leases), default=0)
+        newest = {lease.table: lease.version for lease in sorted(hindrance.leases, key=lambda lease: lease.version)}
         with self.conn.cursor() as cur:
-            return bool(publishing.live_leases(cur, self.table_id, below=newest + 1))
+            return any(publishing.live_leases(cur, table, below=version + 1) for table, version in newest.items())
 
     def _pause_s(self, effect: moves.Wait) -> float:
         if effect.hindrance is not None and not effect.hindrance.leases:
             return self._lock_pause() if effect.hindrance.locked else random.uniform(*ROW_PAUSE_S)
-        if effect.until is None:
-            return LOOK_AGAIN_S
-        return min(max(effect.until - self.now(), ROW_PAUSE_S[0]), LOOK_AGAIN_S)
+        ends = [LOOK_AGAIN_S, *(since + GRACE_S - time.monotonic() for since in self.held_since.values())]
+        if effect.until is not None:
+            ends.append(effect.until - self.now())
+        return max(min(ends), ROW_PAUSE_S[0])
 
     def _lock_pause(self) -> float:
         pause_s, self.lock_pause_s = self.lock_pause_s, min(self.lock_pause_s * 2, LOCK_PAUSE_S[1])
@@ -446,10 +472,10 @@ class Herald:
             push(events)
 
 
-def _hindrance(table_id: int, blocked: Blocked) -> Hindrance:
+def _hindrance(blocked: Blocked) -> Hindrance:
     """What the machine needs to know of a blocked attempt."""
     leases = tuple(
-        Lease(TableId(table_id), row.version, NodeId(row.node), row.incarnation, row.expires_at.timestamp())
+        Lease(TableId(row.table_id), row.version, NodeId(row.node), row.incarnation, row.expires_at.timestamp())
         for row in blocked.leases
     )
     return Hindrance(leases, tuple(sorted({held.version for held in blocked.held})))

@@ -144,6 +144,11 @@ def execution_from_json(body: Mapping[str, Any]) -> Execution:
     return Execution(**fields)
 
 
+def name_of(plan: Plan, table_id: int) -> str:
+    """What a table of the plan is called."""
+    return next((partner.name for partner in plan.partners if partner.table_id == table_id), plan.table)
+
+
 def where(state: Execution) -> str:
     """The step it is at, in words."""
     return describe(state.plan, state.step) if state.step else "the end of its road"

@@ -24,7 +24,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from changes.execution import HISTORY_MAX, Execution, Mode, Road, where
+from catalog.descriptor import Descriptor
+from changes.execution import HISTORY_MAX, Execution, Mode, Road, name_of, where
 from changes.moves import (
     Blocked,
     CancelRequested,
@@ -155,7 +156,7 @@ def _blocked(state: Execution, event: Blocked, now: float) -> Result:
     unasked = replace(state, asked=False)
     if state.cancel_wanted:
         return _cancel(unasked, now)
-    nodes = {str(node) for node in event.hindrance.nodes}
+    nodes = _who(state, event)
     since = now if state.waited_since is None else state.waited_since
     whom = tuple(sorted(nodes.union(state.waited_for)))
     waiting = replace(unasked, mode=Mode.WAITING, waited_since=since, waited_for=whom)
@@ -303,10 +304,12 @@ def _ask(state: Execution, now: float) -> Result:
     if at.kind is StepKind.PUBLISH:
         what = describe(state.plan, at).partition(": ")[2]
         story = _story(state, "version published", version=at.version, what=what, **_waited(state, now))
-        return asking, (TryPublish(at.version, at.published, story, at.partners),)
+        told = tuple(_of_partner(story, partner, what=_moved_with(at, partner)) for partner in at.partners)
+        return asking, (TryPublish(at.version, at.published, story, at.partners, told),)
     if at.kind is StepKind.DRAIN:
         story = _story(state, "version drained", version=at.version, **_waited(state, now))
-        return asking, (TryDrain(at.version, story, at.partners),)
+        told = tuple(_of_partner(story, partner) for partner in at.partners)
+        return asking, (TryDrain(at.version, story, at.partners, told),)
     if at.kind is StepKind.CLOSE:
         return asking, (CloseRun(at.version),)
     kind = "reorganisation resumed" if state.asked or state.trouble else "reorganisation started"
@@ -349,6 +352,25 @@ def _and(result: Result, first: Effect) -> Result:
 def _story(state: Execution, kind: str, **payload: Any) -> Story:
     about = {"change": state.change, "table": state.plan.table, "element": state.plan.title}
     return Story(kind, about | {key: value for key, value in payload.items() if value is not None})
+
+
+def _of_partner(story: Story, partner: Descriptor, **payload: Any) -> Story:
+    """The same fact, of another table that moves with it (L11)."""
+    about = {"table": partner.name, "version": partner.version}
+    return replace(story, payload={**story.payload, **about, **payload})
+
+
+def _moved_with(at: Step, partner: Descriptor) -> str:
+    """What a publish moves in another table: what spans both."""
+    spans = [t for t in at.transitions if t.element.partner and t.element.partner[0] == partner.table_id]
+    return ", ".join(map(str, spans)) or "nothing moves"
+
+
+def _who(state: Execution, event: Blocked) -> set[str]:
+    """The nodes in the way; where several tables move, with the table that each one uses."""
+    if not state.plan.partners:
+        return {str(node) for node in event.hindrance.nodes}
+    return {f"{lease.node} on {name_of(state.plan, lease.table)}" for lease in event.hindrance.leases}
 
 
 def _waited(state: Execution, now: float) -> dict[str, Any]:

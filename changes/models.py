@@ -2,15 +2,19 @@
 
     Change             the statement, its plan, where the executor's machine stands
     Step               one leg of the way: which version, how long it took, whom it waited for
+    Claim              that this change moves that table, now
     SchemaChangeLease  which worker may move a table's schema, and its token (X2)
     Reservation        a name that a transaction on some node holds for the table it is making (T9)
     Proof              what the explorer says of a plan, whoever asked for it
 
-That one change at a time moves a table (X1) is a constraint of the database, not a habit of the workers.
+That one change at a time moves a table (X1) is a constraint of the database, not a habit of the workers: a change
+that moves has a claim on each of its tables, and a table has room for one.
 """
 
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 
@@ -33,11 +37,14 @@ ENDED = (Status.DONE, Status.FAILED, Status.CANCELLED)
 class Change(models.Model):
     """One DDL statement on its way. `table_id` is known from the start: CREATE TABLE takes a spare one.
 
+    `table_ids` are all the tables it moves, in the order in which they are locked: with a foreign key the other table,
+    too (L11). They are settled once the change begins, when it is planned on the tables as they are then.
     `executor_state` is the machine's, without its plan. `wishes` are what people asked for and the driver has not heard
     yet, in order: {"wish": "cancel", "who": ..}. Whoever publishes looks at them under the row's lock (X6).
     """
 
     table_id = models.IntegerField()
+    table_ids = ArrayField(models.IntegerField())
     table_name = models.TextField()
     statement = models.TextField()
     plan = models.JSONField()
@@ -53,12 +60,7 @@ class Change(models.Model):
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["table_id"], condition=models.Q(status__in=MOVING), name="one_change_moves_a_table"
-            )
-        ]
-        indexes = [models.Index(fields=["table_id", "id"], name="changes_of_a_table")]
+        indexes = [GinIndex(fields=["table_ids"], name="changes_of_a_table")]
 
     def __str__(self) -> str:
         return f"change {self.pk}: {self.statement} ({self.status})"
@@ -89,6 +91,20 @@ class Step(models.Model):
 
     def __str__(self) -> str:
         return f"step {self.number} of change {self.change_id}: {self.kind}"
+
+
+class Claim(models.Model):
+    """Change `change` moves `table_id`, and no other does (X1).
+
+    Kept by triggers on the change's row (`migrations/claims.sql`): they come when it begins to move and go with its
+    end, whoever writes its status.
+    """
+
+    table_id = models.IntegerField(primary_key=True)
+    change = models.ForeignKey(Change, on_delete=models.CASCADE, related_name="claims")
+
+    def __str__(self) -> str:
+        return f"table {self.table_id} is moved by change {self.change_id}"
 
 
 class SchemaChangeLease(models.Model):

@@ -142,12 +142,16 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class TryPublish:
-    """Publish `descriptor` as `version`, and `partners` with it, if L7 allows for all (L11); tell `story` with it."""
+    """Publish `descriptor` as `version`, and `partners` with it, if L7 allows for all (L11); tell `story` with it.
+
+    `partner_stories` tell the same of each partner, for those who follow that table.
+    """
 
     version: int
     descriptor: Descriptor
     story: Story
     partners: tuple[Descriptor, ...] = ()
+    partner_stories: tuple[Story, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +161,7 @@ class TryDrain:
     version: int
     story: Story
     partners: tuple[Descriptor, ...] = ()
+    partner_stories: tuple[Story, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,20 @@ def _error(error: Json | None, violations: Sequence[Json]) -> Json | None:
 def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
     """What a list shows of a change that is open: its road in small, and what it does now."""
     step, is_back = snapshot["step"], snapshot["road"] == "back"
-    kept = ("id", "table", "table_id", "statement", "status", "who", "created_at", "started_at", "ended_at")
+    kept = (
+        "id",
+        "table",
+        "table_id",
+        "table_ids",
+        "statement",
+        "status",
+        "who",
+        "created_at",
+        "started_at",
+        "ended_at",
+    )
     return {name: snapshot[name] for name in kept} | {
+        "partners": snapshot["plan"]["partners"],
         "element": snapshot["plan"]["title"],
         "is_open": snapshot["status"] not in ENDED,
         "is_back": is_back,
@@ -93,15 +105,23 @@ def _position(snapshot: Mapping[str, Any]) -> int:
 def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json | None:
     """Who holds the change back, and until when at most; None when nobody does.
 
+    `leases` are those on its tables, and perhaps on others. With several tables each holder's version says of which.
     A transaction that has outlived its lease has no such time: its session is ended after a grace (L8).
     """
     blockers = snapshot["blockers"]
     if not blockers or snapshot["status"] not in MOVING:
         return None
-    everybody = {lease["node"] for lease in leases} | {blocker["node"] for blocker in blockers}
     held = {blocker["node"] for blocker in blockers}
-    newest = max((lease["version"] for lease in leases), default=snapshot["step"]["version"])
-    return {"newest": newest, "nodes": len(everybody), "there": len(everybody - held), "holders": list(blockers)}
+    everybody = {lease["node"] for lease in leases if lease["table_id"] in snapshot["table_ids"]} | held
+    own = [lease["version"] for lease in leases if lease["table_id"] == snapshot["table_id"]]
+    newest = max(own, default=snapshot["step"]["version"])
+    holders = [_holder(blocker, len(snapshot["table_ids"]) > 1) for blocker in blockers]
+    return {"newest": newest, "nodes": len(everybody), "there": len(everybody - held), "holders": holders}
+
+
+def _holder(blocker: Mapping[str, Any], is_of_several: bool) -> Json:
+    version = blocker["version"]
+    return dict(blocker) | {"shown": f"{version} ({blocker['table']})" if is_of_several else version}
 
 
 def progress(snapshot: Mapping[str, Any]) -> Json | None:

@@ -5,15 +5,17 @@ notified by the transaction that makes it so, and `Ear` sleeps until then. It li
 falls between looking and sleeping.
 
 X2: the schema-change lease. Its token grows with each holder; whoever writes on behalf of a change checks it under
-the row's lock, so a worker that slept through its own replacement can do no harm, however late it wakes.
+the row's lock, so a worker that slept through its own replacement can do no harm, however late it wakes. A change of
+several tables holds one for each: they are taken, renewed, checked and given back together, in the order of the tables'
+ids (L11, L14).
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +34,7 @@ Cursor = psycopg.Cursor[Any]
 
 
 class LostTheTable(Exception):
-    """Another worker moves this table now (X2): stop, change nothing."""
+    """Another worker moves this table now (X2): stop, change nothing, in no table."""
 
 
 class TableIsTaken(Exception):
@@ -84,12 +86,15 @@ class Ear:
 
 @dataclass(frozen=True, slots=True)
 class Grip:
-    """`holder` moves the schema of `table_id` under `token`. `is_takeover`: somebody let go without saying so."""
+    """`holder` moves the schemas of some tables: the token for each, by id. `is_takeover`: from one who fell silent."""
 
-    table_id: int
     holder: str
-    token: int
+    tokens: tuple[tuple[int, int], ...]
     is_takeover: bool
+
+    @property
+    def table_ids(self) -> list[int]:
+        return [table_id for table_id, _ in self.tokens]
 
 
 TAKE = """
@@ -102,45 +107,58 @@ RETURNING token
 """
 
 
-def take_table(opened: Connection, table_id: int, holder: str) -> Grip:
-    """Become the one worker that moves this table; raises `TableIsTaken` while another one is alive.
+def take_tables(opened: Connection, table_ids: Iterable[int], holder: str) -> Grip:
+    """Become the one worker that moves these tables; raises `TableIsTaken` while another one has any of them.
 
-    A holder that lost its connection takes the table from itself, with a new token.
+    All or none. A holder that lost its connection takes its tables from itself, with new tokens.
     """
-    was = opened.execute("SELECT holder FROM changes_schemachangelease WHERE table_id = %s", (table_id,)).fetchone()
-    taken = opened.execute(TAKE, {"table": table_id, "holder": holder, "length": LEASE_S}).fetchone()
+    with control_transaction(opened) as cur:
+        taken = [(table_id, *_take(cur, table_id, holder)) for table_id in sorted(set(table_ids))]
+    tokens = tuple((table_id, token) for table_id, token, _ in taken)
+    return Grip(holder, tokens, is_takeover=any(was not in ("", holder) for _, _, was in taken))
+
+
+def _take(cur: Cursor, table_id: int, holder: str) -> tuple[int, str]:
+    """The new token, and who had the table before."""
+    found = cur.execute("SELECT holder FROM changes_schemachangelease WHERE table_id = %s", (table_id,)).fetchone()
+    was = found[0] if found else ""
+    taken = cur.execute(TAKE, {"table": table_id, "holder": holder, "length": LEASE_S}).fetchone()
     if taken is None:
-        raise TableIsTaken(f"table {table_id} is moved by {was[0] if was else 'another worker'}")
-    return Grip(table_id, holder, taken[0], is_takeover=was is not None and was[0] not in ("", holder))
+        raise TableIsTaken(f"table {table_id} is moved by {was or 'another worker'}")
+    return taken[0], was
 
 
-def renew_table(opened: Connection, grip: Grip) -> None:
+def renew_tables(opened: Connection, grip: Grip) -> None:
     """Hold on for another while; raises `LostTheTable`. An expired lease that nobody took is still ours."""
-    renewed = opened.execute(
-        "UPDATE changes_schemachangelease SET expires_at = clock_timestamp() + make_interval(secs => %s)"
-        " WHERE table_id = %s AND token = %s AND holder = %s",
-        (LEASE_S, grip.table_id, grip.token, grip.holder),
-    )
-    if renewed.rowcount == 0:
-        raise LostTheTable(f"table {grip.table_id} was taken over from {grip.holder}")
+    with control_transaction(opened) as cur:
+        lock_grip(cur, grip)
+        cur.execute(
+            "UPDATE changes_schemachangelease SET expires_at = clock_timestamp() + make_interval(secs => %s)"
+            " WHERE table_id = ANY(%s) AND holder = %s",
+            (LEASE_S, grip.table_ids, grip.holder),
+        )
 
 
 def let_go(opened: Connection, grip: Grip) -> None:
-    """Give the table back, so that the next worker need not wait for the lease to expire."""
-    opened.execute(
-        "UPDATE changes_schemachangelease SET holder = '', expires_at = clock_timestamp()"
-        " WHERE table_id = %s AND token = %s",
-        (grip.table_id, grip.token),
-    )
+    """Give the tables back, so that the next worker need not wait for the leases to expire."""
+    with suppress(LostTheTable), control_transaction(opened) as cur:
+        lock_grip(cur, grip)
+        cur.execute(
+            "UPDATE changes_schemachangelease SET holder = '', expires_at = clock_timestamp() WHERE table_id = ANY(%s)",
+            (grip.table_ids,),
+        )
 
 
 def lock_grip(cur: Cursor, grip: Grip) -> None:
-    """The token check of X2, under the row's lock: whoever takes over waits for the caller's transaction."""
-    row = cur.execute(
-        "SELECT token FROM changes_schemachangelease WHERE table_id = %s FOR UPDATE", (grip.table_id,)
-    ).fetchone()
-    if row is None or row[0] != grip.token:
-        raise LostTheTable(f"table {grip.table_id} was taken over from {grip.holder}")
+    """The token check of X2 for every table, under the rows' locks: whoever takes over waits for this transaction."""
+    cur.execute(
+        "SELECT table_id, token FROM changes_schemachangelease WHERE table_id = ANY(%s) ORDER BY table_id FOR UPDATE",
+        (grip.table_ids,),
+    )
+    found = dict(cur.fetchall())
+    for table_id, token in grip.tokens:
+        if found.get(table_id) != token:
+            raise LostTheTable(f"table {table_id} was taken over from {grip.holder}")
 
 
 class Renewer:
@@ -149,7 +167,7 @@ class Renewer:
     def __init__(self, grip: Grip) -> None:
         self._grip = grip
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"renew table {grip.table_id}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"renew tables {grip.table_ids}", daemon=True)
         self.lost = False
 
     def start(self) -> None:
@@ -166,10 +184,10 @@ class Renewer:
             try:
                 if opened is None or opened.closed:
                     opened = open_connection("renewer")
-                renew_table(opened, self._grip)
+                renew_tables(opened, self._grip)
             except LostTheTable:
                 self.lost = True
-            except psycopg.OperationalError:
+            except psycopg.Error:
                 opened = None
         if opened is not None:
             opened.close()

@@ -8,14 +8,18 @@ A lease that ended proves nothing about a transaction that its node began: it ma
 transaction holds it shared from its `enter` to its end, and the fence, moved before the lock is given back, shuts the
 door behind it (T2). So the order inside each function here is the rule itself (L7, L9), not a matter of taste.
 
-The functions run inside the executor's transaction, which holds the change's row and the schema-change lease (L14).
+What spans several tables moves in all of them at once: every table's condition is met, or nothing is changed in any
+(L11). They are locked in the order of their ids: all rows, then all advisory locks; all is written, then told, and the
+fences come last of all (L14).
+
+The functions run inside the executor's transaction, which holds the change's row and the schema-change leases (L14).
 They never wait: what is missing comes back as `Blocked`, with nothing changed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -35,8 +39,9 @@ class UnexpectedVersion(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LeaseRow:
-    """Node `node` may use `version` until `expires_at`, the database's time."""
+    """Node `node` may use `version` of the table until `expires_at`, the database's time."""
 
+    table_id: int
     node: str
     incarnation: int
     version: int
@@ -44,20 +49,23 @@ class LeaseRow:
     remaining_s: float
 
     def to_json(self) -> dict[str, Any]:
-        return {"node": self.node, "version": self.version, "until": self.expires_at.isoformat()}
+        shown = {"node": self.node, "table_id": self.table_id, "version": self.version}
+        return shown | {"until": self.expires_at.isoformat()}
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Session `session` has a transaction of `version`."""
+    """Session `session` has a transaction of `version` of the table."""
 
+    table_id: int
     version: int
     session: str
     pid: int
     since: datetime
 
     def to_json(self) -> dict[str, Any]:
-        return {"node": node_of(self.session), "version": self.version, "session": self.session, "until": None}
+        shown = {"node": node_of(self.session), "table_id": self.table_id, "version": self.version}
+        return shown | {"session": self.session, "until": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,12 @@ class Blocked:
     def whom(self) -> tuple[str, ...]:
         return tuple(sorted({lease.node for lease in self.leases} | {node_of(held.session) for held in self.held}))
 
+    def outlived(self, table_id: int) -> tuple[Held, ...]:
+        """The transactions on a table that have outlived every lease of their version (L8)."""
+        if any(lease.table_id == table_id for lease in self.leases):
+            return ()
+        return tuple(one for one in self.held if one.table_id == table_id)
+
     def to_json(self) -> list[dict[str, Any]]:
         return [row.to_json() for row in (*self.leases, *self.held)]
 
@@ -90,28 +104,49 @@ def node_of(session: str) -> str:
     return words[2] if words[:2] == ["schemalab", "node"] and len(words) > 2 else session
 
 
+def _together(found: Iterable[Blocked | None]) -> Blocked | None:
+    """Whoever blocks one table blocks all of them; None: nobody."""
+    there = [one for one in found if one is not None]
+    if not there:
+        return None
+    leases = tuple(lease for one in there for lease in one.leases)
+    held = tuple(held for one in there for held in one.held)
+    return Blocked(leases, held)
+
+
 # --- L7
 
 
-def publish(cur: Cursor, new: Descriptor, *, storages: int) -> Blocked | None:
-    """Make `new` the table's newest version. None: done, or it had been done before (re-entry, X2)."""
-    at = _lock_table(cur, new.table_id)
-    if at is None:
+def publish(cur: Cursor, versions: Iterable[Descriptor], *, storages: int) -> Blocked | None:
+    """Make each of `versions` its table's newest, all or none. None: done, or it had been done before (re-entry, X2).
+
+    Raises `UnexpectedVersion`.
+    """
+    news = in_lock_order(versions)
+    at = [_lock_table(cur, new.table_id) for new in news]
+    if None in at:
         return Blocked(is_row_locked=True)
-    if at == new.version and _is_published(cur, new):
+    if all(version == new.version and _is_published(cur, new) for version, new in zip(at, news, strict=True)):
         return None
-    if at != new.version - 1:
-        raise UnexpectedVersion(f"cannot publish {new}: the table is at version {at}")
-    hindrance = _last_but_one_is_used(cur, new)
-    if hindrance is not None:
-        return hindrance
-    _write_version(cur, new, storages)
-    return None
+    for version, new in zip(at, news, strict=True):
+        if version != new.version - 1:
+            raise UnexpectedVersion(f"cannot publish {new}: the table is at version {version}")
+    hindrance = _together([_last_but_one_is_used(cur, new) for new in news])
+    if hindrance is None:
+        for new in news:
+            _write_version(cur, new, storages)
+    return hindrance
 
 
-def close_last_but_one(cur: Cursor, new: Descriptor, *, storages: int) -> None:
-    """The end of L7, after the story is told and still under the lock: no version before `new`'s predecessor enters."""
-    store.set_fence(cur, storages, new.table_id, max(new.version - 1, 1))
+def close_last_but_one(cur: Cursor, versions: Iterable[Descriptor], *, storages: int) -> None:
+    """The end of L7, after the story is told and still under the locks: no version before the predecessors enters."""
+    for new in in_lock_order(versions):
+        store.set_fence(cur, storages, new.table_id, max(new.version - 1, 1))
+
+
+def in_lock_order(versions: Iterable[Descriptor]) -> Sequence[Descriptor]:
+    """As everybody locks several tables (L14): by id."""
+    return sorted(versions, key=lambda version: version.table_id)
 
 
 def _lock_table(cur: Cursor, table_id: int) -> int | None:
@@ -155,17 +190,27 @@ def _write_version(cur: Cursor, new: Descriptor, storages: int) -> None:
 # --- L9
 
 
-def drain(cur: Cursor, table_id: int, version: int, *, storages: int) -> Blocked | None:
-    """None: nobody can use a version older than `version` any more, and the fence says so."""
+def drain(cur: Cursor, versions: Mapping[int, int], *, storages: int) -> Blocked | None:
+    """None: nobody can use an older version of any of these tables any more, and their fences say so.
+
+    `versions` are the ones to be drained at, by table.
+    """
+    tables = sorted(versions.items())
+    hindrance = _together([_is_older_used(cur, table_id, version, storages) for table_id, version in tables])
+    if hindrance is None:
+        for table_id, version in tables:
+            store.set_fence(cur, storages, table_id, version)
+    return hindrance
+
+
+def _is_older_used(cur: Cursor, table_id: int, version: int, storages: int) -> Blocked | None:
+    """Who may use a version of a table before `version`; if nobody, the lock of each such version is held."""
     leases = live_leases(cur, table_id, below=version)
     if leases:
         return Blocked(leases)
-    held: list[Held] = []
     for older in range(max(store.fence(cur, storages, table_id), 1), version):
         if not store.try_exclusive(cur, table_id, older):
-            held.extend(_held(cur, table_id, older))
-            return Blocked(held=tuple(held))
-    store.set_fence(cur, storages, table_id, version)
+            return Blocked(held=_held(cur, table_id, older))
     return None
 
 
@@ -180,12 +225,12 @@ def live_leases(cur: Cursor, table_id: int, *, below: int) -> tuple[LeaseRow, ..
         " ORDER BY expires_at DESC, node",
         (table_id, below),
     )
-    return tuple(LeaseRow(*row) for row in cur.fetchall())
+    return tuple(LeaseRow(table_id, *row) for row in cur.fetchall())
 
 
 def _held(cur: Cursor, table_id: int, version: int) -> tuple[Held, ...]:
     found = store.holders(cur, table_id, version)
-    return tuple(Held(version, holder.application_name, holder.pid, holder.since) for holder in found)
+    return tuple(Held(table_id, version, holder.application_name, holder.pid, holder.since) for holder in found)
 
 
 def end_holders(cur: Cursor, table_id: int, held: Iterable[Held]) -> tuple[Held, ...]:

@@ -1,6 +1,6 @@
 """One transition of a change, written down: the machine's state, its step rows, its story, in one transaction.
 
-    change row FOR UPDATE, schema-change lease, (what the caller does: table row, locks,) story counters      L14
+    change row FOR UPDATE, schema-change leases, (what the caller does: table rows, locks,) story counters    L14
 
 What the machine asks to be told is told here, in the transaction that makes it true (X7). What it asks to be done
 afterwards is kept in `todo` until the transaction has committed.
@@ -44,6 +44,7 @@ class ChangeRow:
 
     id: int
     table_id: int
+    table_ids: list[int]
     table_name: str
     status: Status
     plan: dict[str, Any]
@@ -59,16 +60,16 @@ class ChangeRow:
 def lock_change(cur: Cursor, change_id: int) -> ChangeRow:
     """The change, its row locked: no cancel, no other driver can come between."""
     row = cur.execute(
-        "SELECT id, table_id, table_name, status, plan, executor_state, wishes FROM changes_change WHERE id = %s"
-        " FOR UPDATE",
+        "SELECT id, table_id, table_ids, table_name, status, plan, executor_state, wishes"
+        " FROM changes_change WHERE id = %s FOR UPDATE",
         (change_id,),
     ).fetchone()
     assert row is not None, f"change {change_id} has a row"
-    return ChangeRow(*row[:3], Status(row[3]), *row[4:])
+    return ChangeRow(*row[:4], Status(row[4]), *row[5:])
 
 
 def lock_driven(cur: Cursor, change_id: int, grip: Grip) -> ChangeRow:
-    """The change and its table, for the one worker that drives it (X2, L14); raises `HasEnded`, `LostTheTable`."""
+    """The change and its tables, for the one worker that drives it (X2, L14); raises `HasEnded`, `LostTheTable`."""
     row = lock_change(cur, change_id)
     if row.status in ENDED:
         raise HasEnded(f"change {change_id} has ended: {row.status}")
@@ -82,12 +83,12 @@ def newest_version(cur: Cursor, table_id: int) -> int:
     return int(row[0])
 
 
-def _lock_table(cur: Cursor, table_id: int) -> None:
-    """Of a change that may end with the table gone: its end writes the row, after advisory locks and the story.
+def _lock_tables(cur: Cursor, table_ids: list[int]) -> None:
+    """Of a change that may end with its table gone: its end writes the row, after advisory locks and the story.
 
-    It waits for no more than an acquire, which waits for nobody.
+    All of its tables, in the order of L14. It waits for no more than an acquire, which waits for nobody.
     """
-    cur.execute("SELECT 1 FROM catalog_table WHERE id = %s FOR UPDATE", (table_id,))
+    cur.execute("SELECT 1 FROM catalog_table WHERE id = ANY(%s) ORDER BY id FOR UPDATE", (table_ids,))
 
 
 @dataclass
@@ -111,7 +112,7 @@ class Transition:
         """Lock in the order of L14; raises `LostTheTable`."""
         row = lock_driven(cur, change_id, grip)
         if state.plan.base is None or state.plan.result.state is State.ABSENT:
-            _lock_table(cur, row.table_id)
+            _lock_tables(cur, row.table_ids)
         return cls(cur, row, state, now)
 
     def feed(self, event: moves.Event) -> None:
@@ -133,13 +134,21 @@ class Transition:
             self.feed(WISHES[wish["wish"]](wish["who"]))
         return bool(self.todo) or self.finish is not None or self.state.mode is Mode.PAUSED
 
-    def tell(self, kind: str, payload: Mapping[str, Any]) -> None:
+    def tell_versions(self, effect: moves.TryPublish | moves.TryDrain) -> None:
+        """What happened to the versions of the change's tables: each to those who follow that table."""
+        self.tell(effect.story.kind, effect.story.payload, table_id=self.row.table_id)
+        for partner, story in zip(effect.partners, effect.partner_stories, strict=True):
+            self.tell(story.kind, story.payload, table_id=partner.table_id)
+
+    def tell(self, kind: str, payload: Mapping[str, Any], *, table_id: int | None = None) -> None:
+        """To all who follow the cluster, the change, and its tables: or only the one that it is about."""
         if kind in self.quiet:
             return
         if isinstance(until := payload.get("until"), float):
             payload = dict(payload) | {"until": datetime.fromtimestamp(until, UTC).isoformat(timespec="seconds")}
-        streams = [CLUSTER, change_stream(self.row.id), table_stream(self.row.table_id)]
-        self.told += publishing.tell(self.cur, kind, self.row.table_name, payload, streams)
+        tables = self.row.table_ids if table_id is None else [table_id]
+        streams = [CLUSTER, change_stream(self.row.id), *map(table_stream, tables)]
+        self.told += publishing.tell(self.cur, kind, payload.get("table", self.row.table_name), payload, streams)
 
     def save(self, before: Execution) -> None:
         """The row, its steps, and the end if it has come. After this only fences are moved."""
@@ -208,9 +217,9 @@ class Transition:
         if found is None or found[0] == State.ABSENT.value:
             self.cur.execute("UPDATE catalog_table SET state = 'dropped' WHERE id = %s", (self.row.table_id,))
             if finish.outcome is moves.Outcome.DONE:
-                self.tell("table dropped", about)
+                self.tell("table dropped", about, table_id=self.row.table_id)
         elif self.state.plan.base is None:
-            self.tell("table created", about)
+            self.tell("table created", about, table_id=self.row.table_id)
 
 
 def load(row: ChangeRow) -> Execution:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,15 +14,17 @@ from django.utils.timezone import now
 
 from catalog.descriptor import Descriptor
 from catalog.descriptor import from_json as descriptor_from_json
-from catalog.elements import EXISTS, State
+from catalog.elements import EXISTS, State, TableId
 from changes import foresight
 from changes.ddl_check import CatalogView
-from changes.execution import Execution, Road, execution_from_json
+from changes.execution import Execution, Road, execution_from_json, name_of
 from changes.executor import why_no_cancel
-from changes.models import OPEN, Change, Status, Step
+from changes.models import MOVING, OPEN, Change, Status, Step
 from changes.plan import RUNS, Move, Plan, StepKind, Transition, describe, plan_from_json
 from changes.plan import Step as PlanStep
 from changes.publishing import live_leases
+from changes.tables import KnownTables
+from changes.turns import Place, ahead_of, free_to_move
 from changes.undo import undo_of
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
 from spark_tasks.services import status_of
@@ -43,14 +46,36 @@ WHERE t.state <> 'dropped' ORDER BY t.id, d.version DESC
 
 
 def open_changes(table_id: int | None = None) -> list[Change]:
-    """The changes that have not ended, oldest first: the first of a table moves, the others wait for it (X1)."""
+    """The changes that have not ended, of one table or of all, oldest first. Whose turn it is says `changes.turns`."""
     found = Change.objects.filter(status__in=OPEN).order_by("id")
-    return list(found if table_id is None else found.filter(table_id=table_id))
+    return list(found if table_id is None else found.filter(table_ids__contains=[table_id]))
 
 
-def next_in_queue(table_id: int) -> int | None:
-    """The change whose turn it is on a table."""
-    return next((change.pk for change in open_changes(table_id)), None)
+def open_changes_of(table_ids: Collection[int]) -> list[Change]:
+    """The changes of any of these tables that have not ended, oldest first."""
+    return list(Change.objects.filter(status__in=OPEN, table_ids__overlap=list(table_ids)).order_by("id"))
+
+
+def places() -> list[Place]:
+    """The open changes in the queues of their tables."""
+    found = Change.objects.filter(status__in=OPEN).order_by("id").values_list("id", "table_ids", "status")
+    return [Place(change_id, frozenset(tables), status in MOVING) for change_id, tables, status in found]
+
+
+def _place(change: Change) -> Place:
+    return Place(change.pk, frozenset(change.table_ids), change.status in MOVING)
+
+
+def is_its_turn(change: Change) -> bool:
+    """Whether an open change waits for no other (X1)."""
+    return not behind(change)
+
+
+def following(table_ids: Collection[int]) -> list[int]:
+    """The changes that may begin now that one of these tables is free: with several tables it may be several."""
+    known = places()
+    waiting = {one.id for one in known if not one.is_moving and not one.table_ids.isdisjoint(table_ids)}
+    return [change_id for change_id in free_to_move(known) if change_id in waiting]
 
 
 def execution_of(change: Change) -> Execution:
@@ -64,12 +89,12 @@ def execution_of(change: Change) -> Execution:
 def catalog_view() -> CatalogView:
     """The tables as the open changes will leave them, and the names that are not free yet (L12)."""
     plans = [(change, plan_from_json(change.plan)) for change in open_changes()]
-    ahead = {plan.table_id: plan for _, plan in plans}
+    ahead = {table.table_id: table for _, plan in plans for table in plan.results}
     tables: list[Descriptor] = []
     taken: dict[str, str] = {}
     for table_id, name, body in _newest():
         now = descriptor_from_json(body) if body else None
-        then = ahead[table_id].result if table_id in ahead else now
+        then = ahead.get(TableId(table_id), now)
         if then is None:
             taken[name] = "A transaction that has not ended is creating it."
         else:
@@ -102,9 +127,9 @@ def _names_in(table: Descriptor | None) -> set[str]:
     return {table.name, *(index.name for index in table.indexes)}
 
 
-def table_as_it_will_be(name: str) -> Descriptor | None:
-    """The table of this name, as the open changes will leave it."""
-    return catalog_view().table(name)
+def tables_now() -> KnownTables:
+    """The tables as they are, whatever is on its way."""
+    return KnownTables(tuple(descriptor_from_json(body) for _, _, body in _newest() if body))
 
 
 # --- how much there is to do
@@ -155,6 +180,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     return {
         "table": plan.table,
         "table_id": plan.table_id,
+        "table_ids": list(plan.table_ids),
+        "partners": _versions_json(plan.partners),
         "title": plan.title,
         "moves": [_move_json(move) for move in plan.moves],
         "dangers": list(plan.dangers),
@@ -182,10 +209,16 @@ def step_json(plan: Plan, number: int, step: PlanStep) -> dict[str, Any]:
         "number": number,
         "kind": step.kind.value,
         "version": step.version,
+        "partners": _versions_json(step.partners),
         "transitions": [_transition_json(transition) for transition in step.transitions],
         "is_reorganisation": step.kind in RUNS,
         "text": describe(plan, step),
     }
+
+
+def _versions_json(partners: Iterable[Descriptor]) -> list[dict[str, Any]]:
+    """Versions of the other tables of a plan or a step (L11)."""
+    return [{"table": one.name, "table_id": one.table_id, "version": one.version} for one in partners]
 
 
 def _transition_json(transition: Transition) -> dict[str, Any]:
@@ -203,6 +236,7 @@ def change_line(change: Change) -> dict[str, Any]:
         "id": change.pk,
         "table": change.table_name,
         "table_id": change.table_id,
+        "table_ids": change.table_ids,
         "statement": change.statement,
         "status": change.status,
         "direction": change.direction,
@@ -230,7 +264,7 @@ def recent_changes(limit: int = 50) -> list[dict[str, Any]]:
 
 def behind(change: Change) -> list[int]:
     """The changes that go first (X1)."""
-    return [other.pk for other in open_changes(change.table_id) if other.pk < change.pk] if change.is_open else []
+    return ahead_of(_place(change), places()) if change.is_open else []
 
 
 def current_step(change: Change) -> dict[str, Any] | None:
@@ -297,12 +331,16 @@ def times(step: Step | None) -> dict[str, Any]:
 
 def blockers(change: Change) -> list[dict[str, Any]]:
     """Who holds the change back right now, and until when at most: the last to end first."""
-    step = execution_of(change).step
+    state = execution_of(change)
+    step = state.step
     if not change.is_open or step is None or step.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
         return []
-    below = step.version - 1 if step.kind is StepKind.PUBLISH else step.version
+    versions = {change.table_id: step.version} | {one.table_id: one.version for one in step.partners}
+    next_to = 1 if step.kind is StepKind.PUBLISH else 0
     with connection.cursor() as cursor:
-        return [lease.to_json() for lease in live_leases(cursor, change.table_id, below=below)]
+        found = [row for table, v in sorted(versions.items()) for row in live_leases(cursor, table, below=v - next_to)]
+    last_first = sorted(found, key=lambda row: row.expires_at, reverse=True)
+    return [row.to_json() | {"table": name_of(state.plan, row.table_id)} for row in last_first]
 
 
 SILENT_S = 5.0

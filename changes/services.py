@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from celery import current_app
@@ -36,6 +37,7 @@ from changes.models import ENDED, Change, Reservation, Status
 from changes.plan import Direction, Plan, plan_from_json, with_rows
 from changes.planner import make_plan
 from changes.postgres import Ear, open_connection
+from changes.tables import Tables
 from changes.throttle import check_pace
 from expressions.typed import Context
 from storage.postgres import take_spare_table
@@ -84,9 +86,9 @@ def submit(statement: str, *, who: str) -> Change:
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
         check_pace(who)
-        action = resolve(parsed, selectors.catalog_view())
-        plan = _plan(action, cursor)
-        ahead = selectors.open_changes(plan.table_id)
+        view = selectors.catalog_view()
+        plan = _plan(resolve(parsed, view), view, cursor)
+        ahead = selectors.open_changes_of(plan.table_ids)
         if len(ahead) >= QUEUED_MAX:
             raise TooMany(f"{len(ahead)} changes of {plan.table} are waiting already; cancel one, or wait")
         change = _store(plan, statement, who)
@@ -95,16 +97,17 @@ def submit(statement: str, *, who: str) -> Change:
     return change
 
 
-def _plan(action: Action, cursor: Any) -> Plan:
+def _plan(action: Action, view: Tables, cursor: Any) -> Plan:
     if isinstance(action, CreateTable):
         make_plan(action, None, table_id=0)  # what can't be planned takes no name
         return make_plan(action, None, table_id=_reserve(action.table.text, cursor))
-    return _plan_on(selectors.table_as_it_will_be(action.table.text), action, now())
+    return _plan_on(view.named(action.table.text), action, now(), view)
 
 
-def _plan_on(base: Descriptor | None, action: Action, at: datetime) -> Plan:
+def _plan_on(base: Descriptor | None, action: Action, at: datetime, tables: Tables) -> Plan:
     """The plan on a table; what an added column's default is worth was settled when the change was submitted."""
-    return with_rows(make_plan(action, base, context=Context(now=at)), selectors.estimate_rows(base).rows)
+    plan = make_plan(action, base, context=Context(now=at), tables=tables)
+    return with_rows(plan, selectors.estimate_rows(base).rows)
 
 
 def _reserve(name: str, cursor: Any) -> int:
@@ -116,7 +119,12 @@ def _reserve(name: str, cursor: Any) -> int:
 
 def _store(plan: Plan, statement: str, who: str) -> Change:
     return Change.objects.create(
-        table_id=plan.table_id, table_name=plan.table, statement=statement, plan=plan.to_json(), who=who
+        table_id=plan.table_id,
+        table_ids=list(plan.table_ids),
+        table_name=plan.table,
+        statement=statement,
+        plan=plan.to_json(),
+        who=who,
     )
 
 
@@ -130,7 +138,8 @@ def _tell_submitted(change: Change, ahead: list[Change]) -> None:
 
 
 def streams_of(change: Change) -> list[str]:
-    return [CLUSTER, change_stream(change.pk), table_stream(change.table_id)]
+    """Who follows the cluster, the change, or any of its tables hears of it."""
+    return [CLUSTER, change_stream(change.pk), *map(table_stream, change.table_ids)]
 
 
 def notify(change_id: int) -> None:
@@ -167,18 +176,19 @@ class Foreseen:
 
 def plan_ahead(statement: str) -> Foreseen:
     """What `submit` would plan now, with the same refusals."""
-    action = resolve(parse(statement), selectors.catalog_view())
+    view = selectors.catalog_view()
+    action = resolve(parse(statement), view)
     if isinstance(action, CreateTable):
         return Foreseen(make_plan(action, None, table_id=0), is_exact=True)
-    base = selectors.table_as_it_will_be(action.table.text)
+    base = view.named(action.table.text)
     estimate = selectors.estimate_rows(base)
-    return Foreseen(with_rows(make_plan(action, base), estimate.rows), estimate.is_exact)
+    return Foreseen(with_rows(make_plan(action, base, tables=view), estimate.rows), estimate.is_exact)
 
 
 def described(statement: str, foreseen: Foreseen) -> dict[str, Any]:
     """A plan as pages and the command show it, with the changes it would queue behind."""
     plan = foreseen.plan
-    behind = [selectors.change_line(change) for change in selectors.open_changes(plan.table_id)]
+    behind = [selectors.change_line(change) for change in selectors.open_changes_of(plan.table_ids)]
     return selectors.plan_json(plan) | {"statement": statement, "rows_exact": foreseen.is_exact, "behind": behind}
 
 
@@ -186,15 +196,29 @@ def described(statement: str, foreseen: Foreseen) -> dict[str, Any]:
 
 
 def plan_again(change: Change) -> Plan:
-    """The plan on the table as it is now: changes ahead in the queue may have ended otherwise than foreseen.
+    """The plan on the tables as they are now: changes ahead in the queue may have ended otherwise than foreseen.
 
-    Raises `DdlError` when the statement cannot be applied any more.
+    It may span other tables than foreseen (`settle_tables`). Raises `DdlError` when the statement cannot be applied any
+    more.
     """
     plan = plan_from_json(change.plan)
     if change.executor_state is not None or plan.base is None:
         return plan
+    if all(newest_descriptor(base.table_id) == base for base in (plan.base, *plan.partners)):
+        return plan
     base = newest_descriptor(change.table_id)
-    return plan if base == plan.base else _plan_on(base, action_of(change), change.created_at)
+    return _plan_on(base, action_of(change), change.created_at, selectors.tables_now())
+
+
+def settle_tables(change_id: int, plan: Plan) -> None:
+    """A change that has not begun spans the tables of this plan, and waits in their queues from now on."""
+    with control_transaction():
+        change = Change.objects.select_for_update().get(pk=change_id)
+        if change.status != Status.QUEUED:
+            return
+        change.plan, change.table_ids = plan.to_json(), list(plan.table_ids)
+        change.save(update_fields=["plan", "table_ids"])
+        notify(change_id)
 
 
 def action_of(change: Change) -> Action:
@@ -231,9 +255,8 @@ def _end_unstarted(change: Change, cursor: Any, *, error: DdlError | None, who: 
     payload = {"change": change.pk, "table": change.table_name, "who": who, "error": error.message if error else None}
     tell(f"change {change.status}", change.table_name, payload, streams_of(change))
     notify(change.pk)
-    following = selectors.next_in_queue(change.table_id)
-    if following is not None:
-        transaction.on_commit(lambda: send_driver(following))
+    for change_id in selectors.following(change.table_ids):
+        transaction.on_commit(partial(send_driver, change_id))
 
 
 # --- what people wish

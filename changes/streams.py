@@ -17,9 +17,9 @@ Json = dict[str, Any]
 
 def summaries(table_id: int | None = None) -> list[Json]:
     """The open changes, of one table or of all, in the order in which they began."""
-    leases = _leases(table_id)
+    leases = _leases()
     snapshots = [selectors.change_snapshot(change.pk) for change in selectors.open_changes(table_id)]
-    return [page.summary(one, [lease for lease in leases if lease["table_id"] == one["table_id"]]) for one in snapshots]
+    return [page.summary(one, leases) for one in snapshots]
 
 
 def ended(limit: int, **of: Any) -> list[Json]:
@@ -28,8 +28,8 @@ def ended(limit: int, **of: Any) -> list[Json]:
     return [page.line(selectors.change_line(change)) for change in found]
 
 
-def _leases(table_id: int | None) -> list[Json]:
-    return [{"node": l.node, "version": l.version, "table_id": l.table_id} for l in leases_on(table_id)]  # noqa: E741
+def _leases() -> list[Json]:
+    return [{"node": l.node, "version": l.version, "table_id": l.table_id} for l in leases_on()]  # noqa: E741
 
 
 def _in_flight(_id: int) -> Json:
@@ -37,7 +37,7 @@ def _in_flight(_id: int) -> Json:
 
 
 def _of_table(table_id: int) -> Json:
-    found = ended(ENDED_OF_TABLE_SHOWN, table_id=table_id)
+    found = ended(ENDED_OF_TABLE_SHOWN, table_ids__contains=[table_id])
     return _with_pulse({"open": summaries(table_id), "ended": found, "is_of_table": True})
 
 
@@ -48,7 +48,7 @@ def _with_pulse(part: Json) -> Json:
 
 def _change(change_id: int) -> Json:
     snapshot = selectors.change_snapshot(change_id)
-    shown = page.view(snapshot, _leases(snapshot["table_id"]))
+    shown = page.view(snapshot, _leases())
     return shown | {"is_busy": shown["progress"] is not None}
 
 

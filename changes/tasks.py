@@ -9,7 +9,8 @@ import threading
 from celery import shared_task
 from django.db import connection
 
-from changes import driving, services
+from changes import driving, selectors, services
+from changes.turns import free_to_move
 
 BEAT = {
     "find-stuck-changes": {"task": "changes.tasks.find_stuck", "schedule": 2.0, "options": {"expires": 2}},
@@ -17,12 +18,12 @@ BEAT = {
 }
 
 STUCK = """
-SELECT DISTINCT ON (c.table_id) c.id, c.status, c.wishes <> '[]'
-FROM changes_change c LEFT JOIN changes_schemachangelease l ON l.table_id = c.table_id
-WHERE c.status NOT IN ('done', 'failed', 'cancelled') AND (l.expires_at IS NULL OR l.expires_at <= clock_timestamp())
-ORDER BY c.table_id, c.id
+SELECT id FROM changes_change WHERE id = ANY(%s) AND (status <> 'paused' OR wishes <> '[]') AND NOT EXISTS (
+    SELECT FROM changes_schemachangelease AS lease
+    WHERE lease.table_id = ANY(table_ids) AND lease.expires_at > clock_timestamp()
+) ORDER BY id
 """
-"""The change whose turn it is on each table that no worker moves."""
+"""Of the changes whose turn it is those that should move, and whose tables no worker moves."""
 
 
 def holder() -> str:
@@ -40,8 +41,8 @@ def drive(change_id: int) -> None:
 def find_stuck() -> list[int]:
     """Send a driver for every change that should move and that nobody moves (X2, X3)."""
     with connection.cursor() as cursor:
-        cursor.execute(STUCK)
-        found = [change_id for change_id, status, is_wished in cursor.fetchall() if status != "paused" or is_wished]
+        cursor.execute(STUCK, [free_to_move(selectors.places())])
+        found = [change_id for (change_id,) in cursor.fetchall()]
     for change_id in found:
         services.send_driver(change_id)
     return found

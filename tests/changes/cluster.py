@@ -34,7 +34,7 @@ class Cluster:
         self.opened.append(connection)
         return connection
 
-    def publish(self, new: Descriptor) -> Blocked | None:
+    def publish(self, *new: Descriptor) -> Blocked | None:
         """The whole of L7, by a publisher that nothing stops."""
         with control_transaction(self.admin) as cur:
             hindrance = publish(cur, new, storages=STORAGES)
@@ -47,13 +47,15 @@ class Cluster:
         sql = "SELECT incarnation FROM node_register(%s, '127.0.0.1', 1, 1)"
         return self.admin.execute(sql, (name,)).fetchone()[0]
 
-    def acquire(self, name: str, incarnation: int, seconds: float = 60.0) -> int:
+    def acquire(self, name: str, incarnation: int, seconds: float = 60.0, *, table_id: int | None = None) -> int:
         """A lease on the newest version; which one that is."""
         sql = "SELECT version FROM lease_acquire(%s, %s, %s, %s)"
-        return self.admin.execute(sql, (self.table.table_id, name, incarnation, seconds)).fetchone()[0]
+        table = self.table.table_id if table_id is None else table_id
+        return self.admin.execute(sql, (table, name, incarnation, seconds)).fetchone()[0]
 
-    def release(self, name: str, incarnation: int, version: int) -> None:
-        self.admin.execute("SELECT lease_release(%s, %s, %s, %s)", (self.table.table_id, version, name, incarnation))
+    def release(self, name: str, incarnation: int, version: int, *, table_id: int | None = None) -> None:
+        table = self.table.table_id if table_id is None else table_id
+        self.admin.execute("SELECT lease_release(%s, %s, %s, %s)", (table, version, name, incarnation))
 
     def begin(self, version: int, name: str = "schemalab node n1 1", **options: Any) -> psycopg.Connection[Any]:
         """A data transaction of `version`, past the door (T2)."""
@@ -78,12 +80,12 @@ class Cluster:
                 raise
             return None
 
-    def version(self) -> int:
+    def version(self, table_id: int | None = None) -> int:
         sql = "SELECT version FROM catalog_table WHERE id = %s"
-        return self.admin.execute(sql, (self.table.table_id,)).fetchone()[0]
+        return self.admin.execute(sql, (table_id or self.table.table_id,)).fetchone()[0]
 
-    def fence(self) -> int:
-        return store.fence(self.admin.cursor(), STORAGES, self.table.table_id)
+    def fence(self, table_id: int | None = None) -> int:
+        return store.fence(self.admin.cursor(), STORAGES, table_id or self.table.table_id)
 
     def leased(self) -> list[int]:
         sql = "SELECT version FROM leases_lease WHERE table_id = %s AND expires_at > clock_timestamp()"
@@ -97,6 +99,16 @@ class Cluster:
 def make_cluster(dsn: str, name: str = "people") -> Cluster:
     """Table `name` (id bigint primary key, age integer), public at version 1."""
     admin = open_connection("test")
+    columns = (Column(ColumnId(1), "id", SqlType.BIGINT, not_null=True), Column(ColumnId(2), "age", SqlType.INTEGER))
+    table_id = reserve(admin, name)
+    table = Descriptor(table_id, name, 1, columns, (ColumnId(1),), next_column_id=ColumnId(3))
+    cluster = Cluster(dsn, admin, table, [])
+    assert cluster.publish(table) is None
+    return cluster
+
+
+def reserve(admin: psycopg.Connection[Any], name: str) -> TableId:
+    """The id of a new table of that name, its storage ready, nothing published."""
     with control_transaction(admin) as cur:
         table_id = store.take_spare_table(cur)
         cur.execute(
@@ -104,17 +116,7 @@ def make_cluster(dsn: str, name: str = "people") -> Cluster:
             " VALUES (%s, %s, 0, 'reserved', clock_timestamp())",
             (table_id, name),
         )
-    table = Descriptor(
-        TableId(table_id),
-        name,
-        1,
-        (Column(ColumnId(1), "id", SqlType.BIGINT, not_null=True), Column(ColumnId(2), "age", SqlType.INTEGER)),
-        (ColumnId(1),),
-        next_column_id=ColumnId(3),
-    )
-    cluster = Cluster(dsn, admin, table, [])
-    assert cluster.publish(table) is None
-    return cluster
+    return TableId(table_id)
 
 
 def versions(table: Descriptor, count: int) -> list[Descriptor]:
@@ -147,4 +149,14 @@ class InterruptedCursor:
         return getattr(self._cursor, name)
 
 
-__all__ = ["STORAGES", "Cluster", "IndexId", "InterruptedCursor", "hashes", "make_cluster", "replace", "versions"]
+__all__ = [
+    "STORAGES",
+    "Cluster",
+    "IndexId",
+    "InterruptedCursor",
+    "hashes",
+    "make_cluster",
+    "replace",
+    "reserve",
+    "versions",
+]

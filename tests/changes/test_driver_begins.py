@@ -19,7 +19,7 @@ def change() -> Change:
     return services.submit("CREATE TABLE users (id bigint PRIMARY KEY)", who="ann")
 
 
-@pytest.mark.parametrize("step", ["Driver._database_time", "take_table", "Ear", "Renewer.start", "Herald"])
+@pytest.mark.parametrize("step", ["Driver._database_time", "take_tables", "Ear", "Renewer.start", "Herald"])
 def test_a_beginning_that_fails_at_any_step_leaves_nothing(
     change: Change, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

@@ -16,7 +16,8 @@ pytestmark = [
 USERS = "CREATE TABLE users (id bigint PRIMARY KEY, age integer)"
 ORDER = (
     ("change row", "FROM changes_change WHERE id = %s FOR UPDATE"),
-    ("schema-change lease", "FROM changes_schemachangelease WHERE table_id = %s FOR UPDATE"),
+    ("schema-change lease", "FROM changes_schemachangelease WHERE table_id = ANY(%s) ORDER BY table_id FOR UPDATE"),
+    ("table row", "FROM catalog_table WHERE id = ANY(%s) ORDER BY id FOR UPDATE"),
     ("table row", "FROM catalog_table WHERE id = %s FOR UPDATE"),
     ("table row", "UPDATE catalog_table"),
     ("advisory lock", "pg_try_advisory_xact_lock"),

@@ -19,7 +19,7 @@ USERS = "CREATE TABLE users (id bigint PRIMARY KEY)"
 
 def submitted(who: str, *, seconds_ago: float = 20.0) -> None:
     """As many changes as one person may submit."""
-    plan = {"statement": USERS, "table_id": 1, "table_name": "users", "plan": {}}
+    plan = {"statement": USERS, "table_id": 1, "table_ids": [1], "table_name": "users", "plan": {}}
     Change.objects.bulk_create(Change(**plan, who=who, status=Status.CANCELLED) for _ in range(SUBMISSIONS_MAX))
     Change.objects.update(created_at=now() - timedelta(seconds=seconds_ago))
 

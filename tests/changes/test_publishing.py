@@ -19,7 +19,7 @@ STATEMENTS = range(1, 12)
 
 def drain_at(cluster: Cluster, version: int) -> Blocked | None:
     with control_transaction(cluster.admin) as cur:
-        return drain(cur, cluster.table.table_id, version, storages=STORAGES)
+        return drain(cur, {cluster.table.table_id: version}, storages=STORAGES)
 
 
 def test_a_publish_writes_the_version_and_what_every_storage_knows_of_it(cluster):
@@ -104,9 +104,9 @@ def test_l7_whatever_a_node_does_between_two_statements_two_versions_are_never_e
 
     with control_transaction(cluster.admin) as plain:
         cur = InterruptedCursor(plain, at, acquire)
-        hindrance = publish(cur, v3, storages=STORAGES)
+        hindrance = publish(cur, [v3], storages=STORAGES)
         assert hindrance is None
-        close_last_but_one(cur, v3, storages=STORAGES)
+        close_last_but_one(cur, [v3], storages=STORAGES)
     assert set(cluster.leased()) <= {2, 3}
     assert cluster.version() == 3
 
@@ -131,9 +131,9 @@ def test_l7_a_transaction_of_the_last_but_one_gets_in_before_the_publish_or_neve
 def publish_interrupted(cluster, new, at, rival):
     with control_transaction(cluster.admin) as plain:
         cur = InterruptedCursor(plain, at, rival)
-        hindrance = publish(cur, new, storages=STORAGES)
+        hindrance = publish(cur, [new], storages=STORAGES)
         if hindrance is None:
-            close_last_but_one(cur, new, storages=STORAGES)
+            close_last_but_one(cur, [new], storages=STORAGES)
         return hindrance
 
 
@@ -146,7 +146,7 @@ def test_two_publishers_at_once_one_wins_and_the_other_knows(cluster, at):
 
     def publish_theirs() -> None:
         with control_transaction(rival) as cur:
-            outcomes.append(publish(cur, theirs, storages=STORAGES))
+            outcomes.append(publish(cur, [theirs], storages=STORAGES))
 
     rival = cluster.connect("rival")
     try:
@@ -190,7 +190,7 @@ def test_l9_a_transaction_gets_in_before_the_drain_or_never(cluster, at):
 
     with control_transaction(cluster.admin) as plain:
         cur = InterruptedCursor(plain, at, lambda: tried.append(cluster.try_begin(1)))
-        hindrance = drain(cur, v2.table_id, 2, storages=STORAGES)
+        hindrance = drain(cur, {v2.table_id: 2}, storages=STORAGES)
     got_in = any(tried)
     assert (hindrance is not None) == got_in
     assert (cluster.fence() == 2) == (not got_in)

@@ -48,7 +48,12 @@ def change(flights: Table) -> Change:
     base = from_json(Descriptor.objects.get(table=flights, version=2).body)
     plan = make_plan(parse(statement).action, base)
     return Change.objects.create(
-        table_id=flights.pk, table_name="flights", statement=statement, plan=plan.to_json(), who="sam"
+        table_id=flights.pk,
+        table_ids=[flights.pk],
+        table_name="flights",
+        statement=statement,
+        plan=plan.to_json(),
+        who="sam",
     )
 
 
@@ -307,7 +312,13 @@ def test_a_statement_that_cannot_be_applied_stores_nothing(client_of: ClientOf, 
 
 @pytest.mark.django_db(transaction=True)
 def test_nobody_submits_faster_than_they_can_mean(client_of: ClientOf, flights: Table) -> None:
-    plan = {"statement": "CREATE TABLE t (id bigint PRIMARY KEY)", "table_id": 1, "table_name": "t", "plan": {}}
+    plan = {
+        "statement": "CREATE TABLE t (id bigint PRIMARY KEY)",
+        "table_id": 1,
+        "table_ids": [1],
+        "table_name": "t",
+        "plan": {},
+    }
     Change.objects.bulk_create(Change(**plan, who="sam", status=Status.CANCELLED) for _ in range(SUBMISSIONS_MAX))
     answer = client_of("sam").post("/changes/new/submit/", {"statement": "CREATE INDEX x ON flights (dest)"})
     assert answer.status_code == 429

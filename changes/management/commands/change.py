@@ -115,8 +115,9 @@ class Command(BaseCommand):
                 waited = f" (waited {step['waited_s']:.1f} s)" if step["waited_s"] else ""
                 self.stdout.write(f"{road:8} {mark:5} {step['text']}{waited}")
         for blocker in seen["blockers"]:
-            self.stdout.write(
-                f"blocked by {blocker['node']} on v{blocker['version']}, at most until {blocker['until']}"
+            where = (
+                f"{blocker['table']} v{blocker['version']}" if seen["plan"]["partners"] else f"v{blocker['version']}"
             )
+            self.stdout.write(f"blocked by {blocker['node']} on {where}, at most until {blocker['until']}")
         for other in seen["behind"]:
             self.stdout.write(f"waits behind change {other}")
