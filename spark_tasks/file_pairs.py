@@ -1,4 +1,4 @@
-"""Rows of a file as pairs: on which storage each lies, how a statement would put it, and which keys are taken."""
+"""Rows of a file as pairs: where each lies, how a statement would put it, which keys are taken, which rows dangle."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
-from catalog.elements import ColumnId
+from catalog.elements import State
 from catalog.states import Write, rule
-from spark_tasks.file_rows import CannotLoad
+from spark_tasks.file_rows import CannotLoad, number_in_file
 from spark_tasks.homes import by_home
+from spark_tasks.references import Reference
+from spark_tasks.values import first_rows
 from storage.arrow import END, Pairs, concat
-from storage.arrow_rows import StoredRows, index_entries, row_pairs, row_storages
+from storage.arrow_rows import StoredRows, chosen, index_entries, row_pairs, row_storages
 from storage.clauses import row_words
 from storage.mutations import Act
 from storage.pairs import column_key, prefix
@@ -33,7 +35,7 @@ def pairs_of(descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets
     homes = row_storages(descriptor, rows, storages=storages, buckets=buckets)
     entries: dict[int, list[Pairs]] = {}
     for storage in sorted(pc.unique(homes).to_pylist()):
-        here = _take(rows, pc.equal(homes, storage))
+        here = chosen(rows, pc.equal(homes, storage))
         entries.setdefault(storage, []).append(row_pairs(descriptor, descriptor.placement.id, here))
         for index in descriptor.indexes:
             if rule(index.kind, index.state).insert is Write.PUT:
@@ -42,11 +44,6 @@ def pairs_of(descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets
                     entries.setdefault(home, []).append(part)
     for storage, parts in sorted(entries.items()):
         yield storage, concat(parts)
-
-
-def _take(rows: StoredRows, mask: pa.Array) -> StoredRows:
-    columns: dict[ColumnId, pa.Array] = {c: values.filter(mask) for c, values in rows.columns.items()}
-    return StoredRows(rows.keys.filter(mask), columns, rows.orphans)
 
 
 def by_act(descriptor: Descriptor, pairs: Pairs) -> Iterator[tuple[Act, Pairs]]:
@@ -78,3 +75,13 @@ def refuse_taken(descriptor: Descriptor, rows: StoredRows, taken: set[bytes]) ->
     mine = [k for k in rows.keys.to_pylist() if column_key(start, k) in taken]
     words = [row_words(descriptor, key) for key in mine[:DUPLICATES_NAMED]]
     raise Duplicates(words or [f"{len(taken)} values of a unique index"])
+
+
+def refuse_dangling(reference: Reference, rows: StoredRows, dangling: pa.Array, first: int) -> None:
+    """Rows that refer to nothing, by a mask. Raises `CannotLoad` with the first of them when there is one."""
+    if not pc.any(dangling).as_py():
+        return
+    number, row = number_in_file(first, dangling.index(True).as_py()), next(first_rows(chosen(rows, dangling)))
+    state = reference.foreign_key.state
+    moving = "" if state is State.PUBLIC else f" (the constraint is {state.value})"
+    raise CannotLoad(f"row {number}: {reference.words(row)}{moving}")

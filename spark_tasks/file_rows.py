@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
-from catalog.elements import FOREIGN_KEY, Column, Kind, State
+from catalog.elements import Column, Kind, State
 from catalog.states import Write, rule
 from catalog.types import BadValue, SqlType, parse_text
 from storage import encoding
 from storage.arrow import ARROW
-from storage.arrow_columns import breaks, derived_values
+from storage.arrow_columns import ROW_RULES, breaks, derived_values
 from storage.arrow_rows import StoredRows, rows_of_batch
 from storage.clauses import row_words
 from storage.derived import derived_columns
@@ -64,15 +64,15 @@ def _with_derived(descriptor: Descriptor, rows: StoredRows) -> StoredRows:
 
 
 def _require_lawful(descriptor: Descriptor, rows: StoredRows, first: int) -> None:
-    """Constraints are enforced from write-only on."""
+    """Constraints are enforced from write-only on. Foreign keys are asked in the transaction (`load_chunk`)."""
     for constraint in descriptor.constraints:
-        if constraint.rule == FOREIGN_KEY or rule(constraint.kind, constraint.state).insert is not Write.ENFORCE:
+        if constraint.rule not in ROW_RULES or rule(constraint.kind, constraint.state).insert is not Write.ENFORCE:
             continue
         broken = breaks(descriptor, constraint, rows)
         if pc.any(broken).as_py():
             place = broken.index(True).as_py()
             words = row_words(descriptor, rows.keys[place].as_py())
-            number = _number(first, place)
+            number = number_in_file(first, place)
             raise CannotLoad(f"row {number}: {words} breaks constraint {constraint.name} ({constraint.state.value})")
 
 
@@ -98,7 +98,7 @@ def _typed(column: Column, given: pa.Array | None, count: int, first: int) -> pa
         return pa.nulls(count, ARROW[column.type])
     if column.not_null and given.null_count:
         place = given.is_null().index(True).as_py()
-        raise CannotLoad(f"row {_number(first, place)}: column {column.name} is NOT NULL and has no value")
+        raise CannotLoad(f"row {number_in_file(first, place)}: column {column.name} is NOT NULL and has no value")
     return _parse(column, given, first)
 
 
@@ -116,7 +116,9 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
             return given.cast(ARROW[column.type])
         except pa.ArrowInvalid:
             pass  # the slow way names the value
-    values = [_value(column, text, _number(first, n)) for n, text in enumerate(given.cast(pa.string()).to_pylist())]
+    values = [
+        _value(column, text, number_in_file(first, n)) for n, text in enumerate(given.cast(pa.string()).to_pylist())
+    ]
     if column.type is SqlType.UUID:
         raw = pa.array([None if v is None else v.bytes for v in values], pa.binary(16))
         return pa.ExtensionArray.from_storage(pa.uuid(), raw)
@@ -133,10 +135,11 @@ def _value(column: Column, text: str | None, number: int) -> Any:
 def _without_nul(column: Column, texts: pa.Array, first: int) -> pa.Array:
     has_nul = pc.fill_null(pc.match_substring(texts, "\x00"), False)
     if pc.any(has_nul).as_py():
-        number = _number(first, has_nul.index(True).as_py())
+        number = number_in_file(first, has_nul.index(True).as_py())
         raise CannotLoad(f"row {number}: column {column.name}: a text may not contain the character 0x00")
     return texts
 
 
-def _number(first: int, place: int) -> int:
+def number_in_file(first: int, place: int) -> int:
+    """What people call a row of a chunk that begins at `first`: 1, 2, .. from where its part of the file begins."""
     return first % ROWS_PER_PART + place + 1

@@ -1,9 +1,12 @@
 """One chunk of a bulk load: some thousand rows in one SERIALIZABLE transaction, with the mark that says so (T1).
 
-    lease the newest version; rows as pairs under it      again when the version moved
-    BEGIN SERIALIZABLE; enter; COPY to each storage; mark; COMMIT
+    lease the newest versions; rows as pairs under them   again when a version moved
+    BEGIN SERIALIZABLE; enter; mark; COPY to each storage; what foreign keys refer to is there; COMMIT
         a key is taken    by a live row: named, and the load fails
                           by a tombstone: put over it, as a statement would
+        a row dangles     named, and the load fails
+
+Rows of other tables may refer to these: a load only adds rows, so there is nothing to ask of them.
 
 Runs in workers of Spark: no Django here.
 """
@@ -20,9 +23,10 @@ import pyarrow as pa
 from psycopg import errors
 
 from catalog.descriptor import Descriptor
-from spark_tasks.file_pairs import Duplicates, by_act, pairs_of, refuse_taken, twice_in_file
+from spark_tasks.file_pairs import Duplicates, by_act, pairs_of, refuse_dangling, refuse_taken, twice_in_file
 from spark_tasks.file_rows import ROWS_PER_PART, CannotLoad, typed_rows
-from spark_tasks.pseudo_node import Lease, Membership, NotLeasable, PseudoNode, acquire, release
+from spark_tasks.pinned import Pinned, Pins
+from spark_tasks.pseudo_node import Membership, NotLeasable, PseudoNode
 from storage import postgres
 from storage.arrow import Pairs, copy_payload
 from storage.arrow_rows import StoredRows
@@ -75,13 +79,14 @@ class Loader:
     table_id: int
     storages: int
     buckets: int
-    _lease: Lease | None = None
+    _pins: Pins = field(init=False)
     _leases: psycopg.Connection[Any] = field(init=False)
     _rows: psycopg.Connection[Any] = field(init=False)
 
     def __enter__(self) -> "Loader":
         name = self.node.session_name
         self._leases = psycopg.connect(self.node.dsn, autocommit=True, application_name=name)
+        self._pins = Pins(self._leases, self.node, self.table_id)
         self._rows = self._connect()
         return self
 
@@ -103,10 +108,10 @@ class Loader:
         for attempt in range(TRIES_MAX):
             if attempt:
                 time.sleep(min(PAUSE_S_MAX, 0.002 * 2 ** min(attempt, 8)))
-            lease = self._newest()
-            rows = typed_rows(lease.descriptor, texts, first)
+            pinned = self._pins.newest()
+            rows = typed_rows(pinned.descriptor, texts, first)
             try:
-                self._put(lease, rows, first)
+                self._put(pinned, rows, first)
             except psycopg.Error as error:
                 if error.sqlstate not in RETRIED and not self._rows.closed:
                     raise
@@ -116,68 +121,58 @@ class Loader:
             return attempt
         raise CannotLoad(f"rows from {first % ROWS_PER_PART + 1}: {TRIES_MAX} tries met other transactions each time")
 
-    def _newest(self) -> Lease:
-        lease = acquire(self._leases, self.node, self.table_id)
-        if self._lease is not None and self._lease.descriptor.version != lease.descriptor.version:
-            release(self._leases, self.node, self._lease)
-        self._lease = lease
-        return lease
-
-    def _begin(self, lease: Lease) -> None:
-        params = postgres.enter_params(
-            self.table_id,
-            lease.descriptor.version,
-            schema_hash=lease.schema_hash,
-            sharding_hash=lease.sharding_hash,
-            expires_at=lease.expires_at,
-        )
-        self._rows.execute(postgres.enter_sql(self.storages), params)
-
-    def _put(self, lease: Lease, rows: StoredRows, first: int) -> None:
+    def _put(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
         """The quick way, or the one that looks at what holds a key. A mark that is there: another attempt was here."""
         try:
-            self._write(lease, rows, first)
+            self._write(pinned, rows, first)
         except errors.UniqueViolation as violation:
             if violation.diag.table_name == MARKS:
                 return
         else:
             return
         try:
-            self._put_over_tombstones(lease, rows, first)
+            self._put_over_tombstones(pinned, rows, first)
         except errors.UniqueViolation as violation:
             if violation.diag.table_name != MARKS:
                 raise
 
-    def _write(self, lease: Lease, rows: StoredRows, first: int) -> None:
+    def _write(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
         with self._rows.transaction():
-            self._begin(lease)
+            pinned.enter(self._rows, self.storages)
             self._mark(first, len(rows))
-            for storage, pairs in self._pairs(lease.descriptor, rows):
+            for storage, pairs in self._pairs(pinned.descriptor, rows):
                 table = postgres.kv(storage, self.table_id)
                 with self._rows.cursor().copy(f"COPY {table} (key, value) FROM STDIN (FORMAT BINARY)") as copy:
                     copy.write(copy_payload(pairs.sorted()))
+            self._require_referenced(pinned, rows, first)
 
     def _mark(self, first: int, count: int) -> None:
         self._rows.execute(
             f"INSERT INTO {MARKS} (job_id, first, rows) VALUES (%s, %s, %s)", (self.job_id, first, count)
         )
 
-    def _put_over_tombstones(self, lease: Lease, rows: StoredRows, first: int) -> None:
+    def _put_over_tombstones(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
         """As a statement would: existence and unique entries are refused where a live pair is, the rest replaces."""
         with self._rows.transaction():
-            self._begin(lease)
+            pinned.enter(self._rows, self.storages)
             self._mark(first, len(rows))
-            for storage, pairs in self._pairs(lease.descriptor, rows):
-                for act, part in by_act(lease.descriptor, pairs):
+            for storage, pairs in self._pairs(pinned.descriptor, rows):
+                for act, part in by_act(pinned.descriptor, pairs):
                     sql = SQL[act].format(kv=postgres.kv(storage, self.table_id))
                     keys = part.keys.to_pylist()
                     try:
                         result = self._rows.execute(sql, (keys, part.values.to_pylist()))
                     except errors.CardinalityViolation:
-                        raise twice_in_file(lease.descriptor, rows) from None
+                        raise twice_in_file(pinned.descriptor, rows) from None
                     if act is not Act.PUT:
                         taken = set(keys) - {key for (key,) in result.fetchall()}
-                        refuse_taken(lease.descriptor, rows, taken)
+                        refuse_taken(pinned.descriptor, rows, taken)
+            self._require_referenced(pinned, rows, first)
+
+    def _require_referenced(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
+        """What the rows refer to is there. Asked when they are: a row may refer to one of its own chunk."""
+        for reference in pinned.references(storages=self.storages, buckets=self.buckets):
+            refuse_dangling(reference, rows, reference.dangling(self._rows, rows), first)
 
     def _pairs(self, descriptor: Descriptor, rows: StoredRows) -> Iterator[tuple[int, Pairs]]:
         return pairs_of(descriptor, rows, storages=self.storages, buckets=self.buckets)

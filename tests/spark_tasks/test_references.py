@@ -1,17 +1,16 @@
 """Foreign keys are verified and audited beside the table they refer to, in one snapshot; the clauses say the same."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
 
-from catalog.elements import State, TableId
+from catalog.elements import State
 from spark_tasks import judge, session
 from spark_tasks.audit import Report, audit_table
 from spark_tasks.finding import NAMED_MAX, Finding, violation_from_json
-from spark_tasks.models import ReorgRun
 from spark_tasks.ranges import KeyRange
 from spark_tasks.runner import run_reorganisation
 from spark_tasks.services import RunStatus, run_status
@@ -19,7 +18,7 @@ from storage import encoding
 from storage.clauses import Violation, check
 from storage.mutations import delete_row, insert_row
 from storage.pairs import column_key, index_entry, prefix
-from tests.references import BY_CITY, CITY, TRIP_CITY, airports, trips
+from tests.references import BY_CITY, CITY, TRIP_CITY
 from tests.spark_tasks.runs import Runs
 from tests.spark_tasks.two_tables import (
     BOSS,
@@ -29,20 +28,9 @@ from tests.spark_tasks.two_tables import (
     member,
     overwrite,
     remove,
-    staff,
     text,
 )
-from tests.storage.stage import Stage, new_stage, strike
-
-
-@pytest.fixture
-def tables(dsn: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[TwoTables]:
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
-    parent, child = new_stage(dsn, airports), new_stage(dsn, trips)
-    yield TwoTables(child, parent)
-    ReorgRun.objects.filter(table_id=child.table_id).delete()
-    strike(parent)
-    strike(child)
+from tests.storage.stage import Stage
 
 
 def verified(tables: TwoTables) -> RunStatus:
@@ -265,15 +253,6 @@ def test_a_table_that_is_referred_to_is_judged_by_its_own_rules(tables: TwoTable
 
 
 # --- a table that refers to itself
-
-
-@pytest.fixture
-def company(dsn: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
-    stage = new_stage(dsn, lambda table_id: staff(TableId(table_id)))
-    yield stage
-    ReorgRun.objects.filter(table_id=stage.table_id).delete()
-    strike(stage)
 
 
 def test_rows_may_refer_to_rows_of_their_own_table(company: Stage) -> None:

@@ -96,7 +96,7 @@ class TwoTables:
     def delete_airport(self, code: str) -> None:
         with self.transaction() as (trips, airports):
             airports.run(delete_row(self.airports.now, self.airport(code)))
-            if self._is_referred_to(trips.connection, code):
+            if self.is_referred_to(trips.connection, code):
                 raise Refused(f"a trip refers to {code}")
 
     def is_there(self, connection: psycopg.Connection[Any], trip: StoredRow) -> bool:
@@ -108,7 +108,7 @@ class TwoTables:
             for storage in range(1, STORAGES + 1)
         )
 
-    def _is_referred_to(self, connection: psycopg.Connection[Any], code: str) -> bool:
+    def is_referred_to(self, connection: psycopg.Connection[Any], code: str) -> bool:
         rows, suffixes = key_space(self.trips.now), column_suffixes([TRIP_CODE])
         return any(
             value == text(code)
