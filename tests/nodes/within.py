@@ -1,0 +1,153 @@
+"""A node's session inside the test's process, under versions that the test chooses, with its flights counted.
+
+It is a node to the store, where it enters as any does; its leases are nobody's business but the test's.
+"""
+
+import asyncio
+import datetime as dt
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.hashing import schema_hash, sharding_hash
+from expressions.errors import SqlError
+from leases.rules import NotLeasable
+from nodes.directory import Directory
+from nodes.environment import Environment
+from nodes.libpq import Command, StoreConnection, StorePool
+from nodes.session import Session
+from storage.buckets import BUCKETS
+from storage.postgres import session_options
+from tests.nodes.conftest import STORAGES, Cluster
+
+HOUR = dt.timedelta(hours=1)
+
+
+@dataclass(eq=False)
+class Pin:
+    descriptor: Descriptor
+    expires_at_now: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC) + HOUR)
+    ended_because: str | None = None
+
+    @property
+    def table_id(self) -> int:
+        return self.descriptor.table_id
+
+    @property
+    def version(self) -> int:
+        return self.descriptor.version
+
+    @property
+    def schema_hash(self) -> str:
+        return schema_hash(self.descriptor)
+
+    @property
+    def sharding_hash(self) -> str:
+        return sharding_hash(self.descriptor)
+
+
+@dataclass
+class Keeper:
+    """Leases anybody the versions it knows, else the newest. `gone` are refused once."""
+
+    cluster: Cluster
+    known: dict[int, Descriptor] = field(default_factory=dict)
+    used: list[str] = field(default_factory=list)
+    gone: set[str] = field(default_factory=set)
+
+    def pin_held(self, table_id: int) -> Pin:
+        if table_id not in self.known:
+            self.known[table_id] = self.cluster.descriptor(table_id)
+        found = self.known[table_id]
+        if found.name in self.gone:
+            self.gone.discard(found.name)
+            raise NotLeasable(f"{found.name} is dropped")
+        self.used.append(found.name)
+        return Pin(found)
+
+    async def pin(self, table_id: int, _fresh: bool) -> Pin:
+        return self.pin_held(table_id)
+
+    def unpin(self, pin: Pin) -> None:
+        pass
+
+
+class Client:
+    pid = 1
+    prepared: dict[str, Any]
+
+    def notice(self, *_: Any) -> None: ...
+
+    def cancel(self, *_: Any) -> None: ...
+
+
+@dataclass
+class Within:
+    """A session, and the flights that this process sends meanwhile."""
+
+    session: Session
+    keeper: Keeper
+    flights: list[Sequence[Command]]
+
+    async def run(self, sql: str, *, alone: bool = True) -> str | None:
+        """A statement; the code it is refused with."""
+        (statement,) = self.session.parse(sql)
+        try:
+            prepared = await self.session.prepare(sql, statement, [])
+            self.flights.clear()
+            await self.session.execute(prepared, [], [], alone=alone)
+        except SqlError as error:
+            await self.session.fail(error)
+            return error.sqlstate
+        return None
+
+    async def count(self, sql: str, *, alone: bool = True) -> int:
+        """A statement that nobody refuses; how many flights it took."""
+        assert await self.run(sql, alone=alone) is None
+        return len(self.flights)
+
+
+@asynccontextmanager
+async def session_within(cluster: Cluster, *versions: Descriptor) -> AsyncIterator[Within]:
+    """A session that uses these versions, and the newest ones of other tables."""
+    name, flights = "schemalab node within 1", list[Sequence[Command]]()
+    options = session_options(name)["options"]
+    pool, other = Pool(cluster.dsn, name, options), StorePool(cluster.dsn, name, options)
+    pool.flights = flights
+    keeper = Keeper(cluster, {version.table_id: version for version in versions})
+    env = Environment("within", 1, STORAGES, BUCKETS, pool, Directory(other), keeper)  # type: ignore[arg-type]
+    session = Session(env, Client(), "tester")
+    try:
+        yield Within(session, keeper, flights)
+    finally:
+        await session.close()
+        await env.close()
+
+
+class Pool(StorePool):
+    """A pool whose sessions note what they send."""
+
+    flights: list[Sequence[Command]]
+
+    async def take(self) -> StoreConnection:
+        connection, flights = await super().take(), self.flights
+        sent = type(connection).run
+
+        async def run(commands: Sequence[Command], *, commit: bool = False) -> Any:
+            flights.append(commands)
+            return await sent(connection, commands, commit=commit)
+
+        connection.run = run  # type: ignore[method-assign]
+        return connection
+
+
+def within(cluster: Cluster, work: Any, *versions: Descriptor) -> Any:
+    """Do some work with such a session, in an event loop of its own."""
+
+    async def alone() -> Any:
+        async with session_within(cluster, *versions) as node:
+            return await work(node)
+
+    return asyncio.run(alone())
