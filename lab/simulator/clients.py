@@ -77,7 +77,7 @@ def value_for(now: Situation, column: Column) -> str:
     """A literal of the column's type. Numbers are few, so that rows refer to rows."""
     if column.type is SqlType.TEXT:
         return now.pick(*now.habits.names)
-    return "null" if now.rng.random() < 0.08 else now.pick(*NUMBERS)
+    return "null" if not column.not_null and now.rng.random() < 0.08 else now.pick(*NUMBERS)
 
 
 def _query(now: Situation, session: str, table: str) -> Event:

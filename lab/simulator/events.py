@@ -218,10 +218,12 @@ KINDS: tuple[tuple[float, Fault | None, Maker], ...] = (
 
 
 def opening(rng: Random, faults: frozenset[Fault]) -> list[Event]:
-    """A table with some rows, perhaps an index and a second table, and two or three nodes."""
+    """A table with some rows, perhaps a second one, an index or a constraint, and two or three nodes."""
     nodes = NODES[: 2 + (rng.random() < 0.4)]
-    lines = ["lease 10 s", "table users (id int primary key, name text, age int)"]
-    lines += [f"table {PETS}"] if rng.random() < 0.4 else []
+    age = rng.choice(("int", "int", "int not null", "int not null default 2"))
+    lines = ["lease 10 s", f"table users (id int primary key, name text, age {age})"]
+    has_pets = rng.random() < 0.4
+    lines += [f"table {PETS}"] if has_pets else []
     if Fault.SKEW in faults:
         lines += [f"{node}: clock {rng.randint(-50, 50)} s" for node in nodes]
     events = [Event(line) for line in lines]
@@ -230,10 +232,22 @@ def opening(rng: Random, faults: frozenset[Fault]) -> list[Event]:
         line = f"n1: insert users ({key}, {values[0]}, {values[1]})"
         events.append(Event(line, Write("n1", "insert", key, values)))
     events += [Event(f"{node}: select users", reads=node) for node in nodes]
-    if rng.random() < 0.4:
-        events += [Event("create index i0 on users (name)"), Event("run")]
+    first = rng.choice(FIRST_CHANGES)
+    if first and (has_pets or "pets" not in first):
+        events += [Event(first), Event("run")]
     return [*events, Event("by hand")]
 
+
+FIRST_CHANGES = (
+    "create index i0 on users (name)",
+    "create index i0 on users (name)",
+    "alter table users add column c0 int default 1",
+    "alter table users add constraint k0 check (age <> 3)",
+    "alter table pets add constraint f0 foreign key (owner) references users (id)",
+    "",
+    "",
+)
+"""What a run may begin with; none: as often."""
 
 CLOSING_ROUNDS_MAX = 12
 

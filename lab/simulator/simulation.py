@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from catalog.descriptor import Descriptor
+from changes.plan import Move
 from lab.control import Without
 from lab.sentences import Lab, Refusal, perform
 from lab.simulator.events import CLOSING_ROUNDS_MAX, Event, Situation, calm, ending, habits, next_event, opening
@@ -123,7 +124,15 @@ class Simulation:
                 break
         self.finding = self.finding or self.judge.end()
         for driver in self.lab.changes:
-            self.counts[f"change {driver.state.outcome.value}" if driver.is_over else "change unfinished"] += 1
+            outcome = driver.state.outcome.value if driver.is_over else "unfinished"
+            self.counts[f"change {outcome}"] += 1
+            self.counts.update(f"{kind} {outcome}" for kind in {_kind_of(move) for move in driver.state.plan.moves})
+
+
+def _kind_of(move: Move) -> str:
+    """What a change moves, for the counts: "index add"."""
+    spans_tables = move.element.partner is not None
+    return f"{'foreign key' if spans_tables else move.element.kind.value} {move.direction.value}"
 
 
 def _rows(actor: str, said: list[str]) -> list[str]:

@@ -78,8 +78,12 @@ class Situation:
         return newest if newest.name == "pets" and newest.state is not State.ABSENT else None
 
     def some_table(self) -> Descriptor:
-        """The table that something happens to."""
-        pets = self.pets
+        """The table that something happens to: most often one that is being changed."""
+        change, pets = self.change, self.pets
+        if change is not None and self.rng.random() < 0.7:
+            moving = [table for table in (self.users, pets) if table and table.table_id in change.state.plan.table_ids]
+            if moving:
+                return moving[int(self.rng.random() * len(moving))]
         return pets if pets is not None and self.rng.random() < 0.4 else self.users
 
 

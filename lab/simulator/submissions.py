@@ -115,9 +115,9 @@ def _part(now: Situation, table: Descriptor, column: Column | None, label: str) 
     dice = now.rng.random()
     if column is None or (dice < 0.3 and len(table.columns) < COLUMNS_MAX):
         return f"add column c{label} {now.pick(*NEW_COLUMNS)}"
-    if dice < 0.42:
+    if dice < 0.46:
         return f"drop column {column.name}"
-    if dice < 0.56:
+    if dice < 0.58:
         return f"alter column {column.name} {'drop' if column.not_null else 'set'} not null"
     if dice < 0.7:
         return _check(now, table, column, label)
