@@ -6,6 +6,7 @@ that the statement's node may not have.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from catalog.elements import NO_ACTION, RESTRICT
@@ -25,13 +26,13 @@ def read_foreign_key(constraint: Node, source: Source, *, column: Name | None = 
     _refuse_clauses(constraint, source, after)
     references = relation(constraint.pktable, source)
     behind = source.opening_of(max(constraint.pktable.location, 0))
-    own = tuple(_column(item, source, after) for item in constraint.fk_attrs)
+    own = _columns(constraint.fk_attrs, source, source.opening_of(after))
     name = Name(constraint.conname, source.find(constraint.conname, after=after)) if constraint.conname else UNNAMED
     return NewForeignKey(
         name,
         own or (() if column is None else (column,)),
         references,
-        tuple(_column(item, source, behind) for item in constraint.pk_attrs),
+        _columns(constraint.pk_attrs, source, behind),
         on_delete=_action(constraint.fk_del_action, "DELETE", source, after),
         on_update=_action(constraint.fk_upd_action, "UPDATE", source, after),
         position=source.where(constraint.location),
@@ -47,8 +48,9 @@ def refuse_in_new_table(foreign_key: NewForeignKey, table: Name) -> DdlError:
     return unsupported("a FOREIGN KEY inside CREATE TABLE", position=foreign_key.position, hint=hint)
 
 
-def _column(item: Node, source: Source, after: int) -> Name:
-    return Name(item.string.sval, source.find(item.string.sval, after=after))
+def _columns(items: Iterable[Node], source: Source, after: int) -> tuple[Name, ...]:
+    words = [item.string.sval for item in items]
+    return tuple(map(Name, words, source.find_each(words, after=after)))
 
 
 def _action(letter: str, of: str, source: Source, after: int) -> str:

@@ -6,6 +6,7 @@ node counts bytes from 0. Clients expect the first kind, so `Source.where` makes
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import postgast
@@ -46,6 +47,15 @@ class Source:
     def find(self, word: str, *, after: int = 0) -> int | None:
         """Where an identifier stands, for the nodes that the grammar gives no location."""
         return next((self.where(t.start) for t in self.tokens() if t.start >= after and self._is(t, word)), None)
+
+    def find_each(self, words: Iterable[str], *, after: int = 0) -> tuple[int | None, ...]:
+        """Where identifiers stand that follow each other."""
+        found = []
+        for word in words:
+            token = next((t for t in self.tokens() if t.start >= after and self._is(t, word)), None)
+            found.append(None if token is None else self.where(token.start))
+            after = after if token is None else token.end
+        return tuple(found)
 
     def find_last(self, word: str, *, after: int = 0) -> int | None:
         """The same, where the word that ends the statement is meant."""

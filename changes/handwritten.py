@@ -5,22 +5,35 @@
                "clear", "fill", "verify", "close", "publish public", "drain", "purge"]}
 
 A statement that moves several elements names them: "publish age write-only filling, by_age write-only filling",
-"fill age, by_age"; a reorganisation that names none works on what the planner's own works on.
+"fill age, by_age"; a reorganisation that names none works on what the planner's own works on. A foreign key moves in
+both its tables, unless one is named: "publish trips_code_fkey write-only in trips". A drain waits for every version
+that was published since the last one.
 
 The planner says what the elements and the table are; the steps say the rest. Nothing is judged
 here: a plan that breaks its data is what `changes.review` and the explorer are asked about.
 What `manage.py plan --json` prints is read too: its "plan" has every version written out.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, Kind, State
 from changes.back import moving
 from changes.composer import FILLED
-from changes.movement import definition_of, drain, publish, state_of, with_new, with_state
+from changes.movement import (
+    definition_of,
+    drain,
+    partner_of,
+    publish,
+    referring_to,
+    state_of,
+    with_new,
+    with_state,
+)
 from changes.plan import (
     COLUMNS,
     RUNS,
@@ -61,30 +74,65 @@ def rewritten(plan: Plan, steps: Sequence[str], *, turn: object = None) -> Plan:
     if not moving(plan) or any(element.kind is Kind.DERIVED_COLUMN for element in moving(plan)):
         raise MalformedPlan(f"the steps of {plan.title} can't be rewritten in words: write the plan in full")
     road: list[Step] = []
-    last = plan.base
+    newest = _Newest(plan.base, {partner.table_id: partner for partner in plan.partners})
     for number, text in enumerate(steps, 1):
-        step = _step(plan, last, number, text)
+        step = _step(plan, newest, number, text)
         road.append(step)
-        last = step.descriptor or last
+        newest = newest.after(step)
     if not any(step.kind is StepKind.PUBLISH for step in road):
         raise MalformedPlan('a plan publishes at least one version: "publish delete-only"')
     return replace(plan, forward=tuple(road), turn=_turn(plan, road, turn), dangers=())
 
 
-def _step(plan: Plan, last: Descriptor | None, number: int, text: str) -> Step:
+@dataclass(frozen=True, slots=True)
+class _Newest:
+    """The newest version of each table at a point of the road, and the other tables that were not drained since."""
+
+    own: Descriptor | None
+    others: Mapping[int, Descriptor]
+    undrained: frozenset[int] = frozenset()
+
+    def after(self, step: Step) -> _Newest:
+        if step.kind is StepKind.DRAIN:
+            return replace(self, undrained=frozenset())
+        others = {**self.others, **{int(partner.table_id): partner for partner in step.partners}}
+        changed = frozenset(int(partner.table_id) for partner in step.partners)
+        return _Newest(step.descriptor or self.own, others, self.undrained | changed)
+
+    @property
+    def to_drain(self) -> tuple[Descriptor, ...]:
+        return tuple(table for number, table in self.others.items() if number in self.undrained)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a publish does with one element: in both tables of a foreign key, unless one is named."""
+
+    element: Element
+    words: list[str]
+    table: str = ""
+
+    def concerns(self, table: Descriptor) -> bool:
+        return self.table in ("", table.name)
+
+
+def _step(plan: Plan, newest: _Newest, number: int, text: str) -> Step:
     known = {kind.value: kind for kind in StepKind}
     word, _, rest = text.strip().partition(" ")
     kind = known.get(word)
     if kind is None:
         raise MalformedPlan(f"step {number}, {text!r}, is none of {', '.join(known)}")
+    last = newest.own
     if kind is StepKind.PUBLISH:
-        return publish(last, _version(plan, last, number, rest), moving(plan))
+        parts = [_part(plan, newest, number, part.strip()) for part in rest.split(",")]
+        own = _version(plan, last, number, parts)
+        return publish(last, own, moving(plan), _versions_there(plan, newest, number, parts))
     if rest and kind not in RUNS:
         raise MalformedPlan(f"step {number}: {kind.value} stands alone, without {rest!r}")
     elements = _works_on(plan, kind, number, rest) if kind in RUNS else ()
     if last is None:
         raise MalformedPlan(f"step {number}, {kind.value}, comes before the table's first version is published")
-    return drain(last) if kind is StepKind.DRAIN else Step(kind, last.version, elements=elements)
+    return drain(last, newest.to_drain) if kind is StepKind.DRAIN else Step(kind, last.version, elements=elements)
 
 
 def _works_on(plan: Plan, kind: StepKind, number: int, rest: str) -> tuple[Element, ...]:
@@ -105,41 +153,83 @@ def _named(plan: Plan, number: int, text: str) -> tuple[Element, str]:
     raise MalformedPlan(f"step {number}: {text!r} names none of {known}")
 
 
-def _version(plan: Plan, last: Descriptor | None, number: int, rest: str) -> Descriptor:
+def _version(plan: Plan, last: Descriptor | None, number: int, parts: list[_Part]) -> Descriptor:
     """The version that "publish STATE", or "publish NAME STATE filling, NAME STATE", means."""
-    here, parts = last, [_part(plan, number, part.strip()) for part in rest.split(",")]
-    for element, words in sorted(parts, key=_columns_around):
-        here = _with(plan, here, number, element, words)
+    here = last
+    for part in sorted(parts, key=_columns_around):
+        if last is None or part.concerns(last):
+            here = _with(plan, here, number, part.element, part.words)
     assert here is not None, "a text has at least one part"
     return replace(here, version=(last.version if last else 0) + 1)
 
 
-def _columns_around(part: tuple[Element, list[str]]) -> int:
+def _versions_there(plan: Plan, newest: _Newest, number: int, parts: list[_Part]) -> tuple[Descriptor, ...]:
+    """The versions of the tables that foreign keys among the parts reference."""
+    changed = []
+    for before in newest.others.values():
+        here = before
+        for part in parts:
+            if part.concerns(before) and referring_to(before, (part.element,)):
+                here = _with_side(plan, here, number, part)
+        if here != before:
+            changed.append(here.next_version())
+    return tuple(changed)
+
+
+def _with_side(plan: Plan, here: Descriptor, number: int, part: _Part) -> Descriptor:
+    """The referenced table with its side of a foreign key in the state that the part says."""
+    side, state = partner_of(part.element), _state(number, part.element, part.words)
+    if state_of(here, side) is not State.ABSENT:
+        return with_state(here, side, state)
+    there = [partner for step in plan.publishes for partner in step.partners if partner.table_id == here.table_id]
+    found = definition_of(side, there)
+    if found is None or state is State.ABSENT:
+        raise MalformedPlan(f"step {number}: {part.element} is absent in {here}; it can't be published {state.value}")
+    return with_state(with_new(here, found), side, state)
+
+
+def _columns_around(part: _Part) -> int:
     """A column comes before what covers it, and goes after it, in the same version."""
-    element, words = part
-    if element.kind not in COLUMNS:
+    if part.element.kind not in COLUMNS:
         return 1
-    return 2 if words[:1] == [State.ABSENT.value] else 0
+    return 2 if part.words[:1] == [State.ABSENT.value] else 0
 
 
-def _part(plan: Plan, number: int, text: str) -> tuple[Element, list[str]]:
+def _part(plan: Plan, newest: _Newest, number: int, text: str) -> _Part:
     """An element and the words behind it; the only one needs no name."""
+    text, _, table = text.partition(" in ")
     only, word = moving(plan)[0], text.split(" ")[0]
     if len(moving(plan)) == 1 and word != only.name:
-        return only, text.split()
-    element, words = _named(plan, number, text)
-    return element, words.split()
+        part = _Part(only, text.split(), table.strip())
+    else:
+        element, words = _named(plan, number, text)
+        part = _Part(element, words.split(), table.strip())
+    if part.table:
+        _check_side(plan, newest, number, part)
+    return part
+
+
+def _check_side(plan: Plan, newest: _Newest, number: int, part: _Part) -> None:
+    there = [other.name for other in newest.others.values() if referring_to(other, (part.element,))]
+    if not there:
+        raise MalformedPlan(f"step {number}: {part.element} is in one table only, and needs no name of it")
+    if part.table not in (plan.table, *there):
+        raise MalformedPlan(f"step {number}: {part.element} is in {plan.table} and {there[0]}, not in {part.table}")
+
+
+def _state(number: int, element: Element, words: list[str]) -> State:
+    """The state that words say, `filling` or not."""
+    states = {state.value: state for state in State if state in DEFINED[element.kind]}
+    if not words or words[0] not in states or words[1:] not in ([], [FILLING]):
+        raise MalformedPlan(f"step {number}: publish one of {', '.join(states)}, not {' '.join(words)!r}")
+    if words[1:] and element.kind not in FILLED:
+        raise MalformedPlan(f"step {number}: a {element.kind.value} is never filling")
+    return states[words[0]]
 
 
 def _with(plan: Plan, here: Descriptor | None, number: int, element: Element, words: list[str]) -> Descriptor:
     """The version with one element in the state that `words` say."""
-    states = {state.value: state for state in State if state in DEFINED[element.kind]}
-    if not words or words[0] not in states or words[1:] not in ([], [FILLING]):
-        raise MalformedPlan(f"step {number}: publish one of {', '.join(states)}, not {' '.join(words)!r}")
-    is_filling = words[1:] == [FILLING]
-    if is_filling and element.kind not in FILLED:
-        raise MalformedPlan(f"step {number}: a {element.kind.value} is never filling")
-    state = states[words[0]]
+    state, is_filling = _state(number, element, words), words[1:] == [FILLING]
     if here is not None and state_of(here, element) is not State.ABSENT:
         _check_uncovered(here, number, element, state)
         return with_state(here, element, state, filling=is_filling)
@@ -147,10 +237,16 @@ def _with(plan: Plan, here: Descriptor | None, number: int, element: Element, wo
         raise MalformedPlan(f"step {number}: {element} is absent before it; it can't be published {state.value}")
     if here is None:
         return replace(plan.publishes[0].published, state=state)
-    found = definition_of(element, (step.published for step in plan.publishes))
+    found = definition_of(element, _versions(plan))
     if isinstance(found, Index) and not {column.id for column in here.columns} >= set(found.column_ids):
         raise MalformedPlan(f"step {number}: {element} comes before a column that it covers")
-    return with_state(here if found is None else with_new(here, found), element, state, filling=is_filling)
+    new = here if found is None else with_new(here, found)
+    other = definition_of(partner_of(element), _versions(plan)) if referring_to(here, (element,)) else None
+    return with_state(new if other is None else with_new(new, other), element, state, filling=is_filling)
+
+
+def _versions(plan: Plan) -> list[Descriptor]:
+    return [step.published for step in plan.publishes]
 
 
 def _check_uncovered(here: Descriptor, number: int, element: Element, state: State) -> None:

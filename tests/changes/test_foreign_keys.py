@@ -1,0 +1,762 @@
+"""Foreign keys as changes: both tables' versions, refusals, the way back from every point, undo, what is not safe."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from catalog.descriptor import Descriptor
+from catalog.elements import FOREIGN_KEY, PRIMARY, REFERENCED, State
+from changes import foresight
+from changes.actions import Name, NewForeignKey
+from changes.back import moving, partners_after, way_back
+from changes.ddl import parse
+from changes.ddl_errors import DdlError
+from changes.handwritten import MalformedPlan, rewritten
+from changes.movement import partner_of, state_of
+from changes.plan import Direction, Plan, Step, StepKind, describe, plan_from_json
+from changes.planner import make_plan
+from changes.review import FaultyPlan, find_faults, review, road_faults
+from changes.tables import KnownTables
+from changes.undo import add_foreign_key, create_table, undo_of
+from tests.changes.referring import LINKS, Tables, after, linked, named, planned, unlinked
+
+A, W, P = State.ABSENT, State.WRITE_ONLY, State.PUBLIC
+
+KINDS: dict[str, tuple[str, int, Callable[[], Tables]]] = {
+    "to the primary key": ("ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports", 2, unlinked),
+    "to a unique index": ("ALTER TABLE trips ADD FOREIGN KEY (city) REFERENCES airports (city)", 2, unlinked),
+    "of two columns, in another order": (
+        "ALTER TABLE trips ADD FOREIGN KEY (number, country) REFERENCES airports (number, country)",
+        2,
+        unlinked,
+    ),
+    "to the table itself": ("ALTER TABLE trips ADD FOREIGN KEY (boss) REFERENCES trips", 2, unlinked),
+    "two at once": (
+        "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, ADD FOREIGN KEY (boss) REFERENCES trips",
+        2,
+        unlinked,
+    ),
+    "two to one table": (
+        "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, ADD FOREIGN KEY (city) REFERENCES airports",
+        2,
+        unlinked,
+    ),
+    "beside an index": (
+        "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, ADD UNIQUE (code, city)",
+        3,
+        unlinked,
+    ),
+    "a column that refers": ("ALTER TABLE trips ADD COLUMN dest text REFERENCES airports", 3, unlinked),
+    "a required column that refers": (
+        "ALTER TABLE trips ADD dest text NOT NULL DEFAULT 'LAX' REFERENCES airports ON UPDATE RESTRICT",
+        3,
+        unlinked,
+    ),
+    "a column that refers to its own table": ("ALTER TABLE trips ADD twin bigint REFERENCES trips (n)", 3, unlinked),
+    "added and a column dropped": (
+        "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, DROP COLUMN country",
+        3,
+        unlinked,
+    ),
+    "dropped": ("ALTER TABLE trips DROP CONSTRAINT trips_code_fkey", 2, linked),
+    "dropped from the table itself": ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey", 2, linked),
+    "exchanged": (
+        "ALTER TABLE trips DROP CONSTRAINT in_city, ADD FOREIGN KEY (city) REFERENCES airports ON DELETE RESTRICT",
+        3,
+        linked,
+    ),
+    "its column dropped": ("ALTER TABLE trips DROP COLUMN city", 4, linked),
+    "its column dropped, which refers twice": ("ALTER TABLE trips DROP COLUMN boss", 4, linked),
+    "its table dropped": ("DROP TABLE trips", 4, linked),
+    "renamed": ("ALTER TABLE trips RENAME CONSTRAINT in_city TO there", 1, linked),
+    "renamed, to the table itself": ("ALTER TABLE trips RENAME CONSTRAINT trips_boss_fkey TO led", 1, linked),
+}
+"""A statement of every kind, how many versions of trips it takes, and on which tables."""
+
+PLANS = {name: planned(sql, tables()) for name, (sql, _, tables) in KINDS.items()}
+EVERY_KIND = pytest.mark.parametrize("name", KINDS)
+
+
+def words(plan: Plan, road: tuple[Step, ...] | None = None) -> list[str]:
+    return [describe(plan, step) for step in (plan.forward if road is None else road)]
+
+
+# --- the road
+
+
+def test_both_tables_have_a_version_wherever_the_foreign_key_moves() -> None:
+    assert words(PLANS["to the primary key"]) == [
+        "publish trips@8 and airports@5: foreign key trips_code_fkey absent -> write-only",
+        "wait until no version before trips@8 or airports@5 is in use",
+        "verify foreign key trips_code_fkey",
+        "close the run",
+        "publish trips@9 and airports@6: foreign key trips_code_fkey write-only -> public",
+        "wait until no version before trips@9 or airports@6 is in use",
+    ]
+
+
+def test_a_required_column_is_filled_before_its_foreign_key_is_verified() -> None:
+    assert words(PLANS["a required column that refers"]) == [
+        "publish trips@8: column dest absent -> delete-only",
+        "wait until no version before trips@8 is in use",
+        "publish trips@9 and airports@5: column dest delete-only -> write-only, "
+        "foreign key trips_dest_fkey absent -> write-only",
+        "wait until no version before trips@9 or airports@5 is in use",
+        "clear old tombstones of column dest",
+        "fill column dest",
+        "verify column dest, foreign key trips_dest_fkey",
+        "close the run",
+        "publish trips@10 and airports@6: column dest write-only -> public, "
+        "foreign key trips_dest_fkey write-only -> public",
+        "wait until no version before trips@10 or airports@6 is in use",
+        "purge the tombstones of column dest",
+    ]
+
+
+def test_a_foreign_key_is_absent_everywhere_before_its_table_leaves_public() -> None:
+    four = ", ".join(f"foreign key {name} {{}}" for name in ("trips_code_fkey", "in_city", "trips_boss_fkey"))
+    four += ", foreign key trips_boss_fkey1 {}"
+    assert words(PLANS["its table dropped"]) == [
+        "publish trips@8 and airports@5: " + four.format(*["public -> write-only"] * 4),
+        "wait until no version before trips@8 or airports@5 is in use",
+        "publish trips@9 and airports@6: " + four.format(*["write-only -> absent"] * 4),
+        "wait until no version before trips@9 or airports@6 is in use",
+        "publish trips@10: table trips public -> delete-only",
+        "wait until no version before trips@10 is in use",
+        "delete all rows of trips",
+        "publish trips@11: table trips delete-only -> absent",
+        "wait until no version before trips@11 is in use",
+    ]
+
+
+def test_a_rename_is_one_publish_of_both_tables() -> None:
+    plan = PLANS["renamed"]
+    assert words(plan) == [
+        "publish trips@8 and airports@5: foreign key in_city is renamed to there",
+        "wait until no version before trips@8 or airports@5 is in use",
+    ]
+    assert [[one.name for one in table.constraints if one.name == "there"] for table in plan.results] == [["there"]] * 2
+
+
+def test_a_table_that_refers_to_itself_has_both_sides_in_one_version() -> None:
+    plan = PLANS["to the table itself"]
+    assert (plan.partners, plan.table_ids) == ((), (12,))
+    for step, state in zip(plan.publishes, (W, P), strict=True):
+        sides = [one for one in step.published.constraints if one.rule in (FOREIGN_KEY, REFERENCED)]
+        assert [(one.rule, one.state, one.partner) for one in sides] == [
+            (FOREIGN_KEY, state, sides[1].id),
+            (REFERENCED, state, sides[0].id),
+        ]
+
+
+def test_the_two_sides_say_the_same() -> None:
+    child, parent = PLANS["of two columns, in another order"].results
+    here, there = child.foreign_keys[0], parent.referenced_by[0]
+    assert (here.name, here.columns, here.reference_columns) == ("trips_number_country_fkey", (5, 4), (4, 3))
+    assert (there.columns, there.reference_columns) == (here.reference_columns, here.columns)
+    assert (here.references, here.partner) == (parent.table_id, there.id)
+    assert (there.references, there.partner) == (child.table_id, here.id)
+    assert here.index == there.index == parent.index_named("by_number").id
+
+
+@pytest.mark.parametrize(
+    ("sql", "index"),
+    [
+        ("REFERENCES airports", PRIMARY),
+        ("REFERENCES airports (code)", PRIMARY),
+        ("REFERENCES airports (city)", 1),
+    ],
+)
+def test_what_the_values_are_unique_by(sql: str, index: int) -> None:
+    plan = planned(f"ALTER TABLE trips ADD FOREIGN KEY (code) {sql}", unlinked())
+    assert plan.result.foreign_keys[0].index == index
+
+
+def test_names_are_postgresqls_and_numbered_when_taken() -> None:
+    names = [one.name for one in named("trips", linked()).foreign_keys]
+    assert names == ["trips_code_fkey", "in_city", "trips_boss_fkey", "trips_boss_fkey1"]
+
+
+def test_a_name_is_taken_in_its_own_table_only() -> None:
+    plan = planned("ALTER TABLE airports ADD CONSTRAINT in_city CHECK (number > 0)", linked())
+    assert find_faults(plan) == []
+    back = planned("ALTER TABLE airports DROP CONSTRAINT in_city", after(plan, linked()))
+    assert [str(element) for element in moving(back)] == ["constraint in_city"]
+
+
+# --- every kind
+
+
+@EVERY_KIND
+def test_every_plan_is_safe_and_survives_json(name: str) -> None:
+    plan = PLANS[name]
+    assert len(plan.publishes) == KINDS[name][1]
+    assert find_faults(plan) == []
+    assert plan_from_json(plan.to_json()) == plan
+
+
+@EVERY_KIND
+def test_a_drain_waits_for_what_was_published_with_it(name: str) -> None:
+    plan = PLANS[name]
+    for published, drained in zip(plan.forward, plan.forward[1:], strict=False):
+        if published.kind is StepKind.PUBLISH:
+            assert (drained.kind, drained.partners) == (StepKind.DRAIN, published.partners)
+
+
+def _points(plan: Plan) -> range:
+    return range(1, 1 + sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.turn]))
+
+
+@EVERY_KIND
+def test_the_way_back_from_every_point_is_safe_and_ends_where_it_began(name: str) -> None:
+    _check_every_way_back(PLANS[name])
+
+
+def _check_every_way_back(plan: Plan) -> None:
+    for published in _points(plan):
+        here, others = plan.publishes[published - 1].published, partners_after(plan, published)
+        back = way_back(plan, published)
+        assert road_faults(moving(plan), here, back, others) == []
+        left = {table.table_id: table for table in (here, *others)}
+        for step in back:
+            left |= {step.descriptor.table_id: step.descriptor} if step.descriptor else {}
+            left |= {table.table_id: table for table in step.partners}
+        for base in (plan.base, *plan.partners):
+            assert base is not None
+            assert left[base.table_id] == _as_before(base, left[base.table_id])
+
+
+def _as_before(base: Descriptor, last: Descriptor) -> Descriptor:
+    """Equal to the table before, versions and used-up ids aside (X4)."""
+    return replace(
+        base,
+        version=last.version,
+        next_column_id=last.next_column_id,
+        next_index_id=last.next_index_id,
+        next_constraint_id=last.next_constraint_id,
+    )
+
+
+def test_the_way_back_publishes_and_drains_both_tables() -> None:
+    plan = PLANS["dropped"]
+    assert words(plan, way_back(plan, 1)) == [
+        "publish trips@9 and airports@6: foreign key trips_code_fkey write-only -> public",
+        "wait until no version before trips@9 or airports@6 is in use",
+    ]
+
+
+@EVERY_KIND
+def test_both_sides_end_public_or_gone(name: str) -> None:
+    plan = PLANS[name]
+    tables = {table.table_id: table for table in plan.results}
+    for move in plan.moves:
+        if move.element.partner is None or move.direction is Direction.RENAME:
+            continue
+        end = P if move.direction is Direction.ADD else A
+        there = tables[move.element.partner[0]]  # type: ignore[index]
+        assert (state_of(plan.result, move.element), state_of(there, partner_of(move.element))) == (end, end)
+
+
+@pytest.mark.parametrize(
+    ("name", "turn"),
+    [
+        ("to the primary key", "publish trips@9 and airports@6: foreign key trips_code_fkey write-only -> public"),
+        ("dropped", "publish trips@9 and airports@6: foreign key trips_code_fkey write-only -> absent"),
+        (
+            "its column dropped",
+            "publish trips@9 and airports@6: index by_city_of write-only -> delete-only, "
+            "foreign key in_city write-only -> absent",
+        ),
+    ],
+)
+def test_the_point_of_no_return(name: str, turn: str) -> None:
+    assert describe(PLANS[name], PLANS[name].forward[PLANS[name].turn]) == turn
+
+
+# --- several at once
+
+PIECES = (
+    "ADD FOREIGN KEY (country) REFERENCES airports (city)",
+    "ADD FOREIGN KEY (boss) REFERENCES trips",
+    "ADD a text REFERENCES airports",
+    "ADD b text NOT NULL DEFAULT 'LAX' REFERENCES airports",
+    "ADD c bigint REFERENCES trips (n)",
+    "ADD UNIQUE (code)",
+    "ADD CHECK (n > 0)",
+    "ALTER code SET NOT NULL",
+    "ALTER number TYPE bigint",
+    "DROP CONSTRAINT in_city",
+    "DROP CONSTRAINT trips_boss_fkey",
+    "DROP CONSTRAINT low",
+    "DROP COLUMN city",
+    "DROP COLUMN boss",
+    "DROP COLUMN number",
+)
+
+
+@pytest.mark.parametrize("first", PIECES)
+def test_any_three_at_once_are_safe_there_and_back_or_refused(first: str) -> None:
+    refused = []
+    for others in combinations(PIECES[PIECES.index(first) + 1 :], 2):
+        try:
+            plan = planned(f"ALTER TABLE trips {first}, {', '.join(others)}", linked())
+        except DdlError as refusal:
+            refused.append(refusal.sqlstate)
+            continue
+        _check_every_way_back(plan)
+    assert set(refused) <= {"0A000"}
+
+
+# --- undo
+
+
+@EVERY_KIND
+def test_the_undo_of_every_kind_can_be_planned(name: str) -> None:
+    plan = PLANS[name]
+    left = after(plan, KINDS[name][2]())
+    assert find_faults(planned(undo_of(plan).statement, left)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "statement"),
+    [
+        ("to the primary key", 'ALTER TABLE "trips" DROP CONSTRAINT "trips_code_fkey"'),
+        ("a column that refers", 'ALTER TABLE "trips" DROP COLUMN "dest"'),
+        (
+            "dropped",
+            'ALTER TABLE "trips" ADD CONSTRAINT "trips_code_fkey" FOREIGN KEY ("code") REFERENCES "airports" ("code")',
+        ),
+        (
+            "its column dropped",
+            'ALTER TABLE "trips" ADD COLUMN "city" text, ADD CONSTRAINT "in_city" FOREIGN KEY ("city") '
+            'REFERENCES "airports" ("city") ON DELETE RESTRICT',
+        ),
+        ("renamed", 'ALTER TABLE "trips" RENAME CONSTRAINT "there" TO "in_city"'),
+    ],
+)
+def test_the_undo_in_words(name: str, statement: str) -> None:
+    assert undo_of(PLANS[name]).statement == statement
+
+
+def test_the_undo_says_what_the_other_table_is_called_today() -> None:
+    plan = PLANS["dropped"]
+    renamed = after(planned("ALTER TABLE airports RENAME TO places", after(plan, linked())), linked())
+    assert 'REFERENCES "places" ("code")' in undo_of(plan, KnownTables(renamed)).statement
+
+
+def test_a_dropped_tables_foreign_keys_are_statements_of_their_own() -> None:
+    plan = PLANS["its table dropped"]
+    undo = undo_of(plan)
+    assert "FOREIGN" not in undo.statement
+    assert "Its indexes and foreign keys are statements of their own: CREATE" in undo.warning
+    assert 'ALTER TABLE "trips" ADD CONSTRAINT "trips_boss_fkey" FOREIGN KEY ("boss") REFERENCES "trips" ("id")' in (
+        undo.warning
+    )
+    tables = after(planned(undo.statement, after(plan, linked())[:1]), after(plan, linked())[:1])
+    for statement in undo.warning.partition("their own: ")[2].split("; "):
+        tables = after(planned(statement, tables), tables)
+    assert {one.name for one in named("trips", tables).foreign_keys} == {
+        one.name for one in named("trips", linked()).foreign_keys
+    }
+
+
+def test_a_table_in_words_leaves_out_what_refers_and_is_referred_to() -> None:
+    trips, airports = named("trips", linked()), named("airports", linked())
+    assert "REFERENCES" not in create_table(trips) + create_table(airports)
+    said = [f"ALTER TABLE trips {add_foreign_key(trips, one, airports)}" for one in trips.foreign_keys[:2]]
+    again = planned("ALTER TABLE trips DROP CONSTRAINT in_city, DROP CONSTRAINT trips_code_fkey", linked())
+    tables = after(again, linked())
+    for statement in said:
+        tables = after(planned(statement, tables), tables)
+    assert named("trips", tables).foreign_keys[-1].on_delete == "restrict"
+
+
+# --- what is refused
+
+REFUSED: list[tuple[str, str, str]] = [
+    ("CREATE TABLE t (a int PRIMARY KEY, b text |REFERENCES airports)", "0A000", "a FOREIGN KEY inside CREATE TABLE"),
+    ("CREATE TABLE t (a int PRIMARY KEY, |FOREIGN KEY (a) REFERENCES t)", "0A000", "a FOREIGN KEY inside CREATE"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |ON DELETE CASCADE", "0A000", "ON DELETE CASCADE is not supported"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |ON DELETE SET NULL", "0A000", "ON DELETE SET NULL is not"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |on delete set null (code)", "0A000", "ON DELETE SET NULL is not"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |ON DELETE SET DEFAULT", "0A000", "ON DELETE SET DEFAULT is not"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |ON UPDATE CASCADE", "0A000", "ON UPDATE CASCADE is not"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |ON UPDATE SET NULL", "0A000", "ON UPDATE SET NULL is not"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |ON UPDATE SET DEFAULT", "0A000", "ON UPDATE SET DEFAULT is not"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |MATCH FULL", "0A000", "MATCH FULL is not supported yet"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |MATCH PARTIAL", "0A000", "MATCH PARTIAL is not supported yet"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |DEFERRABLE", "0A000", "DEFERRABLE is not supported yet"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |INITIALLY DEFERRED", "0A000", "DEFERRABLE is not supported yet"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |NOT VALID", "0A000", "NOT VALID is not supported yet"),
+    ("ADD FOREIGN KEY (code) REFERENCES airports |NOT ENFORCED", "0A000", "NOT ENFORCED is not supported yet"),
+    ("ADD FOREIGN KEY (code, |PERIOD n) REFERENCES airports (code, PERIOD city)", "0A000", "PERIOD is not"),
+    ("ADD x text REFERENCES airports |DEFERRABLE", "0A000", "DEFERRABLE, INITIALLY or ENFORCED is not supported"),
+    ("ADD x text REFERENCES airports |ON DELETE CASCADE", "0A000", "ON DELETE CASCADE is not supported"),
+    ("ADD x text REFERENCES |nowhere", "42P01", 'relation "nowhere" does not exist'),
+    ("ADD FOREIGN KEY (code) REFERENCES |nowhere", "42P01", 'relation "nowhere" does not exist'),
+    ("ADD FOREIGN KEY (code) REFERENCES |other.airports", "3F000", 'schema "other" does not exist'),
+    ("ADD FOREIGN KEY (|nothing) REFERENCES airports", "42703", '"nothing" referenced in foreign key constraint'),
+    ("ADD FOREIGN KEY (code) REFERENCES airports (|nothing)", "42703", '"nothing" referenced in foreign key'),
+    ("ADD FOREIGN KEY (code, |code) REFERENCES airports (country, number)", "42701", 'column "code" appears twice'),
+    ("ADD FOREIGN KEY (code, city) REFERENCES airports (city, |city)", "42830", "must not contain duplicates"),
+    ("ADD |FOREIGN KEY (code, city) REFERENCES airports", "42830", "number of referencing and referenced columns"),
+    ("ADD |CONSTRAINT k FOREIGN KEY (code) REFERENCES airports (country, number)", "42830", "number of referencing"),
+    (
+        "ADD FOREIGN KEY (code) REFERENCES airports (|country)",
+        "42830",
+        'there is no unique constraint matching given keys for referenced table "airports"',
+    ),
+    ("ADD FOREIGN KEY (number) REFERENCES airports (|number)", "42830", "there is no unique constraint"),
+    (
+        "ADD FOREIGN KEY (|n) REFERENCES airports",
+        "42804",
+        'foreign key constraint "trips_n_fkey" cannot be implemented: key columns "n" of trips and "code" of '
+        "airports are of different types: bigint and text",
+    ),
+    ("ADD |x integer REFERENCES trips", "42804", 'foreign key constraint "trips_x_fkey" cannot be implemented'),
+    ("ADD CONSTRAINT |low FOREIGN KEY (code) REFERENCES airports", "42710", 'constraint "low" for relation "trips"'),
+    ("ADD CONSTRAINT |one_n FOREIGN KEY (code) REFERENCES airports", "42710", 'constraint "one_n" for relation'),
+    ("DROP COLUMN city, ADD FOREIGN KEY (|city) REFERENCES airports", "0A000", "which this statement drops"),
+    ("ALTER code TYPE integer, ADD FOREIGN KEY (|code) REFERENCES airports", "0A000", "gives another type"),
+    ("DROP CONSTRAINT one_n, ADD FOREIGN KEY (boss) REFERENCES |trips (n)", "0A000", "refers by index one_n, which"),
+]
+
+RESTS: list[tuple[str, str, str]] = [
+    (
+        "DROP TABLE |airports",
+        "2BP01",
+        "cannot drop table airports because other objects depend on it: "
+        "foreign key trips_code_fkey of trips, foreign key in_city of trips",
+    ),
+    ("DROP TABLE |airports CASCADE", "2BP01", "cannot drop table airports"),
+    ("ALTER TABLE airports DROP COLUMN |city", "2BP01", "cannot drop column city of table airports because other"),
+    ("DROP INDEX |by_city", "2BP01", "cannot drop index by_city because other objects depend on it: foreign key in_c"),
+    ("ALTER TABLE airports DROP CONSTRAINT |by_city", "2BP01", "cannot drop constraint by_city on table airports"),
+    ("DROP INDEX |one_n", "2BP01", "cannot drop index one_n because other objects depend on it"),
+    ("ALTER TABLE trips DROP COLUMN |n", "2BP01", "cannot drop column n of table trips because other objects"),
+    ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey1, DROP COLUMN |n", "2BP01", "cannot drop column n of table"),
+    ("ALTER TABLE trips ALTER |code TYPE integer", "0A000", "indexed or constrained by trips_code_fkey, is not"),
+    (
+        "ALTER TABLE airports ALTER |city TYPE integer",
+        "0A000",
+        "indexed or constrained by by_city, foreign key in_city of trips,",
+    ),
+    ("ALTER TABLE airports DROP CONSTRAINT |in_city", "42704", 'constraint "in_city" of relation "airports" does not'),
+    ("ALTER TABLE airports RENAME CONSTRAINT |in_city TO x", "42704", 'constraint "in_city" for table "airports"'),
+    ("ALTER TABLE trips RENAME CONSTRAINT in_city TO |low", "42710", 'constraint "low" for relation "trips" already'),
+]
+
+
+def refusal_of(sql: str, tables: Tables) -> DdlError:
+    with pytest.raises(DdlError) as refused:
+        planned(sql.replace("|", ""), tables)
+    return refused.value
+
+
+@pytest.mark.parametrize(("sql", "sqlstate", "message"), REFUSED)
+def test_what_cannot_be_added_is_refused_at_its_place(sql: str, sqlstate: str, message: str) -> None:
+    text = sql if sql.startswith("CREATE") else f"ALTER TABLE trips {sql}"
+    refused = refusal_of(text, unlinked())
+    assert (refused.sqlstate, message in refused.message) == (sqlstate, True), refused.message
+    assert refused.position == text.index("|") + 1
+
+
+@pytest.mark.parametrize(("sql", "sqlstate", "message"), RESTS)
+def test_what_a_foreign_key_rests_on_stays(sql: str, sqlstate: str, message: str) -> None:
+    refused = refusal_of(sql, linked())
+    assert (refused.sqlstate, message in refused.message) == (sqlstate, True), refused.message
+    assert refused.position == sql.index("|") + 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        (
+            "CREATE TABLE t (a int PRIMARY KEY, b text REFERENCES airports)",
+            "Afterwards write ALTER TABLE t ADD FOREIGN KEY (b) REFERENCES airports.",
+        ),
+        ("ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports ON DELETE CASCADE", "Write NO ACTION or RES"),
+        ("ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports NOT VALID", "verified while writes go on"),
+        (
+            "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports (country)",
+            "CREATE UNIQUE INDEX ON airports (country) first.",
+        ),
+        (
+            "ALTER TABLE trips ADD FOREIGN KEY (number) REFERENCES airports (number)",
+            "Index positive has a condition, so not every row is in it.",
+        ),
+        ("ALTER TABLE trips ADD FOREIGN KEY (n) REFERENCES airports", "give n the type text first."),
+        (
+            "DROP TABLE airports",
+            "Drop what refers to it first: ALTER TABLE trips DROP CONSTRAINT trips_code_fkey; "
+            "ALTER TABLE trips DROP CONSTRAINT in_city.",
+        ),
+    ],
+)
+def test_a_refusal_says_what_to_do_instead(sql: str, hint: str) -> None:
+    assert hint in str(refusal_of(sql, linked()).hint)
+
+
+def test_an_index_on_its_way_makes_nothing_unique_yet() -> None:
+    plan = planned("CREATE UNIQUE INDEX by_land ON airports (country)", unlinked())
+    under_way = (plan.publishes[1].published, named("trips", unlinked()))
+    refused = refusal_of("ALTER TABLE trips ADD FOREIGN KEY (country) REFERENCES airports (country)", under_way)
+    assert (refused.sqlstate, refused.hint) == ("42830", "Index by_land is write-only.")
+
+
+def test_a_table_on_its_way_out_is_not_referred_to() -> None:
+    going = (planned("DROP TABLE airports", unlinked()).publishes[0].published, named("trips", unlinked()))
+    refused = refusal_of("ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports", going)
+    assert (refused.sqlstate, refused.message) == (
+        "55000",
+        "table airports is delete-only: only a public table can be referred to",
+    )
+
+
+def test_a_foreign_key_on_its_way_can_neither_be_dropped_nor_renamed() -> None:
+    plan = PLANS["to the primary key"]
+    under_way = (plan.publishes[0].partners[0], plan.publishes[0].published)
+    for sql in ("DROP CONSTRAINT trips_code_fkey", "RENAME CONSTRAINT trips_code_fkey TO x", "DROP COLUMN code"):
+        assert "constraint trips_code_fkey is write-only" in refusal_of(f"ALTER TABLE trips {sql}", under_way).message
+    assert "is write-only" in refusal_of("DROP TABLE trips", under_way).message
+
+
+def test_a_statement_is_read_with_all_that_it_says() -> None:
+    sql = 'ALTER TABLE t ADD CONSTRAINT k FOREIGN KEY (a, "B") REFERENCES public.p (p, b) ON DELETE RESTRICT'
+    action = parse(sql).action.alterations[0]  # type: ignore[union-attr]
+    assert action == NewForeignKey(
+        Name("k"),
+        (Name("a"), Name("B")),
+        Name("p"),
+        (Name("p"), Name("b")),
+        on_delete="restrict",
+        on_update="no action",
+    )
+    assert [name.position for name in action.reference_columns] == [sql.index("(p, b)") + 2, sql.index(" b)") + 2]
+
+
+# --- in plain words
+
+
+@pytest.mark.parametrize(
+    ("name", "danger"),
+    [
+        (
+            "to the primary key",
+            "Every row of trips is read once; one whose (code) is not in airports (code) makes the change walk back, "
+            "and is named.",
+        ),
+        (
+            "to the primary key",
+            "From write-only on a write to trips that refers to nothing is refused, and so is to delete from airports, "
+            "or to change, what a row of trips refers to.",
+        ),
+        (
+            "to the primary key",
+            "Without an index on trips (code) each delete from airports reads all of trips: "
+            "CREATE INDEX ON trips (code) would help.",
+        ),
+        ("a required column that refers", "All rows of trips refer to ('LAX'): airports (code) must have it."),
+        ("its column dropped", "Foreign key in_city refers by city and is dropped with it."),
+        ("its table dropped", "Foreign key in_city to airports is dropped with it, before the table leaves public."),
+        ("its table dropped", "Nobody can use trips from the third version on."),
+        (
+            "dropped",
+            "Once trips_code_fkey is absent, a row of trips may refer to nothing, "
+            "and a row of airports may go that others refer to.",
+        ),
+    ],
+)
+def test_dangers_are_said_in_plain_words(name: str, danger: str) -> None:
+    assert danger in PLANS[name].dangers
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "ADD FOREIGN KEY (city) REFERENCES airports (city)",
+        "ADD FOREIGN KEY (number) REFERENCES airports, ADD UNIQUE (number, n)",
+        "ADD x text UNIQUE REFERENCES airports",
+    ],
+)
+def test_with_an_index_deletes_are_not_slow(sql: str) -> None:
+    tables = unlinked() if "number" not in sql else _with_number_key()
+    assert not any("Without an index" in danger for danger in planned(f"ALTER TABLE trips {sql}", tables).dangers)
+
+
+def _with_number_key() -> Tables:
+    numbers = planned("CREATE TABLE numbers (number int PRIMARY KEY)", unlinked())
+    return tuple(
+        replace(table, name="airports") if table.name == "numbers" else table
+        for table in after(numbers, unlinked())
+        if table.name != "airports"
+    )
+
+
+def test_each_version_says_what_comes_with_it() -> None:
+    seen = [(version["version"], version["partners"]) for version in foresight.versions(PLANS["a column that refers"])]
+    assert seen == [(7, ["airports@4"]), (8, []), (9, ["airports@5"]), (10, ["airports@6"])]
+    assert foresight.rollback(PLANS["dropped"])["summary"] == (
+        "Nothing was lost yet: foreign key trips_code_fkey is public again, and trips and airports are as they were."
+    )
+
+
+# --- what is not safe
+
+DRAINED = ["drain", "verify", "close"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "fault"),
+    [
+        (
+            ["publish write-only in trips", *DRAINED, "publish public in trips", "drain"],
+            "step 1 (C6): foreign key trips_code_fkey is write-only in trips@8 and absent in airports@4: a node "
+            "deletes a row of the one table to which a row of the other refers, and nothing tells it to look",
+        ),
+        (
+            ["publish write-only in airports", *DRAINED, "publish public", "drain"],
+            "step 1 (C6): foreign key trips_code_fkey is absent in trips@8 and write-only in airports@5: a node "
+            "inserts a row that refers to nothing, and nothing tells it to look; a reader relies on it",
+        ),
+        (
+            ["publish write-only", *DRAINED, "publish public in trips", "drain", "publish public in airports", "drain"],
+            "step 5 (C6): foreign key trips_code_fkey is public in trips@9 and write-only in airports@5: one table "
+            "relies on what the other one only enforces, and may not enforce any more in the version next to it",
+        ),
+        (
+            ["publish public", "drain"],
+            "step 1 (C6): constraint trips_code_fkey: absent and public may not be in use together (C6): a node "
+            "without the constraint writes a row that breaks it; a reader relies on it",
+        ),
+        (
+            ["publish write-only", "drain", "publish public", "drain"],
+            "step 3 (C6): foreign key trips_code_fkey is public without verify: nobody has looked whether all rows are "
+            "as it says (R10)",
+        ),
+    ],
+)
+def test_a_foreign_key_moves_in_both_tables_and_step_by_step(steps: list[str], fault: str) -> None:
+    plan = rewritten(PLANS["to the primary key"], steps)
+    assert fault in [str(found) for found in find_faults(plan)]
+    with pytest.raises(FaultyPlan):
+        review(plan_from_json(plan.to_json()))
+
+
+@pytest.mark.parametrize("name", ["to the primary key", "to the table itself", "dropped"])
+def test_the_planners_own_road_can_be_written_by_hand(name: str) -> None:
+    plan = PLANS[name]
+    steps = []
+    for step in plan.forward:
+        moved = f" {step.transitions[0].after.value}" if step.transitions else ""
+        steps.append(f"{step.kind.value}{moved}")
+    assert replace(rewritten(plan, steps), dangers=plan.dangers) == plan
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "message"),
+    [
+        ("to the primary key", "publish write-only in nowhere", "is in trips and airports, not in nowhere"),
+        ("to the table itself", "publish write-only in trips", "is in one table only, and needs no name of it"),
+        ("to the primary key", "publish absent in airports", "is absent in airports@4; it can't be published absent"),
+        ("to the primary key", "publish delete-only", "publish one of absent, write-only, public, not 'delete-only'"),
+    ],
+)
+def test_a_side_that_is_not_there_cannot_be_named(name: str, step: str, message: str) -> None:
+    with pytest.raises(MalformedPlan, match=message):
+        rewritten(PLANS[name], [step])
+
+
+def changed(plan: Plan, at: int, **values: Any) -> Plan:
+    forward = list(plan.forward)
+    forward[at] = replace(forward[at], **values)
+    return replace(plan, forward=tuple(forward))
+
+
+def faults(plan: Plan) -> str:
+    return "; ".join(map(str, find_faults(plan)))
+
+
+def test_the_other_table_is_drained_too() -> None:
+    plan = PLANS["to the primary key"]
+    assert "step 3: verify begins before airports@5 is drained with its own version (L11)" in faults(
+        changed(plan, 1, partners=())
+    )
+    assert "step 6: airports@6 is not drained when the change is done (L11, L12)" in faults(
+        changed(plan, 5, partners=())
+    )
+
+
+def test_versions_of_the_other_table_follow_each_other_and_hide_nothing() -> None:
+    plan = PLANS["to the primary key"]
+    there = plan.publishes[0].partners[0]
+    skipped = changed(plan, 0, partners=(replace(there, version=7),))
+    assert "step 1: it publishes airports@7, and airports@5 is next (L7)" in faults(skipped)
+    hidden = changed(plan, 0, partners=(replace(there, name="places"),))
+    assert "step 1: places@5 changes more than the foreign keys of the plan" in faults(hidden)
+    stranger = replace(plan, partners=())
+    assert "step 1: it publishes airports@5, and the plan does not say that it moves this table (L11)" in faults(
+        stranger
+    )
+
+
+def test_a_foreign_key_in_one_descriptor_only_is_refused_from_a_file_too() -> None:
+    plan = PLANS["to the primary key"]
+    alone = replace(
+        plan,
+        partners=(),
+        forward=tuple(replace(step, partners=()) for step in plan.forward),
+        moves=tuple(replace(move, element=replace(move.element, partner=None)) for move in plan.moves),
+    )
+    assert "foreign key trips_code_fkey is write-only in trips@8 and absent in table 11, which is not in the plan" in (
+        faults(plan_from_json(alone.to_json()))
+    )
+
+
+def test_the_two_sides_may_not_say_different_things() -> None:
+    plan = PLANS["to the primary key"]
+    there = plan.publishes[0].partners[0]
+    other = replace(there.referenced_by[0], on_delete="restrict")
+    crooked = replace(there, constraints=tuple(other if c.id == other.id else c for c in there.constraints))
+    assert "step 1 (C6): foreign key trips_code_fkey is not the same in trips@8 and airports@5" in faults(
+        changed(plan, 0, partners=(crooked,))
+    )
+
+
+def test_what_makes_values_unique_stays_while_they_are_referred_to() -> None:
+    airports = named("airports", linked())
+    free = KnownTables(tuple(replace(table, constraints=()) for table in linked()))
+    plan = make_plan(
+        parse("DROP INDEX by_city").action, replace(airports, constraints=()), tables=free
+    )  # planned where nothing refers to it
+    bound = tuple(
+        replace(step, descriptor=replace(step.descriptor, constraints=airports.constraints))
+        if step.descriptor
+        else step
+        for step in plan.forward
+    )
+    assert (
+        "step 1 (C6): index by_city is write-only while foreign key in_city refers by it: a node can't see"
+        in faults(replace(plan, base=airports, forward=bound))
+    )
+
+
+def test_a_table_leaves_public_after_its_foreign_keys() -> None:
+    trips = named("trips", linked())
+    plan = make_plan(parse("DROP TABLE trips").action, replace(trips, constraints=()))
+    bound = tuple(
+        replace(step, descriptor=replace(step.descriptor, constraints=trips.constraints)) if step.descriptor else step
+        for step in plan.forward
+    )
+    assert (
+        "step 1 (C6): table trips becomes delete-only while foreign key trips_code_fkey is not absent yet: "
+        "nobody may look into it any more to see whether a row is referred to"
+    ) in faults(replace(plan, base=trips, forward=bound))
+
+
+def test_links_are_what_the_other_tests_say() -> None:
+    assert len(named("trips", linked()).foreign_keys) == len(LINKS)
+    assert len(named("airports", linked()).referenced_by) == 2
