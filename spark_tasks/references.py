@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor, from_json
 from catalog.elements import Constraint, TableId
+from spark_tasks.packed_keys import execute_with_keys
 from storage.arrow_references import Places, places_of
 from storage.arrow_rows import StoredRows
 from storage.offenders import dangling_words
@@ -58,19 +59,19 @@ class Reference:
         for home in pc.unique(places.homes).to_pylist():
             here = pc.equal(places.homes, home)
             keys = places.keys.filter(here)
-            asked = keys.take(pc.sort_indices(keys)).to_pylist()
+            asked = keys.take(pc.sort_indices(keys))
             if self._count(connection, home, asked) < len(asked):
                 there = pa.array(self._there(connection, home, asked), pa.binary())
                 absent = pc.or_(absent, pc.and_(here, pc.invert(pc.is_in(places.keys, value_set=there))))
         return absent
 
-    def _count(self, connection: Connection, storage: int, keys: list[bytes]) -> int:
-        row = connection.cursor(binary=True).execute(self._sql("count(*)", storage), (keys,)).fetchone()
+    def _count(self, connection: Connection, storage: int, keys: pa.Array) -> int:
+        row = execute_with_keys(connection, self._sql("count(*)", storage), keys).fetchone()
         assert row is not None
         return int(row[0])
 
-    def _there(self, connection: Connection, storage: int, keys: list[bytes]) -> Iterator[bytes]:
-        found = connection.cursor(binary=True).execute(self._sql("key", storage), (keys,))
+    def _there(self, connection: Connection, storage: int, keys: pa.Array) -> Iterator[bytes]:
+        found = execute_with_keys(connection, self._sql("key", storage), keys)
         return (key for (key,) in found.fetchall())
 
     def _sql(self, what: str, storage: int) -> str:

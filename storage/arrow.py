@@ -8,6 +8,7 @@ for every type. Nothing but Arrow kernels and the standard library's strided cop
     encoded            01 80..  01 80..  02         one strided copy for each byte of the payload
 """
 
+import struct
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -213,7 +214,7 @@ def _bytes_of(column: pa.Array) -> tuple[bytes, int]:
     return bytes(data.slice(first, last - first)), first
 
 
-# --- pages and COPY
+# --- pages, COPY and parameters
 
 
 def unpack(
@@ -239,6 +240,17 @@ def copy_payload(pairs: Pairs) -> bytes:
     """The pairs as PostgreSQL's COPY BINARY reads them, head and tail included."""
     rows = join(b"\x00\x02", _sizes(pairs.keys), pairs.keys, _sizes(pairs.values), pairs.values)
     return COPY_HEAD + _bytes_of(rows)[0] + COPY_TAIL
+
+
+ARRAY_HEAD = struct.Struct(">iiiii")
+BYTEA = 17
+"""The id of PostgreSQL's type bytea."""
+
+
+def array_payload(column: pa.Array) -> bytes:
+    """A column of bytes as PostgreSQL reads an array of bytea in binary: one dimension, from 1 on, without NULLs."""
+    elements, _ = _bytes_of(join(_sizes(column), column)) if len(column) else (b"", 0)
+    return ARRAY_HEAD.pack(1, 0, BYTEA, len(column), 1) + elements
 
 
 def _sizes(column: pa.Array) -> pa.Array | bytes:

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from catalog.elements import State
+from catalog.elements import CHECK, Constraint, ConstraintId, State
 from spark_tasks import judge, session
 from spark_tasks.audit import Report, audit_table
 from spark_tasks.finding import NAMED_MAX, Finding, violation_from_json
@@ -18,7 +18,7 @@ from storage import encoding
 from storage.clauses import Violation, check
 from storage.mutations import delete_row, insert_row
 from storage.pairs import column_key, index_entry, prefix
-from tests.references import BY_CITY, CITY, TRIP_CITY
+from tests.references import BY_CITY, CITY, TRIP_CITY, TRIP_ID
 from tests.spark_tasks.runs import Runs
 from tests.spark_tasks.two_tables import (
     BOSS,
@@ -101,6 +101,19 @@ def test_a_tombstone_is_nothing_to_refer_to(tables: TwoTables) -> None:
     overwrite(tables.airports, index_entry(table, table.placement, table.index(BY_CITY.id), paris)[0], None)
     [violation] = found(audit(tables.trips).violations)
     assert violation in tables.violations()
+
+
+def test_constraints_of_all_kinds_are_verified_in_one_run(tables: TwoTables) -> None:
+    tables.fill(["LAX"], ["LAX", "XXX", None])
+    tables.link(State.WRITE_ONLY)
+    low = Constraint(ConstraintId(7), "low", CHECK, (TRIP_ID,), '"#1" < 2', state=State.WRITE_ONLY)
+    tables.trips.publish(tables.trips.now.next_version(constraints=(*tables.trips.now.constraints, low)))
+    said = {"kind": low.kind.value, "id": low.id, "name": low.name}
+    status = Runs(tables.trips, tables.trips.table_id).do("verify", said, tables.said)
+    assert status.error == (
+        "row id = 2 with (id) = (2) breaks constraint low; row id = 1 with (code) = ('XXX') breaks constraint"
+        " trips_code_fkey: there is no airports with (code) = ('XXX')"
+    )
 
 
 def test_the_newest_version_of_the_other_table_counts(tables: TwoTables) -> None:
