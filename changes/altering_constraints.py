@@ -10,7 +10,7 @@ from changes.actions import DropConstraint, IndexPart, Name, NewCheck, NewUnique
 from changes.ddl_alter import OF_THE_KEY, impossible
 from changes.ddl_errors import UNDEFINED_OBJECT, DdlError
 from changes.placing import placed
-from changes.resting import check_index_is_free
+from changes.resting import check_index_is_free, slow_without
 from changes.sketch import Sketch
 from expressions.errors import CHECK_VIOLATION
 from expressions.rows import value_of
@@ -65,6 +65,7 @@ def drop_constraint(sketch: Sketch, action: DropConstraint) -> None:
         check_index_is_free(index, sketch.base, sketch.tables, name.position, what)
         sketch.drop_index(index)
         sketch.dangers.append(f"Equal values are accepted once {name} is delete-only; its entries are deleted.")
+        sketch.dangers += slow_without(index, sketch.base, sketch.tables)
     else:
         _no_such_constraint(sketch, action)
 

@@ -25,6 +25,7 @@ from changes.ddl_errors import (
     UNDEFINED_TABLE,
     DdlError,
 )
+from changes.resting import is_found
 from changes.sketch import Sketch
 
 
@@ -168,27 +169,25 @@ def _dangers(sketch: Sketch, foreign_key: Constraint, parent: Descriptor) -> lis
     same = {column: value for column in foreign_key.columns if (value := sketch.fresh.get(column)) is not None}
     if len(same) == len(foreign_key.columns):
         values = ", ".join(constant(sketch.planned.column(column).type, value) for column, value in same.items())
-        dangers.append(f"All rows of {child} refer to ({values}): {said} must have it.")
+        dangers.append(
+            f"All rows of {child} refer to ({values}): {said} must have it, or inserts into {child} that leave it to "
+            "the default are refused until the change has walked back."
+        )
     return dangers
 
 
 def slow_deletes(sketch: Sketch) -> Iterator[str]:
-    """What to say of added foreign keys whose rows are not found by an index when a referenced row goes."""
+    """What to say of added foreign keys whose rows are not found by a key or an index when a referenced row goes."""
     kept = [index for index in sketch.base.public_indexes if not sketch.drops(index)]
     indexes = [*kept, *(one for one in sketch.new.values() if isinstance(one, Index))]
     for element in sketch.there:
         foreign_key, child = sketch.new[element], sketch.base.name
         assert isinstance(foreign_key, Constraint), element
-        if not any(_finds(index, foreign_key) for index in indexes):
+        if not is_found(foreign_key, sketch.base, indexes):
             parent = sketch.parent_of(foreign_key).name
             on = f"{child} ({_names(sketch.planned, foreign_key.columns)})"
             costs = f"Without an index on {on} each delete from {parent} reads all of {child}"
             yield f"{costs}: CREATE INDEX ON {on} would help."
-
-
-def _finds(index: Index, foreign_key: Constraint) -> bool:
-    leading = index.column_ids[: len(foreign_key.columns)]
-    return index.where is None and set(leading) == set(foreign_key.columns)
 
 
 def _names(table: Descriptor, columns: tuple[ColumnId, ...]) -> str:

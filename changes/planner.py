@@ -47,7 +47,7 @@ from changes.ddl_errors import (
 from changes.movement import element_of
 from changes.plan import Direction, Element, Move, Plan
 from changes.renames import rename_column, rename_constraint, rename_index, rename_table
-from changes.resting import check_index_is_free, check_table_is_free
+from changes.resting import check_index_is_free, check_table_is_free, slow_without
 from changes.review import review
 from changes.sketch import Sketch, check_public, public_index
 from changes.tables import NO_TABLES, Tables, partners_of
@@ -243,5 +243,6 @@ def _drop_index(action: DropIndex, table: Descriptor, tables: Tables) -> Draft:
     dangers = (
         f"Queries that use {index.name} read the whole table instead, from the first version on.",
         "Past delete-only it can't be cancelled: its entries are incomplete from then on.",
+        *slow_without(index, table, tables),
     )
     return _of_table(table, Move(element, Direction.DROP), dangers)

@@ -1,11 +1,12 @@
 """What a foreign key rests on stays: the referenced table, its columns, and the index that makes them unique.
 
-It is refused by name to drop one of them while a row somewhere may refer by it, with what to drop first.
+It is refused by name to drop one of them while a row somewhere may refer by it, with what to drop first. An index by
+which rows that refer are found may go: what that costs is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, Constraint, Index
@@ -35,6 +36,22 @@ def check_index_is_free(index: Index, table: Descriptor, tables: Tables, positio
 def referring_words(referenced: Constraint, table: Descriptor, tables: Tables) -> str:
     """A foreign key that refers to `table`, for its users: "foreign key trips_code_fkey of trips"."""
     return f"foreign key {referenced.name} of {_child_of(referenced, table, tables)}"
+
+
+def is_found(foreign_key: Constraint, table: Descriptor, indexes: Iterable[Index]) -> bool:
+    """Whether rows of `table` that refer to a value lie together, by the key or one of these indexes of it."""
+    leading = {index.column_ids[0] for index in indexes if index.where is None} | {table.primary_key[0]}
+    return not leading.isdisjoint(foreign_key.columns)
+
+
+def slow_without(index: Index, table: Descriptor, tables: Tables) -> Iterator[str]:
+    """What to say of foreign keys whose rows only this index finds when a referenced row goes."""
+    others = [one for one in table.public_indexes if one.id != index.id]
+    for one in table.foreign_keys:
+        if is_found(one, table, [index]) and not is_found(one, table, others):
+            parent = table if one.references == table.table_id else tables.numbered(one.references or 0)
+            of = parent.name if parent else "the table it refers to"
+            yield f"Each delete from {of} reads all of {table.name} then: foreign key {one.name} has no other index."
 
 
 def _refuse(what: str, referring: Iterable[Constraint], table: Descriptor, tables: Tables, position: Position) -> None:

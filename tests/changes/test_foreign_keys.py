@@ -13,6 +13,7 @@ from changes import foresight
 from changes.actions import Name, NewForeignKey
 from changes.back import moving, partners_after, way_back
 from changes.ddl import parse
+from changes.ddl_check import CatalogView
 from changes.ddl_errors import DdlError
 from changes.handwritten import MalformedPlan, rewritten
 from changes.movement import partner_of, state_of
@@ -21,7 +22,7 @@ from changes.planner import make_plan
 from changes.review import FaultyPlan, find_faults, review, road_faults
 from changes.tables import KnownTables
 from changes.undo import add_foreign_key, create_table, undo_of
-from tests.changes.referring import LINKS, Tables, after, linked, named, planned, unlinked
+from tests.changes.referring import LINKS, Tables, after, done, linked, named, planned, unlinked
 
 A, W, P = State.ABSENT, State.WRITE_ONLY, State.PUBLIC
 
@@ -559,7 +560,11 @@ def test_a_statement_is_read_with_all_that_it_says() -> None:
             "Without an index on trips (code) each delete from airports reads all of trips: "
             "CREATE INDEX ON trips (code) would help.",
         ),
-        ("a required column that refers", "All rows of trips refer to ('LAX'): airports (code) must have it."),
+        (
+            "a required column that refers",
+            "All rows of trips refer to ('LAX'): airports (code) must have it, or inserts into trips that leave it to "
+            "the default are refused until the change has walked back.",
+        ),
         ("its column dropped", "Foreign key in_city refers by city and is dropped with it."),
         ("its table dropped", "Foreign key in_city to airports is dropped with it, before the table leaves public."),
         ("its table dropped", "Nobody can use trips from the third version on."),
@@ -578,22 +583,41 @@ def test_dangers_are_said_in_plain_words(name: str, danger: str) -> None:
     "sql",
     [
         "ADD FOREIGN KEY (city) REFERENCES airports (city)",
-        "ADD FOREIGN KEY (number) REFERENCES airports, ADD UNIQUE (number, n)",
+        "ADD FOREIGN KEY (code) REFERENCES airports, ADD UNIQUE (code, n)",
+        "ADD FOREIGN KEY (id) REFERENCES trips (n)",
         "ADD x text UNIQUE REFERENCES airports",
     ],
 )
 def test_with_an_index_deletes_are_not_slow(sql: str) -> None:
-    tables = unlinked() if "number" not in sql else _with_number_key()
-    assert not any("Without an index" in danger for danger in planned(f"ALTER TABLE trips {sql}", tables).dangers)
+    dangers = planned(f"ALTER TABLE trips {sql}", unlinked()).dangers
+    assert not any("Without an index" in danger for danger in dangers)
 
 
-def _with_number_key() -> Tables:
-    numbers = planned("CREATE TABLE numbers (number int PRIMARY KEY)", unlinked())
-    return tuple(
-        replace(table, name="airports") if table.name == "numbers" else table
-        for table in after(numbers, unlinked())
-        if table.name != "airports"
-    )
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "ADD FOREIGN KEY (code) REFERENCES airports, ADD UNIQUE (n, code)",
+        "ADD FOREIGN KEY (city) REFERENCES airports (city), DROP CONSTRAINT one_city",
+    ],
+)
+def test_without_one_the_plan_says_which_would_help(sql: str) -> None:
+    tables = done(("DROP INDEX by_city_of", "ALTER TABLE trips ADD CONSTRAINT one_city UNIQUE (city)"), unlinked())
+    dangers = planned(f"ALTER TABLE trips {sql}", tables).dangers
+    assert any("would help." in danger for danger in dangers)
+
+
+def test_to_drop_the_index_by_which_rows_are_found_has_its_price() -> None:
+    said = "Each delete from airports reads all of trips then: foreign key in_city has no other index."
+    assert said in planned("DROP INDEX by_city_of", linked()).dangers
+    again = done(("CREATE INDEX ON trips (city, n)",), linked())
+    assert said not in planned("DROP INDEX by_city_of", again).dangers
+
+
+def test_tables_are_found_by_name_and_id() -> None:
+    dropped = replace(named("trips", unlinked()), state=A)
+    for tables in (KnownTables((named("airports", unlinked()), dropped)), CatalogView((*unlinked()[:1], dropped))):
+        assert (tables.named("airports"), tables.named("trips")) == (named("airports", unlinked()), None)
+        assert (tables.numbered(12), tables.numbered(99)) == (dropped, None)
 
 
 def test_each_version_says_what_comes_with_it() -> None:
