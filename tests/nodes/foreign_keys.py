@@ -85,7 +85,7 @@ def _index(parent: Descriptor, columns: tuple[ColumnId, ...]) -> IndexId:
     return next(i.id for i in parent.indexes if i.unique and i.where is None and set(i.column_ids) == set(columns))
 
 
-def moved(table: Descriptor, name: str, state: State) -> Descriptor:
+def moved(table: Descriptor, name: str, state: State = State.PUBLIC) -> Descriptor:
     """The next version, where the foreign key is in another state, as the table refers or is referred to."""
     kept = tuple(replace(c, state=state) if c.name == name else c for c in table.constraints)
     if state is State.ABSENT:
