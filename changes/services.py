@@ -206,8 +206,23 @@ def plan_again(change: Change) -> Plan:
         return plan
     if all(newest_descriptor(base.table_id) == base for base in (plan.base, *plan.partners)):
         return plan
-    base = newest_descriptor(change.table_id)
-    return _plan_on(base, action_of(change), change.created_at, selectors.tables_now())
+    tables = _AsForeseen(selectors.tables_now(), (plan.base, *plan.partners))
+    return _plan_on(tables.numbered(plan.table_id), action_of(change), change.created_at, tables)
+
+
+@dataclass(frozen=True, slots=True)
+class _AsForeseen:
+    """The tables as they are now; those that the change moves by the names that were foreseen for them."""
+
+    tables: Tables
+    foreseen: tuple[Descriptor, ...]
+
+    def named(self, name: str) -> Descriptor | None:
+        meant = next((table for table in self.foreseen if table.name == name), None)
+        return self.tables.named(name) if meant is None else self.numbered(meant.table_id)
+
+    def numbered(self, table_id: int) -> Descriptor | None:
+        return self.tables.numbered(table_id)
 
 
 def settle_tables(change_id: int, plan: Plan) -> None:

@@ -70,10 +70,11 @@ class Cluster:
         connection.execute(store.enter_sql(STORAGES), params)
         return connection
 
-    def try_begin(self, version: int) -> psycopg.Connection[Any] | None:
+    def try_begin(self, version: int, *, table_id: int | None = None) -> psycopg.Connection[Any] | None:
         """The same by somebody who does not wait; None when the door is shut, or the lock taken."""
+        table = self.table.table_id if table_id is None else table_id
         try:
-            return self.begin(version, options="-c lock_timeout=50")
+            return self.begin_on(table, version, "schemalab node n1 1", options="-c lock_timeout=50")
         except psycopg.Error as error:
             self.opened[-1].close()
             if error.sqlstate not in ("55P03", store.BELOW_FENCE):

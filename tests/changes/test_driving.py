@@ -12,39 +12,16 @@ from catalog.selectors import newest_descriptor
 from catalog.types import SqlType
 from changes import driving, services
 from changes.ddl_errors import DdlError
-from changes.models import Change, SchemaChangeLease, Status, Step
+from changes.models import Change, Status, Step
 from changes.services import ChangeError, NoSuchChange, TooLate
 from changes.tasks import find_stuck
 from storage.encoding import decode
+from tests.changes.driven import USERS, Crash, Walk, dies_at, drive, kinds, let_the_dead_lease_expire, made
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.filterwarnings("ignore::celery.exceptions.AlwaysEagerIgnored"),
 ]
-USERS = "CREATE TABLE users (id bigint PRIMARY KEY, age integer)"
-
-
-class Crash(BaseException):
-    """The worker dies here: nothing of its own runs after this."""
-
-
-def drive(change: Change, holder: str = "w1", **kwargs) -> Status | None:
-    return driving.drive(change.pk, holder=holder, **kwargs)
-
-
-def made(statement: str = USERS) -> Change:
-    change = services.submit(statement, who="ann")
-    assert drive(change) == Status.DONE
-    return change
-
-
-def kinds(change: Change) -> list[str]:
-    return list(StoryEvent.objects.filter(stream=f"change:{change.pk}").values_list("kind", flat=True))
-
-
-def let_the_dead_lease_expire() -> None:
-    """Time passes: the lease of a worker that died runs out."""
-    SchemaChangeLease.objects.exclude(holder="").update(expires_at="2000-01-01T00:00:00Z")
 
 
 def test_a_table_walks_its_ladder_and_is_public():
@@ -157,36 +134,6 @@ def test_x1_changes_of_two_tables_run_side_by_side(cluster):
     assert walk.end() == Status.DONE
 
 
-class Walk:
-    """A driver in a thread of its own, that has come to wait."""
-
-    def __init__(self, change: Change, status: Status = Status.WAITING) -> None:
-        self.outcome: list[Status | None] = []
-        self.change = change
-        self.thread = threading.Thread(target=self._run)
-        self.thread.start()
-        if status:
-            self.until(status)
-
-    def _run(self) -> None:
-        from django.db import connection
-
-        self.outcome.append(drive(self.change, holder="walker"))
-        connection.close()
-
-    def until(self, status: Status) -> None:
-        for _ in range(500):
-            if Change.objects.get(pk=self.change.pk).status == status:
-                return
-            time.sleep(0.01)
-        raise AssertionError(f"{Change.objects.get(pk=self.change.pk)} never was {status}")
-
-    def end(self) -> Status | None:
-        self.thread.join(timeout=20)
-        assert not self.thread.is_alive(), Change.objects.get(pk=self.change.pk)
-        return self.outcome[0]
-
-
 def lease(cluster, change: Change, version: int = 2, node: str = "n1") -> int:
     incarnation = cluster.node(node)
     got = cluster.admin.execute(
@@ -267,17 +214,6 @@ def test_x2_a_worker_may_die_before_or_after_any_effect(before, statement):
     assert told.count("version drained") == drains
     assert told.count("change done") == 1
     assert told.count("executor replaced") > 0
-
-
-def dies_at(number: int):
-    seen = []
-
-    def hook(name: str) -> None:
-        seen.append(name)
-        if len(seen) > number:
-            raise Crash(name)
-
-    return hook
 
 
 def test_x2_a_second_worker_is_told_to_go_while_the_first_lives(cluster):

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.elements import NodeId, State, TableId
+from changes.ddl import parse
+from changes.ddl_check import CatalogView, resolve
 from changes.execution import Execution, Mode, Road, execution_from_json
 from changes.executor import RETRIES_MAX, TRANSITIONS, IllegalTransition, step
 from changes.moves import (
@@ -38,8 +40,10 @@ from changes.moves import (
     Woken,
 )
 from changes.plan import Plan, StepKind
+from changes.planner import make_plan
 from leases.rules import Hindrance, Lease
 from tests.changes.tables import every_plan, plans
+from tests.references import AIRPORTS, TRIPS, airports, trips
 
 PLANS = every_plan() | plans()
 EVERY_PLAN = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
@@ -367,3 +371,35 @@ def _check_end(one: Shell, plan: Plan) -> None:
         assert one.newest == last.version
     elif last is not None:
         assert last.state is State.ABSENT
+
+
+# --- L11: several tables
+
+
+def linking() -> Plan:
+    """A foreign key from trips to airports, added."""
+    view = CatalogView((airports(), trips()))
+    action = resolve(parse("ALTER TABLE trips ADD nick text, ADD FOREIGN KEY (code) REFERENCES airports"), view)
+    return make_plan(action, trips(), tables=view)
+
+
+def test_l11_each_table_is_told_its_own_version_and_what_of_it_moved() -> None:
+    one = started(linking())
+    assert isinstance(one.asked, TryPublish)
+    assert (one.asked.partners, one.asked.partner_stories) == ((), ())
+    one.go(6)
+    assert isinstance(one.asked, TryPublish)
+    [theirs] = one.asked.partner_stories
+    assert (theirs.kind, theirs.payload["table"], theirs.payload["version"]) == ("version published", "airports", 3)
+    assert theirs.payload["what"] == "foreign key trips_code_fkey write-only -> public"
+    assert "column nick" in one.asked.story.payload["what"]
+    one.go(1)
+    assert isinstance(one.asked, TryDrain)
+    assert [story.payload["table"] for story in one.asked.partner_stories] == ["airports"]
+
+
+def test_l11_who_holds_it_back_is_named_with_the_table() -> None:
+    one = started(linking())
+    leases = [Lease(table, 1, NodeId("n3"), 1, 60.0) for table in (TRIPS, AIRPORTS)]
+    one.hears(Blocked(Hindrance(tuple(leases))))
+    assert one.state.waited_for == ("n3 on airports", "n3 on trips")

@@ -14,6 +14,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::celery.exceptions.AlwaysEagerIgnored"),
 ]
 USERS = "CREATE TABLE users (id bigint PRIMARY KEY, age integer)"
+CITIES = "CREATE TABLE cities (age integer PRIMARY KEY)"
 ORDER = (
     ("change row", "FROM changes_change WHERE id = %s FOR UPDATE"),
     ("schema-change lease", "FROM changes_schemachangelease WHERE table_id = ANY(%s) ORDER BY table_id FOR UPDATE"),
@@ -26,26 +27,42 @@ ORDER = (
 RANK = {"change row": 1, "schema-change lease": 2, "table row": 3, "advisory lock": 4, "story counters": 5}
 
 
+Taken = tuple[str, int]
+"""A lock, and of which table; 0 when one statement takes those of all of them, in order."""
+
+
 class Watched:
     """A cursor that notes which lock each statement is the first to take."""
 
-    def __init__(self, cursor: Any, taken: list[str]) -> None:
+    def __init__(self, cursor: Any, taken: list[Taken]) -> None:
         self._cursor, self._taken = cursor, taken
 
-    def execute(self, sql: str, *params: Any) -> Any:
+    def execute(self, sql: str, params: Any = ()) -> Any:
         found = next((lock for lock, words in ORDER if words in sql), None)
-        if found is not None and found not in self._taken:
-            self._taken.append(found)
-        return self._cursor.execute(sql, *params)
+        if found is not None:
+            lock = found, _table(sql, params) if found in BY_TABLE else 0
+            if lock not in self._taken and (found, 0) not in self._taken:
+                self._taken.append(lock)
+        return self._cursor.execute(sql, params) if params else self._cursor.execute(sql)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cursor, name)
 
 
+BY_TABLE = ("table row", "advisory lock")
+
+
+def _table(sql: str, params: Any) -> int:
+    """The table whose lock a statement takes."""
+    if "ANY(" in sql:
+        return 0
+    return int(params[-1] if "catalog_table" in sql else params[0])
+
+
 @pytest.fixture
-def transactions(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def transactions(monkeypatch: pytest.MonkeyPatch) -> list[list[Taken]]:
     """The locks of each transaction of the driver, in the order in which they were taken."""
-    seen: list[list[str]] = []
+    seen: list[list[Taken]] = []
     real = driving.control_transaction
 
     @contextmanager
@@ -70,11 +87,34 @@ def drive(statement: str, *, cancelled: bool = False) -> None:
     assert driving.drive(change.pk, holder="w1", hook=hook) == expected
 
 
-def test_l14_locks_are_taken_in_one_order_to_the_very_end_of_a_change(transactions: list[list[str]]) -> None:
+def in_order(transactions: list[list[Taken]]) -> None:
+    """Kind by kind, and of one kind by table (L11)."""
+    assert {lock for taken in transactions for lock, _ in taken} == set(RANK)
+    for taken in transactions:
+        assert taken == sorted(taken, key=lambda one: (RANK[one[0]], one[1]))
+
+
+def test_l14_locks_are_taken_in_one_order_to_the_very_end_of_a_change(transactions: list[list[Taken]]) -> None:
     drive(USERS, cancelled=True)
     drive(USERS)
     drive("CREATE INDEX by_age ON users (age)")
     drive("DROP TABLE users")
-    assert {lock for taken in transactions for lock in taken} == set(RANK)
-    for taken in transactions:
-        assert taken == sorted(taken, key=RANK.__getitem__)
+    in_order(transactions)
+
+
+@pytest.mark.parametrize(
+    "made", [pytest.param((USERS, CITIES), id="child"), pytest.param((CITIES, USERS), id="parent")]
+)
+def test_l14_the_locks_of_several_tables_are_taken_by_id(
+    transactions: list[list[Taken]], made: tuple[str, str]
+) -> None:
+    """Whichever of them was made first."""
+    for statement in made:
+        drive(statement)
+    transactions.clear()
+    drive("ALTER TABLE users ADD FOREIGN KEY (age) REFERENCES cities", cancelled=True)
+    drive("ALTER TABLE users ADD FOREIGN KEY (age) REFERENCES cities")
+    drive("DROP TABLE users")
+    in_order(transactions)
+    rows = [[table for lock, table in taken if lock == "table row" and table] for taken in transactions]
+    assert max(map(len, rows)) == 2

@@ -10,7 +10,7 @@ from psycopg import errors
 
 from changes.postgres import control_transaction
 from changes.publishing import Blocked, UnexpectedVersion, close_last_but_one, drain, end_holders, publish
-from tests.changes.cluster import STORAGES, Cluster, InterruptedCursor, versions
+from tests.changes.cluster import STORAGES, Cluster, InterruptedCursor, reserve, versions
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STATEMENTS = range(1, 12)
@@ -225,3 +225,121 @@ def test_l8_a_version_with_a_live_lease_is_left_alone(cluster):
     with control_transaction(cluster.admin) as cur:
         assert end_holders(cur, v2.table_id, held) == ()
     transaction.execute("COMMIT")
+
+
+# --- L11: several tables
+
+
+@pytest.fixture
+def two(cluster):
+    """Another table beside the cluster's, and the next versions of both: two of the one, two of the other."""
+    beside = replace(cluster.table, table_id=reserve(cluster.admin, "cities"), name="cities")
+    assert cluster.publish(beside) is None
+    return versions(cluster.table, 2), versions(beside, 2)
+
+
+def both(cluster, two):
+    mine, theirs = two
+    return cluster.version(mine[0].table_id), cluster.version(theirs[0].table_id)
+
+
+def test_l11_two_tables_are_published_at_once_and_again_without_a_change(cluster, two):
+    (mine, _), (theirs, _) = two
+    assert cluster.publish(mine, theirs) is None
+    assert both(cluster, two) == (2, 2)
+    assert cluster.publish(theirs, mine) is None
+    assert both(cluster, two) == (2, 2)
+
+
+def test_l11_a_lease_on_either_table_holds_both_back(cluster, two):
+    (mine, my_next), (theirs, their_next) = two
+    n1 = cluster.node("n1")
+    cluster.acquire("n1", n1, table_id=theirs.table_id)
+    assert cluster.publish(mine, theirs) is None
+    blocked = cluster.publish(my_next, their_next)
+    assert [(row.node, row.table_id, row.version) for row in blocked.leases] == [("n1", theirs.table_id, 1)]
+    assert both(cluster, two) == (2, 2)
+    assert cluster.fence(mine.table_id) == 1
+    cluster.release("n1", n1, 1, table_id=theirs.table_id)
+    assert cluster.publish(my_next, their_next) is None
+    assert both(cluster, two) == (3, 3)
+    assert cluster.fence(mine.table_id) == cluster.fence(theirs.table_id) == 2
+
+
+def test_l11_a_row_of_either_table_that_somebody_looks_at_blocks_both(cluster, two):
+    (mine, _), (theirs, _) = two
+    reader = cluster.connect()
+    reader.execute("BEGIN")
+    reader.execute("SELECT 1 FROM catalog_table WHERE id = %s FOR SHARE", (theirs.table_id,))
+    assert cluster.publish(mine, theirs) == Blocked(is_row_locked=True)
+    assert both(cluster, two) == (1, 1)
+
+
+def test_l11_a_table_that_somebody_else_moved_is_published_with_none(cluster, two):
+    (mine, _), (theirs, _) = two
+    assert cluster.publish(theirs) is None
+    with pytest.raises(UnexpectedVersion, match="cannot publish cities@2: the table is at version 2"):
+        cluster.publish(mine, theirs)
+    assert both(cluster, two) == (1, 2)
+
+
+@pytest.mark.parametrize("at", range(1, 24))
+def test_l11_a_publisher_that_dies_between_any_two_statements_leaves_both_tables_as_they_were(cluster, two, at):
+    (mine, my_next), (theirs, their_next) = two
+    cluster.publish(mine, theirs)
+
+    def dies() -> None:
+        raise ConnectionError
+
+    died = False
+    try:
+        with control_transaction(cluster.admin) as plain:
+            cur = InterruptedCursor(plain, at, dies)
+            assert publish(cur, [my_next, their_next], storages=STORAGES) is None
+            close_last_but_one(cur, [my_next, their_next], storages=STORAGES)
+    except ConnectionError:
+        died = True
+    assert both(cluster, two) == ((2, 2) if died else (3, 3))
+    assert cluster.publish(my_next, their_next) is None
+    assert both(cluster, two) == (3, 3)
+
+
+@pytest.mark.parametrize("at", range(1, 24))
+def test_l11_a_transaction_on_the_second_table_gets_in_before_the_publish_or_never(cluster, two, at):
+    (mine, my_next), (theirs, their_next) = two
+    cluster.publish(mine, theirs)
+    tried = []
+    with control_transaction(cluster.admin) as plain:
+        cur = InterruptedCursor(plain, at, lambda: tried.append(cluster.try_begin(1, table_id=theirs.table_id)))
+        hindrance = publish(cur, [my_next, their_next], storages=STORAGES)
+        if hindrance is None:
+            close_last_but_one(cur, [my_next, their_next], storages=STORAGES)
+    assert both(cluster, two) == ((2, 2) if any(tried) else (3, 3)), hindrance
+    if any(tried):
+        assert [held.table_id for held in hindrance.held] == [theirs.table_id]
+
+
+def test_l11_all_tables_are_drained_or_none(cluster, two):
+    (mine, _), (theirs, _) = two
+    n1 = cluster.node("n1")
+    cluster.acquire("n1", n1, table_id=theirs.table_id)
+    transaction = cluster.begin_on(mine.table_id, 1, "schemalab node n2 1")
+    cluster.publish(mine, theirs)
+    versions_now = {mine.table_id: 2, theirs.table_id: 2}
+
+    def drained() -> Blocked | None:
+        with control_transaction(cluster.admin) as cur:
+            return drain(cur, versions_now, storages=STORAGES)
+
+    blocked = drained()
+    assert ([row.table_id for row in blocked.leases], [one.table_id for one in blocked.held]) == (
+        [theirs.table_id],
+        [mine.table_id],
+    )
+    assert (len(blocked.outlived(mine.table_id)), blocked.outlived(theirs.table_id)) == (1, ())
+    transaction.execute("COMMIT")
+    assert drained().whom == ("n1",)
+    assert cluster.fence(mine.table_id) == 1
+    cluster.release("n1", n1, 1, table_id=theirs.table_id)
+    assert drained() is None
+    assert cluster.fence(mine.table_id) == cluster.fence(theirs.table_id) == 2
