@@ -1,19 +1,24 @@
 """A load obeys foreign keys: what its rows refer to is there, also when somebody takes it away meanwhile."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pyarrow as pa
 import pytest
 
 from catalog.elements import EXISTS, State
+from spark_tasks import pinned
 from spark_tasks.file_rows import CannotLoad
 from spark_tasks.load_chunk import Loader
 from spark_tasks.load_jobs import run_load
 from spark_tasks.models import LoadJob
-from spark_tasks.pseudo_node import PseudoNode
+from spark_tasks.pseudo_node import Lease, Membership, PseudoNode
 from storage.mutations import delete_row
 from storage.postgres import holders
 from tests.references import CITY, TRIP_CITY
@@ -261,3 +266,23 @@ def test_leases_of_both_tables_follow_their_versions(tables: TwoTables, loader: 
     tables.trips.publish(tables.trips.now.next_version(constraints=()))
     loader.load(3, trips("gone", first=3))
     assert (leased(tables.trips), leased(tables.airports)) == ([3], []), "what is not used is given back"
+
+
+def test_the_transaction_ends_with_the_first_lease(
+    tables: TwoTables, loader: Loader, at_mark: Callable[[Callable[[], object]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T4: entering the other table does not move the deadline on."""
+    tables.fill(["LAX"], [])
+    tables.link(State.WRITE_ONLY)
+    acquire = pinned.acquire
+
+    def acquired(connection: psycopg.Connection[Any], node: Membership, table_id: int) -> Lease:
+        lease = acquire(connection, node, table_id)
+        left = timedelta(seconds=20 if table_id == tables.airports.table_id else 5)
+        return replace(lease, expires_at=lease.expires_at - timedelta(seconds=30) + left)
+
+    monkeypatch.setattr(pinned, "acquire", acquired)
+    told: list[str] = []
+    at_mark(lambda: told.extend(loader._rows.execute("SHOW transaction_timeout").fetchone()))
+    loader.load(0, trips("LAX"))
+    assert re.fullmatch(r"\d{4}ms|[1-5]s", told[0]), told
