@@ -154,7 +154,17 @@ def get_sql(storage: int, table_id: int) -> str:
 
 
 def held_ranges_sql(storage: int, table_id: int) -> str:
-    """The lower ends of those key ranges that hold a live pair. Parameters: the ranges' lower ends, their upper ends."""
+    """The lower ends of those key ranges that hold a live pair. Parameters: all lower ends, all upper ends."""
     held = f"SELECT 1 FROM {kv(storage, table_id)} WHERE key >= low AND key < high AND value IS NOT NULL"
     ranges = "unnest(%b::bytea[], %b::bytea[]) AS ranges (low, high)"
     return f"SELECT low FROM {ranges} CROSS JOIN LATERAL ({held} ORDER BY key LIMIT 1) AS held"
+
+
+def value_scan_sql(storage: int, table_id: int) -> str:
+    """Of a page of `scan_sql` with `columns` the pairs with given values, and the last one of a page that is full.
+
+    Parameters: low, high, column suffixes, limit, the values, and the limit again. The third column numbers the pairs.
+    """
+    page = scan_sql(storage, table_id, columns=True)
+    numbered = f"SELECT key, value, row_number() OVER (ORDER BY key) AS number FROM ({page}) AS page"
+    return f"SELECT * FROM ({numbered}) AS numbered WHERE value = ANY(%b::bytea[]) OR number = %b::bigint ORDER BY key"

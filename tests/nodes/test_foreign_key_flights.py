@@ -3,6 +3,8 @@
 The session runs in this process, on the store of the cluster, and its flights are counted.
 """
 
+from typing import Any
+
 from tests.nodes.conftest import Cluster
 from tests.nodes.foreign_keys import link, with_index
 from tests.nodes.within import Within, within
@@ -119,3 +121,26 @@ def test_many_values_are_asked_for_in_a_few_flights(cluster: Cluster) -> None:
         assert len(node.flights) <= 12, [len(flight) for flight in node.flights]
 
     within(cluster, work)
+
+
+def test_without_an_index_rows_are_looked_through_page_by_page(cluster: Cluster, monkeypatch: Any) -> None:
+    """To the last row, and not beyond the first page that has one."""
+    monkeypatch.setattr("nodes.referring.PAGE_PAIRS", 7)
+    parent = cluster.table("id int primary key")
+    child = cluster.table("id int primary key, p int, note text")
+    link(cluster, child, "p", parent, "id")
+
+    async def work(node: Within) -> None:
+        await node.count(f"INSERT INTO {parent} SELECT g FROM generate_series(1, 70) g")
+        await node.count(f"INSERT INTO {child} SELECT g, CASE WHEN g % 10 > 0 THEN g END FROM generate_series(1, 69) g")
+        for number in range(1, 71):
+            found = await node.run(f"DELETE FROM {parent} WHERE id = {number}")
+            assert found == ("23503" if number % 10 else None), number
+        await node.run(f"UPDATE {child} SET p = 1")
+        assert await node.run(f"DELETE FROM {parent} WHERE id = 1") == "23503"
+        assert len(node.flights) <= 5, "the row, the writes, a page or two, and ROLLBACK"
+        await node.run(f"DELETE FROM {parent} WHERE id = 2")
+        assert len(node.flights) > 10, "every page of both storages"
+
+    within(cluster, work)
+    assert cluster.violations(child) == []
