@@ -11,7 +11,7 @@ from changes.ddl_alter import OF_THE_KEY, impossible
 from changes.ddl_errors import UNDEFINED_OBJECT, DdlError
 from changes.placing import placed
 from changes.resting import check_index_is_free, slow_without
-from changes.sketch import Sketch
+from changes.sketch import Sketch, check_constraint_name
 from expressions.errors import CHECK_VIOLATION
 from expressions.rows import value_of
 
@@ -41,6 +41,7 @@ def _check_fill_values(sketch: Sketch, constraint: Constraint, check: NewCheck) 
 
 def add_unique(sketch: Sketch, unique: NewUnique) -> None:
     """ADD UNIQUE: an index."""
+    check_constraint_name(unique.name, sketch.base, {one.name for one in sketch.new.values()})
     parts = tuple(IndexPart(column) for column in unique.columns)
     _, index = sketch.add_index(unique.name, parts, unique=True)
     same = [c for c in index.column_ids if sketch.fresh.get(c) is not None]

@@ -60,6 +60,7 @@ def rename_constraint(action: RenameConstraint, table: Descriptor, tables: Table
     """ALTER TABLE .. RENAME CONSTRAINT .. TO. The name of a UNIQUE is its index's, as in PostgreSQL."""
     name = action.constraint
     if any(index.unique and index.name == name.text for index in table.indexes):
+        check_constraint_name(action.new, table)
         return rename_index(RenameIndex(name, action.table, action.new), table)
     constraint = next((c for c in table.constraints if c.name == name.text and c.rule != REFERENCED), None)
     if constraint is None or constraint.rule == NOT_NULL:

@@ -213,10 +213,10 @@ def _points(plan: Plan) -> range:
 
 @EVERY_KIND
 def test_the_way_back_from_every_point_is_safe_and_ends_where_it_began(name: str) -> None:
-    _check_every_way_back(PLANS[name])
+    check_every_way_back(PLANS[name])
 
 
-def _check_every_way_back(plan: Plan) -> None:
+def check_every_way_back(plan: Plan) -> None:
     for published in _points(plan):
         here, others = plan.publishes[published - 1].published, partners_after(plan, published)
         back = way_back(plan, published)
@@ -307,7 +307,7 @@ def test_any_three_at_once_are_safe_there_and_back_or_refused(first: str) -> Non
         except DdlError as refusal:
             refused.append(refusal.sqlstate)
             continue
-        _check_every_way_back(plan)
+        check_every_way_back(plan)
     assert set(refused) <= {"0A000"}
 
 
