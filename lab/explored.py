@@ -13,7 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lab.explorer.effects import Effects, Fault
+from lab.explorer.effects import Fault
+from lab.explorer.linked import effects_of
 from lab.explorer.model import Model
 from lab.explorer.plain import Impossible, Plain
 from lab.explorer.verdict import Answer, Verdict
@@ -52,7 +53,7 @@ def _file(home: Path, model: Model) -> Path:
 
 def _answer(model: Model, body: dict[str, Any]) -> Answer:
     """The answer that was written; its steps are taken again, so a counterexample that is none any more is not told."""
-    steps = parse(Plain(Effects(model)), [step["id"] for step in body["counterexample"]])
+    steps = parse(Plain(effects_of(model)), [step["id"] for step in body["counterexample"]])
     return Answer(
         model,
         Verdict(body["verdict"]),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from lab.diagram import Event, draw
 from lab.explorer.fill import Step
 from lab.explorer.plain import step_id
+from lab.explorer.two_tables import CHILD, NAMES, PARENT
 from lab.explorer.verdict import Answer
 from lab.script import played_lines
 from lab.sentences import Lab
@@ -21,35 +22,49 @@ OF_A_CHANGE = ("step", "run", "create", "drop", "alter", "read ", "put ", "cance
 def picture_of_answer(answer: Answer, *, alone: bool = True) -> str:
     """The counterexample of an answer; without one, a picture that says what was found."""
     nodes = [f"n{number + 1}" for number in range(answer.model.nodes)]
-    events = [_event(step, told) for step, told in zip(answer.steps, answer.sentences, strict=True)]
+    stores = NAMES if answer.model.foreign_key else (STORE,)
+    events = [
+        _event(step, told, _store(stores, answer.steps[: at + 1]))
+        for at, (step, told) in enumerate(zip(answer.steps, answer.sentences, strict=True))
+    ]
     used = {lane for event in events for lane in (event.actor, event.to)}
-    lanes = [lane for lane in (*nodes, EXECUTOR, FILL, CATALOG, STORE) if lane in used or lane in nodes]
+    lanes = [lane for lane in (*nodes, EXECUTOR, FILL, CATALOG, *stores) if lane in used or lane in nodes]
     wrong = [f"{fault.clause} under v{fault.version}: {fault.why}" for fault in answer.faults]
     title = f"{answer.verdict.value}: {answer.model.title}"
     return draw(title, lanes, events, wrong, alone=alone)
 
 
-def _event(step: Step, sentence: str) -> Event:
+def _store(stores: Sequence[str], steps: Sequence[Step]) -> str:
+    """The lane of the table that the last step is about; a commit is about what was written before it."""
+    if len(stores) == 1:
+        return stores[0]
+    *before, last = steps
+    if last[1:] == ("commit",):
+        last = next(step for step in reversed(before) if step[:2] == (last[0], "write"))
+    return stores[PARENT if "parent" in step_id(last) else CHILD]
+
+
+def _event(step: Step, sentence: str, store: str) -> Event:
     name = step_id(step)
     match step:
         case ("given", *_):
-            return Event(EXECUTOR, name, sentence, STORE)
+            return Event(EXECUTOR, name, sentence, store)
         case ("publish", _):
             return Event(EXECUTOR, name, sentence, CATALOG)
         case ("fill", "read", *_):
-            return Event(STORE, name, sentence, FILL)
+            return Event(store, name, sentence, FILL)
         case ("fill", "put", *_):
-            return Event(FILL, name, sentence, STORE)
+            return Event(FILL, name, sentence, store)
         case ("fill", *_):
             return Event(FILL, name, sentence)
         case (str(word), *_) if word in WRITES:
-            return Event(EXECUTOR, name, sentence, STORE)
+            return Event(EXECUTOR, name, sentence, store)
         case (str(node), "acquire"):
             return Event(CATALOG, name, sentence, node)
         case (str(node), "read", *_):
-            return Event(STORE, name, sentence, node)
+            return Event(store, name, sentence, node)
         case (str(node), "commit" | "run", *_):
-            return Event(node, name, sentence, STORE)
+            return Event(node, name, sentence, store)
         case (str(node), *verbs) if verbs and node[0] == "n":
             return Event(node, name, sentence)
     return Event(EXECUTOR, name, sentence)

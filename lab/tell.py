@@ -7,21 +7,38 @@ A pure function of the trace: text, JSON and pictures are made of what it says.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, State
 from catalog.types import SqlType
-from lab.explorer.effects import DELETE, INSERT, MOVE, NO_VALUE, Statement, rows_of_range
+from lab.explorer.effects import (
+    DELETE,
+    DELETE_PARENT,
+    INSERT,
+    INSERT_PARENT,
+    MOVE,
+    MOVE_PARENT,
+    NO_VALUE,
+    OF_PARENTS,
+    UPDATE,
+    Statement,
+    row_of,
+    rows_of_range,
+)
 from lab.explorer.fill import Step
-from lab.explorer.plain import Config, Plain
-from lab.explorer.schema import FIRST_VALUE, INDEX_NAMES, NEW, TWIN, names_of, part_of, state_at
+from lab.explorer.plain import Config, Plain, version_words
+from lab.explorer.road import UNCHANGED, Use
+from lab.explorer.schema import FIRST_VALUE, INDEX_NAMES, NEW, TWIN, encoded, names_of, part_of, state_at
+from lab.explorer.two_tables import CHILD, LINK_NAME, NAMES, PARENT
 from storage import encoding
 from storage.pairs import PairName
 
 
 def tell(plain: Plain, steps: Sequence[Step]) -> list[str]:
     """One sentence for each step. The steps must be possible, one after the other."""
-    teller, config, told = _Teller(plain), plain.start(), []
+    teller = _LinkedTeller(plain) if plain.model.foreign_key else _Teller(plain)
+    config, told = plain.start(), []
     for step in steps:
         after, _ = plain.after(config, step)
         told.append(teller.sentence(config, step, after))
@@ -43,12 +60,11 @@ class _Teller:
             return self._fill(before, step, after)
         match step:
             case ("given", *rows):
-                there = [f"row {row} ({_value_words(value)})" for row, value in enumerate(rows, 1) if value != "-"]
-                return f"at first there is {' and '.join(there)}"
-            case ("publish", version):
-                return f"v{version} is published: {self._state_words(self._descriptor(after, version))}"  # type: ignore[arg-type]
-            case ("drain", version):
-                return f"v{version} is drained: nobody uses an older version any more"
+                return f"at first there is {' and '.join(self._given(rows))}"
+            case ("publish", _):
+                return self._published(before, after)
+            case ("drain", _):
+                return f"{self._drained(before)}: nobody uses an older version any more"
             case ("cancel",):
                 return "the change is cancelled and turns back"
             case ("close",):
@@ -64,14 +80,12 @@ class _Teller:
         name, at = str(step[0]), self.plain.names.index(step[0])  # type: ignore[arg-type]
         node, now = before.nodes[at], after.nodes[at]
         match step[1:]:
-            case ("acquire",):
-                version = now.use[0]
-                return f"{name} leases v{version}: {self._state_words(self._descriptor(after, version))}"
+            case ("acquire", *which):
+                return f"{name} leases {self._leased(after, now.use, which)}"
             case ("expire",):
-                return f"{name} freezes: its lease on v{node.use[0]} runs out"
+                return f"{name} freezes: {self._lease_words(node.use)}"
             case ("begin",):
-                state = self._state_words(self._descriptor(before, node.use[0]))
-                return f"{name} begins a transaction as v{node.use[0]}: {state}"
+                return f"{name} begins a transaction as {version_words(node.use)}: {self._use_words(before, node.use)}"
         open_one = node.transaction
         assert open_one is not None
         match step[1:]:
@@ -79,15 +93,35 @@ class _Teller:
                 return f"{name} rolls back"
             case ("end",):
                 return f"the executor ends the session of {name}, whose lease is over"
-            case ("read", row):
-                return f"{name} reads row {row}"
+            case ("read", *row):
+                return f"{name} reads {_row_words(row)}"
             case ("write", statement):
                 return f"{name} {statement_words(statement)}"  # type: ignore[arg-type]
         statement = step[2] if step[1] == "run" else open_one.statement
-        version = open_one.use[0]
-        return f"{name} commits as v{version}: {self._commit(before, after, version, statement)}"  # type: ignore[arg-type]
+        done = self._commit(before, after, open_one.use, statement)  # type: ignore[arg-type]
+        return f"{name} commits as {version_words(open_one.use)}: {done}"
 
-    def _commit(self, before: Config, after: Config, version: int, statement: Statement) -> str:
+    def _given(self, rows: Sequence[object]) -> list[str]:
+        return [f"row {row} ({_value_words(value)})" for row, value in enumerate(rows, 1) if value != "-"]
+
+    def _published(self, before: Config, after: Config) -> str:
+        version = self.plain.stops[before.stop].version
+        return f"v{version} is published: {self._state_words(self._descriptor(after, version))}"
+
+    def _drained(self, before: Config) -> str:
+        return f"v{self.plain.stops[before.stop].version} is drained"
+
+    def _leased(self, config: Config, use: Use, which: Sequence[object]) -> str:
+        return f"v{use[0]}: {self._use_words(config, use)}"
+
+    def _lease_words(self, use: Use) -> str:
+        return f"its lease on v{use[0]} runs out"
+
+    def _use_words(self, config: Config, use: Use) -> str:
+        return self._state_words(self._descriptor(config, use[0]))
+
+    def _commit(self, before: Config, after: Config, use: Use, statement: Statement) -> str:
+        (version,) = use
         done = self._changes(before, after)
         schema = self._descriptor(before, version)
         stays, put = list(self._stays(before, after, statement)), set(self._put(before, after))
@@ -193,8 +227,8 @@ class _Teller:
         whose = "the twin's a" if name.column == TWIN else "a"
         return f"{whose}{held} of row {_number(name.row_key)}{where}"
 
-    def _descriptor(self, config: Config, version: int) -> Descriptor:
-        return self.effects.road.descriptor(self.plain.stops[config.stop], version)
+    def _descriptor(self, config: Config, version: int, table: int = 0) -> Descriptor:
+        return self.effects.road.descriptor(self.plain.stops[config.stop], version, table)
 
     def _state_words(self, schema: Descriptor) -> str:
         elements: tuple[Index | Column | Placement, ...] = (*schema.indexes, *schema.columns, *schema.placements)
@@ -206,13 +240,83 @@ class _Teller:
         return f"{states}, filling" if filling else states
 
 
+class _LinkedTeller(_Teller):
+    """Words for two tables and the foreign key between them."""
+
+    def _given(self, rows: Sequence[object]) -> list[str]:
+        there = zip(self.effects.subjects, rows, strict=True)
+        return [
+            f"parent {row}" if what == INSERT_PARENT else f"row {row} ({_value_words(value)})"
+            for (what, row), value in there
+            if value != "-"
+        ]
+
+    def _published(self, before: Config, after: Config) -> str:
+        stop, newest = self.plain.stops[before.stop], self.plain.stops[after.stop].newest_use
+        new = [at for at, place in enumerate(stop.published) if place != UNCHANGED]
+        return f"{_tables_words(newest, new)} published: {self._use_words(after, newest)}"
+
+    def _drained(self, before: Config) -> str:
+        stop = self.plain.stops[before.stop]
+        return f"{_tables_words(stop.newest_use, stop.drained)} drained"
+
+    def _leased(self, config: Config, use: Use, which: Sequence[object]) -> str:
+        at = NAMES.index(str(which[0]))
+        return f"{NAMES[at]}@{use[at]}: {LINK_NAME} is {self._state(config, use, at)}"
+
+    def _lease_words(self, use: Use) -> str:
+        return f"its leases on {version_words(use)} run out"
+
+    def _use_words(self, config: Config, use: Use) -> str:
+        child, parent = (self._state(config, use, at) for at in (CHILD, PARENT))
+        return f"{LINK_NAME} is {child}" if child == parent else f"{LINK_NAME} is {child} in child, {parent} in parent"
+
+    def _state(self, config: Config, use: Use, at: int) -> str:
+        constraints = self._descriptor(config, use[at], at).constraints
+        return next((one.state for one in constraints), State.ABSENT).value
+
+    def _commit(self, before: Config, after: Config, use: Use, statement: Statement) -> str:
+        done = self._changes(before, after)
+        what, row, value = statement
+        at = PARENT if what in OF_PARENTS else CHILD
+        asks = {DELETE_PARENT: f"who refers to parent {row}", MOVE_PARENT: f"who refers to parent {row}"}
+        if what in (INSERT, UPDATE) and value != 0:
+            asks[what] = f"whether parent {value} is there"
+        if what not in asks or self._state(before, use, at) != State.ABSENT.value:
+            return done
+        return f"{done}; to {NAMES[at]}@{use[at]} {LINK_NAME} is absent: nobody asks {asks[what]}"
+
+    def _pair_words(self, name: PairName, value: bytes | None) -> str:
+        assert name.row_key is not None
+        if name.row_key in self.parents:
+            return f"parent {_value_of(name.row_key)}"
+        return super()._pair_words(name, value)
+
+    @cached_property
+    def parents(self) -> frozenset[bytes]:
+        """The keys of parents, which no other row has."""
+        return frozenset(encoded(value) for value in range(1, self.model.values + 1))
+
+
+def _tables_words(use: Use, tables: Sequence[int]) -> str:
+    named = [f"{NAMES[at]}@{use[at]}" for at in tables]
+    return f"{' and '.join(named)} {'is' if len(named) == 1 else 'are'}"
+
+
+def _row_words(row: Sequence[object]) -> str:
+    return " ".join(map(str, row)) if len(row) > 1 else f"row {row[0]}"
+
+
 def statement_words(statement: Statement) -> str:
     """What a client asks for: "deletes row 1"."""
     what, row, other = statement
-    if what == DELETE:
-        return f"deletes row {row}"
-    if what == MOVE:
-        return f"changes the key of row {row} to {other}"
+    whose = _row_words(row_of(statement))
+    if what in (DELETE, DELETE_PARENT):
+        return f"deletes {whose}"
+    if what in (MOVE, MOVE_PARENT):
+        return f"changes the key of {whose} to {other}"
+    if what == INSERT_PARENT:
+        return f"inserts {whose}"
     if what == INSERT:
         return f"inserts row {row}" + ("" if other == NO_VALUE else f" with {_value_words(other)}")
     return f"updates row {row} to {_value_words(other)}"

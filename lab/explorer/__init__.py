@@ -1,9 +1,11 @@
 """Every schedule of a small model of a schema change, judged in every state.
 
 model       what is explored: an element, its road of states, rules left out, sizes
-road        the versions of the table and what the executor does between them
+road        the versions of the tables and what the executor does between them
 schema      the model's table in each version
+two_tables  the tables of a foreign key in each version
 effects     what statements and reorganisations do to pairs, by calling `storage.mutations`
+linked      the same where rows of one table refer to rows of another
 plain       one world step by step: what each actor may do now, and why not
 atomic      the same world with transactions as single events: far fewer states
 fill        the fill, range by range, with a second worker

@@ -176,7 +176,8 @@ class Model:
     def bounds(self) -> str:
         """The sizes a verdict holds for, in words."""
         operations = "any number of operations" if self.operations == ANY_NUMBER else f"{self.operations} operations"
-        sizes = f"{self.nodes} nodes, {self.rows} rows, {self.values} values, {operations}"
+        values = "parents" if self.foreign_key else "values"
+        sizes = f"{self.nodes} nodes, {self.rows} rows, {self.values} {values}, {operations}"
         reorganisation = f"{self.ranges} ranges, {self.crashes} crash" + ("" if self.crashes == 1 else "es")
         options = [w for w, on in (("key changes", self.moves), ("NULLs", self.nulls), ("cancel", self.cancels)) if on]
         fence = "leases and fence" if self.fence else "leases without a fence"
@@ -226,6 +227,14 @@ def kind_named(text: str) -> Kind:
         if kind.value == text.strip().replace("-", " "):
             return kind
     raise BadModel(f"unknown kind {text!r}; kinds are: {', '.join(k.value.replace(' ', '-') for k in Kind)}")
+
+
+def kinds_described(text: str) -> dict[str, Any]:
+    """What "optional-column+index", or "foreign-key", says of a model."""
+    if text.strip().replace("-", " ") == FOREIGN_KEY:
+        return {"kind": Kind.CONSTRAINT, "foreign_key": True}
+    kind, *also = kinds_named(text)
+    return {"kind": kind, "also": tuple(also)}
 
 
 def kinds_named(text: str) -> tuple[Kind, ...]:

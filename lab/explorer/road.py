@@ -48,7 +48,7 @@ UNCHANGED = -1
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """One table's versions: `schemas[v]` is the place of version v in `Road.descriptors`; the fence lets the rest in."""
+    """One table's versions: `schemas[v]` is the place of version v in `Road.descriptors`, `fence` the oldest used."""
 
     newest: int
     fence: int

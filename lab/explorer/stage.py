@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lab.explorer.effects import Effects, Fault
+from lab.explorer.effects import Fault
 from lab.explorer.fill import Step
+from lab.explorer.linked import effects_of
 from lab.explorer.model import Model
 from lab.explorer.plain import Config, Impossible, Plain, step_id
 from lab.explorer.witness import parse
@@ -53,7 +54,7 @@ class Position:
 
 def stand(model: Model, ids: Sequence[str]) -> Position:
     """The position after the steps with these names, or after as many of them as are possible."""
-    plain = Plain(Effects(model))
+    plain = Plain(effects_of(model))
     refused = ""
     for length in range(len(ids), -1, -1):
         try:

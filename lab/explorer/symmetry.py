@@ -105,7 +105,7 @@ class Symmetry:
 
 
 def _renamings(model: Model) -> Iterator[tuple[Renaming, tuple[int, ...], tuple[int, ...]]]:
-    """Names, where each row goes, where each range goes. The first one changes nothing."""
+    """Names, where what is told of each row goes, where each range goes. The first one changes nothing."""
     rows, values = tuple(range(1, model.rows + 1)), tuple(range(1, model.values + 1))
     alike = not model.has_placements
     values_alike = alike and Kind.REQUIRED_COLUMN not in model.kinds and not model.check
@@ -116,7 +116,14 @@ def _renamings(model: Model) -> Iterator[tuple[Renaming, tuple[int, ...], tuple[
         for new_values in permutations(values) if values_alike else [values]:
             names = {row_key_of(a): row_key_of(b) for a, b in zip(rows, new_rows, strict=True)}
             names |= {encoded(a): encoded(b) for a, b in zip(values, new_values, strict=True)}
-            yield names, new_rows, order
+            yield names, _told_order(model, new_rows, new_values), order
+
+
+def _told_order(model: Model, new_rows: tuple[int, ...], new_values: tuple[int, ...]) -> tuple[int, ...]:
+    """Where what was acknowledged of each row goes. Rows of a referenced table come first: their keys are values."""
+    if not model.foreign_key:
+        return new_rows
+    return (*new_values, *(model.values + row for row in new_rows))
 
 
 def _ranges_order(model: Model, new_rows: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -16,6 +16,8 @@ lost, and that what the proof is about did happen somewhere. *Violated* comes wi
 state. `manage.py explore --variant NAME` shows any of them.
 
 Unless said: 2 nodes, 2 rows, 2 values, any number of operations, a fill of 2 ranges with one worker believed dead.
+A foreign key is between two tables that nodes lease one by one: its states are the child's + the parent's, and 2 rows
+refer to 2 parents or to none.
 """
 
 SECTIONS = {
@@ -85,10 +87,10 @@ def _road(model: Model) -> str:
 
 def _left_out(model: Model) -> str:
     """How the model differs from a usual one."""
-    usual = Model(model.kind, model.road, also=model.also, pair=model.pair)
+    usual = Model(model.kind, model.road, also=model.also, pair=model.pair, foreign_key=model.foreign_key)
     words = [WORDS[b] for b in Broken if b in model.broken]
     words += [
-        f"{name} {getattr(model, name)}"
+        f"{'parents' if model.foreign_key and name == 'values' else name} {getattr(model, name)}"
         for name in ("nodes", "rows", "values")
         if getattr(model, name) != getattr(usual, name)
     ]

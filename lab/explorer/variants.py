@@ -44,9 +44,13 @@ class Variant:
 
 def all_variants() -> Mapping[str, Variant]:
     """Every built-in variant by its name, in the order of the table."""
-    found = [*_safe(), *_pairs(), *_swaps(), *_plans(), *_broken_plans(), *_broken()]
+    found = [*_safe(), *_pairs(), *_swaps(), *_plans(), *_broken_plans(), *_broken(), *_broken_foreign_keys()]
     assert len({variant.name for variant in found}) == len(found), "names are unique"
     return {variant.name: variant for variant in found}
+
+
+FOREIGN_KEY_UP = "absent+absent,write-only+write-only,public+public"
+"""A foreign key stands in both its tables, in the same state in all versions that are published together (L11)."""
 
 
 def road(text: str) -> tuple[Stage, ...]:
@@ -66,6 +70,9 @@ def _safe() -> Iterator[Variant]:
     ladder = road(UP[Kind.CONSTRAINT])
     yield Variant("add-check", "4", Model(Kind.CONSTRAINT, ladder, **checked))
     yield Variant("drop-check", "4", Model(Kind.CONSTRAINT, tuple(reversed(ladder)), **checked))
+    linked = road(FOREIGN_KEY_UP)
+    yield Variant("add-foreign-key", "4", _foreign_key(*linked, moves=True, cancels=True))
+    yield Variant("drop-foreign-key", "4", _foreign_key(*reversed(linked), moves=True, cancels=True))
     for by_value, word in ((True, "value"), (False, "key")):
         spread = Model(Kind.PLACEMENT, road(RESHARD), moves=True, cancels=True, by_value=by_value)
         yield Variant(f"reshard-by-{word}", "4", spread)
@@ -100,6 +107,20 @@ def _pairs() -> Iterator[Variant]:
                 name = f"{kind.value.replace(' ', '-')}-{older}-beside-{newer}"
                 model = Model(kind, (stage_named(older), stage_named(newer)), pair=True)
                 yield Variant(name, "4, pairs", model, breaks)
+    yield from _linked_pairs()
+
+
+def _foreign_key(*stages: Stage, broken: frozenset[Broken] = frozenset(), **options: Any) -> Model:
+    return Model(Kind.CONSTRAINT, stages, broken, foreign_key=True, **options)
+
+
+def _linked_pairs() -> Iterator[Variant]:
+    """A foreign key in every two states, its tables in step."""
+    for one, other in combinations(road(FOREIGN_KEY_UP), 2):
+        breaks = UNSAFE.get((Kind.CONSTRAINT, one[0].value, other[0].value), "")
+        for older, newer in ((one, other), (other, one)):
+            name = f"foreign-key-{older[0].value}-beside-{newer[0].value}"
+            yield Variant(name, "4, pairs", _foreign_key(older, newer, pair=True), breaks)
 
 
 def _index(
@@ -248,6 +269,41 @@ def _broken() -> Iterator[Variant]:
         "key-change-carries-visible", "9", replace(dropped, broken=frozenset({Broken.VISIBLE_MOVE})), "lost write"
     )
     yield Variant("column-fill-skipped", "9", _with(column, Broken.SKIPPED), "C2")
+
+
+def _link(
+    name: str, breaks: str, *broken: Broken, states: str = FOREIGN_KEY_UP, note: str = "", **sizes: Any
+) -> Variant:
+    model = _foreign_key(*road(states), broken=frozenset(broken), **sizes)
+    return Variant(f"foreign-key-{name}", "9", model, breaks, note)
+
+
+def _broken_foreign_keys() -> Iterator[Variant]:
+    """L11 and what else keeps two tables together, each left out."""
+    yield _link("in-one-step", "C6", states="absent+absent,public+public")
+    yield _link("dropped-in-one-step", "C6", states="public+public,absent+absent")
+    yield _link("in-child-only", "C6", states="absent+absent,write-only+absent,public+absent")
+    yield _link("in-parent-only", "C6", states="absent+absent,absent+write-only,absent+public")
+    yield _link("gone-from-parent-first", "C6", states="public+public,public+absent,absent+absent")
+    yield _link("gone-from-child-first", "C6", states="public+public,absent+public,absent+absent")
+    yield _link("unverified", "C6", Broken.UNVERIFIED)
+    yield _link("verified-before-drain", "C6", Broken.EARLY)
+    yield _link("drained-in-child-only", "C6", Broken.ONE_DRAINED)
+    yield _link("unchecked-by-child", "C6", Broken.CHILD_UNCHECKED)
+    yield _link("unchecked-by-parent", "C6", Broken.PARENT_UNCHECKED)
+    small: dict[str, Any] = {"rows": 1, "values": 1, "ranges": 1}
+    beside = "write-only+write-only,public+public"
+    yield _link("not-serializable", "C6", Broken.SNAPSHOT, states=beside, pair=True, **small)
+    yield _link("no-fence", "C6", fence=False, **small)
+    drained = "the drain before verification is enough"
+    yield _link("three-live-versions", "", versions=3, note=drained)
+    later = "both are drained before verification: L11 asks more than is needed"
+    apart = "absent+absent,write-only+absent,write-only+write-only,public+public"
+    yield _link("in-one-table-after-the-other", "", states=apart, note=later)
+    relied = "a parent in write-only obeys it as one in public does"
+    yield _link(
+        "public-in-child-first", "", states=f"absent+absent,{beside.replace(',', ',public+write-only,')}", note=relied
+    )
 
 
 def _with(model: Model, *broken: Broken) -> Model:

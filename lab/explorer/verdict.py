@@ -15,6 +15,7 @@ from typing import Any
 from catalog.elements import Kind, State
 from lab.explorer.atomic import Atomic, World, fits
 from lab.explorer.effects import Effects, Fault, Seen
+from lab.explorer.linked import effects_of
 from lab.explorer.model import COLUMNS, Model
 from lab.explorer.plain import Plain, sorted_nodes, step_id
 from lab.explorer.road import Do, Road
@@ -30,6 +31,7 @@ def expected(model: Model, road: Road) -> list[int]:
     if model.kind is Kind.TABLE and (State.PUBLIC,) not in model.road:
         return []
     found = [Seen.OLD_VERSION_WROTE]
+    found += [Seen.TABLES_APART, Seen.CHILD_REFUSED, Seen.PARENT_REFUSED] if model.foreign_key else []
     acts = {stop.do for stop in road.stops}
     if Do.FILL in acts:
         found += [Seen.FILL_MET_TOMBSTONE, Seen.FILL_MET_PAIR]
@@ -63,6 +65,9 @@ SENTENCES = {
     Seen.RANGE_TRIED_TWICE: "a second worker took over a range",
     Seen.VERIFY_FAILED: "verification failed and the change went back",
     Seen.TURNED_BACK: "the change was cancelled on its way",
+    Seen.TABLES_APART: "a node wrote that knew the newest version of one table and an older one of the other",
+    Seen.CHILD_REFUSED: "a row was refused because what it refers to is not there",
+    Seen.PARENT_REFUSED: "a row was not let go because another one refers to it",
 }
 
 
@@ -94,7 +99,7 @@ class Answer:
     @property
     def sentences(self) -> list[str]:
         """The counterexample, a sentence for each step."""
-        return tell(Plain(Effects(self.model, self.road)), self.steps)
+        return tell(Plain(effects_of(self.model, self.road)), self.steps)
 
     def to_json(self) -> dict[str, Any]:
         told = self.sentences
@@ -121,7 +126,7 @@ def explore(
 ) -> Answer:
     """Explore a model within a budget; along `road`, if it is given."""
     began = time.monotonic()
-    effects = Effects(model, road)
+    effects = effects_of(model, road)
     if model.fence:
         found, steps = _explore_atomic(effects, budget, watch)
         if found.faults or found.why_unknown or fits(model):

@@ -16,7 +16,16 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from lab.explored import keep, known_answer
-from lab.explorer.model import ANY_NUMBER, BadModel, Broken, Model, broken_named, from_json, kinds_named, stage_named
+from lab.explorer.model import (
+    ANY_NUMBER,
+    BadModel,
+    Broken,
+    Model,
+    broken_named,
+    from_json,
+    kinds_described,
+    stage_named,
+)
 from lab.explorer.search import Budget, Progress
 from lab.explorer.stage import stand
 from lab.explorer.table import write_table
@@ -39,7 +48,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--kind",
-            help="index, unique-index, optional-column, required-column, table, constraint, placement; "
+            help="index, unique-index, optional-column, required-column, table, constraint, placement, foreign-key; "
             "several with + between them",
         )
         parser.add_argument("--states", help="one per version, such as absent,delete-only,write-only,public")
@@ -195,8 +204,8 @@ def _described(options: dict[str, Any]) -> Model:
     sizes = {size: options[size] for size in ("nodes", "rows", "values", "operations", "versions", "crashes")}
     flags = {flag: options[flag] for flag in ("moves", "nulls", "cancels", "pair", "apart", "check")}
     road = tuple(stage_named(text) for text in options["states"].split(","))
-    kind, *also = kinds_named(options["kind"])
-    return Model(kind, road, broken, also=tuple(also), ranges=ranges, fence=not options["no_fence"], **sizes, **flags)
+    kinds, fence = kinds_described(options["kind"]), not options["no_fence"]
+    return Model(road=road, broken=broken, ranges=ranges, fence=fence, **kinds, **sizes, **flags)
 
 
 def _variant(name: str) -> Variant:

@@ -3,15 +3,19 @@
 from functools import cache
 from typing import Any
 
-from lab.explorer.model import Model, kind_named
-from lab.explorer.variants import all_variants, road
+from lab.explorer.model import Model, kinds_described
+from lab.explorer.variants import FOREIGN_KEY_UP, all_variants, road
 from lab.explorer.verdict import Answer, explore
 
 ADD_INDEX = "absent,delete-only,write-only,public"
 
 
 def model(kind: str = "index", states: str = ADD_INDEX, **sizes: Any) -> Model:
-    return Model(kind_named(kind), road(states), **sizes)
+    return Model(road=road(states), **kinds_described(kind), **sizes)
+
+
+def foreign_key(states: str = FOREIGN_KEY_UP, **sizes: Any) -> Model:
+    return model("foreign key", states, **sizes)
 
 
 @cache

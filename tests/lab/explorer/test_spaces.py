@@ -4,11 +4,12 @@ import pytest
 
 from lab.explorer.atomic import Atomic, World
 from lab.explorer.effects import Effects, Seen
+from lab.explorer.linked import effects_of
 from lab.explorer.model import Model
 from lab.explorer.plain import Config, Plain
 from lab.explorer.search import Space, W, search
 from lab.explorer.symmetry import Symmetry
-from tests.lab.explorer.models import model
+from tests.lab.explorer.models import foreign_key, model
 
 SMALL = [
     pytest.param(model(rows=1, ranges=1, values=1, operations=2, crashes=0), id="index, two nodes"),
@@ -23,7 +24,23 @@ SMALL = [
     pytest.param(
         model("required column", nodes=1, values=1, operations=1, moves=True), id="required column, a key changes"
     ),
+    pytest.param(
+        foreign_key("absent+absent,write-only+write-only", rows=1, ranges=1, values=1, operations=1, pair=True),
+        id="foreign key, two nodes",
+    ),
+    pytest.param(
+        foreign_key(nodes=1, rows=1, ranges=1, values=1, operations=1, cancels=True), id="foreign key, cancelled"
+    ),
 ]
+LARGER = [
+    pytest.param(foreign_key(rows=1, ranges=1, values=1, operations=1), id="foreign key, all its versions"),
+    pytest.param(
+        foreign_key("public+public,write-only+write-only", rows=1, ranges=1, values=1, operations=2),
+        id="foreign key, a row and its parent at once",
+    ),
+    pytest.param(foreign_key(nodes=1, rows=1, ranges=1, operations=1, moves=True), id="foreign key, a key changes"),
+]
+"""Too many for the plain space with begin, read, write and commit; a transaction begins and does all else at once."""
 
 
 def reachable(space: Space[W]) -> set[W]:
@@ -54,9 +71,18 @@ def what_is_judged(effects: Effects, worlds: set[World] | set[Config]) -> set[tu
 def test_transactions_as_single_events_reach_what_the_plain_space_reaches(small: Model) -> None:
     judged = []
     for reduced in (lambda e: Plain(e), lambda e: Plain(e, fused=True), lambda e: Atomic(e)):
-        effects = Effects(small)
+        effects = effects_of(small)
         judged.append(what_is_judged(effects, reachable(reduced(effects))))
     assert judged[0] == judged[1] == judged[2]
+
+
+@pytest.mark.parametrize("small", LARGER)
+def test_transactions_as_single_events_reach_what_those_reach_that_begin_earlier(small: Model) -> None:
+    judged = []
+    for reduced in (lambda e: Plain(e, fused=True), lambda e: Atomic(e)):
+        effects = effects_of(small)
+        judged.append(what_is_judged(effects, reachable(reduced(effects))))
+    assert judged[0] == judged[1]
 
 
 def test_the_plain_space_is_much_larger() -> None:
@@ -65,10 +91,13 @@ def test_the_plain_space_is_much_larger() -> None:
     assert sizes == [15097, 112], "pinned: a change of the model shows here"
 
 
-@pytest.mark.parametrize("kind", ["index", "unique index", "required column"])
-def test_representatives_stand_for_exactly_the_worlds_there_are(kind: str) -> None:
+RENAMED = [model(kind, operations=2) for kind in ("index", "unique index", "required column")]
+
+
+@pytest.mark.parametrize("small", [*RENAMED, foreign_key(moves=True)], ids=lambda small: small.kind_name)
+def test_representatives_stand_for_exactly_the_worlds_there_are(small: Model) -> None:
     """Rows, values and nodes renamed: every world's representative is reached, and nothing else is."""
-    effects = Effects(model(kind, operations=2))
+    effects = effects_of(small)
     atomic, symmetry = Atomic(effects), Symmetry(effects)
     everything = {symmetry.least(world) for world in reachable(atomic)}
     assert search(atomic, least=symmetry.least).states == len(everything)
@@ -80,6 +109,13 @@ def test_plain_and_reduced_search_agree_on_a_broken_rule() -> None:
     effects = Effects(broken)
     plain, atomic = search(Plain(effects)), search(Atomic(effects))
     assert plain.faults[0].clause == atomic.faults[0].clause == "C3"
+
+
+def test_plain_and_reduced_search_agree_on_a_foreign_key_that_one_table_does_not_know() -> None:
+    broken = foreign_key("public+public,absent+public", rows=1, ranges=1, values=1, operations=1, pair=True)
+    effects = effects_of(broken)
+    plain, atomic = search(Plain(effects)), search(Atomic(effects))
+    assert plain.faults == atomic.faults != ()
 
 
 def test_live_leases_never_span_three_versions() -> None:

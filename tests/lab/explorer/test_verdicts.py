@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.explorer.effects import Effects
+from lab.explorer.linked import effects_of
 from lab.explorer.model import BadModel, Broken, Model, from_json
 from lab.explorer.plain import Impossible, Plain, step_id
 from lab.explorer.search import Budget
@@ -10,7 +10,7 @@ from lab.explorer.stage import stand
 from lab.explorer.variants import DROP_INDEX, all_variants
 from lab.explorer.verdict import Verdict, explore
 from lab.explorer.witness import replay
-from tests.lab.explorer.models import ADD_INDEX, answer_to, model
+from tests.lab.explorer.models import ADD_INDEX, answer_to, foreign_key, model
 
 PINNED = [
     pytest.param(model(), 2230, id="small model, any number of operations"),
@@ -18,6 +18,9 @@ PINNED = [
     pytest.param(model(operations=4, nodes=3), 6323, id="standard model"),
     pytest.param(model(states=DROP_INDEX), 65, id="drop"),
     pytest.param(model("required column", moves=True), 1170, id="required column, key changes"),
+    pytest.param(foreign_key(), 767, id="foreign key"),
+    pytest.param(foreign_key(moves=True, nodes=3), 1407, id="foreign key, 3 nodes, key changes"),
+    pytest.param(foreign_key(rows=3, values=1, ranges=1), 647, id="foreign key, 3 rows of a parent"),
 ]
 
 
@@ -69,7 +72,7 @@ def test_a_counterexample_is_replayed_in_the_plain_space_and_nothing_of_it_can_g
     answer = answer_to(name)
     assert answer.verdict is Verdict.VIOLATED
     assert all(clause in variant.breaks for clause in answer.clauses)
-    plain = Plain(Effects(variant.model))
+    plain = Plain(effects_of(variant.model))
     assert plain.faults(replay(plain, answer.steps)[-1]) == answer.faults
     for at in range(len(answer.steps)):
         shorter = (*answer.steps[:at], *answer.steps[at + 1 :])
@@ -107,6 +110,11 @@ def test_a_model_survives_json_and_its_digest_tells_it_from_others() -> None:
         pytest.param(lambda: model("table"), "a table is never write-only", id="undefined state"),
         pytest.param(lambda: model(states="absent,absent"), "stands twice in a row", id="no step"),
         pytest.param(lambda: model("placement"), "old+new", id="one placement only"),
+        pytest.param(lambda: model("foreign key"), "child's+parent's", id="one table only"),
+        pytest.param(lambda: foreign_key(check=True), "a foreign key moves alone", id="two constraints"),
+        pytest.param(
+            lambda: foreign_key("absent+absent,delete-only+absent"), "a constraint is never delete-only", id="no state"
+        ),
         pytest.param(lambda: model(states="absent,gone"), "unknown state 'gone'; states are: absent", id="unknown"),
         pytest.param(lambda: model("view"), "unknown kind 'view'; kinds are: table", id="unknown kind"),
     ],

@@ -1,0 +1,226 @@
+"""What statements do where rows of one table refer to rows of another.
+
+    child    insert, update, delete, change of key     a written row asks whether what it refers to is there
+    parent   insert, delete, change of key             a row that goes asks whether another one refers to it
+
+Each asks only when its own table's version enforces the foreign key, and the other table is read under whatever
+version the node has of that: so a child in write-only beside a parent in absent is a node like any other. What is
+enforced, what is referred to and where that would be is said by `storage.references`. A row that only gets another
+key refers to what it referred to before, and is not asked.
+
+Both tables' pairs are in one store. A child's write reads the pair of its parent, a parent's removal reads the pairs
+of all children: a transaction that finds them changed at its commit fails, as under SERIALIZABLE. Reading and writing
+are steps of their own in the plain space, so the race of both is there when that rule is left out.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Constraint, State
+from lab.explorer.effects import (
+    DELETE_PARENT,
+    INSERT,
+    INSERT_PARENT,
+    MOVE,
+    MOVE_PARENT,
+    OF_PARENTS,
+    UPDATE,
+    Acknowledged,
+    Effects,
+    Fault,
+    InForce,
+    Pairs,
+    Seen,
+    Slot,
+    Statement,
+    statements_of,
+)
+from lab.explorer.model import Broken, Model
+from lab.explorer.road import Road, Schema
+from lab.explorer.schema import encoded, row_key_of
+from lab.explorer.two_tables import CHILD, IDS, PARENT, A, as_child_bears, linked_table
+from storage.buckets import BUCKETS
+from storage.clauses import Referenced, check
+from storage.mutations import Op, delete_row, in_order, insert_row, update_row
+from storage.pairs import PREFIX, PairName, StoredRow, column_key, name_of, prefix
+from storage.references import Values, is_enforced, lost, place_of, refers_to, values_of
+
+THERE = b""
+"""What was acknowledged of a parent that is there: it has a key and nothing else."""
+
+
+def effects_of(model: Model, road: Road | None = None) -> Effects:
+    """The effects of a model, whatever it is of."""
+    return LinkedEffects(model, road) if model.foreign_key else Effects(model, road)
+
+
+class LinkedEffects(Effects):
+    """Effects on child and parent. The schema of a statement is a version of each."""
+
+    def __init__(self, model: Model, road: Road | None = None) -> None:
+        super().__init__(model, road)
+        self.tables = tuple(linked_table(at, State.PUBLIC, 0) for at in (CHILD, PARENT))
+        parents = range(1, model.values + 1)
+        self.statements = (*statements_of(model), *_parents_statements(model))
+        self.subjects = (*((INSERT_PARENT, parent) for parent in parents), *self.subjects)
+        self._refusals: dict[tuple[int, Schema], int] = {}
+
+    def name_of(self, key: bytes) -> PairName:
+        return name_of(self.table_of(key), key)
+
+    def table_of(self, key: bytes) -> Descriptor:
+        """Whose pair a key is, in a version in which everything is there."""
+        return self.tables[IDS.index(PREFIX.unpack_from(key)[0])]
+
+    def given_rows(self, contents: int) -> tuple[str | int, ...]:
+        told = self.known[contents].told
+        values = {encoded(value): value for value in range(self.model.values + 1)}
+        subjects = zip(self.subjects, told, strict=True)
+        return tuple("-" if known is None else values.get(known, number) for (_, number), known in subjects)
+
+    # Statements
+
+    def _accepted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
+        wanted = self._wanted(schema, snapshot, statement)
+        return None if wanted is None or self._why_refused(schema, snapshot, statement) else wanted
+
+    def refused(self, contents: int, schema: Schema) -> int:
+        key = contents, schema
+        if key not in self._refusals:
+            snapshot = self.known[contents].storages()
+            seen = Seen.NOTHING
+            for statement in self.statements:
+                if self._wanted(schema, snapshot, statement) is not None:
+                    seen |= self._why_refused(schema, snapshot, statement)
+            self._refusals[key] = seen
+        return self._refusals[key]
+
+    def _wanted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
+        """What a statement does unless the foreign key forbids it; None when its row is not there, or there already."""
+        child, parent = self._both(schema)
+        if statement[0] not in OF_PARENTS:
+            return self.operations(child, snapshot, statement)
+        what, row, other = statement
+        there = self._rows(parent, snapshot)
+        old, new = there.get(encoded(row)), StoredRow(encoded(other or row))
+        if what == INSERT_PARENT:
+            return None if old is not None else in_order(insert_row(parent, new))
+        if old is None or (what == MOVE_PARENT and new.key in there):
+            return None
+        moved = what == MOVE_PARENT
+        return in_order(update_row(parent, old, {}, new_key=new.key) if moved else delete_row(parent, old))
+
+    def _why_refused(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> int:
+        """What of `Seen` shows that the foreign key forbids a statement; nothing when it does not."""
+        if statement[0] in OF_PARENTS:
+            is_refused = self._is_referred_to(schema, snapshot, statement)
+            return Seen.PARENT_REFUSED if is_refused else Seen.NOTHING
+        return Seen.CHILD_REFUSED if self._refers_to_nothing(schema, snapshot, statement) else Seen.NOTHING
+
+    def _refers_to_nothing(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> bool:
+        return any(
+            snapshot[0].get(place_of(parent, link, values, BUCKETS).key) is None
+            for parent, link, values in self._asked(schema, statement)
+        )
+
+    def _asked(self, schema: Schema, statement: Statement) -> Iterator[tuple[Descriptor, Constraint, Values]]:
+        """What a row that is written refers to, where its version enforces that."""
+        child, parent = self._both(schema)
+        if statement[0] not in (INSERT, UPDATE) or self.model.lacks(Broken.CHILD_UNCHECKED):
+            return
+        row = StoredRow(row_key_of(statement[1]), {A: encoded(statement[2])})
+        for link in child.foreign_keys:
+            values = refers_to(child, link, row)
+            if is_enforced(link) and values is not None:
+                yield parent, link, values
+
+    def _is_referred_to(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> bool:
+        child, parent = self._both(schema)
+        before, after = StoredRow(encoded(statement[1])), StoredRow(encoded(statement[2]))
+        changed = [(before, after if statement[0] == MOVE_PARENT else None)]
+        rows = self._rows(child, snapshot).values() if self._asks_for_children(schema, statement) else ()
+        return any(
+            values_of(child, link.reference_columns, row) in lost(parent, link, changed)
+            for link in parent.referenced_by
+            if is_enforced(link)
+            for row in rows
+        )
+
+    def _asks_for_children(self, schema: Schema, statement: Statement) -> bool:
+        """Whether a row goes that others may refer to, and its version enforces that."""
+        takes_away = statement[0] in (DELETE_PARENT, MOVE_PARENT) and not self.model.lacks(Broken.PARENT_UNCHECKED)
+        return takes_away and any(map(is_enforced, self._both(schema)[PARENT].referenced_by))
+
+    def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
+        what, row, other = statement
+        child, parent = self._both(schema)
+        table, number = (parent, encoded) if what in OF_PARENTS else (child, row_key_of)
+        keys = {number(row)} | ({number(other)} if what in (MOVE, MOVE_PARENT) else set())
+        yield from ((0, key) for key in snapshot[0] if _is_of_row(self.table_of(key), key, table, keys))
+        yield from ((0, place_of(*asked, BUCKETS).key) for asked in self._asked(schema, statement))
+        if self._asks_for_children(schema, statement):
+            start = prefix(child, child.placement.id)
+            for at in range(1, self.model.rows + 1):
+                yield from ((0, column_key(start, row_key_of(at), *column)) for column in ((), (A,)))
+
+    def _told(self, told: Acknowledged, statement: Statement) -> Acknowledged:
+        what, row, other = statement
+        parents, children = told[: self.model.values], told[self.model.values :]
+        if what not in OF_PARENTS:
+            return (*parents, *super()._told(children, statement))
+        known = list(parents)
+        known[row - 1] = THERE if what == INSERT_PARENT else None
+        if what == MOVE_PARENT:
+            known[other - 1] = THERE
+        return (*known, *children)
+
+    def _both(self, schema: Schema) -> tuple[Descriptor, Descriptor]:
+        return self.road.descriptors[schema[CHILD]], self.road.descriptors[schema[PARENT]]
+
+    # Judgement
+
+    def verifies(self, contents: int, schema: Schema) -> bool:
+        storages = self.known[contents].storages()
+        return not [*self._broken(storages, ((schema[CHILD],), (schema[PARENT],)))]
+
+    def _judge(self, contents: int, in_force: InForce, ended: bool) -> Iterator[Fault]:
+        storages, told = self.known[contents].storages(), self.known[contents].told
+        yield from self._broken(storages, in_force)
+        child, parent = self._both(tuple(places[-1] for places in in_force))
+        yield from self._lost(child, storages, told[self.model.values :])
+        there = self._rows(parent, storages)
+        for at, known in enumerate(told[: self.model.values], 1):
+            if (encoded(at) in there) != (known is not None):
+                yield Fault("lost write", parent.version, f"parent {at} is not as it was acknowledged")
+
+    def _broken(self, storages: list[Pairs], in_force: InForce) -> Iterator[Fault]:
+        """What any version of either table that nodes may use says of its pairs: each relies on what itself bears."""
+        pairs = [{k: v for k, v in storages[0].items() if self.table_of(k) is table} for table in self.tables]
+        children, parents = ([self.road.descriptors[place] for place in places] for places in in_force)
+        found: dict[str, Fault] = {}
+        for parent in parents:
+            seen_by_parent = [_as_parent_sees(children[-1], parent)] if parent.referenced_by else []
+            for described in (*children, *seen_by_parent):
+                for violation in check(described, [pairs[CHILD]], referenced=[Referenced(parent, [pairs[PARENT]])]):
+                    found.setdefault(violation.why, Fault(violation.clause, described.version, violation.why))
+            for violation in check(parent, [pairs[PARENT]]):
+                found.setdefault(violation.why, Fault(violation.clause, parent.version, violation.why))
+        yield from found.values()
+
+
+def _as_parent_sees(child: Descriptor, parent: Descriptor) -> Descriptor:
+    """The table that refers to this one, bearing what this one's version says of it."""
+    return replace(child, version=parent.version, constraints=tuple(map(as_child_bears, parent.referenced_by)))
+
+
+def _is_of_row(of: Descriptor, key: bytes, table: Descriptor, keys: set[bytes]) -> bool:
+    return of.table_id == table.table_id and name_of(of, key).row_key in keys
+
+
+def _parents_statements(model: Model) -> Iterator[Statement]:
+    for parent in range(1, model.values + 1):
+        yield INSERT_PARENT, parent, parent
+        yield DELETE_PARENT, parent, 0
+        if model.moves:
+            yield from ((MOVE_PARENT, parent, to) for to in range(1, model.values + 1) if to != parent)
