@@ -22,6 +22,7 @@ ORDER = (
     ("table row", "FROM catalog_table WHERE id = %s FOR UPDATE"),
     ("table row", "UPDATE catalog_table"),
     ("advisory lock", "pg_try_advisory_xact_lock"),
+    ("story counters", "FROM catalog_stream WHERE name = ANY(%s) ORDER BY name FOR UPDATE"),
     ("story counters", "catalog_tell"),
 )
 RANK = {"change row": 1, "schema-change lease": 2, "table row": 3, "advisory lock": 4, "story counters": 5}
@@ -49,13 +50,15 @@ class Watched:
         return getattr(self._cursor, name)
 
 
-BY_TABLE = ("table row", "advisory lock")
+BY_TABLE = ("table row", "advisory lock", "story counters")
 
 
 def _table(sql: str, params: Any) -> int:
     """The table whose lock a statement takes."""
     if "ANY(" in sql:
         return 0
+    if "catalog_tell" in sql:
+        return int(params[0][-1].removeprefix("table:"))
     return int(params[-1] if "catalog_table" in sql else params[0])
 
 
@@ -116,5 +119,7 @@ def test_l14_the_locks_of_several_tables_are_taken_by_id(
     drive("ALTER TABLE users ADD FOREIGN KEY (age) REFERENCES cities")
     drive("DROP TABLE users")
     in_order(transactions)
+    counters = {table for taken in transactions for lock, table in taken if lock == "story counters"}
+    assert counters == {0}, "those of all tables at once"
     rows = [[table for lock, table in taken if lock == "table row" and table] for taken in transactions]
     assert max(map(len, rows)) == 2
