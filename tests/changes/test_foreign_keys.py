@@ -176,6 +176,14 @@ def test_what_the_values_are_unique_by(sql: str, index: int) -> None:
     assert plan.result.foreign_keys[0].index == index
 
 
+def test_a_key_of_several_columns_may_be_referred_to_in_any_order() -> None:
+    tables = done(("CREATE TABLE seats (car int, seat int, PRIMARY KEY (car, seat))",), unlinked())
+    one_int = done(("ALTER TABLE trips ADD car int",), tables)
+    plan = planned("ALTER TABLE trips ADD FOREIGN KEY (number, car) REFERENCES seats (seat, car)", one_int)
+    assert plan.result.foreign_keys[0].index == PRIMARY
+    assert plan.result.foreign_keys[0].reference_columns == (2, 1)
+
+
 def test_names_are_postgresqls_and_numbered_when_taken() -> None:
     names = [one.name for one in named("trips", linked()).foreign_keys]
     assert names == ["trips_code_fkey", "in_city", "trips_boss_fkey", "trips_boss_fkey1"]
@@ -747,6 +755,26 @@ def test_the_two_sides_may_not_say_different_things() -> None:
     crooked = replace(there, constraints=tuple(other if c.id == other.id else c for c in there.constraints))
     assert "step 1 (C6): foreign key trips_code_fkey is not the same in trips@8 and airports@5" in faults(
         changed(plan, 0, partners=(crooked,))
+    )
+
+
+def test_what_is_referred_to_is_unique_in_a_plan_from_a_file_too() -> None:
+    plan = PLANS["to a unique index"]
+    partial = named("airports", unlinked()).index_named("positive").id
+
+    def by_another(table: Descriptor) -> Descriptor:
+        other = tuple(replace(one, index=partial) if one.partner else one for one in table.constraints)
+        return replace(table, constraints=other)
+
+    crooked = tuple(
+        replace(step, descriptor=by_another(step.published), partners=tuple(map(by_another, step.partners)))
+        if step.kind is StepKind.PUBLISH
+        else replace(step, partners=tuple(map(by_another, step.partners)))
+        for step in plan.forward
+    )
+    assert faults(replace(plan, forward=crooked)).startswith(
+        "step 1 (C6): foreign key trips_city_fkey refers to columns of airports@5 that nothing makes unique: "
+        "two rows have one value, and one of them may not go"
     )
 
 
