@@ -12,6 +12,11 @@ A plan of several elements is proved part by part, each along the whole road:
 What has no column in common has no pair, no entry and no rule in common either: the clauses speak
 of one element, or of an element and the columns it is made of. A part that fails turns the whole
 change back, which for the others is a cancel, and those are taken at every moment there is one.
+
+A foreign key is a part of its own, on the model's two tables: child stands for the one that refers, parent for the one
+that is referred to, and both get versions and are drained where the plan says so. What it rests on may move in the
+same plan as long as all of that is public in every version that enforces it: then the foreign key has no pair and no
+rule in common with it. A table that refers to itself has no model.
 """
 
 import hashlib
@@ -20,13 +25,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from catalog.descriptor import Descriptor
 from catalog.elements import Column, Constraint, Index, Kind, State
-from changes.back import moving, way_back
-from changes.movement import definition_of, is_filling, state_of
+from changes.back import moving, partners_after, way_back
+from changes.movement import definition_of, is_filling, partner_of, state_of
 from changes.plan import Direction, Element, Plan, Step, StepKind
 from expressions.rows import columns_of
 from lab.explorer.model import COLUMNS, INDEXES, BadModel, Model, Stage
-from lab.explorer.road import Do, Road, Stops
+from lab.explorer.road import NOTHING, Do, Road, Stops
 from lab.explorer.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
 
@@ -59,15 +65,21 @@ def prove(plan: Plan, *, nodes: int = 3, budget: Budget = PROMPTLY, watch: Watch
 
 
 def prove_parts(parts: Sequence[Part], *, budget: Budget = PROMPTLY, watch: Watch | None = None) -> Answer:
-    """One answer for all parts: the first that is not proved, or the proofs taken together."""
-    answers: list[Answer] = []
+    """One answer for all parts: the first that is not proved, or the proofs taken together.
+
+    Parts that differ in names only are explored once.
+    """
+    found: dict[str, Answer] = {}
     for part in parts:
-        spent_s, spent = sum(answer.seconds for answer in answers), sum(answer.states for answer in answers)
+        if digest([part]) in found:
+            continue
+        spent_s, spent = sum(answer.seconds for answer in found.values()), sum(a.states for a in found.values())
         left = Budget(budget.states - spent, budget.seconds - spent_s)
         answer = explore(part.model, road=part.road, budget=left, watch=watch)
         if answer.verdict is not Verdict.PROVED:
             return answer
-        answers.append(answer)
+        found[digest([part])] = answer
+    answers = [*found.values()]
     return replace(
         answers[0],
         states=sum(answer.states for answer in answers),
@@ -95,8 +107,9 @@ def parts_of(plan: Plan, *, nodes: int) -> tuple[Part, ...]:
 
 def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
     """Each index or constraint with the moving columns that it is made of; the columns that nothing is made of."""
-    elements = moving(plan)
     yield from _twins(plan)
+    yield from ((element,) for element in moving(plan) if element.partner is not None)
+    elements = [element for element in moving(plan) if element.partner is None]
     columns = [element for element in elements if element.kind in COLUMNS]
     used: set[int] = set()
     for element in elements:
@@ -126,17 +139,55 @@ def _made_of(plan: Plan, element: Element) -> frozenset[int]:
     definition = definition_of(element, versions)
     if isinstance(definition, Index):
         return frozenset(definition.column_ids) | columns_of(definition.where or "true")
+    if definition is None and element.partner is not None:
+        there = [one for step in plan.publishes for one in step.partners if one.table_id == element.partner[0]]
+        other = definition_of(partner_of(element), there)
+        return frozenset(other.reference_columns if isinstance(other, Constraint) else ())
     assert isinstance(definition, Constraint), f"{element} is described in some version"
     return frozenset(definition.columns)
 
 
 def _part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
+    if elements[0].partner is not None:
+        return _linked_part(plan, elements[0], nodes=nodes)
     first = tuple(_first(plan, element) for element in elements)
     stages = [first, *(_stage(step, elements) for step in plan.publishes)]
     kind, *also = (element.kind for element in elements)
     road = tuple(stage for stage, _ in groupby(stages))
     model = Model(kind, road, also=tuple(also), nodes=nodes, cancels=True, check=_has_check(plan, elements))
-    return Part(elements, model, _road(model, plan, elements))
+    return Part(elements, model, _road(model, plan, _Walk(elements)))
+
+
+def _linked_part(plan: Plan, element: Element, *, nodes: int) -> Part:
+    """A foreign key on its two tables. Raises `BadModel`."""
+    assert element.partner is not None, element
+    if element.partner[0] == plan.table_id:
+        raise BadModel(f"{element} is of a table that refers to itself, and the model has two tables")
+    _refuse_unsteady(plan, element)
+    walk = _LinkedWalk((element,), tuple(plan.partners))
+    first = _first(plan, element)
+    stages = [(first, first), *(walk.after(plan, done).stage(step) for done, step in enumerate(plan.publishes))]
+    road = tuple(stage for stage, _ in groupby(stages))
+    model = Model(Kind.CONSTRAINT, road, foreign_key=True, nodes=nodes, cancels=True, moves=True)
+    return Part((element,), model, _road(model, plan, walk))
+
+
+def _refuse_unsteady(plan: Plan, element: Element) -> None:
+    """What a foreign key rests on is public wherever it is enforced: else its part is no part of its own."""
+    made_of = _made_of(plan, element)
+    below = [one for one in moving(plan) if one.kind is Kind.TABLE or (one.kind in COLUMNS and one.id in made_of)]
+    for step in plan.forward + tuple(step for done in _ways(plan) for step in way_back(plan, done)):
+        if step.descriptor is None or state_of(step.published, element) is State.ABSENT:
+            continue
+        for one in below:
+            state = state_of(step.published, one)
+            if state is not State.PUBLIC:
+                raise BadModel(f"{element} is enforced while {one}, which it rests on, is {state.value}")
+
+
+def _ways(plan: Plan) -> range:
+    """After how many of its publishes the plan may turn back."""
+    return range(1, 1 + sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.turn]))
 
 
 def _first(plan: Plan, element: Element) -> State:
@@ -148,7 +199,56 @@ def _has_check(plan: Plan, elements: Sequence[Element]) -> bool:
     return any(element.kind is Kind.CONSTRAINT and element.column is None for element in elements)
 
 
-def _road(model: Model, plan: Plan, elements: tuple[Element, ...]) -> Road:
+class _Walk:
+    """Steps of a plan as stops, for some of its elements."""
+
+    def __init__(self, elements: tuple[Element, ...]) -> None:
+        self.elements = elements
+
+    def after(self, plan: Plan, published: int) -> "_Walk":
+        """The walk that goes on when so many of the plan's versions are out."""
+        return self
+
+    def stage(self, step: Step) -> Stage:
+        return _stage(step, self.elements)
+
+    def publish(self, stops: Stops, step: Step) -> None:
+        filling = frozenset(at for at, element in enumerate(self.elements) if is_filling(step.published, element))
+        stops.publish(self.stage(step), filling=filling)
+
+    def drain(self, stops: Stops, step: Step) -> None:
+        stops.drain()
+
+
+class _LinkedWalk(_Walk):
+    """The same for a foreign key: of `others`, the table it references is the model's second."""
+
+    def __init__(self, elements: tuple[Element, ...], others: tuple[Descriptor, ...]) -> None:
+        super().__init__(elements)
+        (self.element,) = elements
+        self.parent = self._parent_in(others)
+
+    def after(self, plan: Plan, published: int) -> "_LinkedWalk":
+        return _LinkedWalk(self.elements, partners_after(plan, published))
+
+    def stage(self, step: Step) -> Stage:
+        parent = self._parent_in(step.partners) or self.parent
+        assert parent is not None, f"a plan knows the table that {self.element} references"
+        return state_of(step.published, self.element), state_of(parent, partner_of(self.element))
+
+    def publish(self, stops: Stops, step: Step) -> None:
+        stops.publish(self.stage(step), filling=NOTHING, partners=self._parent_in(step.partners) is not None)
+        self.parent = self._parent_in(step.partners) or self.parent
+
+    def drain(self, stops: Stops, step: Step) -> None:
+        stops.drain(partners=self._parent_in(step.partners) is not None)
+
+    def _parent_in(self, tables: Sequence[Descriptor]) -> Descriptor | None:
+        assert self.element.partner is not None, self.element
+        return next((table for table in tables if table.table_id == self.element.partner[0]), None)
+
+
+def _road(model: Model, plan: Plan, walk: _Walk) -> Road:
     """The plan's steps as stops, and after them its ways back."""
     stops = Stops(model)
     published, leave = 0, []
@@ -156,13 +256,13 @@ def _road(model: Model, plan: Plan, elements: tuple[Element, ...]) -> Road:
         if published and number <= plan.turn:
             leave.append((len(stops.stops), published))
         before = len(stops.stops)
-        _add(stops, step, elements)
+        _add(stops, step, walk)
         if len(stops.stops) == before and leave and leave[-1][0] == before:
             leave.pop()
         published += step.kind is StepKind.PUBLISH
     stops.add(Do.END)
     for at, done in leave:
-        _add_way_back(stops, at, way_back(plan, done), elements)
+        _add_way_back(stops, at, way_back(plan, done), walk.after(plan, done))
     return stops.road
 
 
@@ -177,12 +277,12 @@ def _depends_on(part: Part) -> list[object]:
     return [part.model.to_json(), descriptors, [repr(stop) for stop in part.road.stops]]
 
 
-def _add(stops: Stops, step: Step, elements: tuple[Element, ...]) -> None:
+def _add(stops: Stops, step: Step, walk: _Walk) -> None:
+    elements = walk.elements
     if step.kind is StepKind.PUBLISH:
-        filling = frozenset(at for at, element in enumerate(elements) if is_filling(step.published, element))
-        stops.publish(_stage(step, elements), filling=filling)
+        walk.publish(stops, step)
     elif step.kind is StepKind.DRAIN:
-        stops.drain()
+        walk.drain(stops, step)
     elif step.kind is StepKind.DELETE:
         for element in step.elements:
             if element in elements:
@@ -191,12 +291,12 @@ def _add(stops: Stops, step: Step, elements: tuple[Element, ...]) -> None:
         stops.add(DOES[step.kind])
 
 
-def _add_way_back(stops: Stops, at: int, steps: Sequence[Step], elements: tuple[Element, ...]) -> None:
+def _add_way_back(stops: Stops, at: int, steps: Sequence[Step], walk: _Walk) -> None:
     """A cancel, or a verification that fails, goes on behind what is there."""
     left, back = stops.stops[at], len(stops.stops)
     stops.go_back_to(left)
     for step in steps:
-        _add(stops, step, elements)
+        _add(stops, step, walk)
     stops.add(Do.END)
     stops.stops[at] = replace(left, cancel=back, otherwise=back if left.do is Do.VERIFY else None)
 

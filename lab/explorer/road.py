@@ -164,12 +164,13 @@ class Stops:
                 replace(table, fence=table.newest) if at in behind else table for at, table in enumerate(self.tables)
             )
 
-    def publish(self, stage: Stage, *, filling: frozenset[int]) -> None:
-        """The first table gets a new version, any other one when it differs (L11)."""
-        places = [self.describe(at, stage, filling=filling) for at in range(len(self.tables))]
+    def publish(self, stage: Stage, *, filling: frozenset[int], partners: bool | None = None) -> None:
+        """The first table gets a new version (L11), any other one as is said; when nothing is said, if it differs."""
         published = tuple(
-            place if at == 0 or place != table.schemas[-1] else UNCHANGED
-            for at, (place, table) in enumerate(zip(places, self.tables, strict=True))
+            self.describe(at, stage, filling=filling)
+            if at == 0 or (self._differs(at, stage) if partners is None else partners)
+            else UNCHANGED
+            for at in range(len(self.tables))
         )
         self.append(Stop(Do.PUBLISH, self.tables, version=self.tables[0].newest + 1, published=published))
         self.tables = tuple(
@@ -181,14 +182,16 @@ class Stops:
         newest = table.newest + 1
         return Versions(newest, max(table.fence, newest + 1 - self.model.versions), (*table.schemas, place))
 
+    def _differs(self, at: int, stage: Stage) -> bool:
+        """Whether the second table's last version says something else."""
+        last = self.descriptors[self.tables[at].schemas[-1]]
+        return last != linked_table(at, stage[at], last.version)
+
     def describe(self, at: int, stage: Stage, *, filling: frozenset[int]) -> int:
-        """The place of a table's next version; of another table, its last one's when nothing in it differs."""
+        """The place of a table's next version."""
         version = self.tables[at].newest + 1
         if self.model.foreign_key:
             described = linked_table(at, stage[at], version)
-            last = self.tables[at].schemas[-1]
-            if at != 0 and last != UNCHANGED and replace(self.descriptors[last], version=version) == described:
-                return last
         else:
             described = descriptor(self.model, stage, version, filling=filling)
         if described not in self.descriptors:

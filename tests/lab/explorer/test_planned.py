@@ -22,13 +22,15 @@ from changes.composer import Draft, compose
 from changes.handwritten import rewritten
 from changes.plan import Direction, Element, Move, Plan, StepKind
 from lab.explorer.model import BadModel
-from lab.explorer.planned import parts_of, prove, prove_parts
+from lab.explorer.planned import digest, parts_of, prove, prove_parts
+from lab.explorer.road import Do
 from lab.explorer.search import Budget
 from lab.explorer.verdict import Verdict
 from lab.sentences import Lab, perform
 from lab.sentences.changes import planned
 from storage.encoding import encode
 from tests.changes.tables import plans, users
+from tests.changes.test_foreign_keys import PLANS as FOREIGN_KEYS
 
 PLANS = plans()
 PATIENTLY = Budget(seconds=120.0)
@@ -154,6 +156,64 @@ def test_an_entry_over_two_moving_columns_has_no_model_and_names_alone_none() ->
     renamed = Draft(7, "users", users(), (Move(Element(Kind.TABLE, 7, "users"), Direction.RENAME),), edit=lambda d: d)
     with pytest.raises(BadModel, match="there is nothing to explore"):
         prove(compose(renamed))
+
+
+LINKED = ["to the primary key", "to a unique index", "two to one table", "dropped", "exchanged", "its column dropped"]
+LINKED += ["of two columns, in another order", "beside an index", "added and a column dropped"]
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_a_plan_with_a_foreign_key_is_proved_on_two_tables(name: str) -> None:
+    answer = prove(FOREIGN_KEYS[name], budget=PATIENTLY)
+    assert answer.verdict is Verdict.PROVED, answer.sentences
+    assert not answer.is_vacuous, answer.sometimes
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        pytest.param("to the table itself", "is of a table that refers to itself", id="itself"),
+        pytest.param(
+            "a required column that refers",
+            "foreign key trips_dest_fkey is enforced while column dest, which it rests on, is write-only",
+            id="a new column",
+        ),
+    ],
+)
+def test_a_foreign_key_without_a_model_says_why(name: str, why: str) -> None:
+    with pytest.raises(BadModel, match=why):
+        prove(FOREIGN_KEYS[name])
+
+
+BY_HAND = {
+    "in the child only": ["publish write-only in trips", "drain", "verify", "publish public in trips", "drain"],
+    "in the parent only": ["publish write-only in airports", "drain", "verify", "publish public in airports", "drain"],
+    "not verified": ["publish write-only", "drain", "publish public", "drain"],
+    "verified before the drain": ["publish write-only", "verify", "publish public", "drain"],
+    "in one step": ["publish public", "drain"],
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_a_foreign_key_on_a_road_of_ones_own_has_a_counterexample(name: str) -> None:
+    answer = prove(rewritten(FOREIGN_KEYS["to the primary key"], BY_HAND[name]), budget=PATIENTLY)
+    assert (answer.verdict, answer.clauses) == (Verdict.VIOLATED, ("C6",))
+    assert any("child@" in sentence for sentence in answer.sentences)
+
+
+def test_a_parent_that_is_published_later_is_drained_later() -> None:
+    later = ["publish write-only in trips", "drain", "publish write-only in airports", "drain", "verify"]
+    plan = rewritten(FOREIGN_KEYS["to the primary key"], [*later, "publish public", "drain"])
+    assert prove(plan, budget=PATIENTLY).verdict is Verdict.PROVED
+    (part,) = parts_of(plan, nodes=3)
+    assert [stop.drained for stop in part.road.stops if stop.do is Do.DRAIN][:3] == [(0,), (0, 1), (0, 1)]
+
+
+def test_parts_that_differ_in_names_only_are_explored_once() -> None:
+    plan = FOREIGN_KEYS["two to one table"]
+    first, second = parts_of(plan, nodes=3)
+    assert prove(plan, budget=PATIENTLY).states == prove_parts([first], budget=PATIENTLY).states
+    assert digest([first]) == digest([second])
 
 
 STATEMENTS = [
