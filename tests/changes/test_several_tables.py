@@ -82,6 +82,27 @@ def test_l11_and_it_goes_from_both(tables: tuple[int, int]) -> None:
     assert versions(*tables) == [6, 6]
 
 
+def test_l11_a_table_that_refers_to_itself_moves_alone(db: None) -> None:
+    made("CREATE TABLE staff (id bigint PRIMARY KEY, boss bigint)")
+    change = made("ALTER TABLE staff ADD FOREIGN KEY (boss) REFERENCES staff")
+    assert change.table_ids == [change.table_id]
+    assert states(change.table_id, change.table_id) == ["public", "public"]
+    made("ALTER TABLE staff DROP CONSTRAINT staff_boss_fkey")
+    assert states(change.table_id, change.table_id) == []
+
+
+def test_l11_a_table_that_goes_takes_its_foreign_key_out_of_the_other(two: tuple[int, int]) -> None:
+    trips, airports = two
+    made(ADD)
+    change = made("DROP TABLE trips")
+    assert change.table_ids == sorted(two)
+    assert states(trips, airports) == []
+    assert list(Table.objects.order_by("name").values_list("name", "state")) == [
+        ("airports", "live"),
+        ("trips", "dropped"),
+    ]
+
+
 def test_x7_each_table_tells_its_own_versions_and_all_else_is_told_to_both(two: tuple[int, int]) -> None:
     trips, airports = two
     change = made(ADD)
