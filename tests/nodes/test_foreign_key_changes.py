@@ -1,0 +1,110 @@
+"""ALTER TABLE .. ADD and DROP of a foreign key through a node, beside transactions of both nodes on both tables."""
+
+import itertools
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from tests.nodes.conftest import Cluster
+from tests.nodes.ddl import told
+
+pytestmark = pytest.mark.usefixtures("worker")
+
+CODES = [f"'C{number}'" for number in range(6)]
+CAREFUL = [
+    "INSERT INTO {child} SELECT {number}, code, 'new' FROM {parent} WHERE code = {code}",
+    "UPDATE {child} SET code = {code} WHERE id = {old} AND {code} IN (SELECT code FROM {parent})",
+    "DELETE FROM {parent} WHERE code = {code} AND code NOT IN (SELECT code FROM {child} WHERE code IS NOT NULL)",
+    "INSERT INTO {parent} VALUES ({code}) ON CONFLICT DO NOTHING",
+    "DELETE FROM {child} WHERE id = {old}",
+    "UPDATE {child} SET note = 'x', code = NULL WHERE id = {old}",
+]
+CARELESS = [
+    *CAREFUL,
+    "INSERT INTO {child} VALUES ({number}, {code}, 'new')",
+    "UPDATE {child} SET code = {code} WHERE id <= {old}",
+    "DELETE FROM {parent} WHERE code = {code}",
+    "UPDATE {parent} SET code = {code} WHERE code = {other}",
+]
+ALLOWED = (errors.ForeignKeyViolation, errors.UniqueViolation, errors.SerializationFailure)
+
+
+@pytest.fixture
+def tables(cluster: Cluster) -> tuple[str, str]:
+    parent = cluster.table("code text primary key")
+    child = cluster.table("id int primary key, code text, note text")
+    with cluster.connect() as connection:
+        connection.execute(f"INSERT INTO {parent} VALUES " + ", ".join(f"({code})" for code in CODES))
+        connection.execute(f"INSERT INTO {child} VALUES (1, 'C0', ''), (2, 'C1', ''), (3, NULL, '')")
+    return child, parent
+
+
+@contextmanager
+def traffic(cluster: Cluster, lines: list[str], numbers: Iterator[int], **names: str) -> Iterator[list[Exception]]:
+    """Statements of both nodes as long as the block lasts; what went wrong that must not."""
+    stop, failures = threading.Event(), list[Exception]()
+
+    def send(node: str, seed: int) -> None:
+        dice = random.Random(seed)
+        with cluster.connect(node) as connection:
+            while not stop.is_set():
+                number = next(numbers)
+                values = {"code": dice.choice(CODES), "other": dice.choice(CODES), "number": number}
+                sql = dice.choice(lines).format(**names, **values, old=dice.randrange(1, number + 1))
+                try:
+                    connection.execute(sql)
+                except ALLOWED:
+                    pass
+                except psycopg.Error as error:
+                    failures.append(error)
+                    return
+
+    threads = [threading.Thread(target=send, args=(f"n{n % 2 + 1}", n)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield failures
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_a_foreign_key_comes_and_goes_beside_traffic(cluster: Cluster, n1: Any, tables: tuple[str, str]) -> None:
+    """From its last step on nobody needs to take care."""
+    child, parent = tables
+    numbers = itertools.count(10)
+    names = {"child": child, "parent": parent}
+    for _ in range(2):
+        with traffic(cluster, CAREFUL, numbers, **names) as failures:
+            told(n1, f"ALTER TABLE {child} ADD CONSTRAINT to_parent FOREIGN KEY (code) REFERENCES {parent} (code)")
+        assert failures == []
+        assert cluster.violations(child) == []
+        with traffic(cluster, CARELESS, numbers, **names) as failures:
+            threading.Event().wait(1.0)
+        assert failures == []
+        assert cluster.violations(child) == []
+        with traffic(cluster, CAREFUL, numbers, **names) as failures:
+            told(n1, f"ALTER TABLE {child} DROP CONSTRAINT to_parent")
+        assert failures == []
+    assert cluster.descriptor(child).foreign_keys == cluster.descriptor(parent).referenced_by == ()
+
+
+def test_rows_that_refer_to_nothing_take_it_back(cluster: Cluster, n1: Any, n2: Any, tables: tuple[str, str]) -> None:
+    child, parent = tables
+    n2.execute(f"INSERT INTO {child} VALUES (7, 'XXX', '')")
+    with pytest.raises(errors.ObjectNotInPrerequisiteState, match=r"row id = 7 with \(code\) = \('XXX'\)"):
+        n1.execute(f"ALTER TABLE {child} ADD FOREIGN KEY (code) REFERENCES {parent}")
+    for number, connection in ((8, n1), (9, n2)):
+        connection.execute(f"INSERT INTO {child} VALUES ({number}, 'YYY', '')")
+    n2.execute(f"DELETE FROM {child} WHERE code NOT IN (SELECT code FROM {parent})")
+    n2.execute(f"ALTER TABLE {child} ADD FOREIGN KEY (code) REFERENCES {parent}")
+    with pytest.raises(errors.ForeignKeyViolation, match=f'"{child}_code_fkey"'):
+        n1.execute(f"INSERT INTO {child} VALUES (10, 'YYY', '')")
+    assert cluster.violations(child) == []
