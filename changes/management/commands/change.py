@@ -1,6 +1,7 @@
 """`manage.py change submit "DDL" [--wait]`, `list`, `show ID`, `wait ID`, `pause ID`, `resume ID`, `cancel ID`.
 
-Exit code 0: done as asked; 1: refused, failed or cancelled; 2: not a command; 3: it is not known yet how it ends.
+Exit code 0: done as asked; 1: refused, failed or cancelled; 2: not a command, no statement that could ever
+be a change, no such change; 3: it is not known yet how it ends.
 """
 
 import getpass
@@ -69,7 +70,7 @@ class Command(BaseCommand):
     def _one(self, deed: str, options: dict[str, Any]) -> None:
         change_id = options["id"]
         if not Change.objects.filter(pk=change_id).exists():
-            raise CommandError(f"there is no change {change_id}", returncode=1)
+            raise CommandError(f"there is no change {change_id}", returncode=2)
         wishes: dict[str, Callable[..., None]] = {
             "pause": services.pause,
             "resume": services.resume,
