@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,6 +23,7 @@ from changes.models import OPEN, Change, Status, Step
 from changes.plan import RUNS, Move, Plan, StepKind, Transition, describe, plan_from_json
 from changes.plan import Step as PlanStep
 from changes.publishing import live_leases
+from changes.road import turned
 from changes.undo import undo_of
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
 from spark_tasks.services import status_of
@@ -270,17 +272,27 @@ def _undo(plan: Plan) -> dict[str, str]:
 
 
 def roads(change: Change, state: Execution) -> dict[str, list[dict[str, Any]]]:
-    """Both roads as steps with their times and waits; the road back is there once the change has turned."""
-    kept = {(step.road, step.number): step for step in Step.objects.filter(change=change)}
-    shown = {Road.FORWARD.value: state.plan.forward}
-    if state.road is Road.BACK:
-        shown[Road.BACK.value] = state.steps
+    """Both roads as steps with their times, waits and `when`; the road back is there once the change has turned."""
+    kept = {(Road(step.road), step.number): step for step in Step.objects.filter(change=change)}
+    shown = {Road.FORWARD: state.plan.forward} | ({Road.BACK: state.steps} if state.road is Road.BACK else {})
+    fates = {road: whens(change, state, road, {number for at, number in kept if at is road}) for road in shown}
     return {
-        road: [
-            step_json(state.plan, number, step) | times(kept.get((road, number))) for number, step in enumerate(steps)
+        road.value: [
+            step_json(state.plan, number, step) | times(kept.get((road, number))) | {"when": fates[road][number]}
+            for number, step in enumerate(steps)
         ]
         for road, steps in shown.items()
     }
+
+
+def whens(change: Change, state: Execution, road: Road, begun: Collection[int]) -> list[str]:
+    """Of each step of a road: done, current, todo; once it has turned or ended: left unfinished, or never taken."""
+    if road is not state.road:
+        return turned(state.plan.forward, begun, newest=state.plan.base_version + state.published)
+    if change.is_open:
+        at = -1 if change.status == Status.QUEUED else state.position
+        return ["done" if number < at else "current" if number == at else "todo" for number in range(len(state.steps))]
+    return ["never" if road is Road.FORWARD and change.status != Status.DONE else "done"] * len(state.steps)
 
 
 def times(step: Step | None) -> dict[str, Any]:

@@ -110,6 +110,23 @@ def test_waiting_for_what_was_cancelled_ends_with_1():
     assert refused("change", "wait", str(change.pk)) == (1, f"change {change.pk} cancelled")
 
 
+def test_of_a_change_that_turned_only_the_steps_it_took_are_shown():
+    made()
+    change = services.submit("CREATE INDEX by_age ON users (age)", who="ann")
+
+    asked = iter(["once"])
+
+    def hook(name: str) -> None:
+        if name == "before TryDrain" and next(asked, None):
+            services.cancel(change.pk, who="bob")
+
+    assert driving.drive(change.pk, holder="w", hook=hook) == Status.CANCELLED
+    shown = run("change", "show", str(change.pk)).splitlines()
+    told = [line.split()[:3] for line in shown[2:]]
+    assert told[:2] == [["forward", "done", "publish"], ["forward", "left", "wait"]]
+    assert {(road, mark) for road, mark, _ in told[2:]} == {("back", "done")}
+
+
 def test_waiting_too_short_ends_with_3():
     change = services.submit(USERS, who="ann")
     code, message = refused("change", "wait", str(change.pk), "--timeout", "0.05")

@@ -319,6 +319,9 @@ def test_a_queued_change_is_cancelled_after_saying_what_that_does(client_of: Cli
     sam = client_of("sam")
     assert "Nothing has been published yet" in sam.get(f"/changes/{change.pk}/cancel/").content.decode()
     assert sam.post(f"/changes/{change.pk}/cancel/").status_code == 302
+    page = sam.get(f"/changes/{change.pk}/").content.decode()
+    assert "It ended before its first step" in page
+    assert "(to come)" not in page
     change.refresh_from_db()
     assert change.status == Status.CANCELLED
 

@@ -18,6 +18,7 @@ from changes.models import ENDED, Change, Status
 
 UNKNOWN = 3
 LIST_MAX = 50
+MARKS = {"current": "now", "todo": ""}
 
 
 class Command(BaseCommand):
@@ -111,8 +112,8 @@ class Command(BaseCommand):
         self.stdout.write(f"change {seen['id']} by {seen['who']}: {seen['statement']}")
         self.stdout.write(f"{seen['status']}" + (f": {seen['error']['message']}" if seen["error"] else ""))
         for road, steps in seen["roads"].items():
-            for step in steps:
-                mark = "done" if step["ended_at"] else "now" if step["started_at"] else ""
+            for step in (step for step in steps if step["when"] != "never"):
+                mark = MARKS.get(step["when"], step["when"])
                 waited = f" (waited {step['waited_s']:.1f} s)" if step["waited_s"] else ""
                 self.stdout.write(f"{road:8} {mark:5} {step['text']}{waited}")
         for blocker in seen["blockers"]:
