@@ -263,6 +263,16 @@ def test_a_plan_is_shown_at_once_and_its_proof_when_it_is_there(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_of_a_rename_there_is_nothing_to_prove(client_of: ClientOf, flights: Table, asked: list[str]) -> None:
+    statement = {"statement": "ALTER TABLE flights RENAME dest TO target"}
+    page = client_of("sam").post("/changes/new/plan/", statement).content.decode()
+    assert 'data-proof="nothing"' in page
+    assert "Nothing to prove" in page
+    assert "Not proved" not in page
+    assert asked == []
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_proof_that_nobody_makes_is_unknown_and_looked_for_once_more(
     client_of: ClientOf, flights: Table, asked: list[str]
 ) -> None:
