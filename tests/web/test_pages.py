@@ -193,7 +193,7 @@ def test_pairs_that_cannot_be_shown_are_refused(client_of: ClientOf, flights: Ta
 def test_the_plan_is_shown_before_anything_is_stored(client_of: ClientOf, flights: Table) -> None:
     answer = client_of("sam").post("/changes/new/plan/", {"statement": "CREATE INDEX soon ON flights (dest)"})
     body = answer.content.decode()
-    assert "publish flights@3: index soon absent" in body
+    assert "Publish flights@3: index soon absent\u00a0→\u00a0delete-only" in body
     assert "no way back from here" in body
     assert not Change.objects.exists()
 
@@ -219,8 +219,8 @@ def test_a_plan_of_several_elements_shows_their_states_and_the_way_back(client_o
     statement = "ALTER TABLE flights ADD gate text DEFAULT 'A1', ADD CONSTRAINT known CHECK (gate <> '')"
     page = client_of("sam").post("/changes/new/plan/", {"statement": statement}).content.decode()
     assert '<th scope="col" class="mono">column gate</th><th scope="col" class="mono">constraint known</th>' in page
-    assert "fill column gate" in page
-    assert "verify column gate, constraint known" in page
+    assert "Fill column gate" in page
+    assert "Verify column gate, constraint known" in page
     assert "What was added is withdrawn again: values of gate are deleted, and flights is as it was." in page
     assert "Every row of flights is written once: its gate becomes &#x27;A1&#x27;." in page
 

@@ -1,7 +1,8 @@
 """`manage.py plan "DDL"` or `--file F`: the road a change would take, what it costs, its dangers, and its proof.
 
 A file holds a statement, or a plan that somebody wrote, as JSON (see `changes.handwritten`). With `--prove` the
-exit code is the verdict: 0 proved or nothing to prove, 1 violated, 3 unknown. A written plan that breaks a rule is refused: 1.
+exit code is the verdict: 0 proved or nothing to prove, 1 violated, 3 unknown. A written plan that breaks a rule is
+refused: 1.
 """
 
 import json
