@@ -160,6 +160,7 @@ class AuditJob(models.Model):
     rows = models.BigIntegerField(default=0)
     pairs = models.BigIntegerField(default=0)
     violations = models.JSONField(default=list)
+    violations_total = models.BigIntegerField(null=True, help_text="null: not counted by the version that judged")
     snapshot_s = models.FloatField(default=0)
     error = models.TextField(blank=True, default="")
     heartbeat_at = models.DateTimeField(null=True)

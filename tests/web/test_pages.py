@@ -27,6 +27,7 @@ from changes.throttle import SUBMISSIONS_MAX
 from lab.tasks import prove_plan
 from leases.models import Node
 from leases.samples import Sample
+from spark_tasks.models import AuditJob
 from storage import encoding, pairs
 from tests.changes.tables import plans
 
@@ -412,6 +413,16 @@ def test_a_pane_says_when_its_node_does_not_answer(client_of: ClientOf) -> None:
     Node.objects.create(name="n9", incarnation=1, host="127.0.0.1", port=1, pid=1)
     answer = client_of("sam").post("/console/1/run/", {"sql": "SELECT 1", "node": "n9"}, headers={"HX-Request": "true"})
     assert "n9 does not answer" in answer.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_audit_shows_the_first_violations_and_how_many_there_are(client_of: ClientOf, flights: Table) -> None:
+    named = [{"clause": "C4", "key": "00", "why": f"row {n}"} for n in range(30)]
+    told = {"state": "done", "violations": named, "violations_total": 2_345, "ended_at": now()}
+    AuditJob.objects.create(table_id=flights.pk, **told)
+    page = client_of("sam").get(f"/tables/{flights.pk}/").content.decode()
+    assert "2\u202f345 violations" in page
+    assert "20 shown of 2\u202f345" in page
 
 
 @pytest.mark.django_db(transaction=True)
