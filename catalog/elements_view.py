@@ -69,22 +69,22 @@ def _elements(descriptor: Descriptor) -> Iterator[Json]:
         detail += [f"default {column.default}" if column.default is not None else ""]
         detail += ["identity" if column.identity else ""]
         if column.derived is not None:
-            detail.append(f"follows from {names[column.derived.source]}: {_named(column.derived.expression, names)}")
+            detail.append(f"follows from {names[column.derived.source]}: {named(column.derived.expression, names)}")
         yield _shown("column", column.id, column.name, column, ", ".join(d for d in detail if d))
     for index in descriptor.indexes:
         keys = ", ".join(f"{names[p.column]}{' desc' if p.descending else ''}" for p in index.columns)
-        where = f" where {_named(index.where, names)}" if index.where else ""
+        where = f" where {named(index.where, names)}" if index.where else ""
         yield _shown("unique index" if index.unique else "index", index.id, index.name, index, f"({keys}){where}")
     for constraint in descriptor.constraints:
         of = ", ".join(names[column] for column in constraint.columns)
-        said = _named(constraint.expression, names) if constraint.expression else of
+        said = named(constraint.expression, names) if constraint.expression else of
         yield _shown("constraint", constraint.id, constraint.name, constraint, f"{constraint.rule}: {said}")
     for placement in descriptor.placements:
         key = ", ".join(names[column] for column in placement.sharding_key or descriptor.primary_key)
         yield _shown("placement", placement.id, str(placement.id), placement, f"{placement.function}({key})")
 
 
-def _named(expression: str, names: Mapping[ColumnId, str]) -> str:
+def named(expression: str, names: Mapping[ColumnId, str]) -> str:
     """An expression with its columns' names of this version; descriptors keep ids (`"#3"`)."""
     return re.sub(r'"#(\d+)"', lambda found: names[ColumnId(int(found[1]))], expression)
 
