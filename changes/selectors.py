@@ -19,7 +19,7 @@ from changes import foresight
 from changes.ddl_check import CatalogView
 from changes.execution import Execution, Road, execution_from_json
 from changes.executor import why_no_cancel
-from changes.models import OPEN, Change, Status, Step
+from changes.models import OPEN, Change, Reservation, Status, Step
 from changes.plan import RUNS, Move, Plan, StepKind, Transition, describe, plan_from_json
 from changes.plan import Step as PlanStep
 from changes.publishing import live_leases
@@ -36,6 +36,8 @@ PAIR_BYTES = 90
 """What a pair takes on disk, roughly; for tables that PostgreSQL has not analysed yet."""
 ROWS_A_SECOND = 50_000
 """What a fill does on the demo machine, roughly: for the estimate before there is a rate to see."""
+
+MAKING = "A transaction that has not ended is creating it."
 
 NEWEST = """
 SELECT DISTINCT ON (t.id) t.id, t.name, t.state, d.body
@@ -65,20 +67,25 @@ def execution_of(change: Change) -> Execution:
 
 def catalog_view() -> CatalogView:
     """The tables as the open changes will leave them, and the names that are not free yet (L12)."""
+    taken = dict.fromkeys(_reserved(), MAKING)  # before the tables: a transaction that commits meanwhile is seen twice
     plans = [(change, plan_from_json(change.plan)) for change in open_changes()]
     ahead = {plan.table_id: plan for _, plan in plans}
     tables: list[Descriptor] = []
-    taken: dict[str, str] = {}
     for table_id, name, body in _newest():
         now = descriptor_from_json(body) if body else None
         then = ahead[table_id].result if table_id in ahead else now
         if then is None:
-            taken[name] = "A transaction that has not ended is creating it."
+            taken[name] = MAKING
         else:
             tables.append(then)
     for change, plan in plans:
         taken |= _given_up(plan, change)
     return CatalogView(tuple(tables), taken)
+
+
+def _reserved() -> list[str]:
+    """The names of the unique indexes of tables that transactions are making (T9)."""
+    return [name for names in Reservation.objects.values_list("names", flat=True) for name in names]
 
 
 def _newest() -> list[tuple[int, str, dict[str, Any] | None]]:
