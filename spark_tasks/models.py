@@ -98,6 +98,7 @@ class ReorgPulse(models.Model):
     wanted = models.CharField(max_length=8, choices=Wanted, default=Wanted.RUN)
     rows_per_s_max = models.FloatField(_("throttle"), null=True)
     throttle_reason = models.TextField(blank=True, default="")
+    traffic = models.FloatField(default=0, help_text="transactions of nodes at a time, beside which it rests")
     rows_done = models.BigIntegerField(default=0)
     rows_total = models.BigIntegerField(default=0)
     share = models.FloatField(default=0, help_text="of all rows, as far as they are known")
