@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from contextlib import suppress
 from typing import Any
 
@@ -27,7 +27,7 @@ from django.conf import settings
 
 from catalog import live
 from catalog.relay import relay
-from catalog.services import group_of, session_group
+from catalog.services import session_group
 from catalog.shared_reads import SharedReads
 from catalog.story import UnknownKind, sentence
 
@@ -38,6 +38,8 @@ SIGNED_OUT = 4401
 SILENT = 4408
 STREAMS_MAX = 8
 BEATS_UNANSWERED_MAX = 6
+HEARD_MAX = 100
+"""Events a mailbox holds; what it can't is read again."""
 
 
 class LiveConsumer(AsyncJsonWebsocketConsumer):
@@ -48,6 +50,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
     async def connect(self) -> None:
         self.streams, self.language, self.html = {}, settings.LANGUAGE_CODE, False
         self.wanted: dict[str, set[str]] = {}
+        self.heard: deque[dict[str, Any]] = deque(maxlen=HEARD_MAX)
         self.fresh: dict[str, live.Message] = {}
         self.beat: dict[str, int] | None = None
         self.mail = asyncio.Event()
@@ -69,9 +72,11 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         if self.postman is not None:
             self.postman.cancel()
-        await relay().leave(self)
-        for stream in list(self.streams):
-            await self.channel_layer.group_discard(group_of(stream), self.channel_name)
+        try:
+            for stream in list(self.streams):
+                await self._forget(stream)
+        finally:
+            await relay().leave(self)
         if self.session is not None:
             await self.channel_layer.group_discard(self.session, self.channel_name)
 
@@ -86,23 +91,14 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         else:
             await self._refuse(None, f"unknown message type {kind!r}: subscribe, unsubscribe or pong")
 
-    async def story_event(self, message: dict[str, Any]) -> None:
-        """A push from the channel layer: a hint that this event, and all before it, are committed."""
-        event = message["event"]
-        stream, seq = event["stream"], event["seq"]
-        async with self.turn:
-            if stream not in self.streams or seq <= self.streams[stream]:
-                return
-            if seq > self.streams[stream] + 1:
-                await self._catch_up(stream)
-            else:
-                self.streams[stream] = seq
-                await self.send(text_data=_event_text(event))
-        relay().touch(stream)
-
     async def session_over(self, _message: dict[str, Any]) -> None:
         """Whoever opened this page has signed out, in whichever tab."""
         await self.close(SIGNED_OUT)
+
+    def leave_event(self, event: dict[str, Any]) -> None:
+        """What a full mailbox loses is seen as a gap, and read from the database."""
+        self.heard.append(event)
+        self.mail.set()
 
     def leave_state(self, message: live.Message) -> None:
         """A message that finds the mailbox empty stays the one all sockets share, with the texts made of it."""
@@ -132,14 +128,29 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
                 await self.close(BROKEN)
 
     async def _empty_mailbox(self) -> None:
+        heard, self.heard = self.heard, deque(maxlen=HEARD_MAX)
         fresh, self.fresh = self.fresh, {}
         seqs, self.beat = self.beat, None
         async with self.turn:
+            for event in heard:
+                await self._send_event(event)
             for message in fresh.values():
                 if message["stream"] in self.streams:
                     await self._send_wanted(message)
             if seqs is not None:
                 await self._beat(seqs)
+
+    async def _send_event(self, event: dict[str, Any]) -> None:
+        """The next event is sent on, an older one dropped; before a later one comes what is missing."""
+        stream, seq = event["stream"], event["seq"]
+        sent = self.streams.get(stream)
+        if sent is None or seq <= sent:
+            return
+        if seq > sent + 1:
+            await self._catch_up(stream)
+        else:
+            self.streams[stream] = seq
+            await self.send(text_data=_event_text(event))
 
     async def _beat(self, seqs: dict[str, int]) -> None:
         for stream, seq in seqs.items():
@@ -170,7 +181,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             self.wanted[stream] = {str(name) for name in wish["parts"]}
         async with self.turn:
             # First the group, then the reading: what is told between the two is then seen twice, never lost.
-            await self.channel_layer.group_add(group_of(stream), self.channel_name)
+            if stream not in self.streams:
+                await relay().ear.follow(stream)
             self.streams[stream] = 0 if since is None else since
             await self._catch_up(stream, whole=since is None)
             if since is not None:
@@ -209,8 +221,12 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
 
     async def _unsubscribe(self, stream: str) -> None:
         self.wanted.pop(stream, None)
-        if self.streams.pop(stream, None) is not None:
-            await self.channel_layer.group_discard(group_of(stream), self.channel_name)
+        if stream in self.streams:
+            await self._forget(stream)
+
+    async def _forget(self, stream: str) -> None:
+        del self.streams[stream]
+        await relay().ear.forget(stream)
 
     async def _refuse(self, stream: str | None, why: str) -> None:
         await self.send_json({"type": "error", "stream": stream, "message": why})

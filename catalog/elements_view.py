@@ -75,11 +75,11 @@ def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:
         detail += [f"default {column.default}" if column.default is not None else ""]
         detail += ["identity" if column.identity else ""]
         if column.derived is not None:
-            detail.append(f"follows from {names[column.derived.source]}: {_named(column.derived.expression, names)}")
+            detail.append(f"follows from {names[column.derived.source]}: {named(column.derived.expression, names)}")
         yield _shown("column", column.id, column.name, column, ", ".join(d for d in detail if d))
     for index in descriptor.indexes:
         keys = ", ".join(f"{names[p.column]}{' desc' if p.descending else ''}" for p in index.columns)
-        where = f" where {_named(index.where, names)}" if index.where else ""
+        where = f" where {named(index.where, names)}" if index.where else ""
         yield _shown("unique index" if index.unique else "index", index.id, index.name, index, f"({keys}){where}")
     for constraint in descriptor.constraints:
         said = _constraint(constraint, names, {**others, descriptor.table_id: descriptor})
@@ -93,9 +93,9 @@ def _constraint(constraint: Constraint, names: Mapping[ColumnId, str], tables: O
     """What it asks for; a foreign key with where it leads, or where it comes from."""
     of = ", ".join(names[column] for column in constraint.columns)
     if constraint.rule not in (FOREIGN_KEY, REFERENCED):
-        return f"{constraint.rule}: {_named(constraint.expression, names) if constraint.expression else of}"
+        return f"{constraint.rule}: {named(constraint.expression, names) if constraint.expression else of}"
     how = [f"on {when} restrict" for when, does in _actions(constraint) if does == RESTRICT]
-    there = _there(constraint, tables)
+    there = there_of(constraint, tables)
     said = f"foreign key: ({of}) → {there}" if constraint.rule == FOREIGN_KEY else f"referenced: ({of}) ← {there}"
     return ", ".join([said, *how])
 
@@ -104,7 +104,7 @@ def _actions(constraint: Constraint) -> tuple[tuple[str, str], tuple[str, str]]:
     return ("delete", constraint.on_delete), ("update", constraint.on_update)
 
 
-def _there(constraint: Constraint, tables: Others) -> str:
+def there_of(constraint: Constraint, tables: Others) -> str:
     """The columns at the other end: "airports (code)"."""
     other = None if constraint.references is None else tables.get(constraint.references)
     if other is None:
@@ -113,7 +113,7 @@ def _there(constraint: Constraint, tables: Others) -> str:
     return f"{other.name} ({', '.join(names.get(column, '?') for column in constraint.reference_columns)})"
 
 
-def _named(expression: str, names: Mapping[ColumnId, str]) -> str:
+def named(expression: str, names: Mapping[ColumnId, str]) -> str:
     """An expression with its columns' names of this version; descriptors keep ids (`"#3"`)."""
     return re.sub(r'"#(\d+)"', lambda found: names[ColumnId(int(found[1]))], expression)
 

@@ -5,10 +5,12 @@ listens to PostgreSQL (leases, reorganisations, changes), renders what has chang
 language, and leaves it in the followers' mailboxes. It also looks at the streams' counters every
 heartbeat: a push that Redis lost is noticed then, however long nothing else happens.
 
+    story push ----------------------------------------------------\
     NOTIFY, story push --> dirty streams --(at most 4/s)--> render --> mailboxes --> sockets
     every second --------> sampled parts ------------------/
 
-A mailbox keeps only the newest of each part, so a slow socket delays nobody, itself included.
+A mailbox keeps only the newest of each part and a limited number of events, so a slow socket delays nobody, itself
+included.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from channels.db import database_sync_to_async
 from django.db import DatabaseError, connection
 
 from catalog import live
+from catalog.hearing import Ear
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +47,7 @@ class Follower(Protocol):
     language: str
     html: bool
 
+    def leave_event(self, event: dict[str, Any]) -> None: ...
     def leave_state(self, message: live.Message) -> None: ...
     def leave_heartbeat(self, seqs: dict[str, int]) -> None: ...
 
@@ -57,6 +61,7 @@ class Relay:
         self.wake = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
         self.sent: dict[tuple[str, str, bool], dict[str, Any]] = {}
+        self.ear = Ear(self._heard)
 
     def join(self, follower: Follower) -> None:
         self.followers.add(follower)
@@ -84,7 +89,16 @@ class Relay:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self.ear.close()
         self.sent.clear()
+
+    def _heard(self, event: dict[str, Any]) -> None:
+        """A push: this event, and all before it, are committed."""
+        stream = event["stream"]
+        for follower in self.followers:
+            if stream in follower.streams:
+                follower.leave_event(event)
+        self.touch(stream)
 
     def touch(self, *streams: str) -> None:
         """These streams may show something else now; without arguments all of them."""

@@ -37,10 +37,10 @@ SENTENCES: dict[str, str] = {
     "version waiting": "v{version} of {table} waits for {whom}, at most until {until}.",
     "version drained": "Every node has left the versions of {table} before v{version} ({waited}).",
     "sessions ended": "Sessions of {whom} on {table} v{version} were ended: they held it without a lease.",
-    "reorganisation started": "{what} started: {rows} to do.",
-    "reorganisation finished": "{what} finished: {rows} in {seconds} s.",
-    "reorganisation failed": "{what} failed: {error}",
-    "reorganisation resumed": "{what} goes on in another worker: {why}.",
+    "reorganisation started": "{What} started: {rows} to do.",
+    "reorganisation finished": "{What} finished: {rows} in {seconds} s.",
+    "reorganisation failed": "{What} failed: {error}",
+    "reorganisation resumed": "{What} goes on in another worker: {why}.",
     "executor replaced": "Another worker took over change {change}.",
     "change pausing": "{who} paused change {change}.",
     "change resumed": "{who} resumed change {change}.",
@@ -73,11 +73,28 @@ SENTENCES: dict[str, str] = {
 }
 
 
+UNCOUNTED: dict[str, str] = {
+    "reorganisation started": "{What} started.",
+    "reorganisation finished": "{What} finished in {seconds} s.",
+}
+"""How the same is told of work that counts no rows."""
+NO_ROWS = UNCOUNTED | {"reorganisation finished": "{What} finished: nothing to do."}
+
+
 def sentence(kind: str, payload: Mapping[str, Any]) -> str:
     """The event in plain English. A detail the payload lacks is shown as "?". Raises `UnknownKind`."""
     if kind not in SENTENCES:
         raise UnknownKind(f"no sentence tells events of kind {kind!r}")
-    return SENTENCES[kind].format_map(_Details({name: _in_words(name, detail) for name, detail in payload.items()}))
+    rows = payload.get("rows")
+    form = (UNCOUNTED if rows is None else {} if rows else NO_ROWS).get(kind, SENTENCES[kind])
+    details = _Details({name: _in_words(name, detail) for name, detail in payload.items()})
+    details["What"] = _capitalised(details["what"])
+    return form.format_map(details)
+
+
+def _capitalised(what: str) -> str:
+    """For the beginning of a sentence. The names of tables, nodes and people stay as they are."""
+    return what[:1].upper() + what[1:]
 
 
 def _in_words(name: str, detail: Any) -> Any:

@@ -4,7 +4,7 @@
     Step               one leg of the way: which version, how long it took, whom it waited for
     Claim              that this change moves that table, now
     SchemaChangeLease  which worker may move a table's schema, and its token (X2)
-    Reservation        a name that a transaction on some node holds for the table it is making (T9)
+    Reservation        the names that a transaction on some node holds for the table it is making (T9)
     Proof              what the explorer says of a plan, whoever asked for it
 
 That one change at a time moves a table (X1) is a constraint of the database, not a habit of the workers: a change
@@ -120,11 +120,15 @@ class SchemaChangeLease(models.Model):
 
 
 class Reservation(models.Model):
-    """An explicit transaction of `node` is making `table_id`; the name is freed when it ends, or its node dies."""
+    """An explicit transaction of `node` is making `table_id`; its names are freed when it ends, or its node dies.
+
+    The table's own name stands in its row; `names` are those of its unique indexes.
+    """
 
     table_id = models.IntegerField(primary_key=True)
     node = models.TextField()
     incarnation = models.BigIntegerField()
+    names = models.JSONField(default=list)
     reserved_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from changes.road import stations
+from changes.road import stations, taken
 
 Json = dict[str, Any]
 MOVING = ("running", "waiting", "paused", "rolling_back")
@@ -83,13 +83,11 @@ def line(change: Mapping[str, Any]) -> Json:
 
 
 def forward_road(snapshot: Mapping[str, Any]) -> list[Json]:
-    """The road there. Once the change has turned, it is done as far as it came."""
-    steps = snapshot["roads"]["forward"]
-    if snapshot["road"] == "forward":
-        return stations(steps, _position(snapshot), is_over=snapshot["status"] == "done")
-    came = max((step["number"] for step in steps if step["ended_at"]), default=-1)
-    road = stations(steps, came + 1)
-    return [station | {"when": "todo"} if station["when"] == "current" else station for station in road]
+    """The road there. Once the change has turned, or ended otherwise than done: as far as it came."""
+    steps, status = snapshot["roads"]["forward"], snapshot["status"]
+    if snapshot["road"] == "back" or status in ("failed", "cancelled"):
+        return taken(steps)
+    return stations(steps, _position(snapshot), is_over=status == "done")
 
 
 def back_road(snapshot: Mapping[str, Any]) -> list[Json]:

@@ -21,11 +21,12 @@ from celery import current_app
 from django.db import connection, transaction
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
 
 from changes.models import Proof
-from changes.plan import Plan, plan_from_json
+from changes.plan import RUNS, Plan, plan_from_json
 from changes.postgres import Ear, open_connection
 from changes.throttle import pause_before_question_s
 
@@ -38,6 +39,12 @@ TAKEN_UP_S = 1.0
 ASK_AGAIN_S = 30.0
 """A question without an answer, or whose answer is unknown, is asked again after this long."""
 KEPT_MAX = 500
+NOTHING = "nothing"
+"""The verdict on a plan that there is nothing to prove of."""
+NOTHING_MOVES = gettext_noop(
+    "Only names and defaults change. No stored value, no index entry and no rule does: whatever order things happen"
+    " in, all versions find the same pairs."
+)
 Json = dict[str, Any]
 
 _rules: list[Callable[[], str]] = []
@@ -52,8 +59,13 @@ def judged_by(rules: Callable[[], str]) -> None:
 
 
 def ask(plan: Plan) -> Proof:
-    """The proof of this plan, asked for unless that has been done, or too many were lately: then it is unknown."""
+    """The proof of this plan, asked for unless that has been done, or too many were lately: then it is unknown.
+
+    A plan that moves nothing needs none, and nobody is asked.
+    """
     key, at = key_of(plan), now()
+    if moves_nothing(plan):
+        return Proof(key=key, plan=plan.to_json(), asked_at=at, answer={"verdict": NOTHING, "why": _(NOTHING_MOVES)})
     pause_s = 0 if Proof.objects.filter(key=key).exists() else pause_before_question_s()
     if pause_s:
         why = _("too many plans were asked about within a minute; ask again in %(s)s s") % {"s": pause_s}
@@ -69,6 +81,11 @@ def ask(plan: Plan) -> Proof:
         transaction.on_commit(lambda: _send(key))
         proof.refresh_from_db()
     return proof
+
+
+def moves_nothing(plan: Plan) -> bool:
+    """Whether the plan only gives names and defaults: no pair, no entry and no rule is other than before."""
+    return not any(step.transitions or step.kind in RUNS for step in plan.forward)
 
 
 def key_of(plan: Plan) -> str:
@@ -144,6 +161,8 @@ def _sometimes(seen: Json) -> Json:
 
 def in_words(seen: Json) -> list[str]:
     """A verdict for a terminal; a counterexample is told step by step."""
+    if seen["verdict"] == NOTHING:
+        return [f"nothing to prove: {seen['why']}"]
     if seen["verdict"] == "unknown":
         return [f"unknown whether it is safe: {seen['why']}"]
     model = seen["model"]

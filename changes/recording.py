@@ -18,6 +18,7 @@ from typing import Any
 from catalog.elements import State
 from catalog.story import CLUSTER, change_stream, table_stream
 from changes import moves, publishing
+from changes.causes import sqlstate_of
 from changes.execution import Execution, Mode, Road, execution_from_json
 from changes.executor import step
 from changes.models import ENDED, Status
@@ -31,6 +32,7 @@ class HasEnded(Exception):
     """The change ended before this transition: somebody cancelled it while it was queued."""
 
 
+FOUND = "SELECT violations FROM spark_tasks_reorgrun WHERE change_id = %s AND state = 'failed'"
 WISHES = {
     "cancel": moves.CancelRequested,
     "pause": moves.PauseRequested,
@@ -169,7 +171,7 @@ class Transition:
             " ended_at = CASE WHEN %s THEN clock_timestamp() END WHERE id = %s",
             (
                 json.dumps(body), json.dumps(plan), self.state.road.value, self.status.value, self.state.position,
-                json.dumps({"message": self._trouble}) if self._trouble else None,
+                self._error(),
                 self.finish is not None, self.row.id,
             ),
         )  # fmt: skip
@@ -194,6 +196,15 @@ class Transition:
     def _trouble(self) -> str | None:
         """What made it turn back, or what keeps failing until a person looks."""
         return self.state.error or (self.state.trouble if self.state.mode is Mode.PAUSED else None)
+
+    def _error(self) -> str | None:
+        """The trouble as it is kept, with its code when rows were found to break a rule."""
+        if not self._trouble:
+            return None
+        found = self.cur.execute(FOUND, (self.row.id,)).fetchall()
+        versions = [step.published for step in self.state.plan.publishes]
+        code = sqlstate_of([violation for (violations,) in found for violation in violations], versions)
+        return json.dumps({"message": self._trouble} | ({"sqlstate": code} if code else {}))
 
     def _save_steps(self, before: Execution) -> None:
         """Whom the step waits for while it waits; the end of a step that was left; the step that begins."""

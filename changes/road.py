@@ -10,9 +10,11 @@ job does in a row are one station. A road back is drawn the same way, from where
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any
+
+from changes.plan import Step, StepKind
 
 Json = dict[str, Any]
 STATION_OF = {
@@ -41,6 +43,25 @@ def stations(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool
         else:
             road.append(_station(kind, group, position, is_over))
     return road
+
+
+def turned(steps: Sequence[Step], begun: Collection[int], *, newest: int) -> list[str]:
+    """Of each step of a road on which a change turned: done, left unfinished, or never taken.
+
+    It turned at the last step that was `begun`. Of a publish it is known whether it came about: `newest` is out.
+    """
+    last = max(begun, default=-1)
+    is_left = last >= 0 and not (steps[last].kind is StepKind.PUBLISH and steps[last].version <= newest)
+    at_last = "left" if is_left else "done"
+    return ["done" if number < last else at_last if number == last else "never" for number in range(len(steps))]
+
+
+def taken(steps: Sequence[Mapping[str, Any]]) -> list[Json]:
+    """The stations of a road that a change has left, as far as it came; no station when it never set out."""
+    walked = [step for step in steps if step["when"] != "never"]
+    left = next((step["number"] for step in walked if step["when"] == "left"), None)
+    road = stations(walked, -1 if left is None else left, is_over=left is None)
+    return [station | {"when": "left"} if station["when"] == "current" else station for station in road]
 
 
 def _start(steps: Sequence[Mapping[str, Any]]) -> Json:

@@ -19,10 +19,11 @@ from changes import foresight
 from changes.ddl_check import CatalogView
 from changes.execution import Execution, Road, execution_from_json, name_of
 from changes.executor import why_no_cancel
-from changes.models import MOVING, OPEN, Change, Status, Step
+from changes.models import MOVING, OPEN, Change, Reservation, Status, Step
 from changes.plan import RUNS, Move, Plan, StepKind, Transition, describe, plan_from_json
 from changes.plan import Step as PlanStep
 from changes.publishing import live_leases
+from changes.road import turned
 from changes.tables import KnownTables
 from changes.turns import Place, ahead_of, free_to_move
 from changes.undo import undo_of
@@ -37,6 +38,8 @@ PAIR_BYTES = 90
 """What a pair takes on disk, roughly; for tables that PostgreSQL has not analysed yet."""
 ROWS_A_SECOND = 50_000
 """What a fill does on the demo machine, roughly: for the estimate before there is a rate to see."""
+
+MAKING = "A transaction that has not ended is creating it."
 
 NEWEST = """
 SELECT DISTINCT ON (t.id) t.id, t.name, t.state, d.body
@@ -88,20 +91,25 @@ def execution_of(change: Change) -> Execution:
 
 def catalog_view() -> CatalogView:
     """The tables as the open changes will leave them, and the names that are not free yet (L12)."""
+    taken = dict.fromkeys(_reserved(), MAKING)  # before the tables: a transaction that commits meanwhile is seen twice
     plans = [(change, plan_from_json(change.plan)) for change in open_changes()]
     ahead = {table.table_id: table for _, plan in plans for table in plan.results}
     tables: list[Descriptor] = []
-    taken: dict[str, str] = {}
     for table_id, name, body in _newest():
         now = descriptor_from_json(body) if body else None
         then = ahead.get(TableId(table_id), now)
         if then is None:
-            taken[name] = "A transaction that has not ended is creating it."
+            taken[name] = MAKING
         else:
             tables.append(then)
     for change, plan in plans:
         taken |= _given_up(plan, change)
     return CatalogView(tuple(tables), taken)
+
+
+def _reserved() -> list[str]:
+    """The names of the unique indexes of tables that transactions are making (T9)."""
+    return [name for names in Reservation.objects.values_list("names", flat=True) for name in names]
 
 
 def _newest() -> list[tuple[int, str, dict[str, Any] | None]]:
@@ -304,17 +312,27 @@ def _undo(plan: Plan) -> dict[str, str]:
 
 
 def roads(change: Change, state: Execution) -> dict[str, list[dict[str, Any]]]:
-    """Both roads as steps with their times and waits; the road back is there once the change has turned."""
-    kept = {(step.road, step.number): step for step in Step.objects.filter(change=change)}
-    shown = {Road.FORWARD.value: state.plan.forward}
-    if state.road is Road.BACK:
-        shown[Road.BACK.value] = state.steps
+    """Both roads as steps with their times, waits and `when`; the road back is there once the change has turned."""
+    kept = {(Road(step.road), step.number): step for step in Step.objects.filter(change=change)}
+    shown = {Road.FORWARD: state.plan.forward} | ({Road.BACK: state.steps} if state.road is Road.BACK else {})
+    fates = {road: whens(change, state, road, {number for at, number in kept if at is road}) for road in shown}
     return {
-        road: [
-            step_json(state.plan, number, step) | times(kept.get((road, number))) for number, step in enumerate(steps)
+        road.value: [
+            step_json(state.plan, number, step) | times(kept.get((road, number))) | {"when": fates[road][number]}
+            for number, step in enumerate(steps)
         ]
         for road, steps in shown.items()
     }
+
+
+def whens(change: Change, state: Execution, road: Road, begun: Collection[int]) -> list[str]:
+    """Of each step of a road: done, current, todo; once it has turned or ended: left unfinished, or never taken."""
+    if road is not state.road:
+        return turned(state.plan.forward, begun, newest=state.plan.base_version + state.published)
+    if change.is_open:
+        at = -1 if change.status == Status.QUEUED else state.position
+        return ["done" if number < at else "current" if number == at else "todo" for number in range(len(state.steps))]
+    return ["never" if road is Road.FORWARD and change.status != Status.DONE else "done"] * len(state.steps)
 
 
 def times(step: Step | None) -> dict[str, Any]:

@@ -29,9 +29,9 @@ from catalog.services import control_transaction, tell
 from catalog.story import CLUSTER, change_stream, table_stream
 from changes import selectors
 from changes.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name
-from changes.ddl import parse
+from changes.ddl import Statement, parse
 from changes.ddl_check import resolve, with_names
-from changes.ddl_errors import DUPLICATE_TABLE, DdlError
+from changes.ddl_errors import DdlError
 from changes.executor import why_no_cancel
 from changes.models import ENDED, Change, Reservation, Status
 from changes.plan import Direction, Plan, plan_from_json, with_rows
@@ -350,21 +350,32 @@ def follow(change_id: int, *, since: int = 0, until: float | None = None) -> Ite
 # --- tables made inside a transaction (T9); see changes.new_table
 
 
-def reserve_table(name: str, *, node: str, incarnation: int, position: int | None = None) -> int:
-    """Take a name for a table that a transaction of this node is making; its id. Raises `DdlError` (42P07)."""
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A table that a transaction is making: its id, and what is to be made with every name settled."""
+
+    table_id: int
+    action: CreateTable
+
+
+def reserve_table(statement: Statement, *, node: str, incarnation: int) -> Reserved:
+    """Take the names of a table that a transaction of this node is making, and of its unique indexes.
+
+    Raises `DdlError` (42P07 when one is taken) and `NothingToDo`.
+    """
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
-        why = selectors.catalog_view().why_taken(name)
-        if why is not None:
-            message = f'relation "{name}" already exists'
-            raise DdlError(DUPLICATE_TABLE, message, position=position, hint=why or None)
-        table_id = _reserve(name, cursor)
-        Reservation.objects.create(table_id=table_id, node=node, incarnation=incarnation)
-    return table_id
+        action = resolve(statement, selectors.catalog_view())
+        assert isinstance(action, CreateTable), "nothing else is made inside a transaction"
+        make_plan(action, None, table_id=0)  # what can't be planned takes no name
+        table_id = _reserve(action.table.text, cursor)
+        names = [unique.name.text for unique in action.uniques]
+        Reservation.objects.create(table_id=table_id, node=node, incarnation=incarnation, names=names)
+    return Reserved(table_id, action)
 
 
 def free_table(table_id: int) -> None:
-    """The transaction rolled back: its table never was, and the name is free."""
+    """The transaction rolled back: its table never was, and the names are free."""
     with control_transaction():
         Table.objects.filter(pk=table_id, state=Table.State.RESERVED).update(state=Table.State.DROPPED)
         Reservation.objects.filter(table_id=table_id).delete()

@@ -207,7 +207,7 @@ class World:
     def _tell(self, letter: Letter) -> None:
         content = letter.content
         match content:
-            case vocabulary.Acquired(table, version, _, _):
+            case vocabulary.Acquired(table, version):
                 self.say(f"{letter.node}: leased {self.table_name(table, version)}")
                 content = self._counted_late(letter.node, content)
             case vocabulary.Released(table, version):
@@ -266,7 +266,7 @@ class World:
         if lease is None:
             state = self.control.newest(table).state.value
             return vocabulary.AcquireFailed(table, f"cannot lease {name}: it is {state}", gone=True)
-        return vocabulary.Acquired(table, lease.version, lease.expires_at, lease.expires_at - self.now)
+        return vocabulary.Acquired(table, lease.version, lease.expires_at, lease.expires_at - self.now, name)
 
     def _renew(self, node: Node, table: TableId) -> vocabulary.RenewOutcome:
         newest = self.control.newest(table).version

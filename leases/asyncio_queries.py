@@ -75,15 +75,16 @@ class Queries:
         if not rows:
             return await self._why_not(table)
         version, body, schema_hash, sharding_hash, expires_at, remaining_s = rows[0]
+        descriptor = from_json(body)
         return Leased(
-            Acquired(table, version, expires_at.timestamp(), remaining_s),
-            Schema(from_json(body), schema_hash, sharding_hash),
+            Acquired(table, version, expires_at.timestamp(), remaining_s, descriptor.name),
+            Schema(descriptor, schema_hash, sharding_hash),
         )
 
     async def _why_not(self, table: TableId) -> AcquireFailed:
         reason = (await self._ask(REFUSAL, [table]))[0][0]
         if reason is None:
-            return AcquireFailed(table, f"table {table} has only just become leasable: try again")
+            return AcquireFailed(table, "the table has only just become leasable: try again")
         return AcquireFailed(table, reason, gone=True)
 
     async def release(self, table: TableId, version: int) -> None:

@@ -33,14 +33,18 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A lease on `version`, used by the requests in `pins`."""
+    """A lease on `version` of the table called `name`, used by the requests in `pins`."""
 
+    name: str
     version: int
     expires_at: float
     renew_at: float
     stop_at: float
     deadline: float
     pins: frozenset[RequestId] = frozenset()
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}"
 
     @property
     def references(self) -> int:
@@ -156,10 +160,13 @@ def edit(state: NodeLeases, table: TableId, change: TableStep) -> Step:
     return replace(state, tables=tables), effects
 
 
-def hold(leases: TableLeases, *, version: int, asked_at: float, expires_at: float, remaining_s: float) -> TableLeases:
+def hold(
+    leases: TableLeases, *, name: str, version: int, asked_at: float, expires_at: float, remaining_s: float
+) -> TableLeases:
     """With a lease on `version` that runs at least as long as this answer says; its users stay."""
     deadline = rules.local_deadline(asked_at=asked_at, remaining_s=remaining_s)
     new = Held(
+        name=name,
         version=version,
         expires_at=expires_at,
         renew_at=rules.renew_at(asked_at=asked_at, deadline=deadline),

@@ -188,10 +188,11 @@ def _acquired(leases: TableLeases, event: Acquired, now: float) -> TableStep:
     flight = _asked(leases, event.table, "a lease was acquired")
     deadline = rules.local_deadline(asked_at=flight.asked_at, remaining_s=event.remaining_s)
     if now >= rules.stop_at(asked_at=flight.asked_at, deadline=deadline):
-        late = f"the lease on table {event.table} was over before it arrived"
+        late = f"the lease on {event.name}@{event.version} was over before it arrived"
         return _acquire_failed(leases, AcquireFailed(event.table, late), now)
     held = hold(
         leases,
+        name=event.name,
         version=event.version,
         asked_at=flight.asked_at,
         expires_at=event.expires_at,
@@ -279,6 +280,7 @@ def _renewed_table(leases: TableLeases, outcome: RenewOutcome, asked: int | None
         return leases, ()
     extended = hold(
         leases,
+        name=held.name,
         version=held.version,
         asked_at=asked_at,
         expires_at=outcome.expires_at,

@@ -147,9 +147,19 @@ def _ask_drain(name: str, *, who: str, is_asked: bool, kind: str) -> None:
     with control_transaction() as cursor:
         cursor.execute("SELECT node_drain(%s, %s)", [name, is_asked])
         if not cursor.fetchone()[0]:
-            known = ", ".join(Node.objects.values_list("name", flat=True)) or "none"
-            raise UnknownNode(f"there is no node {name}; known: {known}")
+            raise _unknown(name)
         tell(kind, name, {"node": name, "who": who}, [CLUSTER])
+
+
+def check_node(name: str) -> None:
+    """Raises `UnknownNode`, which names the nodes there are, when no node was ever started under this name."""
+    if not Node.objects.filter(name=name).exists():
+        raise _unknown(name)
+
+
+def _unknown(name: str) -> UnknownNode:
+    known = ", ".join(Node.objects.order_by("name").values_list("name", flat=True)) or "none"
+    return UnknownNode(f"there is no node {name}; known: {known}")
 
 
 def sweep_expired() -> list[Swept]:

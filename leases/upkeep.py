@@ -44,10 +44,10 @@ def set_alarm(state: NodeLeases, effects: tuple[Effect, ...]) -> Step:
 
 def _unrenewed(state: NodeLeases, now: float) -> str | None:
     """The newest version of some table could not be renewed in time (L10)."""
-    for table, leases in state.tables:
+    for _, leases in state.tables:
         newest = leases.newest
         if newest is not None and not leases.is_behind and now >= newest.stop_at:
-            return f"the lease on version {newest.version} of table {table} could not be renewed before it ends"
+            return f"the lease on {newest} could not be renewed before it ends"
     return None
 
 

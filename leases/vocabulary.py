@@ -58,12 +58,16 @@ class Undrain:
 
 @dataclass(frozen=True, slots=True)
 class Acquired:
-    """The database granted `version` until `expires_at`, which is `remaining_s` from when it answered."""
+    """The database granted `version` until `expires_at`, which is `remaining_s` from when it answered.
+
+    `name` is what the table is called in this version.
+    """
 
     table: TableId
     version: int
     expires_at: float
     remaining_s: float
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from typing import Any
 from catalog.elements import ColumnId
 from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, PyValue, evaluate, is_simple, render, value_text
 from nodes.plans import Returning
+from nodes.queries import Output
 from nodes.results import Row
-from nodes.selects import Output
 from nodes.work import Writing
 
 ONCE_MAX = 500

@@ -4,12 +4,14 @@ A name is a hint only: it counts under a lease of a version that bears it (L12).
 taken in blocks, so most inserts ask nobody; a block that is not used up leaves a gap, as a sequence does.
 """
 
+import json
 import logging
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from psycopg import pq
 
+from catalog.descriptor import Descriptor, from_json
 from expressions.errors import CONNECTION_FAILURE, SqlError
 from nodes.libpq import Command, StoreConnectionLost, StorePool, int4
 
@@ -17,12 +19,7 @@ log = logging.getLogger(__name__)
 
 FIND = "SELECT id FROM catalog_table WHERE name = $1 AND state <> 'dropped'"
 LIST = """
-SELECT t.name, t.version::text, (SELECT string_agg(c ->> 'name' || ' ' || (c ->> 'type')
-    || CASE WHEN c ->> 'state' = 'public' THEN '' ELSE ' (' || (c ->> 'state') || ')' END, ', ' ORDER BY n)
-    FROM jsonb_array_elements(d.body -> 'columns') WITH ORDINALITY AS cs (c, n)),
-  (SELECT string_agg(i ->> 'name' || CASE WHEN i ->> 'state' = 'public' THEN '' ELSE ' (' || (i ->> 'state') || ')' END,
-    ', ') FROM jsonb_array_elements(d.body -> 'indexes') AS i)
-FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id AND d.version = t.version
+SELECT d.body::text FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id AND d.version = t.version
 WHERE t.state = 'live' ORDER BY t.name LIMIT 1000
 """
 FORMER_TABLE = """
@@ -66,10 +63,10 @@ class Directory:
         self._ids[name] = found
         return found
 
-    async def tables(self) -> list[tuple[bytes | None, ...]]:
-        """Name, version, columns and indexes of each table, as the catalog has them now."""
+    async def tables(self) -> list[Descriptor]:
+        """The newest version of each table, as the catalog has them now, by name."""
         result = await self._ask(Command(LIST))
-        return [tuple(result.get_value(row, column) for column in range(4)) for row in range(result.ntuples)]
+        return [from_json(json.loads(result.get_value(row, 0) or b"")) for row in range(result.ntuples)]
 
     def forget(self, name: str) -> None:
         self._ids.pop(name, None)

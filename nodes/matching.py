@@ -10,10 +10,10 @@ from expressions.scopes import Scan
 from expressions.sqltypes import BOOL, INT4
 from expressions.typed import Expr, Literal, PyValue, evaluate, is_simple, render
 from nodes.computing import engine_rows
+from nodes.queries import Output
 from nodes.reads import access_of, feed_of, table_of
 from nodes.rows import decoded
 from nodes.scans import arrow_schema, batch_of, stored_rows
-from nodes.selects import Output
 from nodes.work import ROWS_MAX, Values, Writing, too_many
 from storage.pairs import StoredRow
 

@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from expressions.errors import (
     ADMIN_SHUTDOWN,
-    FEATURE_NOT_SUPPORTED,
     INTERNAL_ERROR,
-    INVALID_AUTHORIZATION,
     INVALID_CURSOR_NAME,
     INVALID_STATEMENT_NAME,
     PROGRAM_LIMIT,
@@ -33,9 +31,10 @@ from expressions.errors import (
 from nodes import messages
 from nodes.channel import Channel
 from nodes.interruptible import Interruptible
-from nodes.messages import Field, Reader
-from nodes.results import Result, Row
-from nodes.scram import MECHANISM, Exchange
+from nodes.messages import Reader
+from nodes.portals import Portal, Prepared, send_at_once, send_rows
+from nodes.results import Result
+from nodes.startup import Startup
 
 if TYPE_CHECKING:
     from nodes.clients import Clients, Greeting
@@ -45,24 +44,11 @@ log = logging.getLogger(__name__)
 SQL_BYTES_MAX = 2**20
 STARTUP_S_MAX = 30.0
 PREPARED_MAX = 1000
-ROWS_AT_ONCE = 100
 GOODBYE = "terminating connection due to administrator command"
-
-SASL, SASL_CONTINUE, SASL_FINAL = 10, 11, 12
 
 
 class Statement(Protocol):
     """A parsed statement, as the session made it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A statement whose parameters and result are known. `statement` is None for an empty one."""
-
-    sql: str
-    statement: object | None
-    oids: tuple[int, ...] = ()
-    fields: tuple[Field, ...] | None = None
 
 
 class Session(Protocol):
@@ -89,18 +75,6 @@ class Session(Protocol):
     def setting_changes(self) -> int: ...
 
     async def close(self) -> None: ...
-
-
-@dataclass(slots=True)
-class Portal:
-    """A bound statement, and its result once it runs."""
-
-    prepared: Prepared
-    values: tuple[bytes | None, ...]
-    formats: tuple[int, ...]
-    result: Result | None = None
-    sent: int = 0
-    is_done: bool = False
 
 
 @dataclass(eq=False)
@@ -150,7 +124,7 @@ class Client:
     async def _serve(self) -> None:
         try:
             async with asyncio.timeout(STARTUP_S_MAX):
-                parameters = await self._startup()
+                parameters = await Startup(self.clients, self.channel, self.greeting.password).parameters()
         except TimeoutError:
             raise FatalError(PROTOCOL_VIOLATION, f"nobody has signed in within {STARTUP_S_MAX:g} s") from None
         if parameters is None:
@@ -193,60 +167,6 @@ class Client:
     def _last_words(self, error: FatalError) -> None:
         self.channel.send(messages.error_response(error))
         self.channel.write()
-
-    # -- startup ------------------------------------------------------------------------------------------------
-
-    async def _startup(self) -> dict[str, str] | None:
-        """The startup parameters of an authenticated client; None when the connection was only for a cancel."""
-        for _ in range(3):  # at most one request for each kind of encryption, then the real thing
-            code, body = await self.channel.startup_packet()
-            if code in (messages.SSL_REQUEST, messages.GSSENC_REQUEST):
-                self.channel.send(b"N")
-                await self.channel.flush()
-                continue
-            if code == messages.CANCEL_REQUEST:
-                reader = Reader(body)
-                self.clients.cancel(reader.int32(), reader.int32() & 0xFFFFFFFF)
-                return None
-            return await self._admit(code, body)
-        raise FatalError(PROTOCOL_VIOLATION, "expected a startup packet after the answers to encryption requests")
-
-    async def _admit(self, code: int, body: bytes) -> dict[str, str]:
-        major, minor = code >> 16, code & 0xFFFF
-        if major != messages.PROTOCOL_3:
-            raise FatalError(
-                FEATURE_NOT_SUPPORTED, f"unsupported frontend protocol {major}.{minor}: this node speaks 3.0"
-            )
-        parameters = messages.read_startup(body)
-        self.clients.refuse_too_many()
-        unknown = [name for name in parameters if name.startswith("_pq_.")]
-        if minor > 0 or unknown:
-            self.channel.send(messages.negotiate_version(0, unknown))
-        if not parameters.get("user"):
-            raise FatalError(INVALID_AUTHORIZATION, "no PostgreSQL user name specified in startup packet")
-        if self.greeting.password:
-            await self._authenticate(parameters["user"])
-        self.channel.send(messages.AUTHENTICATION_OK)
-        return parameters
-
-    async def _authenticate(self, user: str) -> None:
-        exchange = Exchange(self.greeting.password, user)
-        self.channel.send(messages.authentication(SASL, messages.cstring(MECHANISM) + b"\x00"))
-        reader = Reader(await self._password_message())
-        mechanism = reader.text()
-        if mechanism != MECHANISM:
-            raise FatalError(PROTOCOL_VIOLATION, f"authentication by {mechanism} is not supported, only {MECHANISM}")
-        first = reader.take(reader.int32()).decode("ascii", "replace")
-        self.channel.send(messages.authentication(SASL_CONTINUE, exchange.challenge(first).encode()))
-        final = (await self._password_message()).decode("ascii", "replace")
-        self.channel.send(messages.authentication(SASL_FINAL, exchange.verify(final).encode()))
-
-    async def _password_message(self) -> bytes:
-        """The body of a password message; one that is too long is refused before it is taken in."""
-        await self.channel.flush()
-        messages.check_password_head(await self.channel._peek(messages.HEAD_BYTES))
-        _, body = await self.channel.message()
-        return body
 
     # -- messages -----------------------------------------------------------------------------------------------
 
@@ -469,44 +389,10 @@ class Client:
 
     async def _answer(self, portal: Portal, rows_max: int) -> None:
         """Send what the portal has; what is at hand and small needs no waiting."""
-        result = portal.result
-        assert result is not None
-        if result.more is None and not rows_max and len(result.rows) <= ROWS_AT_ONCE and not portal.is_done:
-            for row in result.rows:
-                self.channel.send(messages.data_row(row))
-            portal.sent += len(result.rows)
-            self.channel.send(messages.command_complete(result.complete_tag(portal.sent)))
-            result.rows, portal.sent, portal.is_done = [], 0, True
+        if send_at_once(portal, rows_max, self.channel):
             return
         async with self._interruptible():
-            await self._send_rows(portal, rows_max)
-
-    async def _send_rows(self, portal: Portal, rows_max: int) -> None:
-        """Send rows until the limit (0: none) or the end; a portal remembers where it stands."""
-        assert portal.result is not None
-        result, left = portal.result, rows_max or -1
-        while not portal.is_done:
-            batch: list[Row] = result.rows
-            take = batch if left < 0 else batch[:left]
-            for row in take:
-                self.channel.send(messages.data_row(row))
-                if self.channel.is_full:
-                    await self.channel.flush()
-            portal.sent += len(take)
-            left -= len(take) if left > 0 else 0
-            result.rows = batch[len(take) :]
-            if result.rows or (left == 0 and result.more is not None):
-                self.channel.send(messages.PORTAL_SUSPENDED)
-                return
-            if result.more is None:
-                portal.is_done = True
-            else:
-                try:
-                    result.rows = await anext(result.more)
-                except StopAsyncIteration:
-                    result.more = None
-        self.channel.send(messages.command_complete(result.complete_tag(portal.sent)))
-        portal.sent = 0
+            await send_rows(portal, rows_max, self.channel)
 
     def _interruptible(self) -> "Interruptible":
         """While inside, a cancel request turns into an error of the statement."""

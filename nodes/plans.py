@@ -26,10 +26,13 @@ from expressions.rows import compiled
 from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN, Type
 from expressions.typed import Context, Expr, Literal, Parameter, walk
+from nodes.column_names import implied_name, star_of
 from nodes.conditions import conjuncts
 from nodes.constraints import Rules, rules_of
+from nodes.from_clause import table_of
 from nodes.implication import is_implied
-from nodes.selects import Output, Query, Selects, Target, implied_name, star_of
+from nodes.queries import Output, Query, Target
+from nodes.selects import Selects
 from nodes.statements import Statement
 
 Node = Any
@@ -139,7 +142,7 @@ class Planner:
 
     def insert(self, node: Node) -> InsertPlan:
         self._refuse_with(node)
-        descriptor = self.selects.table(node.relation)
+        descriptor = table_of(self.analyzer, node.relation)
         columns = self._insert_columns(node, descriptor)
         rows: list[tuple[Expr | None, ...]] = []
         source = None
@@ -269,7 +272,7 @@ class Planner:
         self._refuse_with(node)
         if len(node.from_clause):
             raise unsupported("UPDATE .. FROM", hint="use a subquery in WHERE or SET")
-        descriptor = self.selects.table(node.relation)
+        descriptor = table_of(self.analyzer, node.relation)
         scan, scope, alias = self._target(node, descriptor)
         assignments = self._assignments(node.target_list, descriptor, scope)
         where = self._where(node, scope, scan)
@@ -287,7 +290,7 @@ class Planner:
         self._refuse_with(node)
         if len(node.using_clause):
             raise unsupported("DELETE .. USING", hint="use a subquery in WHERE")
-        descriptor = self.selects.table(node.relation)
+        descriptor = table_of(self.analyzer, node.relation)
         scan, scope, alias = self._target(node, descriptor)
         where = self._where(node, scope, scan)
         return DeletePlan(descriptor, scan, where, tuple(self.analyzer.scans), self._returning(node, scan, alias))
@@ -295,7 +298,7 @@ class Planner:
     def truncate(self, node: Node) -> TruncatePlan:
         if node.restart_seqs or node.behavior == 2:
             raise unsupported("TRUNCATE with RESTART IDENTITY or CASCADE")
-        return TruncatePlan(tuple(self.selects.table(item.range_var) for item in node.relations))
+        return TruncatePlan(tuple(table_of(self.analyzer, item.range_var) for item in node.relations))
 
     def _target(self, node: Node, descriptor: Descriptor) -> tuple[Scan, Scope, str]:
         scan = self._scan(descriptor)

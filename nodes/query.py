@@ -30,8 +30,8 @@ from expressions.errors import (
 )
 from expressions.sqltypes import DATE, INT4, INT8, INTERVAL, TEXT, UUID, Type
 from expressions.typed import value_text
+from nodes.queries import Output
 from nodes.results import Row
-from nodes.selects import Output
 
 log = logging.getLogger(__name__)
 

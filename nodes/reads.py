@@ -11,10 +11,10 @@ from nodes.bounds import Access, access, point
 from nodes.environment import Environment
 from nodes.messages import Field
 from nodes.plans import SelectPlan
+from nodes.queries import Output, SimpleSelect
 from nodes.results import Result, Row
 from nodes.rows import decoded
 from nodes.scans import Table, arrow_batches, arrow_schema, point_commands, rows_in, stored_rows
-from nodes.selects import Output, SimpleSelect
 from nodes.transaction import Transaction
 from storage.pairs import StoredRow
 

@@ -131,8 +131,8 @@ class SchemaStatements:
     # -- CREATE TABLE inside a transaction (T9) -----------------------------------------------------------------
 
     async def _create_inside(self, statement: Statement) -> Result:
-        from changes.actions import CreateTable
         from changes.ddl import parse
+        from changes.ddl_check import NothingToDo
         from changes.ddl_errors import DdlError
         from changes.new_table import new_table
         from changes.services import reserve_table
@@ -143,18 +143,18 @@ class SchemaStatements:
         if session.transaction is not None and session.transaction.savepoints:
             raise SqlError(FEATURE_NOT_SUPPORTED, "CREATE TABLE after a SAVEPOINT is not supported: make it before")
         try:
-            action = parse(statement.text).action
-            assert isinstance(action, CreateTable)
-            name, env = action.table.text, session.env
+            parsed, env = parse(statement.text), session.env
+            name = parsed.action.table.text
             if name in self.new_tables:
                 raise SqlError("42P07", f'relation "{name}" already exists')
-            reservation = in_database_thread(
-                lambda: reserve_table(name, node=env.node, incarnation=env.incarnation, position=action.table.position)
-            )
-            table_id, cancel = await finished(reservation)  # a name that is taken has to be freed again
+            reservation = in_database_thread(lambda: reserve_table(parsed, node=env.node, incarnation=env.incarnation))
+            reserved, cancel = await finished(reservation)  # names that are taken have to be freed again
+        except NothingToDo as nothing:
+            session.client.notice(nothing.message, sqlstate=nothing.sqlstate)
+            return Result("CREATE TABLE")
         except DdlError as error:
             raise ddl_error(error, statement) from None
-        self.new_tables[name] = new_table(action, table_id)
+        self.new_tables[name] = new_table(reserved.action, reserved.table_id)
         if cancel is not None:
             raise cancel
         session.block()

@@ -6,84 +6,29 @@ names that differ only in case stay two. What a table's scan needs to read (its 
 conditions that bound it) is gathered on the way.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from postgast import pg_query_pb2 as pb
 from postgast import walk as walk_tree
 
-from catalog.descriptor import Descriptor
-from expressions.analysis import Analyzer, aggregates_in, common_type, direction_of, function_name, refuse_aggregates
+from expressions.analysis import Analyzer, common_type, direction_of, refuse_aggregates
 from expressions.errors import (
-    DUPLICATE_ALIAS,
-    GROUPING_ERROR,
     INVALID_COLUMN_REFERENCE,
     SYNTAX_ERROR,
     UNDEFINED_TABLE,
     SqlError,
     unsupported,
 )
-from expressions.scopes import Relation, Scan, Scope
+from expressions.scopes import Relation, Scope
 from expressions.sqltypes import INT4, INT8, UNKNOWN, Type
-from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, Parameter, is_simple, walk
-from leases.rules import NotLeasable, check_leasable
-from nodes.conditions import conjuncts, refuses_nulls
+from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, walk
+from nodes.column_names import implied_name, star_of
+from nodes.from_clause import FromClause, Star, Stars, note_conditions, renamed
+from nodes.grouping import check_groups
+from nodes.queries import Output, Parts, Query, SimpleSelect, Target
 
 Node = Any
-Parts = tuple["str | Expr", ...]
-SCHEMAS = ("public", "")
-CATALOGS = ("pg_catalog", "information_schema")
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """One column of a query's result."""
-
-    name: str
-    type: Type
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A query for the engine: its text with expressions in it, and its columns o0, o1, .."""
-
-    parts: Parts
-    outputs: tuple[Output, ...]
-    simple: "SimpleSelect | None" = None
-    loose: tuple[Expr, ...] = ()
-
-    def settled(self, types: "Sequence[Type | None]", coerce: "Callable[[Expr, Type], Expr]") -> "Query":
-        """The query with its quoted literals and parameters given these types, as if they stood alone."""
-        parts, outputs = list(self.parts), list(self.outputs)
-        for place, (output, of) in enumerate(zip(self.outputs, types, strict=True)):
-            if output.type is UNKNOWN and of is not None:
-                expr = self.loose[place]
-                parts = [coerce(expr, of) if part is expr else part for part in parts]
-                outputs[place] = Output(output.name, of)
-        return Query(tuple(parts), tuple(outputs))
-
-
-@dataclass(frozen=True, slots=True)
-class SimpleSelect:
-    """A query over one table that needs no engine when all its expressions are simple."""
-
-    scan: Scan
-    targets: tuple[Expr, ...]
-    where: Expr | None
-    limit: Expr | None
-
-    @property
-    def is_local(self) -> bool:
-        """Whether Python can compute all of it, row by row."""
-        return all(is_simple(e) for e in (*self.targets, *([self.where] if self.where else [])))
-
-
-@dataclass(eq=False)
-class Target:
-    name: str
-    expr: Expr
-    offset: int
 
 
 @dataclass(eq=False)
@@ -124,7 +69,8 @@ class Selects:
         query = self.query(node, scope)
         return query.parts, [o.type for o in query.outputs]
 
-    def _number(self) -> int:
+    def number(self) -> int:
+        """One that no other relation of the statement has."""
         self._serial += 1
         return self._serial
 
@@ -136,7 +82,7 @@ class Selects:
             cte = item.common_table_expr
             if cte.ctequery.WhichOneof("node") != "select_stmt":
                 raise unsupported("a statement that writes inside WITH", cte.location)
-            name = f"w{self._number()}"
+            name = f"w{self.number()}"
             parts += [", "] if number else []
             if clause.recursive and is_recursive(cte):
                 query = self._recursive(cte, name, parent)
@@ -163,7 +109,8 @@ class Selects:
         word = " UNION ALL " if node.all else " UNION "
         return Query((*anchor.parts, word, *step.parts), outputs)
 
-    def _find_cte(self, name: str) -> tuple[str, tuple[Output, ...]] | None:
+    def find_cte(self, name: str) -> tuple[str, tuple[Output, ...]] | None:
+        """The WITH query that a name means here, innermost first: our name for it, and its columns."""
         return next((level[name] for level in reversed(self.ctes) if name in level), None)
 
     # -- SELECT -------------------------------------------------------------------------------------------------
@@ -173,9 +120,9 @@ class Selects:
         windows = self.analyzer.windows
         self.analyzer.windows = windows | {w.window_def.name: w.window_def for w in node.window_clause}
         from_parts: list[str | Expr] = []
-        stars: list[tuple[str, Expr | None, Relation | None]] = []
+        tables, stars = FromClause(self), Stars()
         for number, item in enumerate(node.from_clause):
-            parts, columns = self._from(item, scope)
+            parts, columns = tables.item(item, scope)
             from_parts += [", ", *parts] if number else list(parts)
             stars += columns
         targets = self._targets(node.target_list, scope, stars, loose=loose)
@@ -186,7 +133,7 @@ class Selects:
             having = self.analyzer.boolean(self.analyzer.expr(node.having_clause, scope), "HAVING")
         order = self._order(node, scope, targets)
         distinct = self._distinct(node, scope, targets)
-        self._check_groups(scope, targets, groups, having, order)
+        check_groups(scope, targets, groups, having, order)
         self.analyzer.windows = windows
         tail = self._limits(node, scope)
         outputs = tuple(Output(t.name, t.expr.type) for t in targets)
@@ -238,7 +185,7 @@ class Selects:
         self,
         nodes: Sequence[Node],
         scope: Scope,
-        stars: Sequence[tuple[str, Expr | None, Relation | None]],
+        stars: Sequence[Star],
         *,
         loose: bool,
     ) -> list[Target]:
@@ -254,9 +201,7 @@ class Selects:
             targets.append(Target(target.name or implied_name(target.val), expr, target.location))
         return targets
 
-    def _star(
-        self, qualifier: str, scope: Scope, stars: Sequence[tuple[str, Expr | None, Relation | None]], offset: int
-    ) -> list[Target]:
+    def _star(self, qualifier: str, scope: Scope, stars: Sequence[Star], offset: int) -> list[Target]:
         if qualifier:
             relation = next((r for r in scope.relations if r.name == qualifier), None)
             if relation is None:
@@ -276,18 +221,8 @@ class Selects:
         if not node.HasField("where_clause"):
             return None
         where = self.analyzer.condition(node.where_clause, scope, "WHERE")
-        self._note_conditions(where, scope)
+        note_conditions(where, scope)
         return where
-
-    def _note_conditions(self, condition: Expr, scope: Scope) -> None:
-        """Conditions that every row of the result meets bound the scans of the tables they name."""
-        for conjunct in conjuncts(condition):
-            numbers = {e.relation for e in walk(conjunct) if isinstance(e, ColumnRef)}
-            for relation in scope.relations:
-                if relation.scan is None or numbers != {relation.scan.number}:
-                    continue
-                if not relation.is_nullable or refuses_nulls(conjunct):
-                    relation.scan.conditions.append(conjunct)
 
     def _groups(self, node: Node, scope: Scope, targets: Sequence[Target]) -> list[Expr] | None:
         if not len(node.group_clause):
@@ -346,37 +281,6 @@ class Selects:
             parts += [", " if number else "", targets[key - 1].expr if isinstance(key, int) else key]
         return (*parts, ") ")
 
-    def _check_groups(
-        self,
-        scope: Scope,
-        targets: Sequence[Target],
-        groups: list[Expr] | None,
-        having: Expr | None,
-        order: Sequence[tuple[Expr | int, str]],
-    ) -> None:
-        """Every column outside an aggregate must be grouped, or belong to a table whose whole key is. Raises 42803."""
-        exprs = [t.expr for t in targets] + [k for k, _ in order if not isinstance(k, int)]
-        exprs += [having] if having is not None else []
-        if groups is None and having is None and not any(is_aggregated(e) for e in exprs):
-            return
-        mine = {r.scan.number if r.scan else r.number for r in scope.relations}
-        grouped = groups if groups is not None else []
-        for expr in exprs:
-            for loose in ungrouped(expr, tuple(grouped), mine):
-                if not self._is_determined(loose, scope, grouped):
-                    name = qualified(loose, scope)
-                    how = "must appear in the GROUP BY clause or be used in an aggregate function"
-                    raise SqlError(GROUPING_ERROR, f'column "{name}" {how}', loose.offset)
-                if groups is not None and loose not in groups:
-                    groups.append(loose)
-
-    def _is_determined(self, loose: ColumnRef, scope: Scope, grouped: Sequence[Expr]) -> bool:
-        scan = next((r.scan for r in scope.relations if r.scan and r.scan.number == loose.relation), None)
-        if scan is None:
-            return False
-        keys = {e.column_id for e in grouped if isinstance(e, ColumnRef) and e.relation == scan.number}
-        return keys.issuperset(scan.descriptor.primary_key)
-
     def _limits(self, node: Node, scope: Scope) -> Parts:
         parts: list[str | Expr] = []
         if node.HasField("limit_count"):
@@ -415,7 +319,7 @@ class Selects:
             for place, expr in enumerate(row):
                 parts += [", " if place else "", expr]
             parts += [")"]
-        parts += [f") AS v{self._number()}({names})"]
+        parts += [f") AS v{self.number()}({names})"]
         outputs = tuple(Output(f"column{i + 1}", of) for i, of in enumerate(types))
         return self._ordered(node, Query(tuple(parts), outputs))
 
@@ -436,7 +340,7 @@ class Selects:
         return self._ordered(node, Query(parts, outputs))
 
     def _as_types(self, query: Query, types: Sequence[Type]) -> Parts:
-        name = f"s{self._number()}"
+        name = f"s{self.number()}"
         columns = ", ".join(
             f"{name}.o{i}" if o.type is of else f"CAST({name}.o{i} AS {of.duck}) AS o{i}"
             for i, (o, of) in enumerate(zip(query.outputs, types, strict=True))
@@ -448,207 +352,19 @@ class Selects:
         tail = self._limits(node, Scope())
         if not len(node.sort_clause) and not tail:
             return query
-        name = f"s{self._number()}"
+        name = f"s{self.number()}"
         columns = {o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, -1) for i, o in enumerate(query.outputs)}
-        scope = Scope(None, [Relation(self._number(), name, dict(columns))])
+        scope = Scope(None, [Relation(self.number(), name, dict(columns))])
         targets = [Target(o.name, columns[o.name], -1) for o in query.outputs]
         parts: list[str | Expr] = ["SELECT * FROM (", *query.parts, f") AS {name}"]
         for number, (key, direction) in enumerate(self._order(node, scope, targets)):
             parts += [", " if number else " ORDER BY ", str(key) if isinstance(key, int) else key, direction]
         return Query((*parts, *tail), query.outputs)
 
-    # -- FROM ---------------------------------------------------------------------------------------------------
-
-    def _from(self, node: Node, scope: Scope) -> tuple[Parts, list[tuple[str, Expr | None, Relation | None]]]:
-        kind = node.WhichOneof("node")
-        if kind == "range_var":
-            return self._from_table(node.range_var, scope)
-        if kind == "range_subselect":
-            return self._from_subselect(node.range_subselect, scope)
-        if kind == "join_expr":
-            return self._from_join(node.join_expr, scope)
-        if kind == "range_function":
-            return self._from_function(node.range_function, scope)
-        raise unsupported(f"{str(kind).replace('_', ' ')} in FROM")
-
-    def _add(self, scope: Scope, relation: Relation, offset: int) -> list[tuple[str, Expr | None, Relation | None]]:
-        if any(r.name == relation.name for r in scope.relations):
-            raise SqlError(DUPLICATE_ALIAS, f'table name "{relation.name}" specified more than once', offset)
-        scope.relations.append(relation)
-        return [(name, None, relation) for name in relation.names()]
-
-    def _from_table(self, node: Node, scope: Scope) -> tuple[Parts, list[tuple[str, Expr | None, Relation | None]]]:
-        alias = node.alias.aliasname if node.HasField("alias") else node.relname
-        renames = [a.string.sval for a in node.alias.colnames] if node.HasField("alias") else []
-        cte = self._find_cte(node.relname) if not node.schemaname else None
-        if cte is not None:
-            return self._derived(scope, alias, renamed(cte[1], renames, alias, node.location), (cte[0],), node.location)
-        descriptor = self.table(node)
-        if renames:
-            raise unsupported("new names for a table's columns", node.location)
-        scan = Scan(len(self.analyzer.scans), descriptor)
-        self.analyzer.scans.append(scan)
-        relation = Relation(scan.number, alias, scan=scan)
-        return (scan.sql,), self._add(scope, relation, node.location)
-
-    def table(self, node: Node) -> Descriptor:
-        """The table a statement names, if it may be used."""
-        name = node.relname
-        if node.schemaname in CATALOGS:
-            raise unsupported(
-                f"reading {node.schemaname}", node.location, hint="SHOW TABLES lists the tables of a node"
-            )
-        if node.schemaname not in SCHEMAS or node.catalogname:
-            raise SqlError(UNDEFINED_TABLE, f'relation "{node.schemaname}.{name}" does not exist', node.location)
-        descriptor = self.analyzer.catalog.get(name)
-        if descriptor is None:
-            raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', node.location, table=name)
-        try:
-            check_leasable(name, descriptor.state)
-        except NotLeasable as refusal:
-            hint = f"it is so in version {descriptor.version}; statements may name it while it is public"
-            raise SqlError(UNDEFINED_TABLE, str(refusal), node.location, hint=hint) from None
-        return descriptor
-
-    def _from_subselect(self, node: Node, scope: Scope) -> tuple[Parts, list[tuple[str, Expr | None, Relation | None]]]:
-        query = self.query(node.subquery.select_stmt, scope if node.lateral else scope.parent)
-        alias = node.alias.aliasname if node.HasField("alias") else f"unnamed_subquery_{self._number()}"
-        outputs = renamed(query.outputs, [a.string.sval for a in node.alias.colnames], alias, -1)
-        lateral = "LATERAL " if node.lateral else ""
-        return self._derived(scope, alias, outputs, (f"{lateral}(", *query.parts, ")"), -1)
-
-    def _derived(
-        self, scope: Scope, alias: str, outputs: Sequence[Output], source: Parts, offset: int
-    ) -> tuple[Parts, list[tuple[str, Expr | None, Relation | None]]]:
-        number = self._number() + 1_000_000  # apart from scans
-        name = f"s{number}"
-        names = [o.name for o in outputs]
-        columns: dict[str, Expr] = {
-            o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, number) for i, o in enumerate(outputs)
-        }
-        twice = frozenset(n for n in names if names.count(n) > 1)
-        relation = Relation(number, alias, columns, duplicates=twice)
-        self._add(scope, relation, offset)
-        refs = [ColumnRef(f"{name}.o{i}", o.type, o.name, number) for i, o in enumerate(outputs)]
-        return (*source, f" AS {name}"), [(o.name, ref, relation) for o, ref in zip(outputs, refs, strict=True)]
-
-    def _from_function(self, node: Node, scope: Scope) -> tuple[Parts, list[tuple[str, Expr | None, Relation | None]]]:
-        call = node.functions[0].list.items[0].func_call
-        name = function_name(call)
-        if name != "generate_series" or node.ordinality or len(node.functions) > 1:
-            raise unsupported(f"function {name} in FROM", call.location, hint="generate_series may stand there")
-        args = [self.analyzer.expr(arg, scope) for arg in call.args]
-        if len(args) not in (2, 3) or any(a.type not in (INT4, INT8, UNKNOWN) for a in args):
-            raise unsupported("generate_series over anything but integers", call.location)
-        of = INT8 if any(a.type is INT8 for a in args) else INT4
-        parts: list[str | Expr] = [f"(SELECT CAST(g AS {of.duck}) AS o0 FROM generate_series("]
-        for number, arg in enumerate(args):
-            parts += [", " if number else "", self.analyzer.coerce(self.analyzer.coerce(arg, of), INT8)]
-        parts += [") AS t(g))"]
-        alias = node.alias.aliasname if node.HasField("alias") else name
-        column = node.alias.colnames[0].string.sval if len(node.alias.colnames) else alias
-        return self._derived(scope, alias, (Output(column, of),), tuple(parts), call.location)
-
-    def _from_join(self, node: Node, scope: Scope) -> tuple[Parts, list[tuple[str, Expr | None, Relation | None]]]:
-        left_count = len(scope.relations)
-        left, left_stars = self._from(node.larg, scope)
-        middle = len(scope.relations)
-        right, right_stars = self._from(node.rarg, scope)
-        left_relations, right_relations = scope.relations[left_count:middle], scope.relations[middle:]
-        if node.HasField("alias"):
-            raise unsupported("an alias of a join")
-        word = {1: "JOIN", 2: "LEFT JOIN", 3: "FULL JOIN", 4: "RIGHT JOIN"}.get(node.jointype)
-        if word is None:
-            raise unsupported("this kind of join")
-        for relation in (
-            *(left_relations if word in ("RIGHT JOIN", "FULL JOIN") else ()),
-            *(right_relations if word in ("LEFT JOIN", "FULL JOIN") else ()),
-        ):
-            relation.is_nullable = True
-        using = [u.string.sval for u in node.using_clause]
-        if node.is_natural:
-            names = {n for n, _, _ in left_stars}
-            using = [n for n, _, _ in right_stars if n in names]
-        if using:
-            return self._using(scope, word, (left, left_stars), (right, right_stars), using)
-        if not node.HasField("quals"):
-            return ("(", *left, " CROSS JOIN ", *right, ")"), [*left_stars, *right_stars]
-        visible = Scope(scope.parent, [*left_relations, *right_relations], scope.merged)
-        condition = self.analyzer.condition(node.quals, visible, "JOIN/ON")
-        if word == "JOIN":
-            self._note_conditions(condition, visible)
-        return ("(", *left, f" {word} ", *right, " ON ", condition, ")"), [*left_stars, *right_stars]
-
-    def _using(
-        self, scope: Scope, word: str, left: tuple[Parts, Any], right: tuple[Parts, Any], using: Sequence[str]
-    ) -> tuple[Parts, list[tuple[str, Expr | None, Relation | None]]]:
-        tests: list[Expr] = []
-        merged: list[tuple[str, Expr | None, Relation | None]] = []
-        for name in using:
-            a, b = (self._side(side[1], name) for side in (left, right))
-            tests.append(self.analyzer.operator("=", (a, b), -1))
-            (x, y), of = self.analyzer.common((a, b), "JOIN/USING")
-            both: Expr = x if word in ("JOIN", "LEFT JOIN") else y
-            if word == "FULL JOIN":
-                both = Call("coalesce", "coalesce({0}, {1})", (x, y), of, strict=False)
-            scope.merged[name] = both
-            merged.append((name, both, None))
-        condition: list[str | Expr] = []
-        for number, test in enumerate(tests):
-            condition += [" AND " if number else "", test]
-        rest = [s for s in (*left[1], *right[1]) if s[0] not in using]
-        return ("(", *left[0], f" {word} ", *right[0], " ON ", *condition, ")"), [*merged, *rest]
-
-    def _side(self, stars: Sequence[tuple[str, Expr | None, Relation | None]], name: str) -> Expr:
-        found = [(expr, relation) for n, expr, relation in stars if n == name]
-        if len(found) != 1:
-            how = "does not exist in" if not found else "appears more than once in"
-            raise SqlError(
-                "42703" if not found else "42702", f'column "{name}" specified in USING clause {how} one table'
-            )
-        expr, relation = found[0]
-        if expr is not None:
-            return expr
-        assert relation is not None
-        return relation.column(name)
-
 
 def _target_place(select: Node, number: int) -> int:
     targets = select.target_list
     return int(targets[number].res_target.location) if number < len(targets) else -1
-
-
-# -- small calculations -----------------------------------------------------------------------------------------
-
-
-def is_aggregated(expr: Expr) -> bool:
-    return any(True for _ in aggregates_in(expr))
-
-
-def ungrouped(expr: Expr, groups: tuple[Expr, ...], mine: set[int]) -> list[ColumnRef]:
-    """Columns of this query's relations that stand outside aggregates and grouped expressions."""
-    if expr in groups or (isinstance(expr, Fragment) and expr.is_aggregate):
-        return []
-    if isinstance(expr, ColumnRef):
-        return [expr] if expr.relation in mine else []
-    inner: Sequence[Expr] = ()
-    if isinstance(expr, Call):
-        inner = expr.args
-    elif isinstance(expr, Fragment):
-        inner = [p for p in expr.parts if not isinstance(p, str)]
-    return [loose for part in inner for loose in ungrouped(part, groups, mine)]
-
-
-def qualified(column: ColumnRef, scope: Scope) -> str:
-    owner = next((r for r in scope.relations if (r.scan.number if r.scan else r.number) == column.relation), None)
-    return f"{owner.name}.{column.name}" if owner else column.name
-
-
-def renamed(outputs: Sequence[Output], names: Sequence[str], alias: str, offset: int) -> tuple[Output, ...]:
-    if len(names) > len(outputs):
-        message = f'table "{alias}" has {len(outputs)} columns available but {len(names)} columns specified'
-        raise SqlError(INVALID_COLUMN_REFERENCE, message, offset)
-    return tuple(Output(names[i] if i < len(names) else o.name, o.type) for i, o in enumerate(outputs))
 
 
 def is_recursive(cte: Node) -> bool:
@@ -657,60 +373,3 @@ def is_recursive(cte: Node) -> bool:
         type(message).__name__ == "RangeVar" and message.relname == cte.ctename and not message.schemaname
         for _, message in walk_tree(cte.ctequery)
     )
-
-
-def star_of(node: Node) -> str | None:
-    """ "" for *, the qualifier for t.*, None for anything else."""
-    if node.WhichOneof("node") != "column_ref":
-        return None
-    fields = node.column_ref.fields
-    if fields[-1].WhichOneof("node") != "a_star":
-        return None
-    return str(fields[-2].string.sval) if len(fields) > 1 else ""
-
-
-NO_NAME = ("?column?", 0)
-
-
-def implied_name(node: Node) -> str:
-    """The name PostgreSQL gives a column of a result that has none of its own."""
-    return named(node)[0]
-
-
-def named(node: Node) -> tuple[str, int]:
-    """A name, and how strongly it suggests itself: 2 columns and functions, 1 casts and CASE, 0 nothing."""
-    kind = node.WhichOneof("node")
-    if kind == "column_ref":
-        return str(node.column_ref.fields[-1].string.sval), 2
-    if kind == "func_call":
-        return str(node.func_call.funcname[-1].string.sval), 2
-    if kind == "type_cast":
-        inner = named(node.type_cast.arg)
-        return inner if inner[1] > 1 else (str(node.type_cast.type_name.names[-1].string.sval), 1)
-    if kind == "collate_clause":
-        return named(node.collate_clause.arg)
-    if kind == "a_expr" and pb.A_Expr_Kind.Name(node.a_expr.kind) == "AEXPR_NULLIF":
-        return "nullif", 2
-    if kind == "min_max_expr":
-        return ("greatest" if node.min_max_expr.op == 1 else "least"), 2
-    if kind == "coalesce_expr":
-        return "coalesce", 2
-    if kind == "sqlvalue_function":
-        return pb.SQLValueFunctionOp.Name(node.sqlvalue_function.op).removeprefix("SVFOP_").lower(), 2
-    if kind == "case_expr":
-        inner = named(node.case_expr.defresult) if node.case_expr.HasField("defresult") else NO_NAME
-        return inner if inner[1] else ("case", 1)
-    if kind == "sub_link":
-        return _named_subquery(node.sub_link)
-    return NO_NAME
-
-
-def _named_subquery(link: Node) -> tuple[str, int]:
-    kind = pb.SubLinkType.Name(link.sub_link_type)
-    if kind == "EXISTS_SUBLINK":
-        return "exists", 2
-    targets = link.subselect.select_stmt.target_list
-    if kind != "EXPR_SUBLINK" or not len(targets):
-        return NO_NAME
-    target = targets[0].res_target
-    return (str(target.name), 2) if target.name else named(target.val)

@@ -8,6 +8,7 @@ from postgast import pg_query_pb2 as pb
 
 from expressions.errors import INVALID_STATEMENT_NAME, NO_ACTIVE_TRANSACTION, SqlError, unsupported
 from expressions.sqltypes import TEXT
+from nodes import listing
 from nodes.messages import Field
 from nodes.results import Result
 from nodes.statements import Statement
@@ -149,7 +150,8 @@ class Utility:
     async def _show(self, node: Node) -> Result:
         variables = self.session.variables
         if node.name == "tables":
-            return Result("SHOW", show_fields(node), list(await self.session.env.directory.tables()))
+            rows = listing.rows_of(await self.session.env.directory.tables())
+            return Result("SHOW", show_fields(node), [tuple(c and c.encode() for c in row) for row in rows])
         if node.name == "all":
             rows = [(n.encode(), v.encode(), b"") for n, v in sorted(variables.values.items())]
             return Result("SHOW", show_fields(node), list(rows))
@@ -180,7 +182,7 @@ class Utility:
 
 def show_fields(node: Node) -> tuple[Field, ...]:
     if node.name == "tables":
-        return tuple(Field(name, TEXT.oid, -1) for name in ("table", "version", "columns", "indexes"))
+        return tuple(Field(name, TEXT.oid, -1) for name in listing.HEADINGS)
     if node.name == "all":
         return tuple(Field(name, TEXT.oid, -1) for name in ("name", "setting", "description"))
     name = node.name if node.name.lower() == "transaction_read_only" else canonical(node.name)

@@ -38,7 +38,10 @@ class NothingToAudit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an audit found. `versions` were judged; the snapshot was held for `snapshot_s` seconds."""
+    """What an audit found. `versions` were judged; the snapshot was held for `snapshot_s` seconds.
+
+    Of `violations_total` the first few of each kind are named in `violations`.
+    """
 
     table: str
     versions: list[int]
@@ -46,10 +49,11 @@ class Report:
     pairs: int
     snapshot_s: float
     violations: list[dict[str, Any]] = field(default_factory=list)
+    violations_total: int = 0
 
     @property
     def is_consistent(self) -> bool:
-        return not self.violations
+        return not self.violations_total
 
 
 def audit_table(dsn: str, table_id: int, *, storages: int, buckets: int) -> Report:
@@ -79,7 +83,7 @@ def audit_table(dsn: str, table_id: int, *, storages: int, buckets: int) -> Repo
     versions = [newest.version] if before is None else [before.version, newest.version]
     pairs = found.pairs + sum(found.matched.values())
     ordered = sorted(found.violations, key=lambda v: (v["clause"], v["storage"], v["key"]))
-    return Report(newest.name, versions, found.rows, pairs, round(held, 3), ordered)
+    return Report(newest.name, versions, found.rows, pairs, round(held, 3), ordered, sum(found.counts.values()))
 
 
 def visible_versions(connection: Connection, table_id: int) -> tuple[Descriptor, Descriptor | None]:
@@ -124,11 +128,20 @@ def _beside_rows(connection: Connection, judge: Judge, found: Finding) -> None:
             for violation in _tombstones_of(connection, judge, index):
                 found.note("C7", f"index {index.name}", 1, [violation])
     for piece in unaccounted(judge):
-        sql = f"SELECT key FROM {kv(piece.storage, judge.descriptor.table_id)} WHERE key >= %b AND key < %b"
-        cursor = connection.cursor(binary=True).execute(f"{sql} LIMIT %b", (piece.low, piece.high, NAMED_MAX))
-        for (key,) in cursor.fetchall():
-            found_there = stranger(judge.descriptor, piece.storage, key)
-            found.note(found_there.clause, "no element", 1, [found_there])
+        total, keys = _first_keys(connection, judge.descriptor.table_id, piece)
+        strangers = [stranger(judge.descriptor, piece.storage, key) for key in keys]
+        for one in strangers:
+            found.note(one.clause, "no element", 1, [one])
+        if strangers:
+            found.note(strangers[-1].clause, "no element", total - len(strangers), [])
+
+
+def _first_keys(connection: Connection, table_id: int, piece: KeyRange) -> tuple[int, list[bytes]]:
+    """How many keys there are in a range where none should be, and the first of them."""
+    sql = f"SELECT key, count(*) OVER () FROM {kv(piece.storage, table_id)} WHERE key >= %b AND key < %b"
+    cursor = connection.cursor(binary=True).execute(f"{sql} ORDER BY key LIMIT %b", (piece.low, piece.high, NAMED_MAX))
+    found = cursor.fetchall()
+    return (found[0][1] if found else 0), [key for key, _ in found]
 
 
 def _tombstones_of(connection: Connection, judge: Judge, index: Index) -> Iterator[Violation]:
@@ -159,4 +172,12 @@ def first_words(report: Report) -> str:
     if report.is_consistent:
         return f"consistent: {judged}; {size}"
     lines = [f"  {v['clause']} storage_{v['storage']} {v['key']}: {v['why']}" for v in report.violations]
-    return "\n".join([f"NOT consistent: {judged}; {size}; the first violations:", *lines])
+    return "\n".join([f"NOT consistent: {judged}; {size}; {_count_words(report)}:", *lines])
+
+
+def _count_words(report: Report) -> str:
+    """How many violations follow, of how many."""
+    named, total = len(report.violations), report.violations_total
+    if named < total:
+        return f"{total:,} violations, {named} of them"
+    return "1 violation" if total == 1 else f"{total:,} violations"

@@ -88,6 +88,7 @@ def _report(job_id: int, attempt: int, report: Report) -> None:
         rows=report.rows,
         pairs=report.pairs,
         violations=report.violations,
+        violations_total=report.violations_total,
         snapshot_s=report.snapshot_s,
     )
 

@@ -104,7 +104,9 @@ class Fill:
             hand = Hand(connection, Order(), Pace())
             for piece in pieces:
                 listen(connection, self.ticket, hand.order, self.scans)
+                began = time.perf_counter()
                 found = self.find(connection, piece)
+                keep_pace(self.ticket, hand.order, rows=0, seconds=time.perf_counter() - began)
                 self.put(hand, piece, found)
                 yield found.rows
 

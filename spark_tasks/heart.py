@@ -10,11 +10,14 @@ import psycopg
 
 from spark_tasks.claims import STALE_S, Claim
 from spark_tasks.database import database_dsn
+from spark_tasks.pace import Traffic
 from spark_tasks.rate import Rate
 
 log = logging.getLogger(__name__)
 
 BEAT_S = 0.25
+YOUNG_S = 0.1
+"""A transaction that is older is not one of many short ones that wait for the processor."""
 
 Connection = psycopg.Connection[Any]
 Beat = Callable[[Connection], object]
@@ -57,7 +60,9 @@ class Heart:
 
 
 RUN_MARKS = """
-SELECT (SELECT coalesce(sum(rows_done), 0)::bigint FROM spark_tasks_reorgrange WHERE run_id = %(run)s), rows_per_s_max
+SELECT (SELECT coalesce(sum(rows_done), 0)::bigint FROM spark_tasks_reorgrange WHERE run_id = %(run)s), rows_per_s_max,
+    (SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'schemalab node %%' AND state <> 'idle'
+        AND xact_start > clock_timestamp() - make_interval(secs => %(young)s))
 FROM spark_tasks_reorgpulse WHERE run_id = %(run)s
 """
 
@@ -68,7 +73,8 @@ WITH marks AS (
 )
 UPDATE spark_tasks_reorgpulse pulse
 SET heartbeat_at = clock_timestamp(), rows_per_s = %(rate)s, is_stalled = %(is_stalled)s,
-    rows_done = greatest(pulse.rows_done, marks.done), rows_total = coalesce(marks.total, pulse.rows_total),
+    traffic = %(traffic)s, rows_done = greatest(pulse.rows_done, marks.done),
+    rows_total = coalesce(marks.total, pulse.rows_total),
     share = greatest(pulse.share, least(1, marks.done::float8 / nullif(marks.total, 0)))
 FROM marks WHERE pulse.run_id = %(run)s
     AND EXISTS (SELECT FROM spark_tasks_reorgrun WHERE id = %(run)s AND token = %(token)s)
@@ -78,15 +84,17 @@ FROM marks WHERE pulse.run_id = %(run)s
 
 def heart_of_run(claim: Claim) -> Heart:
     """Says that the attempt lives, how far its marks have come, and how fast they come now."""
-    run_id, rate = claim.run.id, Rate()
+    run_id, rate, traffic = claim.run.id, Rate(), Traffic()
 
     def beat(connection: Connection) -> None:
-        row = connection.execute(RUN_MARKS, {"run": run_id}).fetchone()
+        row = connection.execute(RUN_MARKS, {"run": run_id, "young": YOUNG_S}).fetchone()
         now = time.monotonic()
         if row is not None:
             rate.rows_per_s_max = row[1]
             rate.hear(row[0], now)
+            traffic.hear(row[2], now)
         told = {"run": run_id, "token": claim.token, "rate": rate.rows_per_s, "is_stalled": rate.is_stalled(now)}
+        told["traffic"] = traffic.at_a_time
         connection.execute(RUN_BEAT, told)
 
     return Heart(str(claim.run), beat)

@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from spark_tasks.pace import Pace, Quiet, pairs_allowed, wait_s
+from spark_tasks.pace import Pace, Quiet, pairs_allowed, rest_s, wait_s
 from spark_tasks.ranges import KeyRange
 from storage.pairs import CannotDerive
 from storage.postgres import kv, session_options
@@ -88,6 +88,7 @@ class Order:
 
     wanted: str = "run"
     rows_per_s_max: float | None = None
+    traffic: float = 0.0
     quiet: Quiet = field(default_factory=Quiet)
 
     @property
@@ -100,7 +101,7 @@ SELECT 1 FROM spark_tasks_reorgrun WHERE id = {run} AND token = {token} FOR SHAR
 SELECT is_done FROM spark_tasks_reorgrange WHERE id = {range} FOR UPDATE;
 SAVEPOINT chunk"""
 
-WANTED = "SELECT wanted, rows_per_s_max, {scans} FROM spark_tasks_reorgpulse WHERE run_id = {run}"
+WANTED = "SELECT wanted, rows_per_s_max, traffic, {scans} FROM spark_tasks_reorgpulse WHERE run_id = {run}"
 
 END = f"""UPDATE spark_tasks_reorgrange SET rows_done = greatest(rows_done, {{mark.rows_done}}),
 rows_total = {{mark.rows_total}}, is_done = {{mark.is_done}} WHERE id = {{range}};
@@ -146,7 +147,7 @@ def listen(connection: Connection, ticket: Ticket, order: Order, scans: str = "N
 
 
 def _hear(order: Order, said: tuple[Any, ...] | None) -> None:
-    order.wanted, order.rows_per_s_max, scans = said or ("close", None, None)
+    order.wanted, order.rows_per_s_max, order.traffic, scans = said or ("close", None, 0.0, None)
     if scans is not None:
         order.quiet.hear(scans, time.monotonic())
 
@@ -180,8 +181,9 @@ def tries(what: str) -> Iterator[int]:
 
 
 def keep_pace(ticket: Ticket, order: Order, *, rows: int, seconds: float) -> None:
-    """Wait as the throttle says."""
+    """Wait as the throttle says, or rest as the traffic asks."""
     pause = wait_s(rows=rows, seconds=seconds, rows_per_s_max=_share(ticket, order))
+    pause += rest_s(seconds=seconds, traffic=order.traffic, rows_per_s_max=order.rows_per_s_max)
     if pause:
         time.sleep(pause)
 

@@ -6,9 +6,14 @@ and a chunk's own cost (two round trips, its locks and mark) is spread over more
 
 How does a worker know? Whoever writes a row looks for it by key first, so PostgreSQL counts scans of the table's
 index; a chunk makes none. A count that stands still for longer than sessions keep theirs back (1 s) says: quiet.
+
+Waiting for a chunk is not all that a writer loses: where cores are few, the work takes them. So it rests after each
+piece of work, the longer the more transactions of nodes run at the same time (`Traffic`): beside writers that never
+pause it takes an eighth of its time, alone all of it. A throttle that a person sets is kept as it is set.
 """
 
-from dataclasses import dataclass, replace
+from collections import deque
+from dataclasses import dataclass, field, replace
 
 CHUNK_S_MAX = 0.010
 CHUNK_S_AIM = 0.007
@@ -17,6 +22,10 @@ QUIET_AFTER_S = 1.2
 PAIRS_MIN, PAIRS_FIRST, PAIRS_MAX = 50, 1000, 50_000
 GROWTH_MAX = 2.0
 THROTTLED_S = 0.5
+TRAFFIC_S = 2.0
+RESTS_MAX = 7.0
+RESTS_PER_TRANSACTION = 7.0
+REST_S_MAX = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,29 @@ class Quiet:
 
     def lasts(self, now: float) -> bool:
         return self.scans is not None and now - self.since >= QUIET_AFTER_S
+
+
+@dataclass(slots=True)
+class Traffic:
+    """How many transactions of nodes run at a time, on average of late: `seen` are the looks, (when, how many)."""
+
+    seen: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def hear(self, transactions: int, now: float) -> None:
+        self.seen.append((now, transactions))
+        while now - self.seen[0][0] > TRAFFIC_S:
+            self.seen.popleft()
+
+    @property
+    def at_a_time(self) -> float:
+        return sum(count for _, count in self.seen) / len(self.seen) if self.seen else 0.0
+
+
+def rest_s(*, seconds: float, traffic: float, rows_per_s_max: float | None) -> float:
+    """How long to rest after `seconds` of work beside so many transactions at a time; not under a throttle."""
+    if rows_per_s_max is not None:
+        return 0.0
+    return min(REST_S_MAX, seconds * min(RESTS_MAX, RESTS_PER_TRANSACTION * traffic))
 
 
 def pairs_allowed(pairs: int, rows_per_s_max: float | None) -> int:

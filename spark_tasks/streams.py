@@ -58,14 +58,17 @@ def _audit(table_id: int) -> Json:
 
 
 def _verdict(job: AuditJob) -> Json:
+    shown = job.violations[:VIOLATIONS_SHOWN]
+    count = len(job.violations) if job.violations_total is None else job.violations_total
     return {
-        "is_clean": job.state == RunState.DONE and not job.violations,
+        "is_clean": job.state == RunState.DONE and not count,
         "error": job.error,
         "versions": job.versions,
         "rows": job.rows,
         "pairs": job.pairs,
-        "violations": job.violations[:VIOLATIONS_SHOWN],
-        "count": len(job.violations),
+        "violations": shown,
+        "count": count,
+        "shown": len(shown) if len(shown) < count else None,
         "snapshot_s": job.snapshot_s,
         "ended_at": job.ended_at.isoformat() if job.ended_at else None,
     }

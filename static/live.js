@@ -52,9 +52,11 @@
     const region = document.getElementById(urgent ? "say-now" : "say");
     if (region) region.textContent = text;
   }
+  /* As the server's filter of the same name: no line ends at an arrow. */
+  const arrows = (text) => text.replace(/\b(absent|delete-only|write-only|public) -> (?=(?:absent|delete-only|write-only|public)\b)/g, "$1\u00a0\u2192\u00a0");
   function storyLine(event, isNew) {
     const line = document.createElement("li"), time = document.createElement("time"), text = document.createElement("span");
-    time.dateTime = event.at; time.textContent = clock(Date.parse(event.at)); text.textContent = event.sentence;
+    time.dateTime = event.at; time.textContent = clock(Date.parse(event.at)); text.textContent = arrows(event.sentence);
     line.dataset.seq = event.seq; if (isNew) line.className = "new";
     line.append(time, text);
     return line;

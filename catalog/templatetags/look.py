@@ -5,6 +5,7 @@ A state is shown by glyph, word and pattern, and only then by colour, so that no
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,6 +33,7 @@ STATE_WORDS = {
     "reorganising": pgettext_lazy("state", "reorganising"),
     "public": pgettext_lazy("state", "public"),
 }
+STEP = re.compile(r"\b(absent|delete-only|write-only|public) -> (?=(?:absent|delete-only|write-only|public)\b)")
 OUTCOMES = {
     "queued": ("hourglass", pgettext_lazy("change", "queued")),
     "running": ("play", pgettext_lazy("change", "running")),
@@ -148,6 +150,12 @@ def latency(ms: float) -> str:
 def thousands(value: Any) -> str:
     """12,345,678 with thin spaces between the groups."""
     return "" if value is None else f"{int(value):,}".replace(",", "\u202f")
+
+
+@register.filter
+def arrows(text: str) -> str:
+    """Words in which a state becomes another, with an arrow that no line ends at: the terminal's is `->`."""
+    return STEP.sub("\\1\u00a0\u2192\u00a0", str(text))
 
 
 def _moment(value: Any) -> datetime | None:

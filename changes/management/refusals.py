@@ -1,4 +1,8 @@
-"""How a refused statement looks in a terminal: the sentence, the line, and a caret under the word that is meant."""
+"""How a refused statement looks in a terminal: the sentence, the line, and a caret under the word that is meant.
+
+2  the statement is at fault: it cannot be read, is not supported, or names what is not there
+1  the cluster says no: the name is taken, the change has ended, there is nothing to do, not so fast
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,13 @@ from pathlib import Path
 from django.core.management.base import CommandError
 
 from changes.ddl_check import NothingToDo
-from changes.ddl_errors import DdlError
+from changes.ddl_errors import DUPLICATE_COLUMN, DUPLICATE_OBJECT, DUPLICATE_TABLE, NOT_READY, DdlError
 from changes.services import ChangeError
+from changes.throttle import TooFast
 
 NEWLINE = "\n"
+STANDS_AGAINST_IT = frozenset({DUPLICATE_TABLE, DUPLICATE_COLUMN, DUPLICATE_OBJECT, NOT_READY})
+"""Refusals of a statement that is well formed: what the cluster has stands against it."""
 
 
 def caret(statement: str, position: int) -> str:
@@ -33,13 +40,18 @@ def in_words(error: DdlError, statement: str) -> str:
     return "\n".join(lines)
 
 
+def exit_code(error: DdlError) -> int:
+    """1 when the cluster says no, 2 when the statement itself is at fault."""
+    return 1 if isinstance(error, TooFast) or error.sqlstate in STANDS_AGAINST_IT else 2
+
+
 @contextmanager
 def refusals(statement: str = "") -> Iterator[None]:
-    """What is refused ends the command with 1 and says why."""
+    """What is refused ends the command and says why."""
     try:
         yield
     except DdlError as error:
-        raise CommandError(in_words(error, statement), returncode=1) from error
+        raise CommandError(in_words(error, statement), returncode=exit_code(error)) from error
     except (ChangeError, NothingToDo) as error:
         raise CommandError(str(error), returncode=1) from error
 

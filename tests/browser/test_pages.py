@@ -73,4 +73,4 @@ def test_a_page_works_without_javascript(new_page: NewPage, cluster: RunningClus
     page.goto(f"{cluster.address}/changes/new/")
     page.fill("#statement", "CREATE INDEX soon ON axe_table (b)")
     page.get_by_role("button", name="Show the plan").click()
-    assert page.get_by_text("publish axe_table@").first.is_visible()
+    assert page.get_by_text("Publish axe_table@").first.is_visible()

@@ -55,9 +55,9 @@ def test_a_plan_as_json_has_the_same_steps_as_the_pages(tmp_path):
     assert plan["steps"][0]["transitions"][0]["after"] == "delete-only"
 
 
-def test_a_refused_statement_ends_with_1_and_a_caret():
+def test_a_statement_that_is_at_fault_ends_with_2_and_a_caret():
     code, message = refused("plan", "CREATE TABLE t (\n  id bigint PRIMARY KEY,\n  v varchar(10))")
-    assert code == 1
+    assert code == 2
     assert message.splitlines() == [
         "type varchar is not supported yet (SQLSTATE 0A000)",
         "LINE 3:   v varchar(10))",
@@ -73,9 +73,15 @@ def test_a_refused_statement_ends_with_1_and_a_caret():
         (("plan", "DROP TABLE t", "--file", "x.sql"), "give one statement, in quotes or with --file"),
         (("plan", "--file", "/nowhere/x.sql"), "cannot read /nowhere/x.sql"),
         (("change", "submit"), "give one statement, in quotes or with --file"),
+        (("plan", "x"), 'syntax error at or near "x" (SQLSTATE 42601)'),
+        (("change", "submit", "x"), 'syntax error at or near "x" (SQLSTATE 42601)'),
+        (("plan", "DROP TABLE nothing"), 'table "nothing" does not exist (SQLSTATE 42P01)'),
+        (("change", "show", "999"), "there is no change 999"),
+        (("change", "cancel", "999"), "there is no change 999"),
+        (("change", "wait", "999"), "there is no change 999"),
     ],
 )
-def test_bad_usage_ends_with_2_and_one_line(words, message):
+def test_bad_usage_ends_with_2_and_says_why(words, message):
     code, said = refused(*words)
     assert code == 2
     assert message in said
@@ -104,6 +110,23 @@ def test_waiting_for_what_was_cancelled_ends_with_1():
     assert refused("change", "wait", str(change.pk)) == (1, f"change {change.pk} cancelled")
 
 
+def test_of_a_change_that_turned_only_the_steps_it_took_are_shown():
+    made()
+    change = services.submit("CREATE INDEX by_age ON users (age)", who="ann")
+
+    asked = iter(["once"])
+
+    def hook(name: str) -> None:
+        if name == "before TryDrain" and next(asked, None):
+            services.cancel(change.pk, who="bob")
+
+    assert driving.drive(change.pk, holder="w", hook=hook) == Status.CANCELLED
+    shown = run("change", "show", str(change.pk)).splitlines()
+    told = [line.split()[:3] for line in shown[2:]]
+    assert told[:2] == [["forward", "done", "publish"], ["forward", "left", "wait"]]
+    assert {(road, mark) for road, mark, _ in told[2:]} == {("back", "done")}
+
+
 def test_waiting_too_short_ends_with_3():
     change = services.submit(USERS, who="ann")
     code, message = refused("change", "wait", str(change.pk), "--timeout", "0.05")
@@ -113,8 +136,9 @@ def test_waiting_too_short_ends_with_3():
 def test_what_cannot_be_done_ends_with_1():
     change = made()
     assert refused("change", "cancel", str(change.pk)) == (1, f"change {change.pk} has ended: done")
-    assert refused("change", "show", "999") == (1, "there is no change 999")
     assert refused("change", "submit", "CREATE TABLE IF NOT EXISTS users (id int PRIMARY KEY)")[0] == 1
+    assert refused("change", "submit", USERS)[0] == 1
+    assert refused("plan", USERS)[0] == 1
 
 
 def test_the_snapshot_of_a_finished_change_offers_its_undo():

@@ -6,10 +6,10 @@ from django.conf import settings
 
 from catalog.models import StoryEvent, Table
 from catalog.selectors import newest_descriptor
-from changes import services
+from changes import driving, services
 from changes.ddl import parse
 from changes.ddl_errors import DdlError
-from changes.models import Reservation
+from changes.models import Reservation, Status
 from changes.new_table import new_table, statements_at_commit
 
 pytestmark = [
@@ -19,14 +19,14 @@ pytestmark = [
 USERS = "CREATE TABLE users (id bigint PRIMARY KEY, age integer)"
 
 
-def begin(cluster, name: str = "n1"):
+def begin(cluster, name: str = "n1", statement: str = USERS):
     """A node's transaction that makes `users`: its connection and the table."""
     incarnation = cluster.node(name)
-    table_id = services.reserve_table("users", node=name, incarnation=incarnation)
+    reserved = services.reserve_table(parse(statement), node=name, incarnation=incarnation)
     connection = cluster.connect(f"schemalab node {name} {incarnation}")
     connection.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
     connection.execute("SELECT 1")
-    return connection, new_table(parse(USERS).action, table_id)
+    return connection, new_table(reserved.action, reserved.table_id)
 
 
 def commit(connection, table) -> None:
@@ -57,12 +57,53 @@ def test_t9_the_name_is_reserved_at_once_for_both_kinds_of_create(cluster):
     n2 = cluster.node("n2")
     for attempt in (
         lambda: services.submit(USERS, who="bob"),
-        lambda: services.reserve_table("users", node="n2", incarnation=n2),
+        lambda: services.reserve_table(parse(USERS), node="n2", incarnation=n2),
     ):
         with pytest.raises(DdlError) as caught:
             attempt()
         assert caught.value.sqlstate == "42P07"
         assert caught.value.hint == "A transaction that has not ended is creating it."
+
+
+UNIQUE = "CREATE TABLE users (id bigint PRIMARY KEY, age integer UNIQUE, CONSTRAINT one_size UNIQUE (age, id))"
+INDEXES = ("one_size", "users_age_key")
+
+
+def index_named(name: str) -> None:
+    services.submit(f"CREATE INDEX {name} ON towns (age)", who="bob")
+
+
+@pytest.fixture
+def towns() -> None:
+    change = services.submit("CREATE TABLE towns (id bigint PRIMARY KEY, age integer)", who="ann")
+    assert driving.drive(change.pk, holder="w") == Status.DONE
+
+
+@pytest.mark.parametrize("name", INDEXES)
+def test_t9_the_names_of_unique_indexes_are_reserved_too(cluster, towns, name):
+    connection, table = begin(cluster, statement=UNIQUE)
+    assert [index.name for index in table.indexes] == list(INDEXES)
+    with pytest.raises(DdlError, match=f'relation "{name}" already exists') as caught:
+        index_named(name)
+    assert (caught.value.sqlstate, caught.value.hint) == ("42P07", "A transaction that has not ended is creating it.")
+    connection.execute("ROLLBACK")
+    services.free_table(table.table_id)
+    index_named(name)
+
+
+def test_t9_a_unique_index_takes_no_name_that_is_another_ones(cluster, towns):
+    index_named("one_size")
+    with pytest.raises(DdlError, match='relation "one_size" already exists'):
+        begin(cluster, statement=UNIQUE)
+    assert not Reservation.objects.exists()
+
+
+def test_t9_once_committed_the_names_are_the_tables(cluster, towns):
+    connection, table = begin(cluster, statement=UNIQUE)
+    commit(connection, table)
+    assert not Reservation.objects.exists()
+    with pytest.raises(DdlError, match='relation "one_size" already exists'):
+        index_named("one_size")
 
 
 def test_t9_a_rollback_frees_the_name(cluster):

@@ -158,7 +158,17 @@ def test_old_proofs_make_room(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> No
     assert sorted(Proof.objects.values_list("key", flat=True)) == sorted(keys[-2:])
 
 
-def test_what_cannot_be_explored_is_unknown_and_says_why(sent: Sent) -> None:
+@pytest.mark.parametrize("name", ["rename a column", "rename a table", "set a default"])
+def test_of_names_and_defaults_there_is_nothing_to_prove(sent: Sent, name: str) -> None:
+    seen = proofs.shown(proofs.ask(every_plan()[name]))
+    assert (seen["verdict"], seen["is_over"]) == ("nothing", True)
+    assert proofs.in_words(seen)[0].startswith("nothing to prove: Only names and defaults change.")
+    assert sent == []
+    assert not Proof.objects.exists()
+
+
+def test_what_cannot_be_explored_is_unknown_and_says_why(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proofs, "moves_nothing", lambda _plan: False)
     proof = proofs.ask(every_plan()["rename a column"])
     prove_plan(proof.key)
     proof.refresh_from_db()
@@ -167,6 +177,14 @@ def test_what_cannot_be_explored_is_unknown_and_says_why(sent: Sent) -> None:
 
 
 # --- the command
+
+
+def test_the_plan_of_a_rename_says_that_nothing_is_to_prove() -> None:
+    made(USERS)
+    code, said = run("ALTER TABLE users RENAME age TO years", "--prove")
+    assert (code, "nothing to prove: Only names and defaults change" in said) == (0, True)
+    proof = json.loads(run("ALTER TABLE users RENAME age TO years", "--json")[1])["proof"]
+    assert (proof["verdict"], proof["is_over"]) == ("nothing", True)
 
 
 def test_a_plan_says_that_it_is_proved(worker: None) -> None:

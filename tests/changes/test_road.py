@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 
-from changes.road import stations
+from changes.road import stations, taken, turned
+from tests.changes.tables import plans
 
 KINDS = ("publish", "drain", "publish", "drain", "clear", "fill", "verify", "close", "publish", "drain", "purge")
 STATES = {0: ("absent", "delete-only"), 2: ("delete-only", "write-only"), 8: ("write-only", "public")}
@@ -80,3 +82,39 @@ def test_a_road_back_begins_with_the_end_of_the_run() -> None:
 
 def test_no_road_has_no_stations() -> None:
     assert stations([], 0) == []
+
+
+def road_of(whens: str) -> list[dict[str, Any]]:
+    """The steps with what became of each: d(one), l(eft unfinished), n(ever taken)."""
+    words = {"d": "done", "l": "left", "n": "never"}
+    return [step | {"when": words[when]} for step, when in zip(steps(), whens, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("whens", "road"),
+    [
+        pytest.param("nnnnnnnnnnn", "", id="it never set out"),
+        pytest.param("lnnnnnnnnnn", "absent -delete-only", id="it turned before its first version was out"),
+        pytest.param("ddddddlnnnn", "absent delete-only wait write-only wait -reorganise", id="verification failed"),
+        pytest.param("dddnnnnnnnn", "absent delete-only wait write-only", id="cancelled with a version just out"),
+        pytest.param("ddddddddddd", words(11, is_over=True), id="it has arrived"),
+    ],
+)
+def test_of_a_road_that_was_left_only_what_was_taken_is_shown(whens: str, road: str) -> None:
+    shown = [{"done": "", "left": "-"}[s["when"]] + (s["state"] or s["kind"]) for s in taken(road_of(whens))]
+    assert " ".join(shown) == road
+
+
+@pytest.mark.parametrize(
+    ("begun", "published", "whens"),
+    [
+        pytest.param([], 0, "nnnnnnnnnnn", id="nothing was begun"),
+        pytest.param([0], 0, "lnnnnnnnnnn", id="a publish that was waited for in vain"),
+        pytest.param([0, 1, 2], 2, "dddnnnnnnnn", id="a publish that is out"),
+        pytest.param(range(7), 2, "ddddddlnnnn", id="work that failed"),
+    ],
+)
+def test_a_change_turned_at_the_last_step_it_began(begun: Collection[int], published: int, whens: str) -> None:
+    plan = plans()["add an index"]
+    assert tuple(step.kind.value for step in plan.forward) == KINDS
+    assert "".join(when[0] for when in turned(plan.forward, begun, newest=plan.base_version + published)) == whens

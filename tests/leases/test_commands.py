@@ -67,6 +67,9 @@ def test_nodes_are_listed_with_address_state_and_leases(database: Connection, no
     ("words", "message"),
     [
         pytest.param(("leases", "orders"), "there is no table orders; known: users", id="an unknown table is named"),
+        pytest.param(
+            ("leases", "revoke", "users", "n9"), "there is no node n9; known: n1", id="an unknown node is named"
+        ),
         pytest.param(("leases", "revoke", "users"), "usage: manage.py leases", id="revoke needs a node"),
         pytest.param(("leases", "revoke", "a", "b", "c"), "usage: manage.py leases", id="too many words"),
     ],

@@ -67,7 +67,7 @@ def test_a_node_whose_database_is_frozen_for_longer_than_the_lease_stops_before_
                 proxy.stall()
                 await until(lambda: bool(stage.fatal), "fatal")
                 assert stage.stopped_at < pin.deadline
-                assert stage.fatal == ["the lease on version 1 of table 7 could not be renewed before it ends"]
+                assert stage.fatal == ["the lease on users@1 could not be renewed before it ends"]
                 assert stage.ended == [pin]
                 with pytest.raises(NodeStopped, match="could not be renewed"):
                     await keeper.pin(USERS)

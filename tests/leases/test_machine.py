@@ -57,7 +57,7 @@ class Node:
         return self.said
 
     def granted(self, version: int, at: float | None = None) -> list[Effect]:
-        return self.hears(Acquired(USERS, version, 1000.0 + self.now + LEASE_S, LEASE_S), at)
+        return self.hears(Acquired(USERS, version, 1000.0 + self.now + LEASE_S, LEASE_S, "users"), at)
 
     def renewed(self, outcome: Renewal, version: int = 1) -> list[Effect]:
         return self.hears(Renewed((RenewOutcome(USERS, version, outcome, 1200.0, LEASE_S),)))
@@ -192,7 +192,7 @@ def test_a_release_that_fails_is_tried_again_and_then_runs_out(user: Node) -> No
 
 def test_renewal_comes_at_half_way_for_all_tables_in_one_statement(user: Node) -> None:
     user.hears(Pin("t", TableId(8)))
-    user.hears(Acquired(TableId(8), 5, 1090.0, 90.0))
+    user.hears(Acquired(TableId(8), 5, 1090.0, 90.0, "orders"))
     assert user.hears(Tick(), at=44.0) == []
     assert user.hears(Tick(), at=45.0) == [Renew((USERS, TableId(8)))]
 
@@ -240,7 +240,7 @@ def test_the_newest_version_that_could_not_be_renewed_ends_the_process(user: Nod
     user.hears(Tick(), at=50.0)
     user.hears(RenewFailed("connection refused"))
     said = user.hears(Tick(), at=99.0)
-    reason = "the lease on version 1 of table 7 could not be renewed before it ends"
+    reason = "the lease on users@1 could not be renewed before it ends"
     assert said == [EndTransactions(USERS, 1, frozenset({"a"}), reason), Exit(reason)]
     assert user.state.phase is Phase.STOPPED
     assert of(Refuse, user.hears(Pin("c", USERS))) != []
@@ -268,12 +268,12 @@ def test_an_older_version_just_runs_out_and_its_users_with_it(user: Node) -> Non
 def test_a_lease_that_arrives_too_late_is_no_lease(node: Node) -> None:
     node.hears(Pin("a", USERS))
     said = node.granted(1, at=99.5)
-    assert said == [Refuse("a", USERS, Why.UNREACHABLE, "the lease on table 7 was over before it arrived")]
+    assert said == [Refuse("a", USERS, Why.UNREACHABLE, "the lease on users@1 was over before it arrived")]
 
 
 def test_draining_releases_idle_leases_at_once_and_used_ones_on_last_release(user: Node) -> None:
     user.hears(Pin("t", TableId(8)))
-    user.hears(Acquired(TableId(8), 5, 1090.0, 90.0))
+    user.hears(Acquired(TableId(8), 5, 1090.0, 90.0, "orders"))
     user.hears(Unpin("t", TableId(8)))
     assert user.hears(Drain()) == [Release(TableId(8), 5)]
     reason = "node n1 is draining: it takes no new leases, use another node"
@@ -309,7 +309,7 @@ def test_a_dropped_table_is_given_back_once_it_is_idle(user: Node) -> None:
 @pytest.mark.parametrize(
     ("event", "message"),
     [
-        (Acquired(USERS, 2, 1.0, 1.0), "a lease was acquired on table 7, but none was asked for"),
+        (Acquired(USERS, 2, 1.0, 1.0, "users"), "a lease was acquired on table 7, but none was asked for"),
         (Released(USERS, 1), "version 1 of table 7 was released, but that was not asked for"),
         (Renewed(()), "leases of node n1 were renewed, but no renewal was asked for"),
     ],
@@ -322,6 +322,6 @@ def test_an_answer_to_no_question_is_a_mistake_of_the_shell(user: Node, event: E
 
 def test_the_machine_says_when_to_wake_it(node: Node) -> None:
     node.hears(Pin("a", USERS))
-    state, effects = step(node.state, Acquired(USERS, 1, 1100.0, LEASE_S), 0.0)
+    state, effects = step(node.state, Acquired(USERS, 1, 1100.0, LEASE_S, "users"), 0.0)
     assert of(WakeAt, effects) == [WakeAt(50.0)]
-    assert hash(state) == hash(step(node.state, Acquired(USERS, 1, 1100.0, LEASE_S), 0.0)[0])
+    assert hash(state) == hash(step(node.state, Acquired(USERS, 1, 1100.0, LEASE_S, "users"), 0.0)[0])

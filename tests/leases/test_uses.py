@@ -12,7 +12,9 @@ SCHEMA = Schema(users(), "schema", "sharding")
 
 
 def held(version: int, *, stop_at: float = 9.5) -> Held:
-    return Held(version=version, expires_at=1000.25, renew_at=5.0, stop_at=stop_at, deadline=stop_at + 0.5)
+    return Held(
+        name="users", version=version, expires_at=1000.25, renew_at=5.0, stop_at=stop_at, deadline=stop_at + 0.5
+    )
 
 
 def machine_holds(*versions: Held, phase: Phase = Phase.SERVING) -> NodeLeases:

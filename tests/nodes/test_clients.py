@@ -157,7 +157,7 @@ def add_unique_index(cluster: Cluster, name: str, column: str) -> None:
 def test_show_tables_lists_them(cluster: Cluster, n1: "psycopg.Connection[Any]") -> None:
     table = cluster.table("id int primary key, v text")
     listed = {row[0]: row[1:] for row in n1.execute("SHOW TABLES")}
-    assert listed[table] == ("1", "id integer, v text", None)
+    assert listed[table] == ("1", "id integer, v text", None, "PRIMARY KEY (id)")
     with pytest.raises(psycopg.errors.FeatureNotSupported, match="reading pg_catalog is not supported"):
         n1.execute("SELECT relname FROM pg_catalog.pg_class")
 

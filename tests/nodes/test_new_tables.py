@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import InternalError
 
+from changes.services import Reserved
 from nodes.schema import SchemaStatements
 
 
@@ -71,9 +72,9 @@ def test_a_cancel_does_not_break_it_off(told: dict[str, Any], committed: bool) -
 
 
 def test_a_name_that_was_being_taken_at_ctrl_c_is_freed(told: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    def reserve(_name: str, **_: Any) -> int:
+    def reserve(statement: Any, **_: Any) -> Reserved:
         time.sleep(0.1)
-        return 9
+        return Reserved(9, statement.action)
 
     monkeypatch.setattr("changes.services.reserve_table", reserve)
     env = SimpleNamespace(node="n1", incarnation=1)

@@ -48,10 +48,24 @@ def test_a_type_changes(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
     assert cluster.violations(table) == []
 
 
-def test_a_constraint_that_rows_break_is_not_added(cluster: Cluster, n1: Any, table: str) -> None:
+@pytest.mark.parametrize(
+    ("action", "refusal", "says"),
+    [
+        pytest.param("ADD CONSTRAINT high CHECK (a > 10)", errors.CheckViolation, "id = 1.*high", id="CHECK"),
+        pytest.param("ALTER c SET NOT NULL", errors.NotNullViolation, "NULL in c", id="NOT NULL"),
+        pytest.param("ADD CONSTRAINT one UNIQUE (d)", errors.UniqueViolation, "id = 1.*id = 2", id="UNIQUE"),
+        pytest.param(
+            "ADD e int UNIQUE DEFAULT 1, ADD CHECK (a > 10)", errors.CheckViolation, "a_check", id="CHECK before UNIQUE"
+        ),
+    ],
+)
+def test_a_constraint_that_rows_break_is_not_added(
+    cluster: Cluster, n1: Any, table: str, action: str, refusal: type[psycopg.Error], says: str
+) -> None:
+    told(n1, f"ALTER TABLE {table} ADD c int, ADD d int DEFAULT 5")
     before = cluster.descriptor(table)
-    with pytest.raises(psycopg.Error, match="failed and was rolled back.*id = 1.*high"):
-        n1.execute(f"ALTER TABLE {table} ADD CONSTRAINT high CHECK (a > 10)")
+    with pytest.raises(refusal, match=f"failed and was rolled back.*{says}"):
+        n1.execute(f"ALTER TABLE {table} {action}")
     now = cluster.descriptor(table)
     assert (now.columns, now.indexes, now.constraints) == (before.columns, before.indexes, before.constraints)
     assert n1.execute(f"INSERT INTO {table} VALUES (3, 3, 'three')").statusmessage == "INSERT 0 1"

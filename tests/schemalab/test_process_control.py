@@ -3,10 +3,13 @@
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
+from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils.timezone import now
 
 from catalog.models import StoryEvent
 from catalog.story import sentence
+from leases.models import Node
 from schemalab.control import CommandRefused
 from schemalab.roles import give_roles
 
@@ -82,3 +85,32 @@ def test_who_may_not(client: Client, supervisor: list[tuple[str, str]], role: st
 
 def test_one_must_be_signed_in(client: Client) -> None:
     assert client.post("/processes/n3/kill/")["Location"].startswith("/sign-in/")
+
+
+@pytest.fixture
+def n3() -> None:
+    Node.objects.create(name="n3", incarnation=1, host="127.0.0.1", port=5433, pid=1, heartbeat_at=now(), state="up")
+
+
+def refused_command(*words: str) -> tuple[int, str]:
+    with pytest.raises(CommandError) as refused:
+        call_command("node-control", *words)
+    return refused.value.returncode, str(refused.value)
+
+
+@pytest.mark.parametrize("action", ["kill", "start", "drain"])
+@pytest.mark.parametrize("name", [pytest.param("n9", id="unknown"), pytest.param("worker", id="no node")])
+def test_the_command_takes_nodes_and_lists_nothing_else(
+    supervisor: list[tuple[str, str]], n3: None, action: str, name: str
+) -> None:
+    assert refused_command(action, name) == (2, f"there is no node {name}; known: n3")
+    assert supervisor == []
+
+
+def test_the_command_kills_a_node(supervisor: list[tuple[str, str]], n3: None) -> None:
+    call_command("node-control", "kill", "n3")
+    assert supervisor == [("kill", "n3")]
+
+
+def test_what_the_supervisor_refuses_ends_the_command_with_1(supervisor: list[tuple[str, str]], n3: None) -> None:
+    assert refused_command("thaw", "n3") == (1, "n3 is not frozen")

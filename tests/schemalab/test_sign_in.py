@@ -3,6 +3,7 @@
 import pytest
 from django.contrib.auth.models import Group, User
 from django.core import signing
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from schemalab import sign_in_links
@@ -118,3 +119,9 @@ def test_ill_health_is_an_error_to_scripts(client: Client, monkeypatch: pytest.M
     response = client.get("/healthz")
     assert response.status_code == 503
     assert response.json()["redis"] is False
+
+
+def test_a_link_for_nobody_is_bad_usage() -> None:
+    with pytest.raises(CommandError, match="no active user is called 'nobody'") as refused:
+        call_command("signin-link", "--user", "nobody")
+    assert refused.value.returncode == 2

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from catalog import models as catalog
 from catalog.elements import ColumnId, State
-from spark_tasks.audit import Report, audit_table
+from spark_tasks.audit import Report, audit_table, first_words
 from spark_tasks.finding import violation_from_json
 from spark_tasks.models import ReorgRun
 from storage.pairs import column_key, prefix
@@ -127,6 +127,25 @@ def test_damage_is_found_with_its_clause_and_words(
     judged = indexed.violations()
     assert {(v.clause, v.key) for v in found} == {(v.clause, v.key) for v in judged}
     assert {v.why for v in found} == {v.why for v in judged}
+
+
+def _of_index_9(entry: bytes) -> bytes:
+    return entry[:7] + b"\x09" + entry[8:]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param(lambda key: key, id="entries that dangle"),
+        pytest.param(_of_index_9, id="entries of no index"),
+    ],
+)
+def test_all_violations_are_counted_and_the_first_are_named(indexed: Stage, key: Callable[[bytes], bytes]) -> None:
+    for number in range(100, 112):
+        put(indexed, key(entry(indexed, number, "nobody")), b"")
+    report = audit(indexed)
+    assert (len(report.violations), report.violations_total) == (10, 12)
+    assert "; 12 violations, 10 of them:\n" in first_words(report)
 
 
 def test_an_audit_counts_what_it_saw(indexed: Stage) -> None:

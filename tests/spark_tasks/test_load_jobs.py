@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from lab.management.commands import demo
 from spark_tasks import load_jobs, tasks
@@ -120,6 +121,17 @@ def test_a_refusal_is_final(asked: LoadJob, reading: Callable[..., None]) -> Non
     reading(refuse)
     run_load(asked.id)
     assert (seen(asked).state, asked.attempt, asked.failures) == ("failed", 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("file", "table", "message"),
+    [("nowhere.csv", None, "there is no file nowhere.csv"), (__file__, "nothing", "there is no table nothing")],
+)
+def test_a_load_of_what_is_not_there_is_bad_usage(stage: Stage, file: str, table: str | None, message: str) -> None:
+    with pytest.raises(CommandError, match=message) as refused:
+        call_command("load", file, table=table or f"users_{stage.table_id}")
+    assert refused.value.returncode == 2
+    assert not LoadJob.objects.filter(table_id=stage.table_id).exists()
 
 
 # --- the demo's

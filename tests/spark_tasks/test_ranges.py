@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_tasks.pace import CHUNK_S_AIM, PAIRS_MAX, PAIRS_MIN, Pace, Quiet, pairs_allowed, wait_s
+from spark_tasks.pace import CHUNK_S_AIM, PAIRS_MAX, PAIRS_MIN, Pace, Quiet, Traffic, pairs_allowed, rest_s, wait_s
 from spark_tasks.ranges import FILL_ROWS, hands, rows_per_fill_range, split
 
 KEYS = st.binary(min_size=1, max_size=3)
@@ -94,3 +94,28 @@ def test_a_throttled_chunk_is_small_so_that_no_wait_is_long() -> None:
 )
 def test_the_throttle_makes_up_for_what_went_too_fast(limit: float | None, expected: float) -> None:
     assert wait_s(rows=1000, seconds=0.1, rows_per_s_max=limit) == pytest.approx(expected)
+
+
+def test_traffic_is_what_ran_at_a_time_of_late() -> None:
+    traffic = Traffic()
+    assert traffic.at_a_time == 0.0
+    for number, running in enumerate([4, 4, 0, 1, 1]):
+        traffic.hear(running, float(number))
+    assert traffic.at_a_time == pytest.approx(2 / 3), "what was longer ago than two seconds does not count"
+
+
+@pytest.mark.parametrize(
+    ("traffic", "limit", "expected"),
+    [
+        pytest.param(0.0, None, 0.0, id="alone"),
+        pytest.param(0.1, None, 0.07, id="a little of it"),
+        pytest.param(9.0, None, 0.7, id="an eighth of the time is left to work beside writers that never pause"),
+        pytest.param(9.0, 1000.0, 0.0, id="a person's throttle is kept as it is set"),
+    ],
+)
+def test_work_rests_beside_traffic(traffic: float, limit: float | None, expected: float) -> None:
+    assert rest_s(seconds=0.1, traffic=traffic, rows_per_s_max=limit) == pytest.approx(expected)
+
+
+def test_no_rest_is_so_long_that_a_pause_or_a_cancel_seems_unheard() -> None:
+    assert rest_s(seconds=60.0, traffic=9.0, rows_per_s_max=None) == 2.0

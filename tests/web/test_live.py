@@ -6,7 +6,7 @@ import json
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from catalog import live
+from catalog import consumers, live
 from catalog.models import Table
 from catalog.services import TELL, end_sockets, push, tell
 from tests.web.conftest import Site
@@ -122,6 +122,44 @@ def test_a_lost_push_is_noticed_at_the_next_heartbeat(browse: Open, monkeypatch:
         happen_unheard(1)
         assert browser.next("event")["seq"] == 1
         assert browser.next("ping")["seqs"] == {"cluster": 1}
+
+
+def test_a_crowd_is_heard_for_by_one_ear_and_each_gets_each_event_once(browse: Open, redis_url: str) -> None:
+    """However many sockets follow a stream, the process is in its group once, and leaves it with the last of them."""
+    redis = Redis.from_url(redis_url)
+    listening = lambda: [n for name, n in redis.pubsub_numsub(*redis.pubsub_channels("*stream.cluster"))]  # noqa: E731
+    with ExitStack() as open_pages:
+        crowd = [open_pages.enter_context(browse()) for _ in range(12)]
+        for browser in crowd:
+            browser.follow("cluster")
+            browser.next("snapshot")
+        assert listening() == [1]
+        for number in range(5):
+            happen(number)
+        for browser in crowd[1:]:
+            while len(browser.seqs()) < 5:
+                browser.next("event")
+            assert browser.seqs() == sorted(set(browser.seqs()))
+        crowd[0].say(type="unsubscribe", stream="cluster")
+        happen(5)
+        assert crowd[1].next("event")["payload"]["node"] == "n5"
+    deadline = time.monotonic() + ANSWER_S
+    while listening():
+        assert time.monotonic() < deadline, "nobody follows, and the process still listens"
+        time.sleep(0.02)
+
+
+def test_what_a_full_mailbox_loses_is_read_again(browse: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumers, "HEARD_MAX", 2)
+    with browse() as browser:
+        browser.follow("cluster")
+        first = browser.next("snapshot")["seq"]
+        with transaction.atomic():
+            for number in range(20):
+                tell("node joined", f"n{number}", {"node": f"n{number}", "incarnation": number}, ["cluster"])
+        while len(browser.seqs()) < 20:
+            browser.next("event")
+        assert browser.seqs() == list(range(first + 1, first + 21))
 
 
 def test_who_comes_back_gets_what_was_missed_and_nothing_twice(browse: Open) -> None:

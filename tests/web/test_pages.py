@@ -27,6 +27,7 @@ from changes.throttle import SUBMISSIONS_MAX
 from lab.tasks import prove_plan
 from leases.models import Node
 from leases.samples import Sample
+from spark_tasks.models import AuditJob
 from storage import encoding, pairs
 from tests.changes.tables import plans
 
@@ -198,7 +199,7 @@ def test_pairs_that_cannot_be_shown_are_refused(client_of: ClientOf, flights: Ta
 def test_the_plan_is_shown_before_anything_is_stored(client_of: ClientOf, flights: Table) -> None:
     answer = client_of("sam").post("/changes/new/plan/", {"statement": "CREATE INDEX soon ON flights (dest)"})
     body = answer.content.decode()
-    assert "publish flights@3: index soon absent" in body
+    assert "Publish flights@3: index soon absent\u00a0→\u00a0delete-only" in body
     assert "no way back from here" in body
     assert not Change.objects.exists()
 
@@ -224,8 +225,8 @@ def test_a_plan_of_several_elements_shows_their_states_and_the_way_back(client_o
     statement = "ALTER TABLE flights ADD gate text DEFAULT 'A1', ADD CONSTRAINT known CHECK (gate <> '')"
     page = client_of("sam").post("/changes/new/plan/", {"statement": statement}).content.decode()
     assert '<th scope="col" class="mono">column gate</th><th scope="col" class="mono">constraint known</th>' in page
-    assert "fill column gate" in page
-    assert "verify column gate, constraint known" in page
+    assert "Fill column gate" in page
+    assert "Verify column gate, constraint known" in page
     assert "What was added is withdrawn again: values of gate are deleted, and flights is as it was." in page
     assert "Every row of flights is written once: its gate becomes &#x27;A1&#x27;." in page
 
@@ -265,6 +266,16 @@ def test_a_plan_is_shown_at_once_and_its_proof_when_it_is_there(
     assert "for 3 nodes, 2 rows, 2 values, any number of operations" in verdict
     assert "hx-get" not in verdict
     assert "Proved safe" in sam.post("/changes/new/plan/", PLAN).content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_a_rename_there_is_nothing_to_prove(client_of: ClientOf, flights: Table, asked: list[str]) -> None:
+    statement = {"statement": "ALTER TABLE flights RENAME dest TO target"}
+    page = client_of("sam").post("/changes/new/plan/", statement).content.decode()
+    assert 'data-proof="nothing"' in page
+    assert "Nothing to prove" in page
+    assert "Not proved" not in page
+    assert asked == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -330,6 +341,9 @@ def test_a_queued_change_is_cancelled_after_saying_what_that_does(client_of: Cli
     sam = client_of("sam")
     assert "Nothing has been published yet" in sam.get(f"/changes/{change.pk}/cancel/").content.decode()
     assert sam.post(f"/changes/{change.pk}/cancel/").status_code == 302
+    page = sam.get(f"/changes/{change.pk}/").content.decode()
+    assert "It ended before its first step" in page
+    assert "(to come)" not in page
     change.refresh_from_db()
     assert change.status == Status.CANCELLED
 
@@ -410,6 +424,16 @@ def test_a_pane_says_when_its_node_does_not_answer(client_of: ClientOf) -> None:
     Node.objects.create(name="n9", incarnation=1, host="127.0.0.1", port=1, pid=1)
     answer = client_of("sam").post("/console/1/run/", {"sql": "SELECT 1", "node": "n9"}, headers={"HX-Request": "true"})
     assert "n9 does not answer" in answer.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_audit_shows_the_first_violations_and_how_many_there_are(client_of: ClientOf, flights: Table) -> None:
+    named = [{"clause": "C4", "key": "00", "why": f"row {n}"} for n in range(30)]
+    told = {"state": "done", "violations": named, "violations_total": 2_345, "ended_at": now()}
+    AuditJob.objects.create(table_id=flights.pk, **told)
+    page = client_of("sam").get(f"/tables/{flights.pk}/").content.decode()
+    assert "2\u202f345 violations" in page
+    assert "20 shown of 2\u202f345" in page
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,6 +1,7 @@
 """`manage.py change submit "DDL" [--wait]`, `list`, `show ID`, `wait ID`, `pause ID`, `resume ID`, `cancel ID`.
 
-Exit code 0: done as asked; 1: refused, failed or cancelled; 2: not a command; 3: it is not known yet how it ends.
+Exit code 0: done as asked; 1: refused, failed or cancelled; 2: not a command, no statement that could ever
+be a change, no such change; 3: it is not known yet how it ends.
 """
 
 import getpass
@@ -17,6 +18,7 @@ from changes.models import ENDED, Change, Status
 
 UNKNOWN = 3
 LIST_MAX = 50
+MARKS = {"current": "now", "todo": ""}
 
 
 class Command(BaseCommand):
@@ -69,7 +71,7 @@ class Command(BaseCommand):
     def _one(self, deed: str, options: dict[str, Any]) -> None:
         change_id = options["id"]
         if not Change.objects.filter(pk=change_id).exists():
-            raise CommandError(f"there is no change {change_id}", returncode=1)
+            raise CommandError(f"there is no change {change_id}", returncode=2)
         wishes: dict[str, Callable[..., None]] = {
             "pause": services.pause,
             "resume": services.resume,
@@ -110,8 +112,8 @@ class Command(BaseCommand):
         self.stdout.write(f"change {seen['id']} by {seen['who']}: {seen['statement']}")
         self.stdout.write(f"{seen['status']}" + (f": {seen['error']['message']}" if seen["error"] else ""))
         for road, steps in seen["roads"].items():
-            for step in steps:
-                mark = "done" if step["ended_at"] else "now" if step["started_at"] else ""
+            for step in (step for step in steps if step["when"] != "never"):
+                mark = MARKS.get(step["when"], step["when"])
                 waited = f" (waited {step['waited_s']:.1f} s)" if step["waited_s"] else ""
                 self.stdout.write(f"{road:8} {mark:5} {step['text']}{waited}")
         for blocker in seen["blockers"]:

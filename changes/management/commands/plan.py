@@ -1,7 +1,8 @@
 """`manage.py plan "DDL"` or `--file F`: the road a change would take, what it costs, its dangers, and its proof.
 
 A file holds a statement, or a plan that somebody wrote, as JSON (see `changes.handwritten`). With `--prove` the
-exit code is the verdict: 0 proved, 1 violated, 3 unknown. A written plan that breaks a rule is refused: 1.
+exit code is the verdict: 0 proved or nothing to prove, 1 violated, 3 unknown. A written plan that breaks a rule is
+refused: 1.
 """
 
 import json
@@ -14,7 +15,7 @@ from changes.handwritten import MalformedPlan, read_plan
 from changes.management.refusals import refusals, statement_of
 from changes.review import find_faults
 
-EXIT_CODES = {"proved": 0, "violated": 1, "unknown": 3}
+EXIT_CODES = {"proved": 0, proofs.NOTHING: 0, "violated": 1, "unknown": 3}
 Json = dict[str, Any]
 
 
@@ -24,7 +25,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("statement", nargs="?", metavar="DDL")
         parser.add_argument("--file", metavar="F", help="read the statement, or a plan written as JSON, from a file")
-        parser.add_argument("--prove", action="store_true", help="exit 0 when proved, 1 when violated, 3 when unknown")
+        parser.add_argument(
+            "--prove",
+            action="store_true",
+            help="exit 0 when proved (or nothing is to prove), 1 when violated, 3 when unknown",
+        )
         parser.add_argument("--json", action="store_true", help="print the plan as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:

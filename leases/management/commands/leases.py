@@ -43,7 +43,10 @@ class Command(BaseCommand):
 
     def _revoke(self, table: Table, node: str) -> None:
         try:
+            services.check_node(node)
             revoked = services.revoke_lease(table.id, node, who=getpass.getuser())
+        except services.UnknownNode as error:
+            raise CommandError(str(error), returncode=2) from error
         except services.NoSuchLease as error:
             raise CommandError(str(error)) from error
         for lease in revoked:

@@ -1,6 +1,7 @@
 """`manage.py node-control drain|undrain|kill|freeze|thaw|start NAME`: what the lease console can do to a node.
 
 Draining is asked of the node; the others happen to its process, through the control channel of the running `up`.
+Exit code 0: done or asked; 1: refused, or no cluster runs; 2: there is no such node.
 """
 
 import getpass
@@ -9,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from leases.services import UnknownNode, drain_node, undrain_node
+from leases.services import UnknownNode, check_node, drain_node, undrain_node
 from schemalab.control import COMMANDS, CommandRefused, NotRunning
 from schemalab.process_control import control_process
 
@@ -21,17 +22,20 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", choices=(*DRAINS, *COMMANDS))
-        parser.add_argument("name", help="n1, n2 .. or another process of the Procfile")
+        parser.add_argument("name", help="a node: n1, n2 ..")
         parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
     def handle(self, *args: Any, action: str, name: str, json: bool, **options: Any) -> None:
         try:
+            check_node(name)
             if action in DRAINS:
                 DRAINS[action](name, who=getpass.getuser())
                 answer = {"ok": True, "text": f"{name}: {action} asked"}
             else:
                 answer = {"ok": True, "text": control_process(action, name, who=getpass.getuser())}
-        except (NotRunning, CommandRefused, UnknownNode) as refused:
+        except UnknownNode as unknown:
+            raise CommandError(str(unknown), returncode=2) from None
+        except (NotRunning, CommandRefused) as refused:
             raise CommandError(str(refused)) from None
         self.stdout.write(as_json(answer) if json else answer["text"])
 

@@ -25,7 +25,7 @@ class Command(BaseCommand):
 def user_named(name: str) -> User:
     user = User.objects.filter(username=name, is_active=True).first()
     if user is None:
-        raise CommandError(f"no active user is called {name!r}")
+        raise CommandError(f"no active user is called {name!r}", returncode=2)
     return user
 
 

@@ -58,4 +58,5 @@ def _on_the_worker(table: Table) -> Report:
     )
     if job.state == RunState.FAILED:
         raise CommandError(f"the audit could not be finished: {job.error}", returncode=3)
-    return Report(table.name, job.versions, job.rows, job.pairs, job.snapshot_s, job.violations)
+    total = job.violations_total if job.violations_total is not None else len(job.violations)
+    return Report(table.name, job.versions, job.rows, job.pairs, job.snapshot_s, job.violations, total)

@@ -29,6 +29,8 @@ class Command(BaseCommand):
         found = table_named(table)
         if found is None:
             raise CommandError(f"there is no table {table}", returncode=2)
+        if not file.exists():
+            raise CommandError(f"there is no file {file}", returncode=2)
         path = str(file.resolve())
         unfinished = LoadJob.objects.filter(table_id=found.id, path=path, state__in=("waiting", "running")).first()
         job = unfinished or LoadJob.objects.create(table_id=found.id, path=path)

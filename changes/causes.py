@@ -1,0 +1,31 @@
+"""Which SQLSTATE a change failed with: of the rules that its rows break, the one a single row would be refused for.
+
+A verification names what it found by clause and element; a rule that rows break is C6. Of several rules NOT NULL
+comes first, then CHECK, then unique indexes, then foreign keys, as for a row that is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import CHECK, FOREIGN_KEY, NOT_NULL
+from expressions.errors import CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, NOT_NULL_VIOLATION, UNIQUE_VIOLATION
+
+IN_ORDER = (NOT_NULL_VIOLATION, CHECK_VIOLATION, UNIQUE_VIOLATION, FOREIGN_KEY_VIOLATION)
+BY_RULE = {NOT_NULL: NOT_NULL_VIOLATION, CHECK: CHECK_VIOLATION, FOREIGN_KEY: FOREIGN_KEY_VIOLATION}
+BY_KIND = {"column": NOT_NULL_VIOLATION, "index": UNIQUE_VIOLATION}
+
+
+def sqlstate_of(violations: Iterable[Mapping[str, Any]], versions: Iterable[Descriptor]) -> str | None:
+    """The code of what a change's runs found, its constraints as the versions have them; None: it broke no rule."""
+    rules = {constraint.name: constraint.rule for version in versions for constraint in version.constraints}
+    broken = {_code_of(found["element"], rules) for found in violations if found["clause"] == "C6"}
+    return next((code for code in IN_ORDER if code in broken), None)
+
+
+def _code_of(element: str, rules: Mapping[str, str]) -> str | None:
+    """A column breaks its own NOT NULL, an index that its entries are unique."""
+    kind, _, name = element.partition(" ")
+    return BY_RULE.get(rules.get(name, "")) if kind == "constraint" else BY_KIND.get(kind)

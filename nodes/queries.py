@@ -1,0 +1,60 @@
+"""What an analysed query is: text for the engine with expressions in it, and the columns that come of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from expressions.scopes import Scan
+from expressions.sqltypes import UNKNOWN, Type
+from expressions.typed import Expr, is_simple
+
+Parts = tuple["str | Expr", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One column of a query's result."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query for the engine: its text with expressions in it, and its columns o0, o1, .."""
+
+    parts: Parts
+    outputs: tuple[Output, ...]
+    simple: "SimpleSelect | None" = None
+    loose: tuple[Expr, ...] = ()
+
+    def settled(self, types: "Sequence[Type | None]", coerce: "Callable[[Expr, Type], Expr]") -> "Query":
+        """The query with its quoted literals and parameters given these types, as if they stood alone."""
+        parts, outputs = list(self.parts), list(self.outputs)
+        for place, (output, of) in enumerate(zip(self.outputs, types, strict=True)):
+            if output.type is UNKNOWN and of is not None:
+                expr = self.loose[place]
+                parts = [coerce(expr, of) if part is expr else part for part in parts]
+                outputs[place] = Output(output.name, of)
+        return Query(tuple(parts), tuple(outputs))
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleSelect:
+    """A query over one table that needs no engine when all its expressions are simple."""
+
+    scan: Scan
+    targets: tuple[Expr, ...]
+    where: Expr | None
+    limit: Expr | None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether Python can compute all of it, row by row."""
+        return all(is_simple(e) for e in (*self.targets, *([self.where] if self.where else [])))
+
+
+@dataclass(eq=False)
+class Target:
+    name: str
+    expr: Expr
+    offset: int

@@ -1,0 +1,52 @@
+"""The sentences of events, and how a page shows them."""
+
+from typing import Any
+
+import pytest
+
+from catalog.story import sentence
+from catalog.templatetags.look import arrows
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "said"),
+    [
+        pytest.param(
+            "reorganisation finished",
+            {"what": "fill index by_dest", "rows": 336_776, "seconds": 3.24},
+            "Fill index by_dest finished: 336,776 rows in 3.2 s.",
+            id="a sentence begins with a capital",
+        ),
+        pytest.param(
+            "reorganisation finished",
+            {"what": "fill index by_dest", "rows": 0, "seconds": 0.01},
+            "Fill index by_dest finished: nothing to do.",
+            id="of an empty table there was nothing to do",
+        ),
+        pytest.param(
+            "reorganisation started", {"what": "fill index i", "rows": 0}, "Fill index i started.", id="no rows to do"
+        ),
+        pytest.param(
+            "reorganisation finished",
+            {"what": "clear old tombstones of index i", "seconds": 0.14},
+            "Clear old tombstones of index i finished in 0.1 s.",
+            id="work that counts no rows",
+        ),
+        pytest.param("table created", {"table": "users"}, "users was created.", id="a name stays as it is"),
+        pytest.param("table created", {}, "? was created.", id="a detail that is missing"),
+    ],
+)
+def test_an_event_in_plain_english(kind: str, payload: dict[str, Any], said: str) -> None:
+    assert sentence(kind, payload) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("index i absent -> delete-only.", "index i absent\u00a0\u2192\u00a0delete-only."),
+        ("delete-only -> public, public -> absent", "delete-only\u00a0→\u00a0public, public\u00a0→\u00a0absent"),
+        ("ann submitted change 5: SELECT a -> 'b'", "ann submitted change 5: SELECT a -> 'b'"),
+    ],
+)
+def test_a_page_has_arrows_that_no_line_ends_at(text: str, shown: str) -> None:
+    assert arrows(text) == shown
