@@ -6,13 +6,15 @@
 
 The universe is a table of two columns with one element more, a row or two, and two values: all of it is some hundreds
 of representations, so nothing is left to cleverness. What breaks is told with its clause and the statement that did it.
-Planner and docs have the same facts as a table (`changes.safety`); a test holds the two against each other.
+Planner and docs have the same facts as a table (`changes.safety`); a test holds the two against each other. A foreign
+key spans two tables: `storage.linked_neighbours` has a universe of both.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, product
+from typing import Generic, TypeVar
 
 from catalog.descriptor import Descriptor
 from catalog.elements import (
@@ -49,7 +51,10 @@ KEYS, VALUES, DEFAULT, OTHER = (1, 2), (1, -1), 7, 5
 
 Pairs = Mapping[bytes, bytes | None]
 Frozen = frozenset[tuple[bytes, bytes | None]]
-Statement = Callable[[Descriptor, Pairs], list[Op]]
+V = TypeVar("V")
+"""A version as a node has it: of the one table, or of several."""
+
+Statement = Callable[[V, Pairs], list[Op]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +145,11 @@ def dangers(versions: Mapping[str, Descriptor], *, rows: int = 1) -> Danger:
 
     A single row shows all that is no matter of two rows.
     """
-    universe = _Universe(tuple(versions.items()), KEYS[:rows])
+    return dangers_in(_OneTable(tuple(versions.items()), KEYS[:rows]))
+
+
+def dangers_in(universe: "Universe[V]") -> Danger:
+    """What can go wrong in a universe."""
     first: dict[tuple[str, str], Breach] = {}
     then: dict[tuple[str, str], Breach] = {}
     for pairs in universe.representations():
@@ -152,48 +161,71 @@ def dangers(versions: Mapping[str, Descriptor], *, rows: int = 1) -> Danger:
     return Danger(tuple(first.values()), tuple(then.values()))
 
 
-class _Universe:
-    """All pairs that two versions can have, all statements that they allow."""
+class Universe(Generic[V]):
+    """All pairs that versions can have, all statements that they allow. `judges` are the places of those that judge."""
 
-    def __init__(self, versions: tuple[tuple[str, Descriptor], ...], keys: tuple[int, ...]) -> None:
-        self.versions, self.keys = versions, keys
-        self.statements = tuple(_statements(keys))
+    def __init__(
+        self, versions: tuple[tuple[str, V], ...], statements: Iterable[tuple[str, Statement[V]]], judges: range
+    ) -> None:
+        self.versions, self.statements, self.judges = versions, tuple(statements), judges
         self.violations = cache(self._violations)
         self.breaches = cache(self._breaches)
 
+    def new_pairs(self) -> Iterator[Op]:
+        """Everything the versions' inserts could leave."""
+        raise NotImplementedError
+
+    def check(self, version: V, pairs: Pairs) -> list[Violation]:
+        """What is wrong with these pairs under a version."""
+        raise NotImplementedError
+
     def representations(self) -> Iterator[Frozen]:
-        """Everything the versions' inserts could leave, each pair there or not, in any mixture."""
+        """Each pair that an insert could leave there or not, in any mixture."""
         values: dict[bytes, set[bytes]] = {}
-        for _, descriptor in self.versions:
-            for row in _new_rows(descriptor, self.keys):
-                for op in _allowed(lambda d=descriptor, r=row: insert_row(d, r, 1)):  # type: ignore[misc]
-                    values.setdefault(op.key, set()).add(op.value)
+        for op in self.new_pairs():
+            values.setdefault(op.key, set()).add(op.value)
         choices = [[None, *((key, value) for value in sorted(found))] for key, found in sorted(values.items())]
         for chosen in product(*choices):
             yield frozenset(pair for pair in chosen if pair is not None)
 
     def is_consistent(self, pairs: Frozen) -> bool:
-        return not any(self.violations(place, pairs) for place in range(len(self.versions)))
+        return not any(self.violations(place, pairs) for place in self.judges)
 
     def _violations(self, place: int, pairs: Frozen) -> frozenset[tuple[str, str]]:
-        found: list[Violation] = check(self.versions[place][1], [dict(pairs)], buckets=1)
+        found = self.check(self.versions[place][1], dict(pairs))
         return frozenset((violation.clause, violation.why) for violation in found)
 
     def _breaches(self, pairs: Frozen) -> tuple[tuple[Breach, Frozen], ...]:
         """What one statement more breaks that is not broken yet."""
         found = []
-        for by, descriptor in self.versions:
+        for by, version in self.versions:
             for words, statement in self.statements:
-                left = _after(descriptor, statement, pairs)
+                left = _after(version, statement, pairs)
                 if left is None:
                     continue
-                for place, (seen_by, _) in enumerate(self.versions):
-                    new = self.violations(place, left) - self.violations(place, pairs)
+                for place in self.judges:
+                    new, seen_by = self.violations(place, left) - self.violations(place, pairs), self.versions[place][0]
                     found += [(Breach(clause, by, seen_by, words, why), left) for clause, why in sorted(new)]
         return tuple(found)
 
 
-def _statements(keys: tuple[int, ...]) -> Iterator[tuple[str, Statement]]:
+class _OneTable(Universe[Descriptor]):
+    """Versions of the tiny table, with rows of these keys."""
+
+    def __init__(self, versions: tuple[tuple[str, Descriptor], ...], keys: tuple[int, ...]) -> None:
+        super().__init__(versions, _statements(keys), range(len(versions)))
+        self.keys = keys
+
+    def new_pairs(self) -> Iterator[Op]:
+        for _, descriptor in self.versions:
+            for row in _new_rows(descriptor, self.keys):
+                yield from _allowed(lambda d=descriptor, r=row: insert_row(d, r, 1))  # type: ignore[misc]
+
+    def check(self, version: Descriptor, pairs: Pairs) -> list[Violation]:
+        return check(version, [pairs], buckets=1)
+
+
+def _statements(keys: tuple[int, ...]) -> Iterator[tuple[str, Statement[Descriptor]]]:
     for key in keys:
         yield f"deletes row {key}", _delete(key)
         yield f"gives row {key} the key {3 - key}", _move(key, 3 - key)
@@ -212,7 +244,7 @@ def _new_rows(descriptor: Descriptor, keys: tuple[int, ...]) -> Iterator[StoredR
         yield StoredRow(row_key(TABLE, [key]), columns)
 
 
-def _insert(key: int, value: int) -> Statement:
+def _insert(key: int, value: int) -> Statement[Descriptor]:
     def statement(descriptor: Descriptor, pairs: Pairs) -> list[Op]:
         given = {SOURCE: value, ADDED: DEFAULT}
         columns = {c.id: _number(given[c.id]) for c in descriptor.stored_columns if c.state is not State.DELETE_ONLY}
@@ -223,7 +255,7 @@ def _insert(key: int, value: int) -> Statement:
     return statement
 
 
-def _update(key: int, column_id: ColumnId, value: int) -> Statement:
+def _update(key: int, column_id: ColumnId, value: int) -> Statement[Descriptor]:
     def statement(descriptor: Descriptor, pairs: Pairs) -> list[Op]:
         column = next((c for c in descriptor.public_columns if c.id == column_id), None)
         if column is None or column.derived is not None:
@@ -235,13 +267,13 @@ def _update(key: int, column_id: ColumnId, value: int) -> Statement:
     return statement
 
 
-def _move(key: int, to: int) -> Statement:
+def _move(key: int, to: int) -> Statement[Descriptor]:
     return lambda descriptor, pairs: update_row(
         descriptor, _stored(descriptor, pairs, key), {}, row_key(TABLE, [to]), buckets=1
     )
 
 
-def _delete(key: int) -> Statement:
+def _delete(key: int) -> Statement[Descriptor]:
     return lambda descriptor, pairs: delete_row(descriptor, _stored(descriptor, pairs, key), 1)
 
 
@@ -269,11 +301,11 @@ def _allowed(statement: Callable[[], list[Op]]) -> list[Op]:
         return []
 
 
-def _after(descriptor: Descriptor, statement: Statement, pairs: Frozen) -> Frozen | None:
+def _after(version: V, statement: Statement[V], pairs: Frozen) -> Frozen | None:
     """The pairs that a statement leaves; None when it is refused or changes nothing."""
     left = dict(pairs)
     try:
-        for op in in_order(_allowed(lambda: statement(descriptor, left))):
+        for op in in_order(_allowed(lambda: statement(version, left))):
             apply_op(left, op)
     except DuplicateKey:
         return None

@@ -108,3 +108,25 @@ def test_rows_that_refer_to_nothing_take_it_back(cluster: Cluster, n1: Any, n2: 
     with pytest.raises(errors.ForeignKeyViolation, match=f'"{child}_code_fkey"'):
         n1.execute(f"INSERT INTO {child} VALUES (10, 'YYY', '')")
     assert cluster.violations(child) == []
+
+
+@pytest.mark.parametrize("sql", [
+    pytest.param("ALTER TABLE {child} DROP COLUMN code", id="the column that refers"),
+    pytest.param("DROP TABLE {child}", id="the table that refers"),
+    pytest.param("ALTER TABLE {child} RENAME TO {child}_new", id="renamed"),
+])  # fmt: skip
+def test_deletes_do_not_stumble_over_a_table_that_goes(
+    cluster: Cluster, n1: Any, tables: tuple[str, str], sql: str
+) -> None:
+    """They look for rows that refer until the foreign key is absent, whatever becomes of the table meanwhile."""
+    child, parent = tables
+    n1.execute(f"ALTER TABLE {child} ADD FOREIGN KEY (code) REFERENCES {parent}")
+    lines = [*CARELESS[-2:], CAREFUL[3]]
+    with traffic(cluster, lines, itertools.count(10), parent=parent, child=child) as failures:
+        n1.execute(sql.format(child=child))
+        threading.Event().wait(0.3)
+    assert failures == []
+    is_bound = "RENAME" in sql
+    assert bool(cluster.descriptor(parent).referenced_by) == is_bound
+    if is_bound:
+        assert cluster.violations(f"{child}_new") == []

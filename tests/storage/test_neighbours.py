@@ -9,6 +9,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, Derivation, Kind, State
 from catalog.types import SqlType
 from changes import safety
+from storage import linked_neighbours
 from storage.neighbours import ADDED, ID, SOURCE, TABLE, Danger, dangers, states_of, unsafe_pairs
 
 A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
@@ -90,3 +91,24 @@ def test_the_swap_of_a_type_change_is_one_safe_step() -> None:
 )
 def test_a_type_change_in_fewer_steps(one: Descriptor, other: Descriptor, clauses: str) -> None:
     assert set(clauses.split()) <= judged(one, other).clauses
+
+
+def test_a_foreign_key_may_not_be_absent_and_public_at_once() -> None:
+    """Found with two tables, and the same as the planner's table says of every constraint."""
+    unsafe = linked_neighbours.unsafe_pairs()
+    assert unsafe.keys() == {frozenset({A, P})} == safety.DANGERS[Kind.CONSTRAINT].keys()
+    assert {breach.clause for breach in unsafe[frozenset({A, P})].first} == {"C6"}
+
+
+def test_a_node_that_has_one_version_of_the_child_and_another_of_the_parent_is_tried() -> None:
+    (danger,) = linked_neighbours.unsafe_pairs().values()
+    dangling = "row id = 1 with (parent) = (1) breaks constraint refers: there is no parent with (id) = (1)"
+    (breach,) = danger.first
+    assert str(breach) == f"a node in absent puts a row that refers to parent 1; in public, C6: {dangling}"
+    universe = linked_neighbours._TwoTables(A, P)
+    referring = universe.representations()
+    whole = max((pairs for pairs in referring if universe.is_consistent(pairs)), key=len)
+    assert [f"{breach.by} {breach.statement}" for breach, _ in universe.breaches(whole)] == [
+        "absent deletes parent 1",
+        "public in child and absent in parent deletes parent 1",
+    ]
