@@ -88,8 +88,12 @@ def _expire(leases: TableLeases, table: TableId, now: float) -> TableStep:
 
 
 def _release_idle(leases: TableLeases, table: TableId, *, draining: bool) -> TableStep:
-    """L4: an older version goes with its last reference; the newest held only when it will not be needed."""
-    keeps_newest = not (draining or leases.has_given_up)
+    """L4: an older version goes with its last reference; the newest held only when it will not be needed.
+
+    The newest is never released while an acquisition is on its way, which may be of the same version: the two could
+    arrive in either order, and a node that serves again by then would believe in a row that is gone.
+    """
+    keeps_newest = leases.flight is not None or not (draining or leases.has_given_up)
     newest = leases.newest_version
     idle = [held for held in leases.held if held.is_idle and not (keeps_newest and held.version == newest)]
     if not idle:

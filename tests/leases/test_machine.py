@@ -289,6 +289,17 @@ def test_draining_refuses_who_waits_and_gives_back_what_arrives(node: Node) -> N
     assert node.granted(1) == [Release(USERS, 1)]
 
 
+def test_draining_gives_nothing_back_while_an_acquisition_is_on_its_way(user: Node) -> None:
+    """The acquisition may be of the same version: its row must not go after it is granted."""
+    user.hears(Unpin("a", USERS))
+    assert user.hears(Pin("b", USERS, fresh=True)) == [Acquire(USERS)]
+    assert of(Release, user.hears(Drain())) == []
+    assert user.granted(1) == [Release(USERS, 1)]
+    user.hears(Undrain())
+    assert user.hears(Pin("c", USERS)) == []
+    assert user.hears(Released(USERS, 1)) == [Acquire(USERS)]
+
+
 def test_a_revoked_lease_ends_its_users(user: Node) -> None:
     reason = "its lease on version 1 was revoked"
     assert user.hears(Revoked(USERS, 1)) == [EndTransactions(USERS, 1, frozenset({"a"}), reason)]
