@@ -185,6 +185,11 @@ def operator(now: Situation) -> Made:
 
 
 def release(now: Situation) -> Made:
+    """A lease is taken away behind a node's back, most often one under which a transaction runs."""
+    used = [(one.node, table) for one in now.lab.world.transactions.values() for table in one.entered]
+    if used and now.rng.random() < 0.8:
+        node, table = used[int(now.rng.random() * len(used))]
+        return f"release {now.lab.world.control.newest(table).name} {node}"
     return f"release {now.some_table().name} {now.node.name}"
 
 

@@ -2,7 +2,7 @@
 
     index     an index comes or goes, plain or unique
     table     pets comes or goes
-    alter     one to three actions in one ALTER TABLE: columns, NOT NULL, CHECK, types, names
+    alter     one to three actions in one ALTER TABLE: columns, NOT NULL, CHECK, foreign keys, types, names
     refer     a foreign key comes or goes, between the two tables or within one
 
 What does not go together is refused by the planner, as it would be to a user.
@@ -76,14 +76,22 @@ def _refer(now: Situation) -> Made:
         table, name = _one(now, there)
         return f"alter table {table} drop constraint {name}"
     child = now.pets if now.pets is not None and now.rng.random() < 0.85 else now.users
-    parent = now.users if child is not now.users or now.pets is None or now.rng.random() < 0.5 else now.pets
+    part = _foreign_key(now, child, str(len(now.lab.changes)))
+    return None if part is None else f"alter table {child.name} {part}"
+
+
+def _foreign_key(now: Situation, child: Descriptor, label: str) -> str | None:
+    """From a column of `child` to one of the same type that is unique."""
+    pets = now.pets
+    is_to_pets = pets is not None and child.table_id == now.users.table_id and now.rng.random() < 0.5
+    parent = pets if is_to_pets and pets is not None else now.users
     target = _one(now, [parent.key_columns[0], *_unique_columns(parent)])
     fitting = [column for column in child.public_columns[1:] if column.type is target.type]
     if not fitting:
         return None
     how = now.pick("", "", " on delete restrict", " on update restrict")
     what = f"foreign key ({_one(now, fitting).name}) references {parent.name} ({target.name}){how}"
-    return f"alter table {child.name} add constraint f{len(now.lab.changes)} {what}"
+    return f"add constraint f{label} {what}"
 
 
 def _unique_columns(table: Descriptor) -> list[Column]:
@@ -121,7 +129,9 @@ def _part(now: Situation, table: Descriptor, column: Column | None, label: str) 
         return f"alter column {column.name} {'drop' if column.not_null else 'set'} not null"
     if dice < 0.7:
         return _check(now, table, column, label)
-    if dice < 0.78:
+    if dice < 0.77:
+        return _foreign_key(now, table, label)
+    if dice < 0.84:
         return f"rename column {column.name} to r{label}"
     return f"alter column {column.name} type {now.pick(*CASTS[column.type])}" if column.type in CASTS else None
 
@@ -133,6 +143,7 @@ NEW_COLUMNS = (
     "text not null default 'b'",
     "int default 1",
     "bigint default 2",
+    "int references users",
 )
 
 
