@@ -4,9 +4,10 @@ import pytest
 
 from lab.mutations import Switch
 from tests.changes.conftest import cluster, runs_in_the_drivers_thread
+from tests.changes.test_publishing import two
 from tests.lab.mutations.edits import is_noticed, switches_of
 
-__all__ = ["cluster", "runs_in_the_drivers_thread"]
+__all__ = ["cluster", "runs_in_the_drivers_thread", "two"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
