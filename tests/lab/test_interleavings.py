@@ -251,6 +251,8 @@ PARTS = (
     "add constraint known check (name <> 'b')",
     "alter column name drop not null",
     "drop constraint known",
+    "add constraint elder foreign key (age) references users (id)",
+    "drop constraint elder",
     "drop column level",
     "rename column name to title",
     "alter column age set default 3",
