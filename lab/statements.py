@@ -188,8 +188,8 @@ def pin_only(world: World, actor: str, table: TableId) -> Descriptor:
     return world.control.version(table, one.pins[table][1])
 
 
-def enter(world: World, one: Transaction, table: TableId, *, internal: bool = False) -> Descriptor:
-    """T2 and T3, at the first use of `table`: which version this transaction uses of it, if it may (L13)."""
+def enter(world: World, one: Transaction, table: TableId) -> Descriptor:
+    """T2 and T3, at the first use of `table`: which version this transaction uses of it, if it may."""
     if table not in one.pins:
         one.pins[table] = pin(world, world.nodes[one.node], table)
     descriptor = world.control.version(table, one.pins[table][1])
@@ -198,7 +198,7 @@ def enter(world: World, one: Transaction, table: TableId, *, internal: bool = Fa
     refusal = world.control.why_not_enter(descriptor, one.newest.get(table, 0))
     if refusal is not None:
         raise LabError(refusal)
-    check_leasable(descriptor.name, descriptor.state, internal=internal)
+    check_leasable(descriptor.name, descriptor.state)
     one.entered[table] = descriptor.version
     return descriptor
 
@@ -246,7 +246,7 @@ def _write(world: World, actor: str, table: TableId, make: Callable[[Descriptor,
         made, written = make(descriptor, one)
         ops = in_order(_weakened(world, one, made))
         one.store.apply(ops)
-        check_references(one, descriptor, written, lambda other: enter(world, one, other, internal=True))
+        check_references(one, descriptor, written, lambda other: enter(world, one, other))
     return Done(descriptor, tuple(op_text(descriptor, op) for op in ops))
 
 
