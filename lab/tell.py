@@ -262,14 +262,24 @@ class _LinkedTeller(_Teller):
 
     def _leased(self, config: Config, use: Use, which: Sequence[object]) -> str:
         at = NAMES.index(str(which[0]))
-        return f"{NAMES[at]}@{use[at]}: {LINK_NAME} is {self._state(config, use, at)}"
+        column = self._column_words(config, use) if at == CHILD else ""
+        return f"{NAMES[at]}@{use[at]}: {column}{LINK_NAME} is {self._state(config, use, at)}"
 
     def _lease_words(self, use: Use) -> str:
         return f"its leases on {version_words(use)} run out"
 
     def _use_words(self, config: Config, use: Use) -> str:
         child, parent = (self._state(config, use, at) for at in (CHILD, PARENT))
-        return f"{LINK_NAME} is {child}" if child == parent else f"{LINK_NAME} is {child} in child, {parent} in parent"
+        states = child if child == parent else f"{child} in child, {parent} in parent"
+        return f"{self._column_words(config, use)}{LINK_NAME} is {states}"
+
+    def _column_words(self, config: Config, use: Use) -> str:
+        """The state of the column that refers, where it moves."""
+        if len(self.model.kinds) == 1:
+            return ""
+        child = self._descriptor(config, use[CHILD])
+        filling = " and filling" if any(column.filling for column in child.columns) else ""
+        return f"column a is {state_at(self.model, child, 0).value}{filling}, "
 
     def _state(self, config: Config, use: Use, at: int) -> str:
         constraints = self._descriptor(config, use[at], at).constraints
@@ -280,7 +290,7 @@ class _LinkedTeller(_Teller):
         what, row, value = statement
         at = PARENT if what in OF_PARENTS else CHILD
         asks = {DELETE_PARENT: f"who refers to parent {row}", MOVE_PARENT: f"who refers to parent {row}"}
-        if what in (INSERT, UPDATE) and value != 0:
+        if what in (INSERT, UPDATE) and value > 0:
             asks[what] = f"whether parent {value} is there"
         if what not in asks or self._state(before, use, at) != State.ABSENT.value:
             return done

@@ -295,7 +295,7 @@ class Effects:
             return None
 
     def _insert(self, schema: Descriptor, row: int, value: int) -> list[Op] | None:
-        columns = _inserted(schema, value)
+        columns = inserted(schema, value)
         new = None if columns is None else StoredRow(row_key_of(row), columns)
         return None if new is None or refuses(schema, new) else in_order(insert_row(schema, new))
 
@@ -538,7 +538,7 @@ class Effects:
         column = next((c for c in described.columns if c.id == A), None)
         if column is None or column.state is State.PUBLIC or not described.constraints:
             return
-        put = _inserted(described, NO_VALUE)
+        put = inserted(described, NO_VALUE)
         if put is not None and refuses(described, StoredRow(row_key_of(1), put)):
             yield Fault("refused writes", described.version, f"no row can be inserted: {self._cannot_name(column)}")
         for key, there in self._rows(described, storages).items():
@@ -578,7 +578,7 @@ def statements_of(model: Model) -> Iterator[Statement]:
             yield from ((MOVE, row, other) for other in range(1, model.rows + 1) if other != row)
 
 
-def _inserted(schema: Descriptor, value: int) -> dict[ColumnId, bytes] | None:
+def inserted(schema: Descriptor, value: int) -> dict[ColumnId, bytes] | None:
     """The columns of an inserted row; None when this version cannot take the value, or must be given one."""
     column = value_column(schema)
     if column is None or column.state is not State.PUBLIC:
@@ -600,7 +600,7 @@ def _may_assign(schema: Descriptor, column: Column, old: StoredRow, value: int) 
 
 
 def _widest(model: Model) -> tuple[State, ...]:
-    """A stage in which everything is there, by which any key of the model can be read."""
+    """A stage in which everything is there, by which any key of the model's one table can be read."""
     return (State.PUBLIC, State.WRITE_ONLY) if model.has_placements else (State.PUBLIC,) * len(model.kinds)
 
 

@@ -24,7 +24,9 @@ from lab.explorer.effects import (
     INSERT_PARENT,
     MOVE,
     MOVE_PARENT,
+    NO_VALUE,
     OF_PARENTS,
+    UNTOLD,
     UPDATE,
     Acknowledged,
     Effects,
@@ -34,12 +36,13 @@ from lab.explorer.effects import (
     Seen,
     Slot,
     Statement,
+    inserted,
     statements_of,
 )
 from lab.explorer.model import Broken, Model
 from lab.explorer.road import Road, Schema
-from lab.explorer.schema import encoded, row_key_of
-from lab.explorer.two_tables import CHILD, IDS, PARENT, A, as_child_bears, linked_table
+from lab.explorer.schema import A, element_labels, encoded, row_key_of
+from lab.explorer.two_tables import CHILD, IDS, PARENT, as_child_bears, linked_table
 from storage.buckets import BUCKETS
 from storage.clauses import Referenced, check
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row
@@ -60,7 +63,8 @@ class LinkedEffects(Effects):
 
     def __init__(self, model: Model, road: Road | None = None) -> None:
         super().__init__(model, road)
-        self.tables = tuple(linked_table(at, State.PUBLIC, 0) for at in (CHILD, PARENT))
+        widest = (State.PUBLIC,) * len(model.walkers)
+        self.tables = tuple(linked_table(model, at, widest, 0) for at in (CHILD, PARENT))
         parents = range(1, model.values + 1)
         self.statements = (*statements_of(model), *_parents_statements(model))
         self.subjects = (*((INSERT_PARENT, parent) for parent in parents), *self.subjects)
@@ -75,7 +79,7 @@ class LinkedEffects(Effects):
 
     def given_rows(self, contents: int) -> tuple[str | int, ...]:
         told = self.known[contents].told
-        values = {encoded(value): value for value in range(self.model.values + 1)}
+        values = {encoded(value): value for value in range(self.model.values + 1)} | {UNTOLD: NO_VALUE}
         subjects = zip(self.subjects, told, strict=True)
         return tuple("-" if known is None else values.get(known, number) for (_, number), known in subjects)
 
@@ -129,7 +133,8 @@ class LinkedEffects(Effects):
         child, parent = self._both(schema)
         if statement[0] not in (INSERT, UPDATE) or self.model.lacks(Broken.CHILD_UNCHECKED):
             return
-        row = StoredRow(row_key_of(statement[1]), {A: encoded(statement[2])})
+        put = inserted(child, statement[2]) if statement[0] == INSERT else {A: encoded(statement[2])}
+        row = StoredRow(row_key_of(statement[1]), put or {})
         for link in child.foreign_keys:
             values = refers_to(child, link, row)
             if is_enforced(link) and values is not None:
@@ -139,7 +144,11 @@ class LinkedEffects(Effects):
         child, parent = self._both(schema)
         before, after = StoredRow(encoded(statement[1])), StoredRow(encoded(statement[2]))
         changed = [(before, after if statement[0] == MOVE_PARENT else None)]
-        rows = self._rows(child, snapshot).values() if self._asks_for_children(schema, statement) else ()
+        rows = (
+            self._rows(child, snapshot).values()
+            if _has_column(child) and self._asks_for_children(schema, statement)
+            else ()
+        )
         return any(
             values_of(child, link.reference_columns, row) in lost(parent, link, changed)
             for link in parent.referenced_by
@@ -182,11 +191,11 @@ class LinkedEffects(Effects):
 
     def verifies(self, contents: int, schema: Schema) -> bool:
         storages = self.known[contents].storages()
-        return not [*self._broken(storages, ((schema[CHILD],), (schema[PARENT],)))]
+        return not [*self._broken(storages, ((schema[CHILD],), (schema[PARENT],)), ended=False)]
 
     def _judge(self, contents: int, in_force: InForce, ended: bool) -> Iterator[Fault]:
         storages, told = self.known[contents].storages(), self.known[contents].told
-        yield from self._broken(storages, in_force)
+        yield from self._broken(storages, in_force, ended=ended)
         child, parent = self._both(tuple(places[-1] for places in in_force))
         yield from self._lost(child, storages, told[self.model.values :])
         there = self._rows(parent, storages)
@@ -194,15 +203,17 @@ class LinkedEffects(Effects):
             if (encoded(at) in there) != (known is not None):
                 yield Fault("lost write", parent.version, f"parent {at} is not as it was acknowledged")
 
-    def _broken(self, storages: list[Pairs], in_force: InForce) -> Iterator[Fault]:
+    def _broken(self, storages: list[Pairs], in_force: InForce, *, ended: bool) -> Iterator[Fault]:
         """What any version of either table that nodes may use says of its pairs: each relies on what itself bears."""
         pairs = [{k: v for k, v in storages[0].items() if self.table_of(k) is table} for table in self.tables]
         children, parents = ([self.road.descriptors[place] for place in places] for places in in_force)
         found: dict[str, Fault] = {}
         for parent in parents:
-            seen_by_parent = [_as_parent_sees(children[-1], parent)] if parent.referenced_by else []
+            seen_by_parent = [_as_parent_sees(child, parent) for child in children[-1:] if _has_column(child)]
+            referenced = [Referenced(parent, [pairs[PARENT]])]
             for described in (*children, *seen_by_parent):
-                for violation in check(described, [pairs[CHILD]], referenced=[Referenced(parent, [pairs[PARENT]])]):
+                unfinished = frozenset() if ended else element_labels(described, self.model)
+                for violation in check(described, [pairs[CHILD]], unfinished=unfinished, referenced=referenced):
                     found.setdefault(violation.why, Fault(violation.clause, described.version, violation.why))
             for violation in check(parent, [pairs[PARENT]]):
                 found.setdefault(violation.why, Fault(violation.clause, parent.version, violation.why))
@@ -212,6 +223,11 @@ class LinkedEffects(Effects):
 def _as_parent_sees(child: Descriptor, parent: Descriptor) -> Descriptor:
     """The table that refers to this one, bearing what this one's version says of it."""
     return replace(child, version=parent.version, constraints=tuple(map(as_child_bears, parent.referenced_by)))
+
+
+def _has_column(child: Descriptor) -> bool:
+    """Whether this version knows the column that refers; where it does not, nothing refers."""
+    return any(column.id == A for column in child.columns)
 
 
 def _is_of_row(of: Descriptor, key: bytes, table: Descriptor, keys: set[bytes]) -> bool:

@@ -132,8 +132,8 @@ class Model:
 
     def __post_init__(self) -> None:
         _check_kinds(self.kinds)
-        if self.foreign_key and (self.kinds != (Kind.CONSTRAINT,) or self.check):
-            raise BadModel("a foreign key moves alone: --kind foreign-key")
+        if self.foreign_key and (self.check or not _is_linked(self.kinds)):
+            raise BadModel("a foreign key moves alone, or with the column it is of: --kind optional-column+foreign-key")
         _check_road(self)
         if self.apart and not any(kind in INDEXES for kind in self.kinds):
             raise BadModel("apart is for a column and an index over the primary key")
@@ -158,16 +158,19 @@ class Model:
         return self.kind is Kind.PLACEMENT
 
     @property
-    def has_pairs_of_states(self) -> bool:
-        """Whether a stage says two states of the one element: of two placements, or in two tables."""
-        return self.has_placements or self.foreign_key
+    def walkers(self) -> tuple[Kind, ...]:
+        """The kind of each state of a stage. Placements are two, and a foreign key has a state in each table."""
+        if self.has_placements:
+            return self.kinds * 2
+        return (*self.kinds, Kind.CONSTRAINT) if self.foreign_key else self.kinds
 
     @property
     def kind_name(self) -> str:
         """Its kinds in words: "optional column + index"."""
+        kinds = [kind.value for kind in self.kinds]
         if self.foreign_key:
-            return FOREIGN_KEY
-        return " + ".join(kind.value for kind in self.kinds)
+            kinds[-1] = FOREIGN_KEY
+        return " + ".join(kinds)
 
     def lacks(self, rule_left_out: Broken) -> bool:
         return rule_left_out in self.broken
@@ -230,11 +233,13 @@ def kind_named(text: str) -> Kind:
 
 
 def kinds_described(text: str) -> dict[str, Any]:
-    """What "optional-column+index", or "foreign-key", says of a model."""
-    if text.strip().replace("-", " ") == FOREIGN_KEY:
-        return {"kind": Kind.CONSTRAINT, "foreign_key": True}
-    kind, *also = kinds_named(text)
-    return {"kind": kind, "also": tuple(also)}
+    """What "optional-column+index", or "optional-column+foreign-key", says of a model."""
+    parts = text.replace("-", " ").split("+")
+    is_linked = parts[-1].strip() == FOREIGN_KEY
+    if is_linked:
+        parts[-1] = Kind.CONSTRAINT.value
+    kind, *also = kinds_named("+".join(parts))
+    return {"kind": kind, "also": tuple(also), "foreign_key": is_linked}
 
 
 def kinds_named(text: str) -> tuple[Kind, ...]:
@@ -282,7 +287,7 @@ def _check_kinds(kinds: tuple[Kind, ...]) -> None:
 
 
 def _check_road(model: Model) -> None:
-    road, walkers = model.road, model.kinds * 2 if model.has_pairs_of_states else model.kinds
+    road, walkers = model.road, model.walkers
     if len(road) < 2:
         raise BadModel("a road has at least two states, such as absent,delete-only")
     for stage in road:
@@ -303,9 +308,14 @@ def _form(model: Model) -> str:
     if model.has_placements:
         return "old+new, such as public+delete-only"
     if model.foreign_key:
-        return "child's+parent's, such as write-only+write-only"
+        column = "column+" if len(model.kinds) > 1 else ""
+        return f"{column}child's+parent's, such as {'public+' if column else ''}write-only+write-only"
     many = len(model.kinds)
     return "a single state" if many == 1 else f"{many} states with + between them, one for each"
+
+
+def _is_linked(kinds: tuple[Kind, ...]) -> bool:
+    return kinds[-1] is Kind.CONSTRAINT and (len(kinds) == 1 or (len(kinds) == 2 and kinds[0] in COLUMNS))
 
 
 def _between(name: str, value: int, low: int, high: int) -> None:

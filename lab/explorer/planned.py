@@ -14,9 +14,9 @@ of one element, or of an element and the columns it is made of. A part that fail
 change back, which for the others is a cancel, and those are taken at every moment there is one.
 
 A foreign key is a part of its own, on the model's two tables: child stands for the one that refers, parent for the one
-that is referred to, and both get versions and are drained where the plan says so. What it rests on may move in the
-same plan as long as all of that is public in every version that enforces it: then the foreign key has no pair and no
-rule in common with it. A table that refers to itself has no model.
+that is referred to, and both get versions and are drained where the plan says so. A column of it that moves in the
+same plan is explored with it, unless the column is public in every version that enforces the foreign key: then they
+have no pair and no rule in common. A table that refers to itself has no model.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from changes.movement import definition_of, is_filling, partner_of, state_of
 from changes.plan import Direction, Element, Plan, Step, StepKind
 from expressions.rows import columns_of
 from lab.explorer.model import COLUMNS, INDEXES, BadModel, Model, Stage
-from lab.explorer.road import NOTHING, Do, Road, Stops
+from lab.explorer.road import Do, Road, Stops
 from lab.explorer.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
 
@@ -108,10 +108,14 @@ def parts_of(plan: Plan, *, nodes: int) -> tuple[Part, ...]:
 def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
     """Each index or constraint with the moving columns that it is made of; the columns that nothing is made of."""
     yield from _twins(plan)
-    yield from ((element,) for element in moving(plan) if element.partner is not None)
     elements = [element for element in moving(plan) if element.partner is None]
     columns = [element for element in elements if element.kind in COLUMNS]
     used: set[int] = set()
+    for element in moving(plan):
+        if element.partner is not None:
+            unsteady = _unsteady(plan, element)
+            used.update(one.id for one in unsteady)
+            yield (*unsteady, element)
     for element in elements:
         if element.kind in INDEXES or element.kind is Kind.CONSTRAINT:
             below = [column for column in columns if column.id in _made_of(plan, element)]
@@ -148,8 +152,8 @@ def _made_of(plan: Plan, element: Element) -> frozenset[int]:
 
 
 def _part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
-    if elements[0].partner is not None:
-        return _linked_part(plan, elements[0], nodes=nodes)
+    if elements[-1].partner is not None:
+        return _linked_part(plan, elements, nodes=nodes)
     first = tuple(_first(plan, element) for element in elements)
     stages = [first, *(_stage(step, elements) for step in plan.publishes)]
     kind, *also = (element.kind for element in elements)
@@ -158,31 +162,31 @@ def _part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
     return Part(elements, model, _road(model, plan, _Walk(elements)))
 
 
-def _linked_part(plan: Plan, element: Element, *, nodes: int) -> Part:
-    """A foreign key on its two tables. Raises `BadModel`."""
+def _linked_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
+    """A foreign key on its two tables, perhaps with its column. Raises `BadModel`."""
+    *below, element = elements
     assert element.partner is not None, element
     if element.partner[0] == plan.table_id:
         raise BadModel(f"{element} is of a table that refers to itself, and the model has two tables")
-    _refuse_unsteady(plan, element)
-    walk = _LinkedWalk((element,), tuple(plan.partners))
-    first = _first(plan, element)
-    stages = [(first, first), *(walk.after(plan, done).stage(step) for done, step in enumerate(plan.publishes))]
+    if below and (len(_made_of(plan, element)) > 1 or below[0].kind not in COLUMNS):
+        raise BadModel(f"{element} is enforced while {below[0]} is not public, and is not of that alone")
+    walk = _LinkedWalk(elements, tuple(plan.partners))
+    first = [_first(plan, one) for one in (*elements, element)]
+    stages = [tuple(first), *(walk.after(plan, done).stage(step) for done, step in enumerate(plan.publishes))]
     road = tuple(stage for stage, _ in groupby(stages))
-    model = Model(Kind.CONSTRAINT, road, foreign_key=True, nodes=nodes, cancels=True, moves=True)
-    return Part((element,), model, _road(model, plan, walk))
+    kind, *also = (one.kind for one in elements)
+    model = Model(kind, road, also=tuple(also), foreign_key=True, nodes=nodes, cancels=True, moves=not below)
+    return Part(elements, model, _road(model, plan, walk))
 
 
-def _refuse_unsteady(plan: Plan, element: Element) -> None:
-    """What a foreign key rests on is public wherever it is enforced: else its part is no part of its own."""
+def _unsteady(plan: Plan, element: Element) -> tuple[Element, ...]:
+    """What a foreign key rests on and is not public wherever it is enforced."""
     made_of = _made_of(plan, element)
     below = [one for one in moving(plan) if one.kind is Kind.TABLE or (one.kind in COLUMNS and one.id in made_of)]
-    for step in plan.forward + tuple(step for done in _ways(plan) for step in way_back(plan, done)):
-        if step.descriptor is None or state_of(step.published, element) is State.ABSENT:
-            continue
-        for one in below:
-            state = state_of(step.published, one)
-            if state is not State.PUBLIC:
-                raise BadModel(f"{element} is enforced while {one}, which it rests on, is {state.value}")
+    roads = [plan.forward, *(way_back(plan, done) for done in _ways(plan))]
+    versions = [step.published for road in roads for step in road if step.descriptor is not None]
+    enforced = [version for version in versions if state_of(version, element) is not State.ABSENT]
+    return tuple(one for one in below if any(state_of(version, one) is not State.PUBLIC for version in enforced))
 
 
 def _ways(plan: Plan) -> range:
@@ -212,9 +216,11 @@ class _Walk:
     def stage(self, step: Step) -> Stage:
         return _stage(step, self.elements)
 
+    def filling(self, step: Step) -> frozenset[int]:
+        return frozenset(at for at, element in enumerate(self.elements) if is_filling(step.published, element))
+
     def publish(self, stops: Stops, step: Step) -> None:
-        filling = frozenset(at for at, element in enumerate(self.elements) if is_filling(step.published, element))
-        stops.publish(self.stage(step), filling=filling)
+        stops.publish(self.stage(step), filling=self.filling(step))
 
     def drain(self, stops: Stops, step: Step) -> None:
         stops.drain()
@@ -225,7 +231,7 @@ class _LinkedWalk(_Walk):
 
     def __init__(self, elements: tuple[Element, ...], others: tuple[Descriptor, ...]) -> None:
         super().__init__(elements)
-        (self.element,) = elements
+        self.element = elements[-1]
         self.parent = self._parent_in(others)
 
     def after(self, plan: Plan, published: int) -> "_LinkedWalk":
@@ -234,10 +240,11 @@ class _LinkedWalk(_Walk):
     def stage(self, step: Step) -> Stage:
         parent = self._parent_in(step.partners) or self.parent
         assert parent is not None, f"a plan knows the table that {self.element} references"
-        return state_of(step.published, self.element), state_of(parent, partner_of(self.element))
+        return (*_stage(step, self.elements), state_of(parent, partner_of(self.element)))
 
     def publish(self, stops: Stops, step: Step) -> None:
-        stops.publish(self.stage(step), filling=NOTHING, partners=self._parent_in(step.partners) is not None)
+        partners = self._parent_in(step.partners) is not None
+        stops.publish(self.stage(step), filling=self.filling(step), partners=partners)
         self.parent = self._parent_in(step.partners) or self.parent
 
     def drain(self, stops: Stops, step: Step) -> None:

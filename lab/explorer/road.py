@@ -185,13 +185,13 @@ class Stops:
     def _differs(self, at: int, stage: Stage) -> bool:
         """Whether the second table's last version says something else."""
         last = self.descriptors[self.tables[at].schemas[-1]]
-        return last != linked_table(at, stage[at], last.version)
+        return last != linked_table(self.model, at, stage, last.version)
 
     def describe(self, at: int, stage: Stage, *, filling: frozenset[int]) -> int:
         """The place of a table's next version."""
         version = self.tables[at].newest + 1
         if self.model.foreign_key:
-            described = linked_table(at, stage[at], version)
+            described = linked_table(self.model, at, stage, version, filling=filling)
         else:
             described = descriptor(self.model, stage, version, filling=filling)
         if described not in self.descriptors:
@@ -248,7 +248,7 @@ class _Builder(Stops):
     def _before_publish(self, before: Stage, after: Stage) -> None:
         arriving = _arriving(self.model, before, after)
         if arriving and not (self.model.pair or self.model.lacks(Broken.SKIPPED)):
-            self._reorganise({walkers(self.model)[at] for at in arriving})
+            self._reorganise({self.model.walkers[at] for at in arriving})
         self._delete(_leaving(self.model, before, after))
 
     def _filling(self, number: int) -> frozenset[int]:
@@ -256,7 +256,7 @@ class _Builder(Stops):
         road = self.model.road
         if number + 1 >= len(road) or self.model.pair:
             return NOTHING
-        kinds = walkers(self.model)
+        kinds = self.model.walkers
         arriving = _arriving(self.model, road[number], road[number + 1])
         return frozenset(at for at in arriving if kinds[at] in FILLED and road[number][at] is State.WRITE_ONLY)
 
@@ -276,7 +276,7 @@ class _Builder(Stops):
             return
         if not self.model.lacks(Broken.DELETE_EARLY):
             self.drain()
-        kinds = walkers(self.model)
+        kinds = self.model.walkers
         order = sorted(leaving, key=lambda at: kinds[at] not in INDEXES, reverse=self.model.lacks(Broken.VALUES_FIRST))
         for at in order:
             self.add(Do.DELETE, parts=(at,))
@@ -289,7 +289,7 @@ class _Builder(Stops):
 
     def _is_past_return(self) -> bool:
         """Whether the earliest point of no return of any element has been reached (X6)."""
-        stages = zip(walkers(self.model), self.model.road[0], self.model.road[self.at], strict=True)
+        stages = zip(self.model.walkers, self.model.road[0], self.model.road[self.at], strict=True)
         return any(self._has_no_return(at, *states) for at, states in enumerate(stages))
 
     def _has_no_return(self, at: int, kind: Kind, first: State, now: State) -> bool:
@@ -300,14 +300,9 @@ class _Builder(Stops):
         return now in (State.DELETE_ONLY, State.ABSENT)
 
 
-def walkers(model: Model) -> tuple[Kind, ...]:
-    """The kind of each state of a stage."""
-    return model.kinds * 2 if model.has_pairs_of_states else model.kinds
-
-
 def _arriving(model: Model, before: Stage, after: Stage) -> tuple[int, ...]:
     """The elements, not there at first, that become public now: they are filled, or verified, before that."""
-    steps = zip(walkers(model), model.road[0], before, after, strict=True)
+    steps = zip(model.walkers, model.road[0], before, after, strict=True)
     return tuple(
         at
         for at, (kind, first, old, new) in enumerate(steps)
@@ -320,7 +315,7 @@ def _arriving(model: Model, before: Stage, after: Stage) -> tuple[int, ...]:
 
 def _leaving(model: Model, before: Stage, after: Stage) -> tuple[int, ...]:
     """The elements that become absent: their pairs are deleted before that."""
-    steps = zip(walkers(model), before, after, strict=True)
+    steps = zip(model.walkers, before, after, strict=True)
     return tuple(
         at
         for at, (kind, old, new) in enumerate(steps)

@@ -141,7 +141,7 @@ def value_column(described: Descriptor) -> Column | None:
 def _is_public_not_null(model: Model, part: _Part) -> bool:
     """A NOT NULL that is public is the column's own; the constraint is there while it moves."""
     is_constraint = part.kind is Kind.CONSTRAINT and part.state is State.PUBLIC
-    return is_constraint and not model.check
+    return is_constraint and not (model.check or model.foreign_key)
 
 
 def _indexes(parts: Sequence[_Part], over: ColumnId) -> Iterator[Index]:

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from catalog.elements import Kind, State
-from lab.explorer.model import Broken, Model, Stage, kinds_named, stage_name, stage_named
+from lab.explorer.model import Broken, Model, Stage, kinds_described, stage_name, stage_named
 
 UP = {
     Kind.TABLE: "absent,delete-only,public",
@@ -143,11 +143,14 @@ SWAPS = {
 LETTERS = {"-": State.ABSENT, "d": State.DELETE_ONLY, "w": State.WRITE_ONLY, "P": State.PUBLIC}
 
 
-def _plan(name: str, kinds: str, letters: str, breaks: str = "", note: str = "", **options: Any) -> Variant:
+def letters(versions: str) -> tuple[Stage, ...]:
+    """The stages of "-- dd wP"."""
+    return tuple(tuple(LETTERS[letter] for letter in version) for version in versions.split())
+
+
+def _plan(name: str, kinds: str, versions: str, breaks: str = "", note: str = "", **options: Any) -> Variant:
     """A plan of several elements; "-- dd wP" are versions, a letter for each element."""
-    kind, *also = kinds_named(kinds)
-    stages = tuple(tuple(LETTERS[letter] for letter in version) for version in letters.split())
-    model = Model(kind, stages, also=tuple(also), **options)
+    model = Model(road=letters(versions), **kinds_described(kinds), **options)
     return Variant(name, "4, rules" if breaks or note else "4, plans", model, breaks, note)
 
 
@@ -157,7 +160,7 @@ OPTIONAL, REQUIRED = "optional-column+", "required-column+"
 def _plans() -> Iterator[Variant]:
     """Section 4, several elements: transitions due at a stage are one version."""
     any_time: dict[str, Any] = {"moves": True, "cancels": True}
-    for name, kinds, letters in (
+    for name, kinds, versions in (
         ("add-column-and-index", f"{OPTIONAL}index", "-- dd ww PP"),
         ("add-column-and-unique-index", f"{OPTIONAL}unique-index", "-- dd ww PP"),
         ("add-required-column-and-index", f"{REQUIRED}index", "-- dd ww PP"),
@@ -173,15 +176,22 @@ def _plans() -> Iterator[Variant]:
         ("exchange-two-indexes", "index+index", "-P dP wP Pw Pd P-"),
         ("exchange-an-index-for-a-unique-one", "unique-index+index", "-P dP wP Pw Pd P-"),
     ):
-        yield _plan(name, kinds, letters, **any_time)
+        yield _plan(name, kinds, versions, **any_time)
     checked = any_time | {"check": True}
-    for name, kinds, letters in (
+    for name, kinds, versions in (
         ("add-column-and-check", f"{OPTIONAL}constraint", "-- d- ww PP"),
         ("add-required-column-and-check", f"{REQUIRED}constraint", "-- d- ww PP"),
         ("drop-column-and-check", f"{OPTIONAL}constraint", "PP Pw P- d- --"),
         ("drop-required-column-and-check", f"{REQUIRED}constraint", "PP Pw P- w- d- --"),
     ):
-        yield _plan(name, kinds, letters, **checked)
+        yield _plan(name, kinds, versions, **checked)
+    for name, kinds, versions in (
+        ("add-column-and-foreign-key", f"{OPTIONAL}foreign-key", "--- d-- www PPP"),
+        ("add-required-column-and-foreign-key", f"{REQUIRED}foreign-key", "--- d-- www PPP"),
+        ("drop-column-and-foreign-key", f"{OPTIONAL}foreign-key", "PPP Pww P-- d-- ---"),
+        ("drop-required-column-and-foreign-key", f"{REQUIRED}foreign-key", "PPP Pww P-- w-- d-- ---"),
+    ):
+        yield _plan(name, kinds, versions, **any_time)
     twins = "derived-column+derived-column"
     yield _plan("change-type", twins, "P- Pd Pw wP dP -P", nulls=True, **any_time)
     yield _plan("drop-column-add-index", f"{OPTIONAL}index", "P- Pd Pw dP -P", apart=True, **any_time)
@@ -212,6 +222,14 @@ def _broken_plans() -> Iterator[Variant]:
     yield _plan("not-null-on-optional-column", constraint, "-- d- ww PP", "refused writes")
     yield _plan("not-null-public-before-required-column", f"{REQUIRED}constraint", "-- d- ww wP PP", note=owed)
     yield _plan("not-null-public-while-column-leaves", constraint, "PP dP d- --", "C2")
+    nothing = "a missing value refers to nothing, and nobody puts one: the rule asks more than is needed"
+    linked, required_link = f"{OPTIONAL}foreign-key", f"{REQUIRED}foreign-key"
+    yield _plan("foreign-key-while-column-leaves", linked, "PPP dww d-- ---", note=nothing)
+    yield _plan("foreign-key-before-its-column", linked, "--- dww www PPP", note=nothing)
+    yield _plan("foreign-key-before-required-column", required_link, "--- dww www PPP", note=owed)
+    unverified = frozenset({Broken.UNVERIFIED})
+    yield _plan("foreign-key-of-required-column-unverified", required_link, "--- d-- www PPP", "C6", broken=unverified)
+    yield _plan("foreign-key-of-column-in-child-only", linked, "--- d-- ww- PP-", "C6")
     twins = "derived-column+derived-column"
     yield _plan("twin-public-without-write-only", twins, "P- Pd wP dP -P", "C2 C5 lost write")
     yield _plan("type-swapped-without-write-only", twins, "P- Pd Pw dP -P", "C5 lost write")

@@ -43,9 +43,12 @@ def expected(model: Model, road: Road) -> list[int]:
 def may_fail(model: Model) -> bool:
     """Whether what users wrote can make a verification fail: duplicates, or rows that break a constraint.
 
-    A new column has its fill value in all old rows, and an optional one nothing: there is nothing to complain of.
+    A new column has its fill value in all old rows, and an optional one nothing: there is nothing to complain of; but
+    what the fill value refers to may not be there.
     """
     new = {kind for kind, first in zip(model.kinds, model.road[0], strict=False) if first is not State.PUBLIC}
+    if model.foreign_key and Kind.REQUIRED_COLUMN in new:
+        return True
     return bool(new & VERIFIED) and not (new & COLUMNS and not model.apart)
 
 

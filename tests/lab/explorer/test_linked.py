@@ -7,12 +7,15 @@ from lab.explorer.linked import LinkedEffects, effects_of
 from lab.explorer.model import Broken, Model
 from lab.explorer.plain import Config, Plain
 from lab.explorer.road import Do
+from lab.explorer.schema import row_key_of
 from lab.explorer.search import search
 from lab.explorer.stage import stand
+from lab.explorer.two_tables import CHILD
 from lab.explorer.variants import all_variants
 from lab.pictures import picture_of_answer
 from lab.tell import tell
-from tests.lab.explorer.models import answer_to, foreign_key
+from storage.pairs import column_key, prefix
+from tests.lab.explorer.models import answer_to, foreign_key, model
 
 BOTH_PUBLIC = "write-only+write-only,public+public"
 
@@ -138,6 +141,32 @@ def test_changes_of_key_are_told() -> None:
     ]
 
 
+def test_the_state_of_a_column_that_moves_is_told() -> None:
+    answer = answer_to("foreign-key-of-column-in-child-only")
+    assert answer.sentences[6:8] == [
+        "n2 leases child@3: column a is write-only, child_a_fkey is write-only",
+        "child@3 is drained: nobody uses an older version any more",
+    ]
+
+
+def test_a_missing_value_refers_to_what_the_fill_will_put() -> None:
+    """While a required column is filled, the parent of its fill value is kept though no row has a pair yet."""
+    small = model("required column+foreign key", "public+public+public,write-only+write-only+write-only", ranges=1)
+    effects = effects_of(small)
+    assert isinstance(effects, LinkedEffects)
+    stop = next(stop for stop in effects.road.stops if stop.newest == 2)
+    there = effects.effect(effects.first_contents()[0], stop.schema((1, 1)), (INSERT_PARENT, 1, 1))
+    assert there is not None
+    row_alone = effects.number([{**effects.known[there.after].storages()[0], **exists_of_row_1(effects)}], ())
+    assert effects.effect(row_alone, stop.schema((2, 2)), GOES) is None
+
+
+def exists_of_row_1(effects: LinkedEffects) -> dict[bytes, bytes | None]:
+    """The pair that says that row 1 is there, and no other."""
+    child = effects.tables[CHILD]
+    return {column_key(prefix(child, child.placement.id), row_key_of(1)): b""}
+
+
 def test_the_picture_has_a_lane_for_each_table() -> None:
     picture = picture_of_answer(answer_to("foreign-key-not-serializable"))
     lanes = [picture.count(f">{lane}<") for lane in ("n1", "n2", "child", "parent", "store")]
@@ -146,5 +175,5 @@ def test_the_picture_has_a_lane_for_each_table() -> None:
 
 def test_every_expectation_of_the_protocol_about_foreign_keys_has_a_variant() -> None:
     found = {name: variant.breaks for name, variant in all_variants().items() if "foreign-key" in name}
-    assert len(found) == 24
+    assert len(found) == 33
     assert set(found.values()) == {"", "C6"}

@@ -39,6 +39,10 @@ LARGER = [
         id="foreign key, a row and its parent at once",
     ),
     pytest.param(foreign_key(nodes=1, rows=1, ranges=1, operations=1, moves=True), id="foreign key, a key changes"),
+    pytest.param(
+        model("required column+foreign key", "--- d-- www PPP", rows=1, ranges=1, values=2, nodes=1, operations=1),
+        id="foreign key, with its column",
+    ),
 ]
 """Too many for the plain space with begin, read, write and commit; a transaction begins and does all else at once."""
 

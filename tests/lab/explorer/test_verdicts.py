@@ -20,6 +20,11 @@ PINNED = [
     pytest.param(model("required column", moves=True), 1170, id="required column, key changes"),
     pytest.param(foreign_key(), 767, id="foreign key"),
     pytest.param(foreign_key(moves=True, nodes=3), 1407, id="foreign key, 3 nodes, key changes"),
+    pytest.param(
+        model("required column+foreign key", "--- d-- www PPP", ranges=1, crashes=0),
+        2321,
+        id="foreign key and its column",
+    ),
     pytest.param(foreign_key(rows=3, values=1, ranges=1), 647, id="foreign key, 3 rows of a parent"),
 ]
 
@@ -112,6 +117,8 @@ def test_a_model_survives_json_and_its_digest_tells_it_from_others() -> None:
         pytest.param(lambda: model("placement"), "old+new", id="one placement only"),
         pytest.param(lambda: model("foreign key"), "child's+parent's", id="one table only"),
         pytest.param(lambda: foreign_key(check=True), "a foreign key moves alone", id="two constraints"),
+        pytest.param(lambda: model("index+foreign key"), "or with the column it is of", id="an index beside it"),
+        pytest.param(lambda: model("optional column+foreign key"), "column+child's+parent's", id="three states"),
         pytest.param(
             lambda: foreign_key("absent+absent,delete-only+absent"), "a constraint is never delete-only", id="no state"
         ),
