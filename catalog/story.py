@@ -31,7 +31,7 @@ SENTENCES: dict[str, str] = {
     "table created": "{table} was created.",
     "table dropped": "{table} is gone; its name is free again.",
     "change submitted": "{who} submitted change {change}: {statement}",
-    "change queued": "Change {change} waits behind change {behind} of the same table.",
+    "change queued": "Change {change} waits behind change {behind}: both move {table}.",
     "change started": "Change {change} started.",
     "version published": "{table} v{version} published: {what}.",
     "version waiting": "v{version} of {table} waits for {whom}, at most until {until}.",

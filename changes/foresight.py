@@ -36,10 +36,12 @@ COSTLY = (StepKind.FILL, StepKind.VERIFY, StepKind.DELETE)
 
 def versions(plan: Plan) -> list[Json]:
     """The states of every moving element in the version there is and in each that will be published."""
-    shown = [_version(plan, plan.base, None, plan.partners)]
+    others = {partner.table_id: partner for partner in plan.partners}
+    shown = [_version(plan, plan.base, None, others.values())]
     before = plan.base
     for step in plan.publishes:
-        shown.append(_version(plan, step.published, before, step.partners))
+        others |= {partner.table_id: partner for partner in step.partners}
+        shown.append(_version(plan, step.published, before, others.values()))
         before = step.published
     if plan.publishes and edits(plan):
         shown[1]["edits"] = edits(plan)
@@ -47,13 +49,18 @@ def versions(plan: Plan) -> list[Json]:
 
 
 def _version(plan: Plan, version: Descriptor | None, before: Descriptor | None, partners: Iterable[Descriptor]) -> Json:
-    """`partners` are versions of other tables that come with it."""
+    """`partners` are the versions that the other tables of the change have then."""
     return {
         "version": version.version if version else 0,
-        "partners": [str(partner) for partner in partners],
+        "partners": versions_json(partners),
         "states": [_cell(element, version, before) for element in moving(plan)],
         "edits": [],
     }
+
+
+def versions_json(partners: Iterable[Descriptor]) -> list[Json]:
+    """Versions of the other tables of a plan or a step (L11)."""
+    return [{"table": one.name, "table_id": one.table_id, "version": one.version} for one in partners]
 
 
 def _cell(element: Element, version: Descriptor | None, before: Descriptor | None) -> Json:

@@ -14,6 +14,8 @@ from changes.road import stations, taken
 
 Json = dict[str, Any]
 MOVING = ("running", "waiting", "paused", "rolling_back")
+GIVES_WAY_AT = 0.9
+"""A run that works no more than this of its time is said to give way: less would be noise."""
 ENDED = ("done", "failed", "cancelled")
 
 
@@ -57,6 +59,7 @@ def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) ->
         "table",
         "table_id",
         "table_ids",
+        "partners",
         "statement",
         "status",
         "who",
@@ -65,7 +68,7 @@ def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) ->
         "ended_at",
     )
     return {name: snapshot[name] for name in kept} | {
-        "partners": snapshot["plan"]["partners"],
+        "tables": tables(snapshot),
         "element": snapshot["plan"]["title"],
         "is_open": snapshot["status"] not in ENDED,
         "is_back": is_back,
@@ -77,9 +80,15 @@ def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) ->
     }
 
 
+def tables(change: Mapping[str, Any]) -> str:
+    """The table that a change is of; behind an arrow those that it refers to, and that move with it."""
+    others = ", ".join(one["table"] for one in change["partners"])
+    return f"{change['table']} → {others}" if others else str(change["table"])
+
+
 def line(change: Mapping[str, Any]) -> Json:
     """What a list shows of a change that has ended."""
-    return dict(change) | {"took_s": span_s(change["started_at"], change["ended_at"])}
+    return dict(change) | {"tables": tables(change), "took_s": span_s(change["started_at"], change["ended_at"])}
 
 
 def forward_road(snapshot: Mapping[str, Any]) -> list[Json]:
@@ -103,7 +112,7 @@ def _position(snapshot: Mapping[str, Any]) -> int:
 def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json | None:
     """Who holds the change back, and until when at most; None when nobody does.
 
-    `leases` are those on its tables, and perhaps on others. With several tables each holder's version says of which.
+    `leases` are those on its tables, and perhaps on others. With several tables each version is told with its table.
     A transaction that has outlived its lease has no such time: its session is ended after a grace (L8).
     """
     blockers = snapshot["blockers"]
@@ -111,15 +120,39 @@ def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         return None
     held = {blocker["node"] for blocker in blockers}
     everybody = {lease["node"] for lease in leases if lease["table_id"] in snapshot["table_ids"]} | held
-    own = [lease["version"] for lease in leases if lease["table_id"] == snapshot["table_id"]]
-    newest = max(own, default=snapshot["step"]["version"])
-    holders = [_holder(blocker, len(snapshot["table_ids"]) > 1) for blocker in blockers]
-    return {"newest": newest, "nodes": len(everybody), "there": len(everybody - held), "holders": holders}
+    return {
+        "newest": _versions(_awaited(snapshot), snapshot),
+        "nodes": len(everybody),
+        "there": len(everybody - held),
+        "holders": _holders(snapshot),
+    }
 
 
-def _holder(blocker: Mapping[str, Any], is_of_several: bool) -> Json:
-    version = blocker["version"]
-    return dict(blocker) | {"shown": f"{version} ({blocker['table']})" if is_of_several else version}
+def _awaited(snapshot: Mapping[str, Any]) -> dict[str, int]:
+    """The version of each table that nodes must have come to before the step is done, or may be."""
+    step = snapshot["step"]
+    back = 1 if step["kind"] == "publish" else 0
+    return {one["table"]: one["version"] - back for one in (step, *step["partners"])}
+
+
+def _holders(snapshot: Mapping[str, Any]) -> list[Json]:
+    """Each node that holds the change back, with all that it holds; who lets go last comes first."""
+    found: dict[tuple[str, bool], list[Json]] = {}
+    for blocker in snapshot["blockers"]:
+        found.setdefault((blocker["node"], blocker["until"] is None), []).append(blocker)
+    return [of[0] | {"shown": _versions(_held(of), snapshot)} for of in found.values()]
+
+
+def _held(blockers: Sequence[Json]) -> dict[str, int]:
+    """The oldest version of each table among them."""
+    return {one["table"]: one["version"] for one in sorted(blockers, key=lambda one: -int(one["version"]))}
+
+
+def _versions(versions: Mapping[str, int], snapshot: Mapping[str, Any]) -> str:
+    """ "v7"; of a change of several tables "trips v7 · airports v4"."""
+    if not snapshot["partners"]:
+        return ", ".join(f"v{version}" for version in versions.values())
+    return " · ".join(f"{table} v{version}" for table, version in versions.items())
 
 
 def progress(snapshot: Mapping[str, Any]) -> Json | None:
@@ -135,6 +168,8 @@ def progress(snapshot: Mapping[str, Any]) -> Json | None:
         "total": run["rows_total"],
         "percent": int(100 * run["share"]),
         "permille": int(1000 * run["share"]),
+        "gives_way": run["works"] <= GIVES_WAY_AT,
+        "works_percent": round(100 * run["works"]),
     }
 
 

@@ -32,14 +32,17 @@ STATION_OF = {
 def stations(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool = False) -> list[Json]:
     """The stations of a road, each done, current or todo, given the number of the step that it is at.
 
-    A step has `number`, `kind`, `version`, and for a publish its `transitions`. Of several elements the first that
-    moves at all gives a version its name on the line; what else moves is told beside it.
+    A step has `number`, `kind`, `version`, and for a publish its `table`, `transitions` and `partners`. Of several
+    elements the first that moves at all gives a version its name on the line; what else moves is told beside it. Of
+    several tables the versions are told by name, unless their numbers are the same all the way.
     """
-    road = [_start(steps)] if steps else []
+    tables = _tables(steps)
+    road = [_start(steps) | {"tables": tables.get(-1, [])}] if steps else []
     for kind, grouped in groupby(steps, key=lambda step: STATION_OF[step["kind"]]):
         group = list(grouped)
         if kind == "state":
-            road += [_station(kind, [step], position, is_over) | _states(step) for step in group]
+            shown = [_states(step) | {"tables": tables.get(step["number"], [])} for step in group]
+            road += [_station(kind, [step], position, is_over) | s for step, s in zip(group, shown, strict=True)]
         else:
             road.append(_station(kind, group, position, is_over))
     return road
@@ -71,6 +74,26 @@ def _start(steps: Sequence[Mapping[str, Any]]) -> Json:
     state = moved[0]["before"] if moved else "public" if first else None
     version = first["version"] - 1 if first else None
     return {"kind": "state", "state": state, "version": version, "when": "done", "works": [], "number": -1}
+
+
+def _tables(steps: Sequence[Mapping[str, Any]]) -> dict[int, list[Json]]:
+    """The versions of all tables after each publish, and before the first (-1); nothing when no number differs."""
+    publishes = [step for step in steps if step["kind"] == "publish"]
+    now: dict[str, int] = {}
+    for step in reversed(publishes):
+        now |= {table: version - 1 for table, version in _published(step).items()}
+    found = {-1: now}
+    for step in publishes:
+        now = now | _published(step)
+        found[step["number"]] = now
+    if all(len(set(versions.values())) < 2 for versions in found.values()):
+        return {}
+    return {at: [{"table": t, "version": v} for t, v in versions.items()] for at, versions in found.items()}
+
+
+def _published(step: Mapping[str, Any]) -> dict[str, int]:
+    """The versions that come out with a publish: its own table's first."""
+    return {step["table"]: step["version"]} | {one["table"]: one["version"] for one in step["partners"]}
 
 
 def _states(step: Mapping[str, Any]) -> Json:

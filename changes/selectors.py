@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -28,6 +28,7 @@ from changes.tables import KnownTables
 from changes.turns import Place, ahead_of, free_to_move
 from changes.undo import undo_of
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
+from spark_tasks.pace import share_of_time
 from spark_tasks.services import status_of
 from storage.pairs import after, prefix
 from storage.statements import COLUMN_SUFFIX, kv
@@ -189,7 +190,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "table": plan.table,
         "table_id": plan.table_id,
         "table_ids": list(plan.table_ids),
-        "partners": _versions_json(plan.partners),
+        "partners": foresight.versions_json(plan.partners),
         "title": plan.title,
         "moves": [_move_json(move) for move in plan.moves],
         "dangers": list(plan.dangers),
@@ -216,17 +217,13 @@ def step_json(plan: Plan, number: int, step: PlanStep) -> dict[str, Any]:
     return {
         "number": number,
         "kind": step.kind.value,
+        "table": plan.table,
         "version": step.version,
-        "partners": _versions_json(step.partners),
+        "partners": foresight.versions_json(step.partners),
         "transitions": [_transition_json(transition) for transition in step.transitions],
         "is_reorganisation": step.kind in RUNS,
         "text": describe(plan, step),
     }
-
-
-def _versions_json(partners: Iterable[Descriptor]) -> list[dict[str, Any]]:
-    """Versions of the other tables of a plan or a step (L11)."""
-    return [{"table": one.name, "table_id": one.table_id, "version": one.version} for one in partners]
 
 
 def _transition_json(transition: Transition) -> dict[str, Any]:
@@ -245,6 +242,10 @@ def change_line(change: Change) -> dict[str, Any]:
         "table": change.table_name,
         "table_id": change.table_id,
         "table_ids": change.table_ids,
+        "partners": [
+            {"table": one["name"], "table_id": one["table_id"], "version": one["version"]}
+            for one in change.plan.get("partners", ())
+        ],
         "statement": change.statement,
         "status": change.status,
         "direction": change.direction,
@@ -307,7 +308,8 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
 
 
 def _undo(plan: Plan) -> dict[str, str]:
-    undo = undo_of(plan)
+    """What takes it back. Tables that it referred to are called by the names they have today."""
+    undo = undo_of(plan, tables_now()) if plan.base and plan.base.foreign_keys else undo_of(plan)
     return {"statement": undo.statement, "warning": undo.warning}
 
 
@@ -362,6 +364,8 @@ def blockers(change: Change) -> list[dict[str, Any]]:
 
 
 SILENT_S = 5.0
+RESTING = frozenset({"clear", "fill", "delete", "purge"})
+"""The runs that rest beside traffic; a verification only reads."""
 
 
 def progress_of(change_id: int) -> list[dict[str, Any]]:
@@ -391,6 +395,8 @@ def _run_json(run: ReorgRun) -> dict[str, Any]:
         "is_stalled": status.is_stalled or is_silent,
         "ranges_done": status.ranges_done,
         "ranges_total": status.ranges_total,
+        "traffic": round(pulse.traffic, 2),
+        "works": round(_works(run, pulse), 2),
         "throttle": pulse.rows_per_s_max,
         "throttle_reason": pulse.throttle_reason,
         "wanted": pulse.wanted,
@@ -399,3 +405,10 @@ def _run_json(run: ReorgRun) -> dict[str, Any]:
         "started_at": iso(run.started_at),
         "ended_at": iso(run.ended_at),
     }
+
+
+def _works(run: ReorgRun, pulse: ReorgPulse) -> float:
+    """How much of its time it works; less than all of it while it rests beside the traffic of nodes."""
+    if run.state != RunState.RUNNING or run.kind not in RESTING:
+        return 1.0
+    return share_of_time(traffic=pulse.traffic, rows_per_s_max=pulse.rows_per_s_max)

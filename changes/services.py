@@ -32,6 +32,7 @@ from changes.actions import Action, AlterTable, CreateIndex, CreateTable, DropIn
 from changes.ddl import Statement, parse
 from changes.ddl_check import resolve, with_names
 from changes.ddl_errors import DdlError
+from changes.execution import name_of
 from changes.executor import why_no_cancel
 from changes.models import ENDED, Change, Reservation, Status
 from changes.plan import Direction, Plan, plan_from_json, with_rows
@@ -132,9 +133,15 @@ def _tell_submitted(change: Change, ahead: list[Change]) -> None:
     payload = {"who": change.who, "change": change.pk, "statement": change.statement, "table": change.table_name}
     tell("change submitted", change.table_name, payload, streams_of(change))
     if ahead:
-        payload = {"change": change.pk, "behind": ahead[-1].pk, "table": change.table_name}
+        payload = {"change": change.pk, "behind": ahead[-1].pk, "table": _shared(change, ahead[-1])}
         tell("change queued", change.table_name, payload, streams_of(change))
     notify(change.pk)
+
+
+def _shared(change: Change, other: Change) -> str:
+    """The tables that both move, by the names this change knows them by."""
+    plan = plan_from_json(change.plan)
+    return " and ".join(name_of(plan, table_id) for table_id in change.table_ids if table_id in other.table_ids)
 
 
 def streams_of(change: Change) -> list[str]:

@@ -85,6 +85,11 @@ def rest_s(*, seconds: float, traffic: float, rows_per_s_max: float | None) -> f
     return min(REST_S_MAX, seconds * min(RESTS_MAX, RESTS_PER_TRANSACTION * traffic))
 
 
+def share_of_time(*, traffic: float, rows_per_s_max: float | None) -> float:
+    """How much of its time a run works beside so many transactions at a time; the rest of it, it rests."""
+    return 1.0 if rows_per_s_max is not None else 1 / (1 + min(RESTS_MAX, RESTS_PER_TRANSACTION * traffic))
+
+
 def pairs_allowed(pairs: int, rows_per_s_max: float | None) -> int:
     """How many of `pairs` go into a chunk under a throttle: those of half a second, so that no wait is long (R11)."""
     return pairs if rows_per_s_max is None else max(1, min(pairs, int(rows_per_s_max * THROTTLED_S)))

@@ -629,8 +629,11 @@ def test_tables_are_found_by_name_and_id() -> None:
 
 
 def test_each_version_says_what_comes_with_it() -> None:
-    seen = [(version["version"], version["partners"]) for version in foresight.versions(PLANS["a column that refers"])]
-    assert seen == [(7, ["airports@4"]), (8, []), (9, ["airports@5"]), (10, ["airports@6"])]
+    seen = [
+        (version["version"], *((other["table"], other["version"]) for other in version["partners"]))
+        for version in foresight.versions(PLANS["a column that refers"])
+    ]
+    assert seen == [(7, ("airports", 4)), (8, ("airports", 4)), (9, ("airports", 5)), (10, ("airports", 6))]
     assert foresight.rollback(PLANS["dropped"])["summary"] == (
         "Nothing was lost yet: foreign key trips_code_fkey is public again, and trips and airports are as they were."
     )

@@ -18,12 +18,19 @@ def transition(before: str, after: str) -> dict[str, str]:
     return {"kind": "index", "name": "by_name", "before": before, "after": after}
 
 
+def step(number: int, kind: str, version: int, *moved: dict[str, str], airports: int | None = None) -> dict[str, Any]:
+    """A step of flights; `airports` is the version of that table that comes with it."""
+    partners = [] if airports is None else [{"table": "airports", "version": airports}]
+    shown = {"number": number, "kind": kind, "table": "flights", "version": version}
+    return shown | {"transitions": list(moved), "partners": partners}
+
+
 def steps(kinds: tuple[str, ...] = KINDS) -> list[dict[str, Any]]:
     road, version = [], 1
     for number, kind in enumerate(kinds):
         version += kind == "publish"
         moved = [transition(*STATES[number])] if kind == "publish" else []
-        road.append({"number": number, "kind": kind, "version": version, "transitions": moved})
+        road.append(step(number, kind, version, *moved))
     return road
 
 
@@ -74,8 +81,8 @@ def test_a_station_of_several_works_says_which_one_runs() -> None:
 
 def test_a_road_back_begins_with_the_end_of_the_run() -> None:
     back = [
-        {"number": 0, "kind": "close", "version": 3, "transitions": []},
-        {"number": 1, "kind": "publish", "version": 4, "transitions": [transition("write-only", "delete-only")]},
+        step(0, "close", 3),
+        step(1, "publish", 4, transition("write-only", "delete-only")),
     ]
     assert [s["state"] or s["kind"] for s in stations(back, 0)] == ["write-only", "close", "delete-only"]
 
@@ -118,3 +125,24 @@ def test_a_change_turned_at_the_last_step_it_began(begun: Collection[int], publi
     plan = plans()["add an index"]
     assert tuple(step.kind.value for step in plan.forward) == KINDS
     assert "".join(when[0] for when in turned(plan.forward, begun, newest=plan.base_version + published)) == whens
+
+
+@pytest.mark.parametrize(
+    ("others", "versions"),
+    [
+        pytest.param((8, 9), "flights 4 airports 7, flights 5 airports 8, flights 6 airports 9", id="both move"),
+        pytest.param((None, 8), "flights 4 airports 7, flights 5 airports 7, flights 6 airports 8", id="one waits"),
+        pytest.param((5, 6), ", , ", id="the same numbers all the way need no names"),
+        pytest.param((None, None), ", , ", id="one table"),
+    ],
+)
+def test_of_several_tables_each_version_is_told_by_name(others: tuple[int | None, ...], versions: str) -> None:
+    there = [
+        step(0, "publish", 5, transition("absent", "write-only"), airports=others[0]),
+        step(1, "drain", 5, airports=others[0]),
+        step(2, "publish", 6, transition("write-only", "public"), airports=others[1]),
+    ]
+    told = [
+        " ".join(f"{one['table']} {one['version']}" for one in s["tables"]) for s in stations(there, 0) if s["state"]
+    ]
+    assert ", ".join(told) == versions

@@ -414,7 +414,8 @@ def test_a_change_is_shown_by_each_of_its_tables(cluster, two: tuple[int, int]) 
     for table_id in two:
         [shown] = streams.summaries(table_id)
         assert (shown["id"], [one["table"] for one in shown["partners"]]) == (change.pk, ["airports"])
-    assert shown["wait"]["holders"][0]["shown"] == "1 (airports)"
+    assert (shown["wait"]["newest"], shown["tables"]) == ("trips v2 · airports v2", "trips → airports")
+    assert [holder["shown"] for holder in shown["wait"]["holders"]] == ["airports v1"]
     snapshot = selectors.change_snapshot(change.pk)
     assert snapshot["step"]["partners"] == [{"table": "airports", "table_id": airports, "version": 3}]
     assert snapshot["table_ids"] == sorted(two)
