@@ -3,7 +3,7 @@
 v6 -> v7     + index by_dest (dest): delete-only
              ~ column name: write-only -> public
              - index by_name
-             + constraint to_airport: foreign key: (dest) → airports (code)
+             + foreign key to_airport (dest) → airports (code): write-only
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ Json = dict[str, Any]
 Others = Mapping[TableId, Descriptor]
 """Tables by id: those that foreign keys lead to and from, for their names."""
 NOBODY: Others = {}
+LINKS = {FOREIGN_KEY: "→", REFERENCED: "←"}
+"""How the two sides of a foreign key point at each other."""
 
 
 def elements(descriptor: Descriptor, others: Others = NOBODY) -> list[Json]:
@@ -32,10 +34,10 @@ def differences(old: Descriptor | None, new: Descriptor, others: Others = NOBODY
     """What `new` has that `old` has not, in `+`, `~` and `-`; the first version is all `+`."""
     before = {} if old is None else {(e["element"], e["id"]): e for e in _elements(old, others)}
     after = {(e["element"], e["id"]): e for e in _elements(new, others)}
-    lines = [_line("+", after[key], after[key]["phase"]) for key in after if key not in before]
+    lines = [_whole("+", after[key], after[key]["phase"]) for key in after if key not in before]
     for key in after:
         lines += _changed(before[key], after[key]) if key in before else []
-    lines += [_line("-", before[key], "") for key in before if key not in after]
+    lines += [_whole("-", before[key], "") for key in before if key not in after]
     if old is not None and old.name != new.name:
         lines.append({"sign": "~", "element": "table", "name": old.name, "what": f"{old.name} → {new.name}"})
     if old is not None and old.state is not new.state:
@@ -51,6 +53,12 @@ def phase_of(element: Any) -> str:
 
 def _line(sign: str, element: Json, what: str) -> Json:
     return {"sign": sign, "element": element["element"], "name": element["name"], "what": what}
+
+
+def _whole(sign: str, element: Json, what: str) -> Json:
+    """A line for what comes or goes; of a foreign key with the tables that it is between."""
+    line = _line(sign, element, what)
+    return line | {"name": f"{element['name']} {element['detail']}"} if element["element"] == "foreign key" else line
 
 
 def _changed(old: Json, new: Json) -> list[Json]:
@@ -82,22 +90,26 @@ def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:
         where = f" where {named(index.where, names)}" if index.where else ""
         yield _shown("unique index" if index.unique else "index", index.id, index.name, index, f"({keys}){where}")
     for constraint in descriptor.constraints:
-        said = _constraint(constraint, names, {**others, descriptor.table_id: descriptor})
-        yield _shown("constraint", constraint.id, constraint.name, constraint, said)
+        yield _constraint(constraint, names, others, descriptor)
     for placement in descriptor.placements:
         key = ", ".join(names[column] for column in placement.sharding_key or descriptor.primary_key)
         yield _shown("placement", placement.id, str(placement.id), placement, f"{placement.function}({key})")
 
 
-def _constraint(constraint: Constraint, names: Mapping[ColumnId, str], tables: Others) -> str:
-    """What it asks for; a foreign key with where it leads, or where it comes from."""
+def _constraint(constraint: Constraint, names: Mapping[ColumnId, str], others: Others, own: Descriptor) -> Json:
+    """What it asks for. A foreign key is called so in both its tables, and leads to the other one."""
     of = ", ".join(names[column] for column in constraint.columns)
-    if constraint.rule not in (FOREIGN_KEY, REFERENCED):
-        return f"{constraint.rule}: {named(constraint.expression, names) if constraint.expression else of}"
-    how = [f"on {when} restrict" for when, does in _actions(constraint) if does == RESTRICT]
-    there = there_of(constraint, tables)
-    said = f"foreign key: ({of}) → {there}" if constraint.rule == FOREIGN_KEY else f"referenced: ({of}) ← {there}"
-    return ", ".join([said, *how])
+    if constraint.rule not in LINKS:
+        said = f"{constraint.rule}: {named(constraint.expression, names) if constraint.expression else of}"
+        return _shown("constraint", constraint.id, constraint.name, constraint, said)
+    how = "".join(f", on {when} restrict" for when, does in _actions(constraint) if does == RESTRICT)
+    here, there = f"({of}) {LINKS[constraint.rule]} ", there_of(constraint, {**others, own.table_id: own})
+    shown = _shown("foreign key", constraint.id, constraint.name, constraint, f"{here}{there}{how}")
+    other = None if constraint.references is None else others.get(constraint.references)
+    if other is None or other.table_id == own.table_id:
+        return shown
+    rest = there.removeprefix(other.name) + how
+    return shown | {"other": {"table_id": other.table_id, "name": other.name, "before": here, "after": rest}}
 
 
 def _actions(constraint: Constraint) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -128,4 +140,5 @@ def _shown(kind: str, number: int, name: str, element: Any, detail: str) -> Json
         "phase": phase_of(element),
         "detail": detail,
         "is_public": element.state is State.PUBLIC,
+        "other": None,
     }

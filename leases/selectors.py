@@ -8,9 +8,11 @@ from typing import Any
 from django.db import connection
 
 from catalog.descriptor import Descriptor, from_json
-from catalog.elements import NodeId, State, TableId
+from catalog.elements import FOREIGN_KEY, REFERENCED, Constraint, NodeId, State, TableId
 from leases import rules
 from leases.models import Lease, Node
+
+LINKS = (FOREIGN_KEY, REFERENCED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,18 +216,27 @@ def moving_elements(descriptor: Descriptor) -> list[dict[str, Any]]:
     kinds = {
         "column": descriptor.columns,
         "index": descriptor.indexes,
-        "constraint": descriptor.constraints,
+        "constraint": [one for one in descriptor.constraints if one.rule not in LINKS],
+        "foreign key": _links(descriptor),
+        "placement": descriptor.placements,
     }
-    moving = [
-        {"element": kind, "name": e.name, "state": e.state.value, "filling": getattr(e, "filling", False)}
+    return [
+        {
+            "element": kind,
+            "name": str(e.id) if kind == "placement" else e.name,
+            "state": e.state.value,
+            "filling": getattr(e, "filling", False),
+        }
         for kind, elements in kinds.items()
         for e in elements
         if e.state not in (State.PUBLIC, State.ABSENT)
     ]
-    placements = [p for p in descriptor.placements if p.state not in (State.PUBLIC, State.ABSENT)]
-    return moving + [
-        {"element": "placement", "name": str(p.id), "state": p.state.value, "filling": p.filling} for p in placements
-    ]
+
+
+def _links(descriptor: Descriptor) -> list[Constraint]:
+    """Its sides of foreign keys; one for a foreign key of which it bears both."""
+    both = {one.partner for one in descriptor.foreign_keys if one.references == descriptor.table_id}
+    return [*descriptor.foreign_keys, *(one for one in descriptor.referenced_by if one.id not in both)]
 
 
 def _iso(at: datetime | None) -> str | None:
