@@ -123,6 +123,9 @@ class Model:
     check: bool = False
     """The constraint is CHECK (a = 11): the first value only, or NULL; else it is NOT NULL."""
 
+    partial: bool = False
+    """Indexes are partial: WHERE a = 11, so that only rows with the first value have entries."""
+
     foreign_key: bool = False
     """The constraint is a FOREIGN KEY of a second table: `rows` of child (id, a) refer to parent (id), one for each of
     the `values`."""
@@ -137,6 +140,8 @@ class Model:
         _check_road(self)
         if self.apart and not any(kind in INDEXES for kind in self.kinds):
             raise BadModel("apart is for a column and an index over the primary key")
+        if self.partial and (self.apart or not any(kind in INDEXES for kind in self.kinds)):
+            raise BadModel("partial is for an index over the column a")
         _between("nodes", self.nodes, 1, NODES_MAX)
         _between("rows", self.rows, 1, ROWS_MAX)
         _between("values", self.values, 1, VALUES_MAX)

@@ -139,8 +139,7 @@ def _made_of(plan: Plan, element: Element) -> frozenset[int]:
     """The columns that an index covers or a constraint reads."""
     if element.column is not None:
         return frozenset({element.column})
-    versions = [*([plan.base] if plan.base is not None else []), *(step.published for step in plan.publishes)]
-    definition = definition_of(element, versions)
+    definition = definition_of(element, _versions(plan))
     if isinstance(definition, Index):
         return frozenset(definition.column_ids) | columns_of(definition.where or "true")
     if definition is None and element.partner is not None:
@@ -151,6 +150,16 @@ def _made_of(plan: Plan, element: Element) -> frozenset[int]:
     return frozenset(definition.columns)
 
 
+def _is_partial(plan: Plan, element: Element) -> bool:
+    definition = definition_of(element, _versions(plan)) if element.kind in INDEXES else None
+    return isinstance(definition, Index) and definition.where is not None
+
+
+def _versions(plan: Plan) -> list[Descriptor]:
+    """The table before the change, and in each version of it."""
+    return [*([plan.base] if plan.base is not None else []), *(step.published for step in plan.publishes)]
+
+
 def _part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
     if elements[-1].partner is not None:
         return _linked_part(plan, elements, nodes=nodes)
@@ -158,7 +167,8 @@ def _part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
     stages = [first, *(_stage(step, elements) for step in plan.publishes)]
     kind, *also = (element.kind for element in elements)
     road = tuple(stage for stage, _ in groupby(stages))
-    model = Model(kind, road, also=tuple(also), nodes=nodes, cancels=True, check=_has_check(plan, elements))
+    check, partial = _has_check(plan, elements), any(_is_partial(plan, one) for one in elements)
+    model = Model(kind, road, also=tuple(also), nodes=nodes, cancels=True, check=check, partial=partial)
     return Part(elements, model, _road(model, plan, _Walk(elements)))
 
 

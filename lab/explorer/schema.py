@@ -1,6 +1,6 @@
 """The model's table: a primary key, one column, and the elements that are on their way.
 
-index, unique index    t (id, a)   index by_a on a
+index, unique index    t (id, a)   index by_a on a, perhaps WHERE a = 11
 column                 t (id, a)   the column a itself
 constraint             t (id, a)   NOT NULL, or CHECK (a = 11), on a
 placement              t (id, a)   by id, and by a
@@ -42,6 +42,9 @@ OLD, NEW = PlacementId(1), PlacementId(2)
 FIRST_VALUE = 11
 """Row numbers and values do not overlap, so an encoded piece of a key tells which of the two it is."""
 
+FIRST_ONLY = f'"#{A}" = {FIRST_VALUE}'
+"""What a CHECK demands, and a partial index accepts."""
+
 FILLED = frozenset({Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN, Kind.INDEX, Kind.UNIQUE_INDEX, Kind.PLACEMENT})
 VERIFIED = frozenset({Kind.UNIQUE_INDEX, Kind.CONSTRAINT})
 """The kinds whose change may fail because of what users wrote: duplicates, NULLs."""
@@ -73,7 +76,7 @@ def descriptor(model: Model, stage: Stage, version: int, *, filling: frozenset[i
         version=version,
         columns=(Column(ID, "id", SqlType.BIGINT, not_null=True), *_column(model, elements)),
         primary_key=(ID,),
-        indexes=tuple(_indexes([part for part in elements if part.kind in INDEXES], over)),
+        indexes=tuple(_indexes(model, [part for part in elements if part.kind in INDEXES], over)),
         constraints=tuple(_constraints(model, elements)),
         placements=_placements(model, stage, bool(filling)),
         state=stage[0] if model.kind is Kind.TABLE else State.PUBLIC,
@@ -144,12 +147,13 @@ def _is_public_not_null(model: Model, part: _Part) -> bool:
     return is_constraint and not (model.check or model.foreign_key)
 
 
-def _indexes(parts: Sequence[_Part], over: ColumnId) -> Iterator[Index]:
+def _indexes(model: Model, parts: Sequence[_Part], over: ColumnId) -> Iterator[Index]:
+    where = FIRST_ONLY if model.partial else None
     for number, part in enumerate(parts, 1):
         if part.state is not State.ABSENT:
             unique, name = part.kind is Kind.UNIQUE_INDEX, INDEX_NAMES[number]
             columns = (IndexColumn(over),)
-            yield Index(IndexId(number), name, columns, unique=unique, state=part.state, filling=part.filling)
+            yield Index(IndexId(number), name, columns, unique, where, state=part.state, filling=part.filling)
 
 
 def _constraints(model: Model, parts: Sequence[_Part]) -> Iterator[Constraint]:
@@ -157,8 +161,7 @@ def _constraints(model: Model, parts: Sequence[_Part]) -> Iterator[Constraint]:
         if part.kind is not Kind.CONSTRAINT or part.state is State.ABSENT:
             continue
         if model.check:
-            expression = f'"#{A}" = {FIRST_VALUE}'
-            yield Constraint(CONSTRAINT, "a_is_11", "check", (A,), expression, state=part.state)
+            yield Constraint(CONSTRAINT, "a_is_11", "check", (A,), FIRST_ONLY, state=part.state)
         elif part.state is not State.PUBLIC:
             yield Constraint(CONSTRAINT, "a_not_null", "not null", (A,), state=part.state)
 

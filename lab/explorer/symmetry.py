@@ -108,7 +108,7 @@ def _renamings(model: Model) -> Iterator[tuple[Renaming, tuple[int, ...], tuple[
     """Names, where what is told of each row goes, where each range goes. The first one changes nothing."""
     rows, values = tuple(range(1, model.rows + 1)), tuple(range(1, model.values + 1))
     alike = not model.has_placements
-    values_alike = alike and Kind.REQUIRED_COLUMN not in model.kinds and not model.check
+    values_alike = alike and Kind.REQUIRED_COLUMN not in model.kinds and not (model.check or model.partial)
     for new_rows in permutations(rows) if alike else [rows]:
         order = _ranges_order(model, new_rows)
         if order is None:

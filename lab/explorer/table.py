@@ -97,6 +97,7 @@ def _left_out(model: Model) -> str:
     words += [f"{model.operations} operations"] if model.operations != usual.operations else []
     words += [f"{model.versions} live versions"] if model.versions != usual.versions else []
     words += ["a CHECK"] if model.check else []
+    words += ["partial: WHERE a = 11"] if model.partial else []
     words += ["over the primary key"] if model.apart else []
     words += [] if model.by_value else ["the new placement spreads by key"]
     words += [] if model.fence else ["no fence: leases alone"]

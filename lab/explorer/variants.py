@@ -70,6 +70,11 @@ def _safe() -> Iterator[Variant]:
     ladder = road(UP[Kind.CONSTRAINT])
     yield Variant("add-check", "4", Model(Kind.CONSTRAINT, ladder, **checked))
     yield Variant("drop-check", "4", Model(Kind.CONSTRAINT, tuple(reversed(ladder)), **checked))
+    for kind in (Kind.INDEX, Kind.UNIQUE_INDEX):
+        name, ladder = f"partial-{kind.value.replace(' ', '-')}", road(UP[kind])
+        some: dict[str, Any] = {"moves": True, "nulls": True, "cancels": True, "partial": True}
+        yield Variant(f"add-{name}", "4", Model(kind, ladder, **some))
+        yield Variant(f"drop-{name}", "4", Model(kind, tuple(reversed(ladder)), **some))
     linked = road(FOREIGN_KEY_UP)
     yield Variant("add-foreign-key", "4", _foreign_key(*linked, moves=True, cancels=True))
     yield Variant("drop-foreign-key", "4", _foreign_key(*reversed(linked), moves=True, cancels=True))

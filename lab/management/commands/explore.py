@@ -60,7 +60,7 @@ class Command(BaseCommand):
             "--operations", type=int, default=ANY_NUMBER, help="transactions in all; any number unless said"
         )
         parser.add_argument("--no-fence", action="store_true", help="leases alone keep old versions out")
-        for option in ("moves", "nulls", "cancels", "pair", "apart", "check"):
+        for option in ("moves", "nulls", "cancels", "pair", "apart", "check", "partial"):
             parser.add_argument(f"--{option}", action="store_true")
         parser.add_argument("--model", metavar="FILE", help="a model as this command prints it")
         parser.add_argument("--variant", metavar="NAME", help="a built-in model")
@@ -202,7 +202,7 @@ def _described(options: dict[str, Any]) -> Model:
     broken = frozenset(broken_named(text) for text in options["fill"].split(",") if text.strip() != "correct")
     ranges = options["ranges"] if options["ranges"] is not None else max(1, min(2, options["rows"]))
     sizes = {size: options[size] for size in ("nodes", "rows", "values", "operations", "versions", "crashes")}
-    flags = {flag: options[flag] for flag in ("moves", "nulls", "cancels", "pair", "apart", "check")}
+    flags = {flag: options[flag] for flag in ("moves", "nulls", "cancels", "pair", "apart", "check", "partial")}
     road = tuple(stage_named(text) for text in options["states"].split(","))
     kinds, fence = kinds_described(options["kind"]), not options["no_fence"]
     return Model(road=road, broken=broken, ranges=ranges, fence=fence, **kinds, **sizes, **flags)

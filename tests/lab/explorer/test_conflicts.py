@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from lab.explorer.effects import Contents, Effects, Statement
+from lab.explorer.model import Model
 from lab.explorer.plain import Plain
 from lab.explorer.schema import row_key_of
 from storage.buckets import BUCKETS, storage_of
@@ -13,7 +14,8 @@ from storage.pairs import after, prefix
 from storage.store import MemoryStore, SerializationFailure, StoreError
 from tests.lab.explorer.models import model
 
-KINDS = ["index", "unique index", "required column"]
+SMALL = [model(kind) for kind in ("index", "unique index", "required column")]
+SMALL += [model(kind, partial=True) for kind in ("index", "unique index")]
 
 
 def store_of(contents: Contents) -> MemoryStore:
@@ -40,10 +42,9 @@ def commits(store: MemoryStore, effects: Effects, schema: int, first: Statement,
     return True
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_two_transactions_conflict_as_in_the_memory_store(kind: str) -> None:
+@pytest.mark.parametrize("small", SMALL, ids=lambda small: f"{'partial ' * small.partial}{small.kind_name}")
+def test_two_transactions_conflict_as_in_the_memory_store(small: Model) -> None:
     """Every two statements of the filling version, from every contents at most one statement away from any start."""
-    small = model(kind, rows=2, values=2)
     effects = Effects(small)
     schema = effects.road.stops[-1].schemas[3]
     tried = 0

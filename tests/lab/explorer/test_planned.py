@@ -29,7 +29,7 @@ from lab.explorer.verdict import Verdict
 from lab.sentences import Lab, perform
 from lab.sentences.changes import planned
 from storage.encoding import encode
-from tests.changes.tables import plans, users
+from tests.changes.tables import every_plan, plans, users
 from tests.changes.test_foreign_keys import PLANS as FOREIGN_KEYS
 
 PLANS = plans()
@@ -141,6 +141,13 @@ def test_values_that_go_before_the_entries_made_of_them_are_refuted() -> None:
     ends = ["publish by_age delete-only", "drain", "delete by_age", "publish by_age absent, age absent", "drain"]
     answer = prove(rewritten(plan, begins + ends), budget=PATIENTLY)
     assert answer.clauses == ("C5",)
+
+
+@pytest.mark.parametrize("name", ["add a partial unique index", "drop a unique index"])
+def test_a_partial_index_is_explored_with_a_condition(name: str) -> None:
+    plan = every_plan()[name]
+    assert [part.model.partial for part in parts_of(plan, nodes=3)] == [True]
+    assert prove(plan, budget=PATIENTLY).verdict is Verdict.PROVED
 
 
 def test_one_answer_for_all_parts_counts_their_states() -> None:

@@ -96,6 +96,7 @@ def test_the_plain_space_is_much_larger() -> None:
 
 
 RENAMED = [model(kind, operations=2) for kind in ("index", "unique index", "required column")]
+RENAMED += [model("unique index", operations=2, partial=True)]
 
 
 @pytest.mark.parametrize("small", [*RENAMED, foreign_key(moves=True)], ids=lambda small: small.kind_name)

@@ -18,6 +18,7 @@ PINNED = [
     pytest.param(model(operations=4, nodes=3), 6323, id="standard model"),
     pytest.param(model(states=DROP_INDEX), 65, id="drop"),
     pytest.param(model("required column", moves=True), 1170, id="required column, key changes"),
+    pytest.param(model(partial=True, moves=True), 1053, id="partial index, key changes"),
     pytest.param(foreign_key(), 767, id="foreign key"),
     pytest.param(foreign_key(moves=True, nodes=3), 1407, id="foreign key, 3 nodes, key changes"),
     pytest.param(
@@ -116,6 +117,7 @@ def test_a_model_survives_json_and_its_digest_tells_it_from_others() -> None:
         pytest.param(lambda: model(states="absent,absent"), "stands twice in a row", id="no step"),
         pytest.param(lambda: model("placement"), "old+new", id="one placement only"),
         pytest.param(lambda: model("foreign key"), "child's+parent's", id="one table only"),
+        pytest.param(lambda: model("table", "absent,delete-only", partial=True), "partial is for an index", id="where"),
         pytest.param(lambda: foreign_key(check=True), "a foreign key moves alone", id="two constraints"),
         pytest.param(lambda: model("index+foreign key"), "or with the column it is of", id="an index beside it"),
         pytest.param(lambda: model("optional column+foreign key"), "column+child's+parent's", id="three states"),
