@@ -4,7 +4,7 @@ All that a new worker needs is in it (X3): the plan, the road it walks, the step
 people asked for meanwhile. `version` follows from these, so it can be compared with the catalog.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -147,6 +147,18 @@ def execution_from_json(body: Mapping[str, Any]) -> Execution:
 def name_of(plan: Plan, table_id: int) -> str:
     """What a table of the plan is called."""
     return next((partner.name for partner in plan.partners if partner.table_id == table_id), plan.table)
+
+
+def whom(waited_for: Iterable[str]) -> str:
+    """Nodes in one phrase, of several tables by what they use: "n1, n2 on airports and trips; n3 on trips"."""
+    uses: dict[str, list[str]] = {}
+    for one in waited_for:
+        node, _, table = one.partition(" on ")
+        uses.setdefault(node, []).extend([table] if table else [])
+    by_use: dict[str, list[str]] = {}
+    for node, tables in uses.items():
+        by_use.setdefault(" and ".join(tables), []).append(node)
+    return "; ".join(f"{', '.join(nodes)} on {use}" if use else ", ".join(nodes) for use, nodes in by_use.items())
 
 
 def where(state: Execution) -> str:

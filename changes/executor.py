@@ -25,7 +25,7 @@ from dataclasses import replace
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from changes.execution import HISTORY_MAX, Execution, Mode, Road, name_of, where
+from changes.execution import HISTORY_MAX, Execution, Mode, Road, name_of, where, whom
 from changes.moves import (
     Blocked,
     CancelRequested,
@@ -160,15 +160,15 @@ def _blocked(state: Execution, event: Blocked, now: float) -> Result:
         return _cancel(unasked, now)
     nodes = _who(state, event)
     since = now if state.waited_since is None else state.waited_since
-    whom = tuple(sorted(nodes.union(state.waited_for)))
-    waiting = replace(unasked, mode=Mode.WAITING, waited_since=since, waited_for=whom)
+    everybody = tuple(sorted(nodes.union(state.waited_for)))
+    waiting = replace(unasked, mode=Mode.WAITING, waited_since=since, waited_for=everybody)
     if state.pause_wanted:
         return _rest(waiting)
     wait = Wait(event.hindrance, event.hindrance.until)
     if nodes <= set(state.waited_for):
         return waiting, (wait,)
     until = event.hindrance.until
-    story = _story(state, "version waiting", version=at.version, whom=", ".join(sorted(nodes)), until=until)
+    story = _story(state, "version waiting", version=at.version, whom=whom(sorted(nodes)), until=until)
     return waiting, (TellStory(story), wait)
 
 
@@ -379,8 +379,8 @@ def _who(state: Execution, event: Blocked) -> set[str]:
 def _waited(state: Execution, now: float) -> dict[str, Any]:
     """How long the step waited, and for whom (X7)."""
     seconds = 0.0 if state.waited_since is None else now - state.waited_since
-    whom = f" for {', '.join(state.waited_for)}" if state.waited_for else ""
-    return {"waited": f"waited {seconds:.1f} s{whom}", "waited_s": seconds, "waited_for": list(state.waited_for)}
+    of = f" for {whom(state.waited_for)}" if state.waited_for else ""
+    return {"waited": f"waited {seconds:.1f} s{of}", "waited_s": seconds, "waited_for": list(state.waited_for)}
 
 
 def _summary(event: Event) -> str:

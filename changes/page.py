@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from changes.execution import whom
 from changes.road import stations, taken
 
 Json = dict[str, Any]
@@ -174,8 +175,9 @@ def progress(snapshot: Mapping[str, Any]) -> Json | None:
 
 
 def _taken(step: Mapping[str, Any]) -> Json:
-    kept = ("text", "started_at", "waited_for", "waited_s", "is_back")
-    return {name: step[name] for name in kept} | {"took_s": span_s(step["started_at"], step["ended_at"])}
+    kept = ("text", "started_at", "waited_s", "is_back")
+    took_s = span_s(step["started_at"], step["ended_at"])
+    return {name: step[name] for name in kept} | {"whom": whom(step["waited_for"]), "took_s": took_s}
 
 
 def span_s(start: str | None, end: str | None) -> float | None:

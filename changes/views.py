@@ -26,6 +26,13 @@ from changes.throttle import TooFast
 
 LIST_MAX = 200
 STATEMENT_CHARS_MAX = 20_000
+EXAMPLES = (
+    (("flights",), "CREATE INDEX flights_by_dest ON flights (dest)"),
+    (("flights",), "ALTER TABLE flights ADD COLUMN gate text DEFAULT 'A1', ADD CHECK (gate <> '')"),
+    (("flights", "airlines"), "ALTER TABLE flights ADD FOREIGN KEY (carrier) REFERENCES airlines (carrier)"),
+    (("flights", "airports"), "ALTER TABLE flights ADD FOREIGN KEY (dest) REFERENCES airports (faa)"),
+)
+"""Changes of the demo's tables, with the tables that each needs."""
 ACTS = {"cancel": services.cancel, "pause": services.pause, "resume": services.resume}
 
 
@@ -42,7 +49,7 @@ def changes(request: HttpRequest) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """The editor with the plan; a POST without htmx is the plain form's way to see the plan."""
     statement = (request.POST if request.method == "POST" else request.GET).get("statement", "")
-    context = {"section": "changes", "statement": statement, "tables": _examples()}
+    context = {"section": "changes", "statement": statement} | _help()
     return render(request, "change_new.html", context | _plan(statement))
 
 
@@ -78,7 +85,7 @@ def submit(request: HttpRequest) -> HttpResponse:
         change = services.submit(statement, who=request.user.get_username())
     except (DdlError, NothingToDo, services.ChangeError) as refusal:
         status = 429 if isinstance(refusal, TooFast) else 422
-        context = {"section": "changes", "statement": statement, "tables": _examples()} | _refused(statement, refusal)
+        context = {"section": "changes", "statement": statement} | _help() | _refused(statement, refusal)
         return render(request, "change_new.html", context, status=status)
     return redirect("change", change.pk)
 
@@ -153,9 +160,10 @@ def _check_length(statement: str) -> None:
         raise DdlError("54000", f"a statement of {len(statement)} characters; the limit is {STATEMENT_CHARS_MAX}")
 
 
-def _examples() -> list[dict[str, Any]]:
-    """The tables there are, for people who do not know their names."""
-    return [
-        {"name": table.name, "columns": [column.name for column in table.public_columns]}
-        for table in selectors.catalog_view().tables
-    ]
+def _help() -> dict[str, Any]:
+    """The tables there are, and statements about them, for people who do not know what to write."""
+    tables = {table.name: [column.name for column in table.public_columns] for table in selectors.catalog_view().tables}
+    return {
+        "tables": [{"name": name, "columns": columns} for name, columns in tables.items()],
+        "examples": [statement for names, statement in EXAMPLES if set(names) <= tables.keys()],
+    }

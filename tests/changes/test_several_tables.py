@@ -205,7 +205,7 @@ def test_l11_the_drain_waits_for_both_tables_and_wakes_for_either(cluster, two: 
     walk = Walk(change)
     assert Step.objects.filter(change=change, kind="drain").exists()
     whom = StoryEvent.objects.get(stream=f"change:{change.pk}", kind="version waiting").payload["whom"]
-    assert whom == "n1 on airports, n2 on trips"
+    assert whom == "n1 on airports; n2 on trips"
     cluster.release("n1", n1, 2, table_id=airports)
     cluster.release("n2", n2, 2, table_id=trips)
     assert walk.end() == Status.DONE

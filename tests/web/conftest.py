@@ -17,6 +17,7 @@ from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, Stat
 from catalog.models import Descriptor, Table
 from catalog.types import SqlType
 from schemalab.roles import give_roles
+from tests import references
 
 PEOPLE = {"lea": (), "sam": ("submitter",), "olga": ("operator",)}
 
@@ -48,14 +49,8 @@ def client_of(people: dict[str, User]) -> Callable[[str], Client]:
 @pytest.fixture
 def flights(db: None) -> Table:
     """Table flights at version 2: its index by_dest is delete-only."""
-    from django.db import connection, transaction
-
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT storage_take_table()")
-        (table_id,) = cursor.fetchone()
-    table = Table.objects.create(id=table_id, name="flights", version=2, state=Table.State.LIVE)
     first = descriptor.Descriptor(
-        table_id=TableId(table_id),
+        table_id=TableId(_taken()),
         name="flights",
         version=1,
         columns=(
@@ -66,15 +61,7 @@ def flights(db: None) -> Table:
         next_column_id=ColumnId(3),
     )
     index = Index(IndexId(1), "by_dest", (IndexColumn(ColumnId(2)),), state=State.DELETE_ONLY)
-    for body in (first, first.with_index(index)):
-        Descriptor.objects.create(
-            table=table,
-            version=body.version,
-            body=body.to_json(),
-            schema_hash=hashing.schema_hash(body),
-            sharding_hash=hashing.sharding_hash(body),
-        )
-    return table
+    return _table(first, first.with_index(index))
 
 
 @dataclass(frozen=True)
@@ -106,3 +93,33 @@ def site(transactional_db: None, redis_url: str) -> Iterator[Site]:
     server.should_exit = True
     thread.join(10)
     assert not thread.is_alive(), "the server did not stop within 10 s"
+
+
+@pytest.fixture
+def linked(db: None) -> tuple[Table, Table]:
+    """trips and airports at version 2; the foreign key between them is write-only."""
+    child, parent = references.trips(TableId(_taken())), references.airports(TableId(_taken()))
+    versions = (child, parent), references.linked(child, parent, State.WRITE_ONLY)
+    return _table(*(one[0] for one in versions)), _table(*(one[1] for one in versions))
+
+
+def _taken() -> int:
+    from django.db import connection, transaction
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT storage_take_table()")
+        return int(cursor.fetchone()[0])
+
+
+def _table(*versions: descriptor.Descriptor) -> Table:
+    newest = versions[-1]
+    table = Table.objects.create(id=newest.table_id, name=newest.name, version=newest.version, state=Table.State.LIVE)
+    for body in versions:
+        Descriptor.objects.create(
+            table=table,
+            version=body.version,
+            body=body.to_json(),
+            schema_hash=hashing.schema_hash(body),
+            sharding_hash=hashing.sharding_hash(body),
+        )
+    return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.template.loader import render_to_string
 from django.test import Client
 from django.utils.timezone import now
 from redis import Redis
@@ -18,7 +20,7 @@ from catalog.elements import ColumnId, PlacementId
 from catalog.models import Descriptor, Table
 from catalog.services import tell
 from catalog.types import SqlType
-from changes import proofs, services
+from changes import page, proofs, selectors, services
 from changes.ddl import parse
 from changes.handwritten import rewritten
 from changes.models import Change, Proof, Status
@@ -27,7 +29,7 @@ from changes.throttle import SUBMISSIONS_MAX
 from lab.tasks import prove_plan
 from leases.models import Node
 from leases.samples import Sample
-from spark_tasks.models import AuditJob
+from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState
 from storage import encoding, pairs
 from tests.changes.tables import plans
 
@@ -448,3 +450,83 @@ def test_an_operator_asks_for_an_audit_once_at_a_time(
     assert len(set(sent)) == 1
     assert "An audit is under way" in olga.get(f"/tables/{flights.pk}/").content.decode()
     assert client_of("sam").post(f"/tables/{flights.pk}/audit/").status_code == 403
+
+
+# --- two tables
+
+REFER = "ALTER TABLE trips ADD COLUMN via text, ADD CONSTRAINT via_known FOREIGN KEY (via) REFERENCES airports (code)"
+
+
+def words_of(page: str) -> str:
+    """What a page says, without its markup."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def test_a_plan_of_two_tables_shows_the_versions_of_both(client_of: ClientOf, linked: tuple[Table, Table]) -> None:
+    page = words_of(client_of("sam").post("/changes/new/plan/", {"statement": REFER}).content.decode())
+    assert "trips → airports : column via is added, foreign key via_known is added" in page
+    for versions in ("trips v2 · airports v2", "trips v3 · airports v2", "trips v4 · airports v3"):
+        assert page.count(versions) == 2  # on the road, and beside the states
+    assert "Publish trips@4 and airports@3" in page
+
+
+def test_the_list_and_the_page_of_a_change_name_both_tables(client_of: ClientOf, linked: tuple[Table, Table]) -> None:
+    with transaction.atomic():
+        change = services.submit(REFER, who="sam")
+        services.submit("CREATE INDEX by_name ON airports (name)", who="sam")
+    sam = client_of("sam")
+    page = sam.get(f"/changes/{change.pk}/").content.decode()
+    assert "trips → airports: column via, foreign key via_known</h1>" in page
+    for table in linked:
+        assert f'<a href="/tables/{table.pk}/">{table.name}</a>' in page
+        assert f'<a href="/tables/{table.pk}/">{table.name}</a>' in sam.get("/changes/").content.decode()
+        assert "trips → airports: column via, foreign key via_known" in sam.get(f"/tables/{table.pk}/").content.decode()
+    told = sam.get("/").content.decode()
+    assert f"waits behind change {change.pk}: both move airports." in told
+    asked = words_of(sam.get(f"/changes/{change.pk}/pause/").content.decode())
+    assert "the tables stay between two schemas" in asked
+
+
+def test_both_tables_show_their_side_of_a_foreign_key(client_of: ClientOf, linked: tuple[Table, Table]) -> None:
+    trips, airports = linked
+    here = client_of("lea").get(f"/tables/{trips.pk}/").content.decode()
+    there = client_of("lea").get(f"/tables/{airports.pk}/").content.decode()
+    assert f'(code) → <a href="/tables/{airports.pk}/">airports</a> (code)' in here
+    assert f'(code) ← <a href="/tables/{trips.pk}/">trips</a> (code)' in there
+    assert "+ foreign key trips_code_fkey (code) → airports (code): write-only" in here
+    assert "+ foreign key trips_code_fkey (code) ← trips (code): write-only" in there
+    lanes = words_of(client_of("lea").get("/").content.decode())
+    assert lanes.count("foreign key trips_code_fkey: write-only") == 2
+
+
+def test_examples_are_of_tables_that_are_there(client_of: ClientOf, flights: Table) -> None:
+    page = client_of("sam").get("/changes/new/").content.decode()
+    assert "CREATE INDEX flights_by_dest ON flights (dest)</a>" in page
+    assert "REFERENCES airlines" not in page
+
+
+@pytest.mark.parametrize(
+    ("kind", "traffic", "throttle", "says"),
+    [
+        pytest.param("fill", 1.5, None, "it works 12 % of its time", id="beside writers that never pause"),
+        pytest.param("fill", 0.1, None, "it works 59 % of its time", id="beside some"),
+        pytest.param("fill", 0.01, None, "", id="beside hardly any"),
+        pytest.param("fill", 1.5, 100.0, "", id="a throttle is kept as it is set"),
+        pytest.param("verify", 1.5, None, "", id="a verification does not rest"),
+    ],
+)
+def test_a_run_says_when_it_gives_way_to_traffic(
+    change: Change, kind: str, traffic: float, throttle: float | None, says: str
+) -> None:
+    run = ReorgRun.objects.create(
+        change_id=change.pk, table_id=change.table_id, kind=kind, version=4, elements=[], state=RunState.RUNNING
+    )
+    ReorgPulse.objects.create(run=run, traffic=traffic, rows_per_s=900, rows_per_s_max=throttle)
+    [shown] = selectors.progress_of(change.pk)
+    assert shown["traffic"] == traffic
+    step = {"is_reorganisation": True, "kind": kind, "version": 4}
+    seen = render_to_string(
+        "parts/progress.html", {"p": page.progress({"step": step, "runs": [shown]}), "small": False}
+    )
+    assert ("gives way to traffic" in seen) is bool(says)
+    assert says in seen

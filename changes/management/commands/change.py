@@ -15,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from changes import selectors, services
 from changes.management.refusals import refusals, statement_of
 from changes.models import ENDED, Change, Status
+from changes.page import tables
 
 UNKNOWN = 3
 LIST_MAX = 50
@@ -66,7 +67,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(lines, indent=2))
         for line in [] if options["json"] else lines:
-            self.stdout.write(f"{line['id']:5}  {line['status']:12}  {line['table']:20}  {line['statement']}")
+            self.stdout.write(f"{line['id']:5}  {line['status']:12}  {tables(line):20}  {line['statement']}")
 
     def _one(self, deed: str, options: dict[str, Any]) -> None:
         change_id = options["id"]

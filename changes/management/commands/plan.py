@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from changes import proofs, services
 from changes.handwritten import MalformedPlan, read_plan
 from changes.management.refusals import refusals, statement_of
+from changes.page import tables
 from changes.review import find_faults
 
 EXIT_CODES = {"proved": 0, proofs.NOTHING: 0, "violated": 1, "unknown": 3}
@@ -53,9 +54,9 @@ class Command(BaseCommand):
 
     def _show(self, plan: Json) -> None:
         about = "" if plan["rows_exact"] else "about "
-        self.stdout.write(f"{plan['table']}, {plan['title']}: {about}{plan['rows']} rows")
+        self.stdout.write(f"{tables(plan)}, {plan['title']}: {about}{plan['rows']} rows")
         for version in plan["versions"]:
-            self.stdout.write(f"  v{version['version']}: {_states(version)}")
+            self.stdout.write(f"  {_numbers(plan, version)}: {_states(version)}")
         for step in plan["steps"]:
             turn = "   (no way back from here)" if step["number"] == plan["turn"] else ""
             self.stdout.write(f"{step['number'] + 1:3}  {step['text']}{turn}")
@@ -80,6 +81,12 @@ class Command(BaseCommand):
             self.stdout.write(f"refused at step {fault['step']}{clauses}: {fault['why']}")
         for line in proofs.in_words(found["proof"]):
             self.stdout.write(line)
+
+
+def _numbers(plan: Json, version: Json) -> str:
+    """ "v7"; of several tables "trips v7 · airports v4"."""
+    others = [f"{one['table']} v{one['version']}" for one in version["partners"]]
+    return " · ".join([f"{plan['table']} v{version['version']}", *others]) if others else f"v{version['version']}"
 
 
 def _states(version: Json) -> str:
