@@ -45,7 +45,7 @@ def _error(error: Json | None, violations: Sequence[Json]) -> Json | None:
     """What went wrong; rows that are listed by themselves are not named in the sentence as well."""
     if error is None or len({(v.get("clause"), v.get("element")) for v in violations}) != 1:
         return error
-    first = violations[0]["why"].removesuffix(f" breaks {violations[0].get('element')}")
+    first, _, _ = violations[0]["why"].partition(f" breaks {violations[0].get('element')}")
     said, separator, _ = error["message"].partition(f": {first}")
     if not separator:
         return error

@@ -16,9 +16,11 @@ PAGES = [
     "/",
     "/tables/",
     "/tables/named/axe_table/",
+    "/tables/named/axe_parent/",
     "/changes/",
     "/changes/new/?statement=CREATE%20INDEX%20soon%20ON%20axe_table%20(b)",
     "/changes/new/?statement=CREATE%20INDEX%20soon%20ON%20axe_table%20(nope)",
+    "/changes/new/?statement=ALTER%20TABLE%20axe_table%20ADD%20FOREIGN%20KEY%20(b)%20REFERENCES%20axe_parent",
     "/changes/1/",
     "/console/?panes=2",
     "/help/",
@@ -26,13 +28,19 @@ PAGES = [
 ]
 
 
+REFER = "ALTER TABLE axe_table ADD FOREIGN KEY (b) REFERENCES axe_parent"
+
+
 @pytest.fixture(scope="module")
 def a_table(cluster: RunningCluster) -> None:
-    """A table with an index and a row, made through a node."""
+    """A table with an index, a row, and a foreign key, made through a node."""
     with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as connection:
         connection.execute("CREATE TABLE axe_table (a bigint PRIMARY KEY, b text)")
         connection.execute("CREATE INDEX axe_index ON axe_table (b)")
         connection.execute("INSERT INTO axe_table VALUES (1, 'one')")
+        connection.execute("CREATE TABLE axe_parent (b text PRIMARY KEY)")
+        connection.execute("INSERT INTO axe_parent VALUES ('one')")
+        connection.execute(REFER)
 
 
 @pytest.mark.parametrize(
@@ -74,3 +82,19 @@ def test_a_page_works_without_javascript(new_page: NewPage, cluster: RunningClus
     page.fill("#statement", "CREATE INDEX soon ON axe_table (b)")
     page.get_by_role("button", name="Show the plan").click()
     assert page.get_by_text("Publish axe_table@").first.is_visible()
+
+
+def test_a_foreign_key_leads_from_one_table_to_the_other(
+    new_page: NewPage, cluster: RunningCluster, a_table: None
+) -> None:
+    page = new_page(width=320)
+    sign_in(page, cluster)
+    page.goto(f"{cluster.address}/changes/")
+    page.get_by_role("link", name=REFER).click()
+    assert page.get_by_role("heading", level=1).inner_text() == "axe_table → axe_parent: foreign key axe_table_b_fkey"
+    assert violations(page) == []
+    assert overflow(page) == 0
+    page.get_by_role("link", name="axe_parent", exact=True).click()
+    page.get_by_role("region", name="Elements").get_by_role("link", name="axe_table").click()
+    page.wait_for_url("**/tables/*/")
+    assert page.get_by_role("heading", level=1).inner_text() == "axe_table"

@@ -9,7 +9,9 @@ import pytest
 from catalog.elements import FOREIGN_KEY, REFERENCED
 from catalog.models import StoryEvent, Table
 from catalog.selectors import newest_descriptor
+from catalog.story import sentence
 from changes import driving, page, selectors, services, streams
+from changes.execution import whom
 from changes.models import Change, Claim, SchemaChangeLease, Status, Step
 from changes.postgres import LostTheTable, TableIsTaken, let_go, lock_grip, renew_tables, take_tables
 from changes.tasks import find_stuck
@@ -432,3 +434,59 @@ def test_a_preview_says_behind_whom_on_any_of_the_tables(two: tuple[int, int]) -
     seen = services.preview(ADD)
     assert [change["id"] for change in seen["behind"]] == [queued.pk]
     assert seen["table_ids"] == sorted(two)
+
+
+def test_the_undo_calls_the_other_table_by_the_name_it_has_today(two: tuple[int, int]) -> None:
+    made(ADD)
+    dropped = made(DROP)
+    made("ALTER TABLE airports RENAME TO places")
+    undo = selectors.change_snapshot(dropped.pk)["undo"]["statement"]
+    assert 'REFERENCES "places" ("code")' in undo
+    services.preview(undo)
+
+
+def test_who_waits_behind_whom_names_the_table_that_both_move(two: tuple[int, int]) -> None:
+    first = services.submit("CREATE INDEX by_city ON airports (city)", who="ann")
+    second = services.submit(ADD, who="bob")
+    third = services.submit(DROP, who="bob")
+    told = StoryEvent.objects.filter(stream="cluster", kind="change queued").order_by("seq")
+    assert [sentence(one.kind, one.payload) for one in told] == [
+        f"Change {second.pk} waits behind change {first.pk}: both move airports.",
+        f"Change {third.pk} waits behind change {second.pk}: both move "
+        + " and ".join("airports" if table_id == two[1] else "trips" for table_id in sorted(two))
+        + ".",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("waited_for", "words"),
+    [
+        pytest.param(["n1", "n2"], "n1, n2", id="one table"),
+        pytest.param(["n1 on trips"], "n1 on trips", id="one node"),
+        pytest.param(
+            ["n1 on airports", "n1 on trips", "n2 on airports", "n2 on trips", "n3 on trips"],
+            "n1, n2 on airports and trips; n3 on trips",
+            id="nodes that use the same",
+        ),
+        pytest.param([], "", id="nobody"),
+    ],
+)
+def test_nodes_are_told_by_what_they_use(waited_for: list[str], words: str) -> None:
+    assert whom(waited_for) == words
+
+
+def test_a_node_that_holds_both_tables_is_told_once() -> None:
+    step = {"kind": "drain", "table": "trips", "version": 3, "partners": [{"table": "airports", "version": 5}]}
+    until = "2026-11-22T01:20:53+00:00"
+    blockers = [
+        {"node": node, "table": table, "version": version, "until": until}
+        for node, table, version in (("n2", "airports", 4), ("n2", "trips", 2), ("n3", "airports", 4))
+    ]
+    snapshot = {"blockers": blockers, "status": "waiting", "table_ids": [1, 2], "step": step, "partners": [{}]}
+    leases = [{"node": node, "version": 3, "table_id": 1} for node in ("n1", "n2", "n3", "n4")]
+    shown = page.wait(snapshot, leases)
+    assert (shown["newest"], shown["there"], shown["nodes"]) == ("trips v3 · airports v5", 2, 4)
+    assert [(one["node"], one["shown"], one["until"]) for one in shown["holders"]] == [
+        ("n2", "airports v4 · trips v2", until),
+        ("n3", "airports v4", until),
+    ]

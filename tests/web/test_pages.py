@@ -530,3 +530,19 @@ def test_a_run_says_when_it_gives_way_to_traffic(
     )
     assert ("gives way to traffic" in seen) is bool(says)
     assert says in seen
+
+
+def test_rows_that_refer_to_nothing_are_listed_once(client_of: ClientOf, linked: tuple[Table, Table]) -> None:
+    with transaction.atomic():
+        change = services.submit(REFER, who="sam")
+    rows = [f"row id = {number} with (via) = ('XXX')" for number in range(10)]
+    why = "breaks constraint via_known: there is no airports with (code) = ('XXX')"
+    found = [{"clause": "C6", "element": "constraint via_known", "why": f"{row} {why}"} for row in rows]
+    ReorgRun.objects.create(
+        change_id=change.pk, table_id=change.table_id, kind="verify", version=4, elements=[], violations=found
+    )
+    message = f"7602 rows break constraint via_known, the first 10: {', '.join(rows)}"
+    Change.objects.filter(pk=change.pk).update(status=Status.FAILED, error={"message": message})
+    seen = words_of(client_of("lea").get(f"/changes/{change.pk}/").content.decode())
+    assert "7602 rows break constraint via_known, the first 10 below" in seen
+    assert [seen.count(row) for row in rows] == [1] * 10
