@@ -45,12 +45,13 @@ class Writer:
         if commit and len(ordered) + sum(len(p.claims) for p in probes) <= ONE_FLIGHT_OPS:
             await self._write_and_commit(ordered, probes)
             return
+        last = max(0, len(ordered) - 1) // OPS_A_FLIGHT * OPS_A_FLIGHT
+        for place in range(0, last, OPS_A_FLIGHT):
+            await self._write_some(ordered[place : place + OPS_A_FLIGHT])
         broken: list[Claim] = []
-        for place in range(0, len(ordered), OPS_A_FLIGHT):
-            is_last = place + OPS_A_FLIGHT >= len(ordered)
-            asked = probes[:PROBES_A_FLIGHT] if is_last else ()
-            broken += await self._write_some(ordered[place : place + OPS_A_FLIGHT], asked)
-        broken += await self.ask(probes[PROBES_A_FLIGHT:])
+        if ordered:
+            broken += await self._write_some(ordered[last:], probes[:PROBES_A_FLIGHT])
+        broken += await self.ask(probes[PROBES_A_FLIGHT:] if ordered else probes)
         if broken:
             raise first_refusal(broken)
         if commit:
@@ -64,7 +65,7 @@ class Writer:
             broken += broken_by(some, await self.transaction.run([p.command for p in some]))
         return broken
 
-    async def _write_some(self, ops: Sequence[Op], probes: Sequence[Probe]) -> list[Claim]:
+    async def _write_some(self, ops: Sequence[Op], probes: Sequence[Probe] = ()) -> list[Claim]:
         """Operations, and then questions, in one flight; the claims that are broken."""
         statements = self._statements(ops)
         results = await self.transaction.run([*(command_of(s) for s in statements), *(p.command for p in probes)])
