@@ -7,7 +7,6 @@ refers to them, and nothing has to be asked. A table that refers to itself is em
 from collections.abc import Sequence
 
 from catalog.descriptor import Descriptor
-from catalog.elements import TableId
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError, unsupported
 from expressions.typed import Context
 from nodes.bounds import access
@@ -54,11 +53,14 @@ def refuse_referenced(transaction: Transaction, plan: TruncatePlan) -> None:
 
 
 def referring_first(descriptors: Sequence[Descriptor]) -> list[Descriptor]:
-    """The tables in an order in which each comes before those it refers to. Raises 0A000 when there is none."""
+    """The tables in an order in which each comes before those it refers to. Raises 0A000 when there is none.
+
+    Either table may say so: a version of the other one may not have the foreign key yet, or any more.
+    """
     left = {descriptor.table_id: descriptor for descriptor in descriptors}
     ordered: list[Descriptor] = []
     while left:
-        free = [d for d in left.values() if not any(d.table_id in _referred(other) for other in left.values())]
+        free = [d for d in left.values() if not any(_refers(other, d) for other in left.values())]
         if not free:
             names = ", ".join(sorted(d.name for d in left.values()))
             raise unsupported(f"TRUNCATE of tables that refer to each other in a circle ({names})")
@@ -67,9 +69,12 @@ def referring_first(descriptors: Sequence[Descriptor]) -> list[Descriptor]:
     return ordered
 
 
-def _referred(descriptor: Descriptor) -> set[TableId | None]:
-    """The other tables that rows of this one may refer to."""
-    return {c.references for c in descriptor.foreign_keys if c.references != descriptor.table_id}
+def _refers(one: Descriptor, other: Descriptor) -> bool:
+    """Whether rows of a table may refer to those of another one, as either of them knows."""
+    if one.table_id == other.table_id:
+        return False
+    is_known_here = any(c.references == other.table_id for c in one.foreign_keys)
+    return is_known_here or any(c.references == one.table_id for c in other.referenced_by)
 
 
 async def _deletions(work: Writing) -> tuple[list[Op], int]:

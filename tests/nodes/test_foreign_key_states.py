@@ -9,7 +9,9 @@ from psycopg import errors
 
 from catalog.elements import Column, State
 from catalog.types import SqlType
+from nodes.truncation import referring_first
 from storage import encoding
+from tests import references
 from tests.nodes.conftest import Cluster
 from tests.nodes.foreign_keys import link, linked, moved, with_index
 from tests.nodes.within import Within, within
@@ -194,6 +196,18 @@ def test_truncate_takes_the_tables_that_refer_first(cluster: Cluster, n1: Any) -
     n1.execute(f"INSERT INTO {child} VALUES (1, 'AAA')")
     n1.execute(f"TRUNCATE {child}")
     n1.execute(f"DELETE FROM {parent}")
+
+
+@pytest.mark.parametrize("knows", ["both", "only the one that refers", "only the one referred to"])
+def test_truncate_orders_tables_by_what_either_of_them_knows(knows: str) -> None:
+    """One of the two may be a version behind, adding the foreign key or dropping it."""
+    child, parent = references.linked(references.trips(), references.airports(), WRITE_ONLY)
+    if knows == "only the one that refers":
+        parent = references.airports()
+    if knows == "only the one referred to":
+        child = references.trips()
+    for tables in ((child, parent), (parent, child)):
+        assert [table.name for table in referring_first(tables)] == ["trips", "airports"]
 
 
 def test_within_a_transaction_what_it_wrote_counts(cluster: Cluster, n1: Any) -> None:
