@@ -33,6 +33,7 @@ SENTENCES: dict[str, str] = {
     "change submitted": "{who} submitted change {change}: {statement}",
     "change queued": "Change {change} waits behind change {behind}: both move {table}.",
     "change started": "Change {change} started.",
+    "nothing to do": "Change {change} has nothing to do: {why}.",
     "version published": "{table} v{version} published: {what}.",
     "version waiting": "v{version} of {table} waits for {whom}, at most until {until}.",
     "version drained": "Every node has left the versions of {table} before v{version} ({waited}).",

@@ -23,6 +23,7 @@ WRONG_OBJECT_TYPE = "42809"
 NOT_READY = "55000"
 TOO_LONG = "54000"
 TOO_COMPLEX = "54001"
+INTERNAL_ERROR = "XX000"
 
 
 class DdlError(Exception):
@@ -42,3 +43,10 @@ class DdlError(Exception):
 def unsupported(what: str, *, position: int | None = None, hint: str | None = None) -> DdlError:
     """Refused by name: PostgreSQL knows it, we do not (yet)."""
     return DdlError(NOT_SUPPORTED, f"{what} is not supported yet", position=position, hint=hint)
+
+
+def unforeseen(mistake: Exception) -> DdlError:
+    """A mistake of ours that came up while a statement was planned."""
+    message = f"the change could not be planned: {type(mistake).__name__}: {mistake}"
+    hint = "This is a mistake in Schema Lab; the worker's log has all of it. Nothing was changed."
+    return DdlError(INTERNAL_ERROR, message, hint=hint)

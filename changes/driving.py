@@ -34,7 +34,8 @@ from catalog.elements import NodeId, TableId
 from catalog.services import control_transaction as django_transaction
 from catalog.services import push
 from changes import moves, publishing
-from changes.ddl_errors import DdlError
+from changes.ddl_check import NothingToDo
+from changes.ddl_errors import DdlError, unforeseen
 from changes.execution import Execution, Mode, name_of
 from changes.executor import IllegalTransition, step
 from changes.models import ENDED, Change, Status
@@ -210,19 +211,35 @@ class Driver:
             found.hear_wishes()
 
     def _plan_if_new(self) -> Plan | None:
-        """The plan, made again if this is the start; None when the statement has become impossible meanwhile."""
+        """The plan, made again if this is the start; None when the change has ended without a step."""
         change = Change.objects.get(pk=self.change_id)
         if change.status in ENDED or not is_its_turn(change):
             raise NotItsTurn(f"change {self.change_id} is {change.status}; others of its tables come first")
         try:
             plan = plan_again(change)
-        except DdlError as error:
-            self.status = end_unstarted(self.change_id, error)
+        except LOST:
+            raise
+        except Exception as why:
+            if change.status != Status.QUEUED:
+                raise
+            self._end_unstarted(why)
             return None
         if list(plan.table_ids) != self.table_ids:
             settle_tables(self.change_id, plan)
             raise OtherTables(f"tables {list(plan.table_ids)} instead of {self.table_ids}")
         return plan
+
+    def _end_unstarted(self, why: Exception) -> None:
+        """What cannot be planned ends, whatever the reason: queued for ever it would hold up all others of its tables.
+
+        Meanwhile somebody may have cancelled it, or another driver begun it: then nothing comes of this.
+        """
+        if not isinstance(why, DdlError | NothingToDo):
+            log.exception("change %s cannot be planned", self.change_id, exc_info=why)
+            why = unforeseen(why)
+        self.status = end_unstarted(self.change_id, why)
+        if self.status not in ENDED:
+            raise NotItsTurn(f"change {self.change_id} is {self.status}: somebody else moves it")
 
     @contextmanager
     def _transition(self) -> Iterator[Transition]:

@@ -69,6 +69,11 @@ class Change(models.Model):
     def is_open(self) -> bool:
         return self.status in OPEN
 
+    @property
+    def was_needless(self) -> bool:
+        """It is done without a step: when its turn came, there was nothing to do."""
+        return self.status == Status.DONE and self.executor_state is None
+
 
 class Step(models.Model):
     """A step of a road, once it has begun: publish, drain (a wait), fill, .. `number` counts along its road."""

@@ -303,7 +303,7 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
         "may_pause": change.is_open and change.status != Status.PAUSED,
         "may_resume": change.status == Status.PAUSED,
         "wishes": change.wishes,
-        "undo": _undo(state.plan) if change.status == Status.DONE else None,
+        "undo": _undo(state.plan) if change.status == Status.DONE and not change.was_needless else None,
     }
 
 
@@ -314,7 +314,12 @@ def _undo(plan: Plan) -> dict[str, str]:
 
 
 def roads(change: Change, state: Execution) -> dict[str, list[dict[str, Any]]]:
-    """Both roads as steps with their times, waits and `when`; the road back is there once the change has turned."""
+    """Both roads as steps with their times, waits and `when`; the road back is there once the change has turned.
+
+    A change that had nothing to do went no road at all.
+    """
+    if change.was_needless:
+        return {Road.FORWARD.value: []}
     kept = {(Road(step.road), step.number): step for step in Step.objects.filter(change=change)}
     shown = {Road.FORWARD: state.plan.forward} | ({Road.BACK: state.steps} if state.road is Road.BACK else {})
     fates = {road: whens(change, state, road, {number for at, number in kept if at is road}) for road in shown}

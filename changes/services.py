@@ -30,7 +30,7 @@ from catalog.story import CLUSTER, change_stream, table_stream
 from changes import selectors
 from changes.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name
 from changes.ddl import Statement, parse
-from changes.ddl_check import resolve, with_names
+from changes.ddl_check import NothingToDo, resolve, with_names
 from changes.ddl_errors import DdlError
 from changes.execution import name_of
 from changes.executor import why_no_cancel
@@ -206,7 +206,7 @@ def plan_again(change: Change) -> Plan:
     """The plan on the tables as they are now: changes ahead in the queue may have ended otherwise than foreseen.
 
     It may span other tables than foreseen (`settle_tables`). Raises `DdlError` when the statement cannot be applied any
-    more.
+    more, and `NothingToDo` when it has come to ask for what is so already.
     """
     plan = plan_from_json(change.plan)
     if change.executor_state is not None or plan.base is None:
@@ -257,18 +257,29 @@ def action_of(change: Change) -> Action:
     return replace(action, table=table)
 
 
-def end_unstarted(change_id: int, error: DdlError | None, *, who: str = "") -> Status:
-    """A change that never began is over: failed with `error`, or cancelled by `who`. Nothing is left of it."""
+def end_unstarted(change_id: int, why: DdlError | NothingToDo) -> Status:
+    """A queued change is over before it began: failed, or done without a step. How it stands, if it had ended or begun.
+
+    Where there is nothing to do PostgreSQL answers with a notice and goes on: here it is an event of the story.
+    """
     with control_transaction() as cursor:
         change = Change.objects.select_for_update().get(pk=change_id)
         if change.status != Status.QUEUED:
             return Status(change.status)
-        _end_unstarted(change, cursor, error=error, who=who)
+        if isinstance(why, NothingToDo):
+            payload = {"change": change.pk, "table": change.table_name, "why": why.message}
+            tell("nothing to do", change.table_name, payload, streams_of(change))
+            _end_unstarted(change, cursor, Status.DONE)
+        else:
+            _end_unstarted(change, cursor, Status.FAILED, error=why)
     return Status(change.status)
 
 
-def _end_unstarted(change: Change, cursor: Any, *, error: DdlError | None, who: str) -> None:
-    change.status = Status.FAILED if error else Status.CANCELLED
+def _end_unstarted(
+    change: Change, cursor: Any, status: Status, *, error: DdlError | None = None, who: str = ""
+) -> None:
+    """Nothing is left of it, and who waited for it is sent."""
+    change.status = status
     change.error = error.to_json() if error else None
     cursor.execute("SELECT clock_timestamp()")
     change.ended_at = cursor.fetchone()[0]
@@ -288,7 +299,7 @@ def cancel(change_id: int, *, who: str) -> None:
     """Walk the change back. Raises `TooLate` past the point of no return, which says why (X6)."""
     with _locked(change_id) as (change, cursor):
         if change.status == Status.QUEUED:
-            _end_unstarted(change, cursor, error=None, who=who)
+            _end_unstarted(change, cursor, Status.CANCELLED, who=who)
             return
         refusal = why_no_cancel(selectors.execution_of(change))
         if refusal is not None:

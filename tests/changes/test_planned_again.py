@@ -1,0 +1,111 @@
+"""A queued change is planned again when its turn comes: on the tables as they are then, with the names it was given."""
+
+import pytest
+
+from catalog.models import StoryEvent
+from catalog.selectors import newest_descriptor
+from catalog.story import sentence
+from changes import driving, page, selectors, services
+from changes.models import Change, Status
+from changes.tasks import find_stuck
+from tests.changes.driven import drive, kinds, made
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.filterwarnings("ignore::celery.exceptions.AlwaysEagerIgnored"),
+]
+AIRPORTS = "CREATE TABLE airports (code text PRIMARY KEY, city text)"
+TRIPS = "CREATE TABLE trips (id bigint PRIMARY KEY, code text, b text)"
+ADD = "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports"
+DROP_IF_THERE = "ALTER TABLE trips DROP CONSTRAINT IF EXISTS trips_code_fkey"
+NO_SUCH = 'constraint "trips_code_fkey" of relation "trips" does not exist, skipping'
+
+
+@pytest.fixture
+def two(db: None) -> tuple[int, int]:
+    """trips and airports."""
+    airports, trips = made(AIRPORTS), made(TRIPS)
+    return trips.table_id, airports.table_id
+
+
+# --- a change that has become needless, or cannot be planned, ends
+
+
+@pytest.mark.parametrize(
+    ("foreseen", "statement", "why"),
+    [
+        pytest.param(ADD, DROP_IF_THERE, NO_SUCH, id="drop if it exists, and it does not"),
+        pytest.param(
+            "ALTER TABLE trips ALTER code SET NOT NULL",
+            "ALTER TABLE trips ALTER code DROP NOT NULL",
+            "column code of trips is not NOT NULL, skipping",
+            id="take back what never was",
+        ),
+    ],
+)
+def test_x1_a_change_with_nothing_left_to_do_is_done_and_holds_up_nobody(
+    two: tuple[int, int], monkeypatch: pytest.MonkeyPatch, foreseen: str, statement: str, why: str
+) -> None:
+    ahead = services.submit(foreseen, who="ann")
+    change = services.submit(statement, who="bob")
+    behind = services.submit("CREATE INDEX of_code ON trips (code)", who="eve")
+    services.cancel(ahead.pk, who="ann")
+    sent: list[int] = []
+    monkeypatch.setattr(driving, "send_driver", sent.append)
+    assert drive(change) == Status.DONE
+    change.refresh_from_db()
+    assert (change.status, change.error, change.started_at) == (Status.DONE, None, None)
+    assert change.ended_at is not None
+    assert kinds(change)[-2:] == ["nothing to do", "change done"]
+    for table_id in change.table_ids:
+        [told] = StoryEvent.objects.filter(stream=f"table:{table_id}", kind="nothing to do")
+        assert sentence(told.kind, told.payload) == f"Change {change.pk} has nothing to do: {why}."
+    assert (sent, find_stuck()) == ([behind.pk], [behind.pk])
+    assert drive(behind) == Status.DONE
+
+
+def test_x7_a_change_that_was_needless_shows_no_road_and_offers_no_undo(two: tuple[int, int]) -> None:
+    ahead = services.submit(ADD, who="ann")
+    change = services.submit(DROP_IF_THERE, who="bob")
+    services.cancel(ahead.pk, who="ann")
+    drive(change)
+    snapshot = selectors.change_snapshot(change.pk)
+    shown = page.view(snapshot, [])
+    assert (snapshot["roads"], snapshot["undo"]) == ({"forward": []}, None)
+    assert (shown["forward"], shown["back"], shown["steps"]) == ([], [], [])
+
+
+def test_x1_a_change_that_cannot_be_planned_for_a_mistake_of_ours_fails_and_holds_up_nobody(
+    two: tuple[int, int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    trips, _ = two
+    change = services.submit(ADD, who="ann")
+    behind = services.submit("CREATE INDEX by_city ON airports (city)", who="eve")
+
+    def breaks(_: Change) -> None:
+        raise KeyError("airports")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(driving, "plan_again", breaks)
+        assert drive(change) == Status.FAILED
+    change.refresh_from_db()
+    assert change.error["sqlstate"] == "XX000"
+    assert change.error["message"] == "the change could not be planned: KeyError: 'airports'"
+    assert f"change {change.pk} cannot be planned" in caplog.text
+    assert "Traceback" in caplog.text
+    assert newest_descriptor(trips).constraints == ()
+    assert drive(behind) == Status.DONE
+
+
+def test_x6_a_change_that_is_cancelled_while_it_is_planned_stays_cancelled(
+    two: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = services.submit(ADD, who="ann")
+
+    def cancelled_meanwhile(_: Change) -> None:
+        services.cancel(change.pk, who="bob")
+        raise KeyError("airports")
+
+    monkeypatch.setattr(driving, "plan_again", cancelled_meanwhile)
+    assert drive(change) == Status.CANCELLED
+    assert Change.objects.get(pk=change.pk).error is None
