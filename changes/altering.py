@@ -11,6 +11,7 @@ What a change may not do at once is refused here by name: use what it drops, or 
 from __future__ import annotations
 
 from catalog.descriptor import Descriptor
+from catalog.elements import ConstraintId
 from changes.actions import (
     AddColumn,
     Alteration,
@@ -38,7 +39,7 @@ from expressions.typed import Context
 
 def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tables) -> Draft:
     """The draft of everything that an ALTER TABLE does; raises `DdlError`, or `NothingToDo`."""
-    sketch = Sketch(table, context, tables)
+    sketch = Sketch(table, context, tables, _leaving(action, table))
     _refuse_twice(action)
     for alteration in sorted(action.alterations, key=_turn_of):
         _take(alteration, sketch)
@@ -46,6 +47,15 @@ def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tab
         raise NothingToDo("; ".join(sketch.notices) or f"table {table.name} is so already, skipping")
     sketch.dangers += slow_deletes(sketch)
     return sketch.draft()
+
+
+def _leaving(action: AlterTable, table: Descriptor) -> frozenset[ConstraintId]:
+    """The foreign keys of the table that the statement drops, alone or with a column, wherever it says so."""
+    names = {one.name.text for one in action.alterations if isinstance(one, DropConstraint)}
+    said = {one.column.text for one in action.alterations if isinstance(one, DropColumn)}
+    columns = {column.id for column in table.columns if column.name in said}
+    leaving = (one for one in table.foreign_keys if one.name in names or not columns.isdisjoint(one.columns))
+    return frozenset(one.id for one in leaving)
 
 
 def _turn_of(alteration: Alteration) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import FOREIGN_KEY, Column, Kind, State
+from catalog.elements import FOREIGN_KEY, REFERENCED, Column, Kind, State
 from changes.actions import AddColumn, DropColumn, Name, SetDefault, SetNotNull
 from changes.altering_constraints import add_check, add_unique
 from changes.altering_references import add_foreign_key
@@ -95,14 +95,15 @@ def drop_column(sketch: Sketch, action: DropColumn) -> None:
         raise impossible(f"{OF_THE_KEY}, {column.name} among them,", name.position, "Create another table.")
     if column.id in sketch.base.sharding_key:
         raise impossible(f"dropping {column.name}, by which rows are spread,", name.position, "Keep it.")
-    check_column_is_free(column, sketch.base, sketch.tables, name.position)
+    check_column_is_free(column, sketch.base, sketch.tables, name.position, sketch.leaving)
     sketch.dropped.add(column.id)
     kind = Kind.REQUIRED_COLUMN if column.added_with_default else Kind.OPTIONAL_COLUMN
     sketch.drop(Element(kind, column.id, column.name))
     taken = [index for index in sketch.base.indexes if column.id in read_by(index)]
     for index in taken:
         sketch.drop_index(index)
-    for constraint in (one for one in sketch.base.constraints if column.id in read_by(one)):
+    own = (one for one in sketch.base.constraints if one.rule != REFERENCED)
+    for constraint in (one for one in own if column.id in read_by(one)):
         sketch.drop_constraint(constraint)
         what, does = ("Foreign key", "refers by") if constraint.rule == FOREIGN_KEY else ("Constraint", "reads")
         sketch.dangers.append(f"{what} {constraint.name} {does} {column.name} and is dropped with it.")

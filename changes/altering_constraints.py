@@ -63,10 +63,10 @@ def drop_constraint(sketch: Sketch, action: DropConstraint) -> None:
         sketch.dangers.append(f"From the first version past the check on, rows that break {name} are accepted.")
     elif index is not None:
         what = f"constraint {name} on table {sketch.base.name}"
-        check_index_is_free(index, sketch.base, sketch.tables, name.position, what)
+        check_index_is_free(index, sketch.base, sketch.tables, name.position, what, sketch.leaving)
         sketch.drop_index(index)
         sketch.dangers.append(f"Equal values are accepted once {name} is delete-only; its entries are deleted.")
-        sketch.dangers += slow_without(index, sketch.base, sketch.tables)
+        sketch.dangers += slow_without(index, sketch.base, sketch.tables, sketch.leaving)
     else:
         _no_such_constraint(sketch, action)
 

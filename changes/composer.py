@@ -9,8 +9,8 @@
     3      public: everything at once                write-only; an optional column or a table alone: delete-only
            [purge]
     4      -                                         delete-only; a constraint: absent
-    5, ..  -                                         columns that a dropped constraint read, one stage later;
-                                                     [delete], then everything absent
+    5, ..  -                                         what a dropped constraint rested on: columns, indexes, one
+                                                     stage after the other; [delete], then everything absent
 
 A stage in which nothing moves is left out, so a drop alone begins with its stage 3. New names and defaults come with
 the first version. Nothing irreversible is published before stage 3, when every addition has been verified.
@@ -68,7 +68,7 @@ class Draft:
 
     `new` are the elements that are added, as they are in their first state. `covered` are added optional columns that
     something added needs written; `late` are what leaves public after the constraints that are dropped with it: columns
-    that these read, a table that refers to others. `edit` gives new names and defaults.
+    that these read, indexes that they refer by, a table that refers to others. `edit` gives new names and defaults.
 
     `partners` are the other tables that foreign keys of this change reference, as they are; `there` is what an added
     foreign key is in the table it references (this one, perhaps), `edit_there` gives the partners new names.
@@ -110,14 +110,18 @@ def rungs_up(element: Element, *, is_covered: bool) -> Rungs:
     return {HIDDEN: D, SHOWN: P}
 
 
-def rungs_down(element: Element, *, is_late: bool, is_alone: bool) -> Rungs:
-    """At which stage a dropped element reaches which state; absent comes for all at once, behind the deletion."""
+def rungs_down(element: Element, *, is_late: bool, is_alone: bool, is_covered: bool = False) -> Rungs:
+    """At which stage a dropped element reaches which state; absent comes for all at once, behind the deletion.
+
+    `is_covered`: an index that is late, too, may cover it, and is never ahead of it.
+    """
     if element.kind is Kind.CONSTRAINT:
         return {SHOWN: W, WITHDRAWN: A}
     if element.kind in LADDERED:
         first = WITHDRAWN + 1 if is_late else SHOWN
         return {first: W, first + 1: D}
-    return {WITHDRAWN + 1 if is_late else SHOWN if is_alone else WITHDRAWN: D}
+    late = WITHDRAWN + 2 if is_covered else WITHDRAWN + 1
+    return {late if is_late else SHOWN if is_alone else WITHDRAWN: D}
 
 
 class _Road:
@@ -141,8 +145,10 @@ class _Road:
     def _ladders(self) -> dict[Element, Rungs]:
         up = {element: rungs_up(element, is_covered=element in self.draft.covered) for element in self.added}
         is_alone = all(element.kind in (Kind.OPTIONAL_COLUMN, Kind.TABLE) for element in self.dropped)
+        late = self.draft.late
+        is_covered = any(element.kind in INDEXES for element in late)
         down = {
-            element: rungs_down(element, is_late=element in self.draft.late, is_alone=is_alone)
+            element: rungs_down(element, is_late=element in late, is_alone=is_alone, is_covered=is_covered)
             for element in self.dropped
         }
         return up | down

@@ -1,15 +1,16 @@
 """What a foreign key rests on stays: the referenced table, its columns, and the index that makes them unique.
 
-It is refused by name to drop one of them while a row somewhere may refer by it, with what to drop first. An index by
-which rows that refer are found may go: what that costs is said.
+It is refused by name to drop one of them while a row somewhere may refer by it, with what to drop first; a foreign key
+of the table itself that the same statement drops (`leaving`) does not count. An index by which rows that refer are
+found may go: what that costs is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from catalog.descriptor import Descriptor
-from catalog.elements import PRIMARY, Column, Constraint, Index
+from catalog.elements import PRIMARY, Column, Constraint, ConstraintId, Index
 from changes.actions import Position
 from changes.ddl_errors import DEPENDENT_OBJECTS, DdlError
 from changes.tables import Tables
@@ -21,15 +22,24 @@ def check_table_is_free(table: Descriptor, tables: Tables, position: Position) -
     _refuse(f"table {table.name}", others, table, tables, position)
 
 
-def check_column_is_free(column: Column, table: Descriptor, tables: Tables, position: Position) -> None:
+def check_column_is_free(
+    column: Column, table: Descriptor, tables: Tables, position: Position, leaving: Collection[ConstraintId] = ()
+) -> None:
     """Before DROP COLUMN: nothing refers to its values."""
-    referring = (one for one in table.referenced_by if column.id in one.columns)
+    referring = (one for one in _staying(table, leaving) if column.id in one.columns)
     _refuse(f"column {column.name} of table {table.name}", referring, table, tables, position)
 
 
-def check_index_is_free(index: Index, table: Descriptor, tables: Tables, position: Position, what: str) -> None:
+def check_index_is_free(
+    index: Index,
+    table: Descriptor,
+    tables: Tables,
+    position: Position,
+    what: str,
+    leaving: Collection[ConstraintId] = (),
+) -> None:
     """Before an index is dropped: no foreign key refers by it. `what` the statement calls it."""
-    referring = (one for one in table.referenced_by if one.index == index.id and index.id != PRIMARY)
+    referring = (one for one in _staying(table, leaving) if one.index == index.id and index.id != PRIMARY)
     _refuse(what, referring, table, tables, position)
 
 
@@ -44,14 +54,21 @@ def is_found(foreign_key: Constraint, table: Descriptor, indexes: Iterable[Index
     return not leading.isdisjoint(foreign_key.columns)
 
 
-def slow_without(index: Index, table: Descriptor, tables: Tables) -> Iterator[str]:
+def slow_without(
+    index: Index, table: Descriptor, tables: Tables, leaving: Collection[ConstraintId] = ()
+) -> Iterator[str]:
     """What to say of foreign keys whose rows only this index finds when a referenced row goes."""
     others = [one for one in table.public_indexes if one.id != index.id]
-    for one in table.foreign_keys:
+    for one in (foreign_key for foreign_key in table.foreign_keys if foreign_key.id not in leaving):
         if is_found(one, table, [index]) and not is_found(one, table, others):
             parent = table if one.references == table.table_id else tables.numbered(one.references or 0)
             of = parent.name if parent else "the table it refers to"
             yield f"Each delete from {of} reads all of {table.name} then: foreign key {one.name} has no other index."
+
+
+def _staying(table: Descriptor, leaving: Collection[ConstraintId]) -> Iterator[Constraint]:
+    """What refers to the table when the foreign keys of its own that leave are gone."""
+    return (one for one in table.referenced_by if one.references != table.table_id or one.partner not in leaving)
 
 
 def _refuse(what: str, referring: Iterable[Constraint], table: Descriptor, tables: Tables, position: Position) -> None:

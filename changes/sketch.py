@@ -36,7 +36,7 @@ from changes.ddl_errors import (
 )
 from changes.movement import NewElement, element_of
 from changes.placing import placed
-from changes.plan import Direction, Element, Move
+from changes.plan import INDEXES, Direction, Element, Move
 from changes.tables import NO_TABLES, Tables, partners_of
 from expressions.rows import canonical, columns_of
 from expressions.typed import Context, PyValue
@@ -51,6 +51,8 @@ class Sketch:
     base: Descriptor
     context: Context = field(default_factory=Context)
     tables: Tables = NO_TABLES
+    leaving: frozenset[ConstraintId] = frozenset()
+    """The foreign keys that the statement drops: what they rest on may go with them."""
     planned: Descriptor = field(init=False)
     moves: list[Move] = field(default_factory=list)
     new: dict[Element, NewElement] = field(default_factory=dict)
@@ -225,14 +227,20 @@ class Sketch:
         return frozenset(e for e in self.new if e.kind is Kind.OPTIONAL_COLUMN and e.id in read)
 
     def _late(self) -> frozenset[Element]:
-        """Dropped columns that a dropped constraint reads: it must be absent before they leave public."""
+        """Dropped columns and indexes that a dropped constraint rests on: it is absent before they leave public."""
         gone = {move.element for move in self.moves if move.direction is Direction.DROP}
         constraints = {one.id: one for one in self.base.constraints}
-        read: set[int] = {element.column for element in gone if element.column is not None}
+        columns: set[int] = {element.column for element in gone if element.column is not None}
+        indexes: set[int] = set()
         for element in gone:
             if element.kind is Kind.CONSTRAINT and element.column is None:
-                read |= set(read_by(constraints[ConstraintId(element.id)]))
-        return frozenset(e for e in gone if e.id in read and e.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN))
+                one = constraints[ConstraintId(element.id)]
+                columns |= read_by(one)
+                if one.references == self.base.table_id:
+                    columns |= set(one.reference_columns)
+                    indexes.add(one.index)
+        late = dict.fromkeys((Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN), columns) | dict.fromkeys(INDEXES, indexes)
+        return frozenset(element for element in gone if element.id in late.get(element.kind, ()))
 
 
 def read_by(element: NewElement) -> frozenset[ColumnId]:

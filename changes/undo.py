@@ -94,11 +94,14 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
     ]
     warning = f"Only the structure comes back: {', '.join(lost)}." if lost else ""
     apart = [create_index(plan.base, index) for index in _dropped_indexes(plan, plan.base)]
-    if not said:
-        return Undo(apart[0], warning)
+    apart += [
+        f"ALTER TABLE {quoted(plan.table)} {add_foreign_key(plan.base, one, _referenced(plan, one, tables))}"
+        for one in _resting(plan, plan.base)
+    ]
+    statement = f"ALTER TABLE {quoted(plan.table)} {', '.join(said)}" if said else apart.pop(0)
     if apart:
         warning = f"{warning} Statements of their own, afterwards: {'; '.join(apart)}".strip()
-    return Undo(f"ALTER TABLE {quoted(plan.table)} {', '.join(said)}", warning)
+    return Undo(statement, warning)
 
 
 def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
@@ -120,7 +123,8 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
             yield f"ADD COLUMN {column_text(base.column(ColumnId(element.id)), base)}"
         elif element.partner is not None:
             foreign_key = base.constraint(ConstraintId(element.id))
-            yield add_foreign_key(base, foreign_key, _referenced(plan, foreign_key, tables))
+            if foreign_key not in _resting(plan, base):
+                yield add_foreign_key(base, foreign_key, _referenced(plan, foreign_key, tables))
         elif element.kind is Kind.CONSTRAINT:
             yield _check(base, base.constraint(ConstraintId(element.id)))
 
@@ -157,6 +161,14 @@ def _without(plan: Plan, element: Element, fresh: set[int]) -> Iterator[str]:
 
 def _dropped_indexes(plan: Plan, base: Descriptor) -> list[Index]:
     return [base.index(IndexId(element.id)) for element in plan.moving(Direction.DROP) if element.kind in INDEXES]
+
+
+def _resting(plan: Plan, base: Descriptor) -> list[Constraint]:
+    """The foreign keys that were dropped with the index they refer by: they need it first."""
+    indexes = {index.id for index in _dropped_indexes(plan, base)}
+    gone = {element.id for element in plan.moving(Direction.DROP) if element.partner is not None}
+    own = (one for one in base.foreign_keys if one.id in gone and one.references == base.table_id)
+    return [one for one in own if one.index in indexes]
 
 
 # --- a table in words

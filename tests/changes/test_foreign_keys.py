@@ -72,6 +72,15 @@ KINDS: dict[str, tuple[str, int, Callable[[], Tables]]] = {
     "its column dropped": ("ALTER TABLE trips DROP COLUMN city", 4, linked),
     "its column dropped, which refers twice": ("ALTER TABLE trips DROP COLUMN boss", 4, linked),
     "its table dropped": ("DROP TABLE trips", 4, linked),
+    "dropped with its index": ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey1, DROP CONSTRAINT one_n", 5, linked),
+    "dropped behind its index": (
+        "ALTER TABLE trips DROP CONSTRAINT one_n, DROP CONSTRAINT trips_boss_fkey1",
+        5,
+        linked,
+    ),
+    "dropped with what it refers to": ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey1, DROP COLUMN n", 5, linked),
+    "both its columns dropped": ("ALTER TABLE trips DROP COLUMN boss, DROP COLUMN n", 5, linked),
+    "both dropped, what it refers to first": ("ALTER TABLE trips DROP COLUMN n, DROP COLUMN boss", 5, linked),
     "renamed": ("ALTER TABLE trips RENAME CONSTRAINT in_city TO there", 1, linked),
     "renamed, to the table itself": ("ALTER TABLE trips RENAME CONSTRAINT trips_boss_fkey TO led", 1, linked),
 }
@@ -131,6 +140,40 @@ def test_a_foreign_key_is_absent_everywhere_before_its_table_leaves_public() -> 
         "publish trips@11: table trips delete-only -> absent",
         "wait until no version before trips@11 is in use",
     ]
+
+
+def test_a_foreign_key_is_absent_before_what_it_refers_by_leaves_public() -> None:
+    assert words(PLANS["dropped with what it refers to"]) == [
+        "publish trips@8: foreign key trips_boss_fkey1 public -> write-only, constraint low public -> write-only",
+        "wait until no version before trips@8 is in use",
+        "publish trips@9: foreign key trips_boss_fkey1 write-only -> absent, constraint low write-only -> absent",
+        "wait until no version before trips@9 is in use",
+        "publish trips@10: unique index one_n public -> write-only",
+        "wait until no version before trips@10 is in use",
+        "publish trips@11: column n public -> delete-only, unique index one_n write-only -> delete-only",
+        "wait until no version before trips@11 is in use",
+        "delete all entries of one_n and values of n",
+        "publish trips@12: column n delete-only -> absent, unique index one_n delete-only -> absent",
+        "wait until no version before trips@12 is in use",
+    ]
+
+
+def test_a_required_column_leaves_public_with_the_index_by_which_it_was_referred_to() -> None:
+    asked = ("ADD r bigint NOT NULL DEFAULT 1, ADD CONSTRAINT one_r UNIQUE (r, n)", "ADD b bigint")
+    refers = "ADD CONSTRAINT led FOREIGN KEY (r, b) REFERENCES trips (r, n)"
+    tables = done(tuple(f"ALTER TABLE trips {sql}" for sql in (*asked, refers)), unlinked())
+    plan = planned("ALTER TABLE trips DROP COLUMN r", tables)
+    assert [str(t) for t in plan.publishes[2].transitions] == [
+        "column r public -> write-only",
+        "unique index one_r public -> write-only",
+    ]
+    check_every_way_back(plan)
+
+
+def test_an_index_that_leaves_public_with_its_foreign_key_is_a_fault() -> None:
+    steps = ["publish trips_boss_fkey1 write-only, one_n write-only", "drain"]
+    plan = rewritten(PLANS["dropped with its index"], steps)
+    assert "step 1 (C6): index one_n is write-only while foreign key trips_boss_fkey1 refers by it" in faults(plan)
 
 
 def test_a_rename_is_one_publish_of_both_tables() -> None:
@@ -299,9 +342,12 @@ PIECES = (
     "ALTER number TYPE bigint",
     "DROP CONSTRAINT in_city",
     "DROP CONSTRAINT trips_boss_fkey",
+    "DROP CONSTRAINT trips_boss_fkey1",
+    "DROP CONSTRAINT one_n",
     "DROP CONSTRAINT low",
     "DROP COLUMN city",
     "DROP COLUMN boss",
+    "DROP COLUMN n",
     "DROP COLUMN number",
 )
 
@@ -316,7 +362,7 @@ def test_any_three_at_once_are_safe_there_and_back_or_refused(first: str) -> Non
             refused.append(refusal.sqlstate)
             continue
         check_every_way_back(plan)
-    assert set(refused) <= {"0A000"}
+    assert set(refused) <= {"0A000", "2BP01"}
 
 
 # --- undo
@@ -344,10 +390,32 @@ def test_the_undo_of_every_kind_can_be_planned(name: str) -> None:
             'REFERENCES "airports" ("city") ON DELETE RESTRICT',
         ),
         ("renamed", 'ALTER TABLE "trips" RENAME CONSTRAINT "there" TO "in_city"'),
+        ("dropped with its index", 'CREATE UNIQUE INDEX "one_n" ON "trips" ("n")'),
     ],
 )
 def test_the_undo_in_words(name: str, statement: str) -> None:
     assert undo_of(PLANS[name]).statement == statement
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dropped with its index",
+        "dropped behind its index",
+        "dropped with what it refers to",
+        "both its columns dropped",
+        "both dropped, what it refers to first",
+    ],
+)
+def test_what_is_undone_afterwards_makes_the_table_as_it_was(name: str) -> None:
+    """A foreign key that went with its index comes back when the index is there."""
+    plan = PLANS[name]
+    undo, tables = undo_of(plan), after(plan, linked())
+    for statement in (undo.statement, *undo.warning.partition("afterwards: ")[2].split("; ")):
+        tables = after(planned(statement, tables), tables)
+    left, there = named("trips", tables), named("trips", linked())
+    assert {one.name for one in left.foreign_keys} == {one.name for one in there.foreign_keys}
+    assert {one.name for one in left.indexes} == {one.name for one in there.indexes}
 
 
 def test_the_undo_says_what_the_other_table_is_called_today() -> None:
@@ -446,7 +514,8 @@ RESTS: list[tuple[str, str, str]] = [
     ("ALTER TABLE airports DROP CONSTRAINT |by_city", "2BP01", "cannot drop constraint by_city on table airports"),
     ("DROP INDEX |one_n", "2BP01", "cannot drop index one_n because other objects depend on it"),
     ("ALTER TABLE trips DROP COLUMN |n", "2BP01", "cannot drop column n of table trips because other objects"),
-    ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey1, DROP COLUMN |n", "2BP01", "cannot drop column n of table"),
+    ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey, DROP COLUMN |n", "2BP01", "cannot drop column n of table"),
+    ("ALTER TABLE trips DROP COLUMN code, DROP CONSTRAINT |one_n", "2BP01", "cannot drop constraint one_n on table"),
     ("ALTER TABLE trips ALTER |code TYPE integer", "0A000", "indexed or constrained by trips_code_fkey, is not"),
     (
         "ALTER TABLE airports ALTER |city TYPE integer",

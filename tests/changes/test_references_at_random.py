@@ -31,6 +31,7 @@ ALTERATIONS = (
     "DROP COLUMN IF EXISTS w",
     "DROP CONSTRAINT IF EXISTS {table}_{column}_fkey",
     "DROP CONSTRAINT IF EXISTS {table}_x_y_key",
+    "DROP CONSTRAINT IF EXISTS {table}_u_key",
     "ALTER {column} TYPE bigint",
 )
 STATEMENTS = (
