@@ -38,7 +38,8 @@ class Change(models.Model):
     """One DDL statement on its way. `table_id` is known from the start: CREATE TABLE takes a spare one.
 
     `table_ids` are all the tables it moves, in the order in which they are locked: with a foreign key the other table,
-    too (L11). They are settled once the change begins, when it is planned on the tables as they are then.
+    too (L11). They are settled once the change begins, when it is planned on the tables as they are then. `names` are
+    what the statement's names stand for, settled when it was submitted (`changes.naming`).
     `executor_state` is the machine's, without its plan. `wishes` are what people asked for and the driver has not heard
     yet, in order: {"wish": "cancel", "who": ..}. Whoever publishes looks at them under the row's lock (X6).
     """
@@ -47,6 +48,7 @@ class Change(models.Model):
     table_ids = ArrayField(models.IntegerField())
     table_name = models.TextField()
     statement = models.TextField()
+    names = models.JSONField(default=dict)
     plan = models.JSONField()
     direction = models.CharField(max_length=16, default="forward")
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.QUEUED)

@@ -22,7 +22,6 @@ from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Kind
 from catalog.models import Table
 from catalog.selectors import events_since, newest_descriptor
 from catalog.services import control_transaction, tell
@@ -30,12 +29,13 @@ from catalog.story import CLUSTER, change_stream, table_stream
 from changes import selectors
 from changes.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name
 from changes.ddl import Statement, parse
-from changes.ddl_check import NothingToDo, resolve, with_names
+from changes.ddl_check import NothingToDo, resolve
 from changes.ddl_errors import DdlError
 from changes.execution import name_of
 from changes.executor import why_no_cancel
 from changes.models import ENDED, Change, Reservation, Status
-from changes.plan import Direction, Plan, plan_from_json, with_rows
+from changes.naming import AsNamed, Names, named_again, names_from_json, names_in
+from changes.plan import Plan, plan_from_json, with_rows
 from changes.planner import make_plan
 from changes.postgres import Ear, open_connection
 from changes.tables import Tables
@@ -88,11 +88,12 @@ def submit(statement: str, *, who: str) -> Change:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
         check_pace(who)
         view = selectors.catalog_view()
-        plan = _plan(resolve(parsed, view), view, cursor)
+        action = resolve(parsed, view)
+        plan = _plan(action, view, cursor)
         ahead = selectors.open_changes_of(plan.table_ids)
         if len(ahead) >= QUEUED_MAX:
             raise TooMany(f"{len(ahead)} changes of {plan.table} are waiting already; cancel one, or wait")
-        change = _store(plan, statement, who)
+        change = _store(plan, names_in(action, view), statement, who)
         _tell_submitted(change, ahead)
         transaction.on_commit(lambda: send_driver(change.pk))
     return change
@@ -118,12 +119,13 @@ def _reserve(name: str, cursor: Any) -> int:
     return table_id
 
 
-def _store(plan: Plan, statement: str, who: str) -> Change:
+def _store(plan: Plan, names: Names, statement: str, who: str) -> Change:
     return Change.objects.create(
         table_id=plan.table_id,
         table_ids=list(plan.table_ids),
         table_name=plan.table,
         statement=statement,
+        names=names.to_json(),
         plan=plan.to_json(),
         who=who,
     )
@@ -205,6 +207,7 @@ def described(statement: str, foreseen: Foreseen) -> dict[str, Any]:
 def plan_again(change: Change) -> Plan:
     """The plan on the tables as they are now: changes ahead in the queue may have ended otherwise than foreseen.
 
+    Its names stand for what they stood for when the statement was submitted, whoever bears them now (L12).
     It may span other tables than foreseen (`settle_tables`). Raises `DdlError` when the statement cannot be applied any
     more, and `NothingToDo` when it has come to ask for what is so already.
     """
@@ -213,23 +216,8 @@ def plan_again(change: Change) -> Plan:
         return plan
     if all(newest_descriptor(base.table_id) == base for base in (plan.base, *plan.partners)):
         return plan
-    tables = _AsForeseen(selectors.tables_now(), (plan.base, *plan.partners))
+    tables = AsNamed(selectors.tables_now(), names_from_json(change.names))
     return _plan_on(tables.numbered(plan.table_id), action_of(change), change.created_at, tables)
-
-
-@dataclass(frozen=True, slots=True)
-class _AsForeseen:
-    """The tables as they are now; those that the change moves by the names that were foreseen for them."""
-
-    tables: Tables
-    foreseen: tuple[Descriptor, ...]
-
-    def named(self, name: str) -> Descriptor | None:
-        meant = next((table for table in self.foreseen if table.name == name), None)
-        return self.tables.named(name) if meant is None else self.numbered(meant.table_id)
-
-    def numbered(self, table_id: int) -> Descriptor | None:
-        return self.tables.numbered(table_id)
 
 
 def settle_tables(change_id: int, plan: Plan) -> None:
@@ -252,8 +240,7 @@ def action_of(change: Change) -> Action:
     if isinstance(action, CreateIndex | DropIndex):
         return replace(action, index=Name(plan.moves[0].element.name), table=table)
     if isinstance(action, AlterTable):
-        uniques = [e for e in plan.moving(Direction.ADD) if e.kind is Kind.UNIQUE_INDEX]
-        return replace(with_names(action, [Name(element.name) for element in uniques]), table=table)
+        return replace(named_again(action, names_from_json(change.names)), table=table)
     return replace(action, table=table)
 
 

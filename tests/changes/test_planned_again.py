@@ -1,5 +1,7 @@
 """A queued change is planned again when its turn comes: on the tables as they are then, with the names it was given."""
 
+from contextlib import suppress
+
 import pytest
 
 from catalog.models import StoryEvent
@@ -8,7 +10,7 @@ from catalog.story import sentence
 from changes import driving, page, selectors, services
 from changes.models import Change, Status
 from changes.tasks import find_stuck
-from tests.changes.driven import drive, kinds, made
+from tests.changes.driven import Crash, drive, kinds, let_the_dead_lease_expire, made
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -109,3 +111,90 @@ def test_x6_a_change_that_is_cancelled_while_it_is_planned_stays_cancelled(
     monkeypatch.setattr(driving, "plan_again", cancelled_meanwhile)
     assert drive(change) == Status.CANCELLED
     assert Change.objects.get(pk=change.pk).error is None
+
+
+# --- L12: names stand for what they stood for at submission
+
+
+def stopped_at(change: Change, effect: str) -> None:
+    """A driver that dies there, and is replaced by nobody yet: the change goes on moving its tables."""
+
+    def hook(name: str) -> None:
+        if name == effect:
+            raise Crash(name)
+
+    with suppress(Crash):
+        drive(change, holder="dead", hook=hook)
+
+
+def referred_to(trips: int) -> list[int | None]:
+    return [one.references for one in newest_descriptor(trips).foreign_keys]
+
+
+def test_l12_a_name_means_the_same_table_however_often_the_change_is_planned_again(two: tuple[int, int]) -> None:
+    """`ports` was to be airports; by the second time that it is planned, another table is called so."""
+    trips, airports = two
+    runs = made("CREATE TABLE runs (code text PRIMARY KEY, x text)").table_id
+    made("ALTER TABLE trips ADD CONSTRAINT of_run FOREIGN KEY (b) REFERENCES runs")
+    rename = services.submit("ALTER TABLE airports RENAME TO ports", who="ann")
+    drop = services.submit("ALTER TABLE trips DROP CONSTRAINT of_run", who="ann")
+    change = services.submit("ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES ports, DROP COLUMN b", who="bob")
+    assert change.table_ids == sorted([trips, airports])
+    services.cancel(rename.pk, who="ann")
+    services.cancel(drop.pk, who="ann")
+
+    moving = services.submit("CREATE INDEX by_x ON runs (x)", who="eve")
+    stopped_at(moving, "after TryPublish")
+    assert drive(change, holder="w2") is None  # planned for the first time, it needs runs, too
+    change.refresh_from_db()
+    assert change.table_ids == sorted([trips, airports, runs])
+
+    ports = made("CREATE TABLE ports (code text PRIMARY KEY)").table_id
+    let_the_dead_lease_expire()
+    assert drive(moving) == Status.DONE
+    assert drive(change, holder="w2") == Status.DONE  # planned for the second time: runs has moved
+    assert referred_to(trips) == [airports]
+    assert newest_descriptor(ports).referenced_by == ()
+
+
+def test_l12_a_table_that_only_the_second_plan_refers_to_is_the_one_meant_at_submission(two: tuple[int, int]) -> None:
+    """The column was to be there already, so the first plan refers to nothing."""
+    trips, airports = two
+    rename = services.submit("ALTER TABLE airports RENAME TO ports", who="ann")
+    ahead = services.submit("ALTER TABLE trips ADD COLUMN c text", who="ann")
+    change = services.submit(
+        "ALTER TABLE trips ADD COLUMN IF NOT EXISTS c text REFERENCES ports, ADD COLUMN d text", who="bob"
+    )
+    assert change.table_ids == [trips]
+    assert change.names == {"tables": {"ports": airports}, "uniques": []}
+    services.cancel(rename.pk, who="ann")
+    services.cancel(ahead.pk, who="ann")
+    made("CREATE TABLE ports (code text PRIMARY KEY)")
+    assert drive(change) == Status.DONE
+    assert referred_to(trips) == [airports]
+
+
+def test_l12_a_name_that_stood_for_nothing_at_submission_is_refused_when_it_is_needed(two: tuple[int, int]) -> None:
+    ahead = services.submit("ALTER TABLE trips ADD COLUMN c text", who="ann")
+    change = services.submit(
+        "ALTER TABLE trips ADD COLUMN IF NOT EXISTS c text REFERENCES ports, ADD COLUMN d text", who="bob"
+    )
+    services.cancel(ahead.pk, who="ann")
+    made("CREATE TABLE ports (code text PRIMARY KEY)")
+    assert drive(change) == Status.FAILED
+    error = Change.objects.get(pk=change.pk).error
+    assert (error["sqlstate"], error["message"]) == ("42P01", 'relation "ports" does not exist')
+
+
+def test_l12_each_unique_constraint_has_the_name_it_was_given_at_submission(two: tuple[int, int]) -> None:
+    """Also of a column that was to be there already; and in whichever order the statement says them."""
+    trips, _ = two
+    ahead = services.submit("ALTER TABLE trips ADD COLUMN c text", who="ann")
+    change = services.submit(
+        "ALTER TABLE trips ADD UNIQUE (b), ADD COLUMN IF NOT EXISTS c text UNIQUE, ADD COLUMN d text UNIQUE", who="bob"
+    )
+    services.cancel(ahead.pk, who="ann")
+    assert drive(change) == Status.DONE
+    table = newest_descriptor(trips)
+    found = {index.name: [table.column(one).name for one in index.column_ids] for index in table.indexes}
+    assert found == {"trips_b_key": ["b"], "trips_c_key": ["c"], "trips_d_key": ["d"]}
