@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import django
+import hypothesis
 import pytest
 
 from tests.cluster import RunningCluster, running_cluster
 from tests.services import surround
 
+hypothesis.settings.register_profile("untimed", deadline=None)  # how long an example takes is no test (see bench/)
+hypothesis.settings.load_profile("untimed")
 HOME = surround()
 CARELESS = {"fsync": "off", "full_page_writes": "off"}
 """Tables are emptied after each test; nobody needs them after a crash of the machine."""
