@@ -25,7 +25,7 @@ from changes.ddl_errors import (
     UNDEFINED_TABLE,
     DdlError,
 )
-from changes.resting import is_found
+from changes.resting import what_is_read
 from changes.sketch import Sketch
 
 
@@ -177,16 +177,16 @@ def _dangers(sketch: Sketch, foreign_key: Constraint, parent: Descriptor) -> lis
 
 
 def slow_deletes(sketch: Sketch) -> Iterator[str]:
-    """What to say of added foreign keys whose rows are not found by a key or an index when a referenced row goes."""
+    """What to say of added foreign keys whose rows no key range holds when a referenced row goes."""
     kept = [index for index in sketch.base.public_indexes if not sketch.drops(index)]
     indexes = [*kept, *(one for one in sketch.new.values() if isinstance(one, Index))]
     for element in sketch.there:
         foreign_key, child = sketch.new[element], sketch.base.name
         assert isinstance(foreign_key, Constraint), element
-        if not is_found(foreign_key, sketch.base, indexes):
+        if costly := what_is_read(foreign_key, sketch.planned, indexes):
             parent = sketch.parent_of(foreign_key).name
             on = f"{child} ({_names(sketch.planned, foreign_key.columns)})"
-            costs = f"Without an index on {on} each delete from {parent} reads all of {child}"
+            costs = f"Without an index on {on} each delete from {parent} reads {costly}"
             yield f"{costs}: CREATE INDEX ON {on} would help."
 
 

@@ -14,6 +14,7 @@ from catalog.elements import PRIMARY, Column, Constraint, ConstraintId, Index
 from changes.actions import Position
 from changes.ddl_errors import DEPENDENT_OBJECTS, DdlError
 from changes.tables import Tables
+from storage.referring import way_to
 
 
 def check_table_is_free(table: Descriptor, tables: Tables, position: Position) -> None:
@@ -48,22 +49,28 @@ def referring_words(referenced: Constraint, table: Descriptor, tables: Tables) -
     return f"foreign key {referenced.name} of {_child_of(referenced, table, tables)}"
 
 
-def is_found(foreign_key: Constraint, table: Descriptor, indexes: Iterable[Index]) -> bool:
-    """Whether rows of `table` that refer to a value lie together, by the key or one of these indexes of it."""
-    leading = {index.column_ids[0] for index in indexes if index.where is None} | {table.primary_key[0]}
-    return not leading.isdisjoint(foreign_key.columns)
+def what_is_read(foreign_key: Constraint, table: Descriptor, indexes: Iterable[Index]) -> str:
+    """What of `table` is read, by its primary key and these indexes, to see whether rows refer: "" for nothing else."""
+    _, leading = way_to(table, foreign_key.columns, indexes)
+    if len(leading) == len(foreign_key.columns):
+        return ""
+    if not leading:
+        return f"all of {table.name}"
+    return f"all rows of {table.name} with the same {', '.join(table.column(column).name for column in leading)}"
 
 
 def slow_without(
     index: Index, table: Descriptor, tables: Tables, leaving: Collection[ConstraintId] = ()
 ) -> Iterator[str]:
-    """What to say of foreign keys whose rows only this index finds when a referenced row goes."""
+    """What to say of foreign keys whose rows no other index finds as well when a referenced row goes."""
     others = [one for one in table.public_indexes if one.id != index.id]
     for one in (foreign_key for foreign_key in table.foreign_keys if foreign_key.id not in leaving):
-        if is_found(one, table, [index]) and not is_found(one, table, others):
+        then = what_is_read(one, table, others)
+        if then not in ("", what_is_read(one, table, table.public_indexes)):
             parent = table if one.references == table.table_id else tables.numbered(one.references or 0)
             of = parent.name if parent else "the table it refers to"
-            yield f"Each delete from {of} reads all of {table.name} then: foreign key {one.name} has no other index."
+            why = f"no other index begins with the columns of foreign key {one.name}"
+            yield f"Each delete from {of} reads {then} then: {why}."
 
 
 def _staying(table: Descriptor, leaving: Collection[ConstraintId]) -> Iterator[Constraint]:

@@ -22,6 +22,7 @@ from nodes.transaction import positional
 from nodes.work import Writing
 from storage import encoding, pairs
 from storage.references import Values, values_of
+from storage.referring import way_to
 from storage.statements import PAGE_PAIRS, column_suffixes, next_low, value_scan_sql
 
 RANGES_MAX = 200
@@ -47,21 +48,13 @@ class Path:
 
 
 def path_to(claim: Claim) -> Path:
-    """The primary key or the public index that pins most columns; a partial index does not have all rows."""
-    child, wanted = claim.other, set(claim.constraint.reference_columns)
-    candidates: list[tuple[Index | None, list[tuple[ColumnId, bool]]]] = [
-        (None, [(c, False) for c in child.primary_key])
-    ]
-    candidates += [(i, [(p.column, p.descending) for p in i.columns]) for i in child.public_indexes if i.where is None]
-    index, columns = max(candidates, key=lambda candidate: len(_leading(candidate[1], wanted)))
-    led = _leading(columns, wanted)
+    """The primary key or the public index that pins most columns."""
+    child, wanted = claim.other, claim.constraint.reference_columns
+    index, leading = way_to(child, wanted, child.public_indexes)
+    descending = set() if index is None else {part.column for part in index.columns if part.descending}
     start = pairs.prefix(child, child.placement.id, PRIMARY if index is None else index.id)
-    return Path(start, index, led, is_exact=len(led) == len(wanted))
-
-
-def _leading(columns: Sequence[tuple[ColumnId, bool]], wanted: set[ColumnId]) -> tuple[tuple[ColumnId, bool], ...]:
-    count = next((n for n, (column, _) in enumerate(columns) if column not in wanted), len(columns))
-    return tuple(columns[:count])
+    columns = tuple((column, column in descending) for column in leading)
+    return Path(start, index, columns, is_exact=len(leading) == len(wanted))
 
 
 async def first_referring(work: Writing, claims: Sequence[Claim]) -> Claim | None:

@@ -662,6 +662,7 @@ def test_dangers_are_said_in_plain_words(name: str, danger: str) -> None:
         "ADD FOREIGN KEY (city) REFERENCES airports (city)",
         "ADD FOREIGN KEY (code) REFERENCES airports, ADD UNIQUE (code, n)",
         "ADD FOREIGN KEY (id) REFERENCES trips (n)",
+        "ADD FOREIGN KEY (country, number) REFERENCES airports (country, number), ADD UNIQUE (number, country)",
         "ADD x text UNIQUE REFERENCES airports",
     ],
 )
@@ -683,8 +684,25 @@ def test_without_one_the_plan_says_which_would_help(sql: str) -> None:
     assert any("would help." in danger for danger in dangers)
 
 
+def test_an_index_that_begins_with_some_of_the_columns_helps_only_so_far() -> None:
+    """As nodes find the rows: the plan says what they read."""
+    tables = done(("CREATE INDEX ON trips (country, n, number)",), unlinked())
+    refers = "ALTER TABLE trips ADD FOREIGN KEY (number, country) REFERENCES airports (number, country)"
+    assert (
+        "Without an index on trips (number, country) each delete from airports reads all rows of trips with the same "
+        "country: CREATE INDEX ON trips (number, country) would help."
+    ) in planned(refers, tables).dangers
+    both = done(("CREATE INDEX by_both ON trips (number, country)", refers), tables)
+    assert (
+        "Each delete from airports reads all rows of trips with the same country then: "
+        "no other index begins with the columns of foreign key trips_number_country_fkey."
+    ) in planned("DROP INDEX by_both", both).dangers
+    assert not any("reads" in danger for danger in planned("DROP INDEX trips_country_n_number_idx", both).dangers)
+
+
 def test_to_drop_the_index_by_which_rows_are_found_has_its_price() -> None:
-    said = "Each delete from airports reads all of trips then: foreign key in_city has no other index."
+    why = "no other index begins with the columns of foreign key in_city"
+    said = f"Each delete from airports reads all of trips then: {why}."
     assert said in planned("DROP INDEX by_city_of", linked()).dangers
     again = done(("CREATE INDEX ON trips (city, n)",), linked())
     assert said not in planned("DROP INDEX by_city_of", again).dangers

@@ -1,0 +1,25 @@
+"""How rows that refer to something are found when it goes: the planner says what it costs, nodes do it.
+
+an index begins with all columns of the foreign key   a key range holds just these rows
+.. with some of them                                  a key range holds all rows with the values of those
+none does                                             every row is looked at
+"""
+
+from collections.abc import Collection, Iterable
+from itertools import takewhile
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId, Index
+
+
+def way_to(
+    referring: Descriptor, columns: Collection[ColumnId], indexes: Iterable[Index]
+) -> tuple[Index | None, tuple[ColumnId, ...]]:
+    """One of `indexes`, or None for the primary key, and those of `columns` that it begins with: as many as can be.
+
+    A partial index is none: it does not have all rows.
+    """
+    ways: list[tuple[Index | None, tuple[ColumnId, ...]]] = [(None, referring.primary_key)]
+    ways += [(index, index.column_ids) for index in indexes if index.where is None]
+    leading = [(index, tuple(takewhile(columns.__contains__, theirs))) for index, theirs in ways]
+    return max(leading, key=lambda way: len(way[1]))
