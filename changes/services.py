@@ -135,9 +135,13 @@ def _tell_submitted(change: Change, ahead: list[Change]) -> None:
     payload = {"who": change.who, "change": change.pk, "statement": change.statement, "table": change.table_name}
     tell("change submitted", change.table_name, payload, streams_of(change))
     if ahead:
-        payload = {"change": change.pk, "behind": ahead[-1].pk, "table": _shared(change, ahead[-1])}
-        tell("change queued", change.table_name, payload, streams_of(change))
+        _tell_queued(change, ahead[-1])
     notify(change.pk)
+
+
+def _tell_queued(change: Change, behind: Change) -> None:
+    payload = {"change": change.pk, "behind": behind.pk, "table": _shared(change, behind)}
+    tell("change queued", change.table_name, payload, streams_of(change))
 
 
 def _shared(change: Change, other: Change) -> str:
@@ -221,13 +225,18 @@ def plan_again(change: Change) -> Plan:
 
 
 def settle_tables(change_id: int, plan: Plan) -> None:
-    """A change that has not begun spans the tables of this plan, and waits in their queues from now on."""
+    """A change that has not begun spans the tables of this plan, and waits in their queues from now on.
+
+    Who follows any of them is told behind whom (X1); behind nobody it begins at once, and that is told.
+    """
     with control_transaction():
         change = Change.objects.select_for_update().get(pk=change_id)
         if change.status != Status.QUEUED:
             return
         change.plan, change.table_ids = plan.to_json(), list(plan.table_ids)
         change.save(update_fields=["plan", "table_ids"])
+        if ahead := selectors.behind(change):
+            _tell_queued(change, Change.objects.get(pk=ahead[-1]))
         notify(change_id)
 
 

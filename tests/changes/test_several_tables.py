@@ -398,11 +398,33 @@ def test_l11_a_change_that_comes_to_span_another_table_waits_for_it_too(cluster,
     change.refresh_from_db()
     assert (change.status, change.table_ids) == (Status.QUEUED, sorted(two))
     assert selectors.behind(change) == [beside.pk]
+    assert drive(change) is None
+    for stream in ("cluster", f"change:{change.pk}", f"table:{trips}", f"table:{airports}"):
+        [now] = queued_behind(stream, change, beside)
+        assert now.payload["table"] == "airports"
     cluster.release("n1", n1, 4, table_id=airports)
     assert walk.end() == Status.DONE
     assert drive(change) == Status.DONE
     assert states(trips, airports) == []
     assert [column.name for column in newest_descriptor(trips).columns] == ["id"]
+
+
+def queued_behind(stream: str, change: Change, other: Change) -> list[StoryEvent]:
+    of = {"payload__change": change.pk, "payload__behind": other.pk}
+    return list(StoryEvent.objects.filter(stream=stream, kind="change queued", **of))
+
+
+def test_x7_a_change_that_comes_to_span_another_table_and_need_not_wait_says_nothing_of_it(
+    two: tuple[int, int],
+) -> None:
+    _, airports = two
+    made(ADD)
+    ahead = services.submit(DROP, who="ann")
+    change = services.submit("ALTER TABLE trips DROP code", who="bob")
+    services.cancel(ahead.pk, who="ann")
+    assert drive(change) == Status.DONE
+    heard = StoryEvent.objects.filter(stream=f"table:{airports}", payload__change=change.pk)
+    assert heard.order_by("seq").first().kind == "change started"
 
 
 # --- what is shown
