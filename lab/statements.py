@@ -16,7 +16,7 @@ from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import NodeId, State, TableId
 from catalog.types import BadValue
 from lab.control import LabError, Without
-from lab.referring import Written, check_references
+from lab.referring import check_references
 from lab.rows import BadRow, assignments, key_of, new_row, op_text, row_text, subject
 from lab.world import Letter, Node, Transaction, World
 from leases import vocabulary
@@ -24,12 +24,13 @@ from leases.rules import NotLeasable, check_leasable
 from storage.constraints import constraint_violations
 from storage.mutations import Act, Op, TableNotWritable, delete_row, in_order, insert_row, update_row
 from storage.pairs import CannotDerive, StoredRow, after, name_of, prefix, rows_of
+from storage.references import Change
 from storage.store import DuplicateKey, SerializationFailure, StoreError
 
 Values = Sequence[str | None]
 REFUSED = (StoreError, BadRow, BadValue, TableNotWritable, UnknownElement, NotLeasable, CannotDerive, LabError)
 """What ends a statement and its transaction."""
-Made = tuple[list[Op], Written]
+Made = tuple[list[Op], Change]
 """What a statement does to the store, and to its row."""
 LEAVES_NOTHING = {Act.TOMBSTONE: Act.REMOVE, Act.TOMBSTONE_UNIQUE: Act.REMOVE_UNIQUE}
 
@@ -210,7 +211,7 @@ def insert(world: World, actor: str, table: TableId, values: Values) -> Done:
     def made(descriptor: Descriptor, _: Transaction) -> Made:
         row = new_row(descriptor, values)
         _refuse_broken(descriptor, row)
-        return insert_row(descriptor, row, world.store.buckets), Written(None, row)
+        return insert_row(descriptor, row, world.store.buckets), (None, row)
 
     return _write(world, actor, table, made)
 
@@ -218,7 +219,7 @@ def insert(world: World, actor: str, table: TableId, values: Values) -> Done:
 def delete(world: World, actor: str, table: TableId, key: Values) -> Done:
     def made(descriptor: Descriptor, one: Transaction) -> Made:
         old = find_row(one, descriptor, key_of(descriptor, key))
-        return delete_row(descriptor, old, world.store.buckets), Written(old, None)
+        return delete_row(descriptor, old, world.store.buckets), (old, None)
 
     return _write(world, actor, table, made)
 
@@ -229,7 +230,7 @@ def update(world: World, actor: str, table: TableId, key: Values, to: Sequence[t
         assigned, new_key = assignments(descriptor, old, to)
         new = StoredRow(new_key or old.key, {**old.columns, **assigned})
         _refuse_broken(descriptor, new)
-        return update_row(descriptor, old, assigned, new_key, world.store.buckets), Written(old, new)
+        return update_row(descriptor, old, assigned, new_key, world.store.buckets), (old, new)
 
     return _write(world, actor, table, made)
 
@@ -243,10 +244,10 @@ def _refuse_broken(descriptor: Descriptor, row: StoredRow) -> None:
 def _write(world: World, actor: str, table: TableId, make: Callable[[Descriptor, Transaction], Made]) -> Done:
     with _transaction(world, actor, table) as one:
         descriptor = world.control.version(table, one.pins[table][1])
-        made, written = make(descriptor, one)
+        made, change = make(descriptor, one)
         ops = in_order(_weakened(world, one, made))
         one.store.apply(ops)
-        check_references(one, descriptor, written, lambda other: enter(world, one, other))
+        check_references(one, descriptor, change, lambda other: enter(world, one, other))
     return Done(descriptor, tuple(op_text(descriptor, op) for op in ops))
 
 

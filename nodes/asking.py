@@ -10,7 +10,7 @@ The first two are probes (`nodes.probes`), which cost no round trip of their own
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from catalog.elements import FOREIGN_KEY, ConstraintId
+from catalog.elements import ConstraintId
 from nodes.claims import Claim
 from nodes.foreign_keys import Bonds, claims_of
 from nodes.libpq import bytea_array
@@ -60,7 +60,7 @@ def questions(work: Writing, claims: Iterable[Claim]) -> Questions:
     probes: list[Probe] = []
     scans: list[tuple[Claim, ...]] = []
     for same in _by_constraint(claims):
-        if same[0].constraint.rule == FOREIGN_KEY:
+        if same[0].demand.wants_row:
             probes += _references(work, same)
             continue
         path = path_to(same[0])

@@ -7,37 +7,39 @@ its way in or out is enforced all the same, and its refusal says so.
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import FOREIGN_KEY, NO_ACTION, RESTRICT, Constraint
+from catalog.elements import RESTRICT, Constraint
 from expressions.errors import FOREIGN_KEY_VIOLATION, RESTRICT_VIOLATION, SqlError
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import value_text
 from nodes.constraints import moving_state
 from storage import encoding
-from storage.references import Values
+from storage.references import Demand, Values
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a foreign key asks of another table about some values: that a row has them, or that none refers to them.
+    """A demand of a foreign key, with the tables it stands between: the statement's own, and the one that is asked."""
 
-    `row` numbers the first row of the statement that is concerned; `how` is what ON DELETE or ON UPDATE says.
-    """
-
-    row: int
+    demand: Demand
     descriptor: Descriptor
-    constraint: Constraint
     other: Descriptor
-    values: Values
-    how: str = NO_ACTION
+
+    @property
+    def constraint(self) -> Constraint:
+        return self.demand.constraint
+
+    @property
+    def values(self) -> Values:
+        return self.demand.values
 
     @property
     def order(self) -> tuple[int, bool, int]:
         """Which of several refusals is told."""
-        return self.row, self.constraint.rule == FOREIGN_KEY, self.constraint.id
+        return self.demand.order
 
     def refusal(self) -> SqlError:
         """23503, or 23001 for RESTRICT."""
-        return _dangling(self) if self.constraint.rule == FOREIGN_KEY else _still_referred_to(self)
+        return _dangling(self) if self.demand.wants_row else _still_referred_to(self)
 
 
 def _dangling(claim: Claim) -> SqlError:
@@ -53,7 +55,7 @@ def _dangling(claim: Claim) -> SqlError:
 
 
 def _still_referred_to(claim: Claim) -> SqlError:
-    name, child, is_restricted = claim.constraint.name, claim.other.name, claim.how == RESTRICT
+    name, child, is_restricted = claim.constraint.name, claim.other.name, claim.demand.how == RESTRICT
     violates = f'violates {"RESTRICT setting of " if is_restricted else ""}foreign key constraint "{name}"'
     message = f'update or delete on table "{claim.descriptor.name}" {violates} on table "{child}"'
     still = "" if is_restricted else "still "

@@ -3,14 +3,14 @@
     trips (code) -> airports (code)
 
     insert, update of code    on trips       airports must have what new and changed rows refer to
-    delete, update of code    on airports    no row of trips may refer to what is gone (`storage.references.lost`)
+    delete, update of code    on airports    no row of trips may refer to what is gone
 
 The others are used as the statement's own table is: leased, entered, at one version (T1, T2). They are found by id, so
-a rename meanwhile is harmless (L12). A table without foreign keys asks nobody. What is asked are *claims*, one for all
-rows with the same values; `nodes.asking` brings them to the store.
+a rename meanwhile is harmless (L12). A table without foreign keys asks nobody. What is asked says `storage.references`:
+its demands, with the tables they stand between, are *claims*, and `nodes.asking` brings them to the store.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
@@ -24,8 +24,6 @@ from nodes.transaction import Retry, Transaction
 from nodes.work import Values, Writing, Written
 from storage import references
 from storage.pairs import StoredRow
-
-Change = tuple[StoredRow | None, StoredRow | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +63,8 @@ def bonds_of(plan: Plan) -> Bonds:
 
 
 def _enforced(descriptor: Descriptor) -> Bonds:
-    parents = tuple(c for c in descriptor.foreign_keys if references.is_enforced(c))
-    children = tuple(c for c in descriptor.referenced_by if references.is_enforced(c))
+    parents = references.enforced(descriptor.foreign_keys)
+    children = references.enforced(descriptor.referenced_by)
     return Bonds(parents, children) if parents or children else FREE
 
 
@@ -88,13 +86,9 @@ async def pin_others(env: Environment, transaction: Transaction, plan: Plan, *, 
 
 def claims_of(work: Writing, bonds: Bonds, written: Sequence[Written]) -> list[Claim]:
     """What is to be asked after these rows are written."""
-    changes = [(old, None if new is None else _row_after(work.descriptor, old, new)) for old, new in written]
-    return [
-        claim
-        for constraints, claimed in ((bonds.parents, _references), (bonds.children, _losses))
-        for constraint in constraints
-        for claim in claimed(work, constraint, changes)
-    ]
+    changed = [(old, None if new is None else _row_after(work.descriptor, old, new)) for old, new in written]
+    owed = references.demands(work.descriptor, changed, (*bonds.parents, *bonds.children))
+    return [Claim(demand, work.descriptor, _other(work, demand.constraint)) for demand in owed]
 
 
 def _row_after(descriptor: Descriptor, old: StoredRow | None, values: Values) -> StoredRow:
@@ -102,29 +96,6 @@ def _row_after(descriptor: Descriptor, old: StoredRow | None, values: Values) ->
     return new if old is None else StoredRow(new.key, {**old.columns, **new.columns})
 
 
-def _references(work: Writing, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Claim]:
-    """What new rows, and rows that refer to something else now, refer to."""
-    assert constraint.references is not None
-    other = work.other(constraint.references)
-    seen: set[references.Values | None] = {None}
-    for number, (old, new) in enumerate(changes):
-        values = None if new is None else references.refers_to(work.descriptor, constraint, new)
-        if values in seen or (old is not None and references.refers_to(work.descriptor, constraint, old) == values):
-            continue
-        seen.add(values)
-        assert values is not None
-        yield Claim(number, work.descriptor, constraint, other, values)
-
-
-def _losses(work: Writing, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Claim]:
-    """What no row has any more; a new row counts as one that always had its values."""
-    assert constraint.references is not None
-    other = work.other(constraint.references)
-    known = [(new if old is None else old, new) for old, new in changes]
-    lost = references.lost(work.descriptor, constraint, [(old, new) for old, new in known if old is not None])
-    for number, (old, new) in enumerate(changes):
-        values = None if old is None else references.values_of(work.descriptor, constraint.columns, old)
-        if values is not None and values in lost:
-            lost.discard(values)
-            how = constraint.on_delete if new is None else constraint.on_update
-            yield Claim(number, work.descriptor, constraint, other, values, how)
+def _other(work: Writing, constraint: Constraint) -> Descriptor:
+    assert constraint.references is not None, constraint
+    return work.other(constraint.references)

@@ -29,7 +29,7 @@ from storage.clauses import Referenced, Violation, check
 from storage.mutations import Op, delete_row, insert_row, update_row
 from storage.neighbours import Danger, Pairs, Refused, Statement, Universe, dangers_in, states_of
 from storage.pairs import StoredRow, prefix, rows_of
-from storage.references import is_enforced, lost, place_of, refers_to, values_of
+from storage.references import demands, place_of, refers_still
 
 ID, REFERS = ColumnId(1), ColumnId(2)
 ONE = encoding.encode(SqlType.BIGINT, 1)
@@ -102,12 +102,10 @@ def _put(value: bytes) -> Statement[Both]:
     """Insert the row of child, or update it when it is there."""
 
     def statement(both: Both, pairs: Pairs) -> list[Op]:
-        row = StoredRow(ONE, {REFERS: value})
-        for link in both.child.foreign_keys:
-            values = refers_to(both.child, link, row)
-            if is_enforced(link) and values is not None and place_of(both.parent, link, values, 1).key not in pairs:
+        old, row = _row(both.child, pairs), StoredRow(ONE, {REFERS: value})
+        for demand in demands(both.child, [(old, row)]):
+            if place_of(both.parent, demand.constraint, demand.values, 1).key not in pairs:
                 raise Refused
-        old = _row(both.child, pairs)
         return insert_row(both.child, row, 1) if old is None else update_row(both.child, old, row.columns, buckets=1)
 
     return statement
@@ -122,15 +120,9 @@ def _remove_parent(both: Both, pairs: Pairs) -> list[Op]:
     old, child = _row(both.parent, pairs), _row(both.child, pairs)
     if old is None:
         return []
-    if child is not None and any(_refers(both, link, child, old) for link in both.parent.referenced_by):
+    if child is not None and any(refers_still(both.child, one, child) for one in demands(both.parent, [(old, None)])):
         raise Refused
     return delete_row(both.parent, old, 1)
-
-
-def _refers(both: Both, link: Constraint, child: StoredRow, parent: StoredRow) -> bool:
-    """Whether an enforced foreign key keeps the parent."""
-    values = values_of(both.child, link.reference_columns, child)
-    return is_enforced(link) and values is not None and values in lost(both.parent, link, [(parent, None)])
 
 
 def _put_parent(both: Both, pairs: Pairs) -> list[Op]:

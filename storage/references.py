@@ -7,15 +7,23 @@
 Both are one key on one storage, found without a search: statements of nodes, verification, audits, the clauses and the
 lab ask here. Values refer as MATCH SIMPLE says: one NULL among several, and the row refers to nothing.
 
-A foreign key is enforced from write-only on, by both tables: rows that refer are refused when nothing is there, and
-rows that are referred to are not taken away (`lost`). It is relied on when it is public (C6).
+A foreign key is enforced from write-only on, by both tables: rows that refer are refused when nothing is there
+(`asked`), and rows that are referred to are not taken away (`lost`). It is relied on when it is public (C6).
+
+What a statement owes is a list of *demands*, the same for everybody who writes rows; how they are looked up is the
+writer's own matter:
+
+    rows before and after     demands
+    -        flight 1, LAX    an airport has LAX
+    flight 2, CDG -> CDG      none: as in PostgreSQL, a row that refers to what it referred to is not asked again
+    airport LAX -> -          no flight refers to LAX
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import PRIMARY, RESTRICT, ColumnId, Constraint
+from catalog.elements import FOREIGN_KEY, NO_ACTION, PRIMARY, RESTRICT, ColumnId, Constraint
 from catalog.states import Write, rule
 from storage import encoding
 from storage.mutations import unique_bucket
@@ -23,6 +31,9 @@ from storage.pairs import StoredRow, column_key, encoded_value, prefix, row_buck
 
 Values = tuple[bytes, ...]
 """Encoded values, in the order of a foreign key's columns; none of them NULL."""
+
+Change = tuple[StoredRow | None, StoredRow | None]
+"""A row before and after a statement; None: it was, or is, not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +73,84 @@ def place_of(referenced: Descriptor, foreign_key: Constraint, values: Values, bu
     return Place(unique_bucket(entry, buckets), prefix(referenced, referenced.placement.id, index.id) + entry)
 
 
-def lost(
-    descriptor: Descriptor, referenced: Constraint, changed: Iterable[tuple[StoredRow, StoredRow | None]]
-) -> set[Values]:
+# -- what a statement owes
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a foreign key asks of the other table: that a row has `values`, or that none refers to them.
+
+    `row` numbers the first changed row that is concerned; `how` is what ON DELETE or ON UPDATE says of it.
+    """
+
+    row: int
+    constraint: Constraint
+    values: Values
+    how: str = NO_ACTION
+
+    @property
+    def wants_row(self) -> bool:
+        """Whether a row must be there; else none may refer."""
+        return self.constraint.rule == FOREIGN_KEY
+
+    @property
+    def order(self) -> tuple[int, bool, int]:
+        """Which of several that are not met is told: as PostgreSQL's triggers fire."""
+        return self.row, self.wants_row, self.constraint.id
+
+
+def enforced(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
+    """Those of a table's foreign keys, or of what refers to it, that its statements must obey."""
+    return tuple(filter(is_enforced, constraints))
+
+
+def demands(
+    descriptor: Descriptor, changed: Sequence[Change], among: Iterable[Constraint] | None = None
+) -> list[Demand]:
+    """All that a statement owes once it has changed these rows, in the order in which it is told.
+
+    `among`: only by these constraints; else by all that this version enforces.
+    """
+    if among is None:
+        among = enforced((*descriptor.foreign_keys, *descriptor.referenced_by))
+    found = (
+        demand
+        for constraint in among
+        for demand in (asked if constraint.rule == FOREIGN_KEY else lost)(descriptor, constraint, changed)
+    )
+    return sorted(found, key=lambda demand: demand.order)
+
+
+def asked(descriptor: Descriptor, foreign_key: Constraint, changed: Iterable[Change]) -> Iterator[Demand]:
+    """What new rows, and rows that refer to something else than before, refer to; each once."""
+    seen: set[Values | None] = {None}
+    for number, (before, after) in enumerate(changed):
+        values = None if after is None else refers_to(descriptor, foreign_key, after)
+        if values in seen or (before is not None and refers_to(descriptor, foreign_key, before) == values):
+            continue
+        seen.add(values)
+        assert values is not None, "None is seen from the start"
+        yield Demand(number, foreign_key, values)
+
+
+def lost(descriptor: Descriptor, referenced: Constraint, changed: Iterable[Change]) -> Iterator[Demand]:
     """The values that a statement took away: nothing may refer to them when it ends.
 
-    `changed` are the rows before and after it; None: deleted. NO ACTION looks at what is there in the end: a row that
-    takes over the values of another one is as good. RESTRICT looks at each row by itself.
+    NO ACTION looks at what is there in the end: a row that takes over the values of another one is as good, a new one
+    too. RESTRICT looks at each row by itself.
     """
-    gone: set[Values] = set()
-    restricted: set[Values] = set()
+    gone: dict[Values, Demand] = {}
     has: set[Values | None] = set()
-    for before, after in changed:
-        had = values_of(descriptor, referenced.columns, before)
+    for number, (before, after) in enumerate(changed):
+        had = None if before is None else values_of(descriptor, referenced.columns, before)
         now = None if after is None else values_of(descriptor, referenced.columns, after)
         has.add(now)
         if had is not None and had != now:
             how = referenced.on_delete if after is None else referenced.on_update
-            (restricted if how == RESTRICT else gone).add(had)
-    return (gone - has) | restricted
+            gone.setdefault(had, Demand(number, referenced, had, how))
+    yield from (demand for values, demand in gone.items() if demand.how == RESTRICT or values not in has)
+
+
+def refers_still(child: Descriptor, demand: Demand, row: StoredRow) -> bool:
+    """Whether a row of the table that refers has the values that were lost."""
+    return values_of(child, demand.constraint.reference_columns, row) == demand.values

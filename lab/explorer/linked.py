@@ -4,9 +4,9 @@
     parent   insert, delete, change of key             a row that goes asks whether another one refers to it
 
 Each asks only when its own table's version enforces the foreign key, and the other table is read under whatever
-version the node has of that: so a child in write-only beside a parent in absent is a node like any other. What is
-enforced, what is referred to and where that would be is said by `storage.references`. A row that only gets another
-key refers to what it referred to before, and is not asked.
+version the node has of that: so a child in write-only beside a parent in absent is a node like any other. What a
+statement owes, and where what it refers to would be, is said by `storage.references`; here is only where that is
+looked up. A row that only gets another key refers to what it referred to before, and is not asked.
 
 Both tables' pairs are in one store. A child's write reads the pair of its parent, a parent's removal reads the pairs
 of all children: a transaction that finds them changed at its commit fails, as under SERIALIZABLE. Reading and writing
@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Constraint, State
+from catalog.elements import State
 from lab.explorer.effects import (
+    DELETE,
     DELETE_PARENT,
     INSERT,
     INSERT_PARENT,
@@ -47,7 +48,10 @@ from storage.buckets import BUCKETS
 from storage.clauses import Referenced, check
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row
 from storage.pairs import PREFIX, PairName, StoredRow, column_key, name_of, prefix
-from storage.references import Values, is_enforced, lost, place_of, refers_to, values_of
+from storage.references import Change, Demand, demands, place_of, refers_still
+
+_LEAVES_OUT = {True: Broken.CHILD_UNCHECKED, False: Broken.PARENT_UNCHECKED}
+"""The rule without which a demand is not made, by whether it wants a row to be there."""
 
 THERE = b""
 """What was acknowledged of a parent that is there: it has a key and nothing else."""
@@ -117,49 +121,39 @@ class LinkedEffects(Effects):
 
     def _why_refused(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> int:
         """What of `Seen` shows that the foreign key forbids a statement; nothing when it does not."""
-        if statement[0] in OF_PARENTS:
-            is_refused = self._is_referred_to(schema, snapshot, statement)
-            return Seen.PARENT_REFUSED if is_refused else Seen.NOTHING
-        return Seen.CHILD_REFUSED if self._refers_to_nothing(schema, snapshot, statement) else Seen.NOTHING
+        for demand in self._demands(schema, snapshot, statement):
+            if not self._is_met(schema, snapshot, demand):
+                return Seen.CHILD_REFUSED if demand.wants_row else Seen.PARENT_REFUSED
+        return Seen.NOTHING
 
-    def _refers_to_nothing(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> bool:
-        return any(
-            snapshot[0].get(place_of(parent, link, values, BUCKETS).key) is None
-            for parent, link, values in self._asked(schema, statement)
-        )
+    def _demands(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> list[Demand]:
+        """What a statement owes by its own table's version, but for the rule that the model lacks."""
+        table = self._both(schema)[PARENT if statement[0] in OF_PARENTS else CHILD]
+        owed = demands(table, [self._change(table, snapshot, statement)])
+        return [demand for demand in owed if not self.model.lacks(_LEAVES_OUT[demand.wants_row])]
 
-    def _asked(self, schema: Schema, statement: Statement) -> Iterator[tuple[Descriptor, Constraint, Values]]:
-        """What a row that is written refers to, where its version enforces that."""
+    def _change(self, table: Descriptor, snapshot: Sequence[Pairs], statement: Statement) -> Change:
+        """The statement's row before and after it."""
+        what, row, other = statement
+        number = encoded if what in OF_PARENTS else row_key_of
+        before = self._rows(table, snapshot).get(number(row))
+        if what == INSERT:
+            return before, StoredRow(number(row), inserted(table, other) or {})
+        if what == INSERT_PARENT:
+            return before, StoredRow(number(row))
+        if before is None or what in (DELETE, DELETE_PARENT):
+            return before, None
+        if what == UPDATE:
+            return before, replace(before, columns={**before.columns, A: encoded(other)})
+        return before, replace(before, key=number(other))
+
+    def _is_met(self, schema: Schema, snapshot: list[Pairs], demand: Demand) -> bool:
         child, parent = self._both(schema)
-        if statement[0] not in (INSERT, UPDATE) or self.model.lacks(Broken.CHILD_UNCHECKED):
-            return
-        put = inserted(child, statement[2]) if statement[0] == INSERT else {A: encoded(statement[2])}
-        row = StoredRow(row_key_of(statement[1]), put or {})
-        for link in child.foreign_keys:
-            values = refers_to(child, link, row)
-            if is_enforced(link) and values is not None:
-                yield parent, link, values
-
-    def _is_referred_to(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> bool:
-        child, parent = self._both(schema)
-        before, after = StoredRow(encoded(statement[1])), StoredRow(encoded(statement[2]))
-        changed = [(before, after if statement[0] == MOVE_PARENT else None)]
-        rows = (
-            self._rows(child, snapshot).values()
-            if _has_column(child) and self._asks_for_children(schema, statement)
-            else ()
-        )
-        return any(
-            values_of(child, link.reference_columns, row) in lost(parent, link, changed)
-            for link in parent.referenced_by
-            if is_enforced(link)
-            for row in rows
-        )
-
-    def _asks_for_children(self, schema: Schema, statement: Statement) -> bool:
-        """Whether a row goes that others may refer to, and its version enforces that."""
-        takes_away = statement[0] in (DELETE_PARENT, MOVE_PARENT) and not self.model.lacks(Broken.PARENT_UNCHECKED)
-        return takes_away and any(map(is_enforced, self._both(schema)[PARENT].referenced_by))
+        if demand.wants_row:
+            place = place_of(parent, demand.constraint, demand.values, BUCKETS)
+            return snapshot[0].get(place.key) is not None
+        rows = self._rows(child, snapshot).values() if _has_column(child) else ()
+        return not any(refers_still(child, demand, row) for row in rows)
 
     def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
         what, row, other = statement
@@ -167,8 +161,11 @@ class LinkedEffects(Effects):
         table, number = (parent, encoded) if what in OF_PARENTS else (child, row_key_of)
         keys = {number(row)} | ({number(other)} if what in (MOVE, MOVE_PARENT) else set())
         yield from ((0, key) for key in snapshot[0] if _is_of_row(self.table_of(key), key, table, keys))
-        yield from ((0, place_of(*asked, BUCKETS).key) for asked in self._asked(schema, statement))
-        if self._asks_for_children(schema, statement):
+        owed = self._demands(schema, snapshot, statement)
+        for demand in owed:
+            if demand.wants_row:
+                yield 0, place_of(parent, demand.constraint, demand.values, BUCKETS).key
+        if any(not demand.wants_row for demand in owed):
             start = prefix(child, child.placement.id)
             for at in range(1, self.model.rows + 1):
                 yield from ((0, column_key(start, row_key_of(at), *column)) for column in ((), (A,)))

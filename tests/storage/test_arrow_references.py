@@ -25,7 +25,7 @@ from storage.arrow_references import Places, places_of
 from storage.arrow_rows import StoredRows
 from storage.buckets import storage_of
 from storage.pairs import StoredRow, row_key
-from storage.references import place_of, refers_to
+from storage.references import demands, place_of
 
 STORAGES, BUCKETS = 3, 64
 TYPES = (SqlType.TEXT, SqlType.BIGINT)
@@ -86,10 +86,11 @@ def found_of(places: Places, number: int) -> tuple[bytes, int] | None:
 
 
 def expected(foreign_key: Constraint, row: StoredRow) -> tuple[bytes, int] | None:
-    values = refers_to(child(), foreign_key, row)
-    if values is None:
+    """Where a new row's demand is looked up: a load asks for the same as an INSERT."""
+    owed = demands(child(), [(None, row)], [foreign_key])
+    if not owed:
         return None
-    place = place_of(parent(), foreign_key, values, BUCKETS)
+    place = place_of(parent(), foreign_key, owed[0].values, BUCKETS)
     return place.key, storage_of(place.bucket, STORAGES, BUCKETS)
 
 

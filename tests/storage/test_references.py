@@ -1,18 +1,22 @@
-"""Foreign keys over pairs: where a referenced row is found, what a statement takes away, and C6."""
+"""Foreign keys over pairs: where a referenced row is found, what a statement owes, and C6."""
+
+from dataclasses import replace
 
 import pytest
 
 from catalog.descriptor import from_json
-from catalog.elements import RESTRICT, State
+from catalog.elements import NO_ACTION, REFERENCED, RESTRICT, Constraint, ConstraintId, State
 from catalog.types import SqlType
 from storage import encoding
 from storage.clauses import Referenced, check
 from storage.mutations import insert_row
 from storage.pairs import StoredRow, row_key
-from storage.references import lost, place_of, refers_to
-from tests.references import CITY, NAME, TRIP_CITY, TRIP_CODE, airports, linked, trips
+from storage.references import demands, place_of, refers_still, refers_to
+from tests.references import CITY, NAME, TRIP_CITY, TRIP_CODE, TRIP_ID, airports, linked, trips
 
 BUCKETS = 8
+REFERRED = Constraint(ConstraintId(9), "stops_trip_fkey", REFERENCED, (TRIP_ID,), state=State.PUBLIC)
+"""Another table refers to trips."""
 
 
 def text(value: str | None) -> bytes:
@@ -64,21 +68,85 @@ def test_a_key_is_found_where_its_row_lies():
     assert ops[place.key] == place.bucket
 
 
-@pytest.mark.parametrize(("how", "gone"), [({}, set()), ({"on_update": RESTRICT}, {(text("Paris"),)})])
-def test_values_that_another_row_takes_over(how, gone):
+def owed(descriptor, changed):
+    """What the rows ask for, in the words of a test: the row concerned, what is wanted, and the values."""
+    return [
+        (demand.row, "a row with" if demand.wants_row else "none that refers to", *demand.values)
+        for demand in demands(descriptor, changed)
+    ]
+
+
+THERE, NOBODY = "a row with", "none that refers to"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "asks"),
+    [
+        pytest.param(None, trip(1, "LAX"), [(0, THERE, text("LAX"))], id="a new row"),
+        pytest.param(None, trip(1, None), [], id="a new row that refers to nothing"),
+        pytest.param(trip(1, "LAX"), trip(1, "CDG"), [(0, THERE, text("CDG"))], id="another value"),
+        pytest.param(trip(1, None), trip(1, "CDG"), [(0, THERE, text("CDG"))], id="a value at last"),
+        pytest.param(trip(1, "LAX"), trip(1, "LAX", "Paris"), [], id="another column"),
+        pytest.param(trip(1, "LAX"), trip(2, "LAX"), [], id="another key"),
+        pytest.param(trip(1, "LAX"), trip(1, None), [], id="nothing any more"),
+        pytest.param(trip(1, "LAX"), None, [], id="deleted"),
+    ],
+)
+def test_what_a_changed_row_of_the_child_asks(before, after, asks):
+    """As PostgreSQL does: a row that refers to what it referred to before is not asked again."""
+    child, _ = linked(trips(), airports())
+    assert owed(child, [(before, after)]) == asks
+
+
+def test_equal_values_are_asked_once_and_of_the_first_row_that_has_them():
+    child, _ = linked(trips(), airports())
+    changed = [(trip(1, "LAX"), trip(1, "LAX")), (None, trip(2, "LAX")), (None, trip(3, "CDG")), (None, trip(4, "LAX"))]
+    assert owed(child, changed) == [(1, THERE, text("LAX")), (2, THERE, text("CDG"))]
+
+
+@pytest.mark.parametrize("state", [State.WRITE_ONLY, State.PUBLIC])
+def test_both_tables_owe_from_write_only_on(state):
+    child, parent = linked(trips(), airports(), state)
+    assert owed(child, [(None, trip(1, "LAX"))]) == [(0, THERE, text("LAX"))]
+    assert owed(parent, [(airport("LAX"), None)]) == [(0, NOBODY, text("LAX"))]
+
+
+def test_of_one_row_what_refers_to_it_is_told_first():
+    """As PostgreSQL's triggers fire: row by row, the table that is referred to before the one that refers."""
+    child, other = linked(trips(), airports())
+    both = replace(child, constraints=(*child.constraints, replace(REFERRED, references=other.table_id)))
+    changed = [(trip(1, "LAX"), trip(2, "CDG")), (trip(3, "CDG"), trip(4, "LAX"))]
+    assert [(row, what) for row, what, _ in owed(both, changed)] == [(0, NOBODY), (0, THERE), (1, NOBODY), (1, THERE)]
+    only_child = demands(both, changed, both.foreign_keys)
+    assert [demand.wants_row for demand in only_child] == [True, True]
+
+
+@pytest.mark.parametrize(("how", "gone"), [({}, []), ({"on_update": RESTRICT}, [(0, NOBODY, text("Paris"))])])
+@pytest.mark.parametrize("taker", [airport("B", "Oslo"), None], ids=["an old row", "a new row"])
+def test_values_that_another_row_takes_over(how, gone, taker):
     """NO ACTION looks at what is there in the end; RESTRICT at each row."""
     _, parent = linked(trips(), airports(), column=TRIP_CITY, to=CITY, **how)
-    changed = [
-        (airport("A", "Paris"), airport("A", "Rome")),
-        (airport("B", "Oslo"), airport("B", "Paris")),
-    ]
-    assert lost(parent, parent.referenced_by[0], changed) == {(text("Oslo"),)} | gone
+    changed = [(airport("A", "Paris"), airport("A", "Rome")), (taker, airport("B", "Paris"))]
+    assert owed(parent, changed) == gone + ([(1, NOBODY, text("Oslo"))] if taker else [])
 
 
 def test_deleted_and_untouched_rows():
     _, parent = linked(trips(), airports())
     changed = [(airport("A"), None), (airport("B", "Oslo"), airport("B", "Rome"))]
-    assert lost(parent, parent.referenced_by[0], changed) == {(text("A"),)}
+    assert owed(parent, changed) == [(0, NOBODY, text("A"))]
+
+
+@pytest.mark.parametrize(("after", "how"), [(None, RESTRICT), (airport("B"), NO_ACTION)])
+def test_a_loss_says_which_action_it_falls_under(after, how):
+    _, parent = linked(trips(), airports(), on_delete=RESTRICT)
+    assert [demand.how for demand in demands(parent, [(airport("A"), after)])] == [how]
+
+
+def test_who_still_refers_to_what_was_lost():
+    child, parent = linked(trips(), airports())
+    (demand,) = demands(parent, [(airport("LAX"), None)])
+    rows = [trip(1, "LAX"), trip(2, "CDG"), trip(3, None)]
+    assert [refers_still(child, demand, row) for row in rows] == [True, False, False]
 
 
 def test_both_sides_survive_json():
