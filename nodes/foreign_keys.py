@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import ColumnId, Constraint, TableId
+from catalog.elements import FOREIGN_KEY, PRIMARY, ColumnId, Constraint, TableId
 from leases.rules import NotLeasable
 from nodes.claims import Claim
 from nodes.environment import Environment
@@ -88,7 +88,10 @@ def claims_of(work: Writing, bonds: Bonds, written: Sequence[Written]) -> list[C
     """What is to be asked after these rows are written."""
     changed = [(old, None if new is None else _row_after(work.descriptor, old, new)) for old, new in written]
     owed = references.demands(work.descriptor, changed, (*bonds.parents, *bonds.children))
-    return [Claim(demand, work.descriptor, _other(work, demand.constraint)) for demand in owed]
+    others = {
+        one.id: _other(work, one) for one in {demand.constraint.id: demand.constraint for demand in owed}.values()
+    }
+    return [Claim(demand, work.descriptor, others[demand.constraint.id]) for demand in owed]
 
 
 def _row_after(descriptor: Descriptor, old: StoredRow | None, values: Values) -> StoredRow:
@@ -97,5 +100,16 @@ def _row_after(descriptor: Descriptor, old: StoredRow | None, values: Values) ->
 
 
 def _other(work: Writing, constraint: Constraint) -> Descriptor:
+    """The other table of a foreign key, in a version that can be asked. Raises `Retry`.
+
+    A version without the columns, or the index, is too far from the foreign key's own to be used beside it (L9, L11):
+    it can't see what newer ones write, and that it finds nothing says nothing.
+    """
     assert constraint.references is not None, constraint
-    return work.other(constraint.references)
+    other = work.other(constraint.references)
+    columns, indexes = {column.id for column in other.columns}, {PRIMARY, *(index.id for index in other.indexes)}
+    refers_by = constraint.index if constraint.rule == FOREIGN_KEY else PRIMARY
+    if refers_by not in indexes or not columns.issuperset(constraint.reference_columns):
+        what = f"{work.descriptor} has foreign key {constraint.name}, and {other} lacks what it needs"
+        raise Retry(f"the schema moved on: {what}", stale=True)
+    return other

@@ -72,6 +72,45 @@ def test_each_table_enforces_what_its_own_version_says(cluster: Cluster, here: S
     within(cluster, work, *known)
 
 
+def test_a_version_without_the_column_cannot_say_that_nothing_refers(cluster: Cluster) -> None:
+    """No road leads there that is drained in between. Rows of newer versions may refer, so to try again is all."""
+    parent = cluster.table("code text primary key, city text")
+    child = cluster.table("id int primary key")
+    old = cluster.descriptor(child)
+    column = Column(old.next_column_id, "code", SqlType.TEXT)
+    cluster.publish(old.next_version(columns=(*old.columns, column), next_column_id=column.id + 1))
+    newest = cluster.descriptor(child), cluster.descriptor(parent)
+    cluster.publish(linked(newest[0], "code", newest[1], "code", name="to_code", state=WRITE_ONLY)[1])
+
+    async def work(node: Within) -> None:
+        assert await node.run(f"INSERT INTO {parent} VALUES ('AAA')") is None
+        await node.run("BEGIN")
+        assert await node.run(f"DELETE FROM {parent}", alone=False) == "40001"
+        assert f"{parent}@2 has foreign key to_code, and {child}@1 lacks what it needs" in node.refused
+        await node.run("ROLLBACK")
+        assert await node.run(f"UPDATE {parent} SET city = 'Ulm'") is None, "it asks nobody"
+
+    within(cluster, work, old)
+
+
+def test_a_version_without_the_index_cannot_say_what_is_there(cluster: Cluster) -> None:
+    parent = cluster.table("code text primary key, city text")
+    child = cluster.table("id int primary key, city text")
+    old = cluster.descriptor(parent)
+    with_index(cluster, parent, "city", unique=True)
+    newest = cluster.descriptor(child), cluster.descriptor(parent)
+    cluster.publish(linked(newest[0], "city", newest[1], "city", name="in_city", state=WRITE_ONLY)[0])
+
+    async def work(node: Within) -> None:
+        assert await node.run(f"INSERT INTO {child} VALUES (1, NULL)") is None, "it refers to nothing"
+        await node.run("BEGIN")
+        assert await node.run(f"INSERT INTO {child} VALUES (2, 'Ulm')", alone=False) == "40001"
+        assert f"{child}@2 has foreign key in_city, and {parent}@1 lacks what it needs" in node.refused
+        await node.run("ROLLBACK")
+
+    within(cluster, work, old)
+
+
 @pytest.mark.parametrize("state", [WRITE_ONLY, PUBLIC])
 def test_a_refusal_says_that_the_foreign_key_is_moving(cluster: Cluster, n1: Any, state: State) -> None:
     child, parent = two_tables(cluster)

@@ -90,6 +90,8 @@ class Within:
     session: Session
     keeper: Keeper
     flights: list[Sequence[Command]]
+    refused: str = ""
+    """The last refusal, in words."""
 
     async def run(self, sql: str, *, alone: bool = True) -> str | None:
         """A statement; the code it is refused with."""
@@ -99,6 +101,7 @@ class Within:
             self.flights.clear()
             await self.session.execute(prepared, [], [], alone=alone)
         except SqlError as error:
+            self.refused = error.message
             await self.session.fail(error)
             return error.sqlstate
         return None
