@@ -80,7 +80,8 @@ class Command(BaseCommand):
                     self.stdout.flush()
                 before = now
         except KeyboardInterrupt:
-            self.stdout.write("")
+            if not quiet:
+                self.stdout.write("")  # behind the terminal's ^C
         running.end()
         return running.meter(), time.monotonic() - began
 
