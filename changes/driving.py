@@ -38,6 +38,7 @@ from changes.ddl_check import NothingToDo
 from changes.ddl_errors import DdlError, unforeseen
 from changes.execution import Execution, Mode, name_of
 from changes.executor import IllegalTransition, step
+from changes.grace import Grace
 from changes.models import ENDED, Change, Status
 from changes.plan import RUNS, Plan, StepKind, element_json
 from changes.postgres import (
@@ -50,7 +51,7 @@ from changes.postgres import (
     open_connection,
     take_tables,
 )
-from changes.publishing import GRACE_S, Blocked, UnexpectedVersion
+from changes.publishing import Blocked, UnexpectedVersion
 from changes.recording import HasEnded, Transition, load, lock_change, lock_driven, newest_version
 from changes.selectors import following, is_its_turn
 from changes.services import end_unstarted, plan_again, send_driver, settle_tables
@@ -124,7 +125,7 @@ class Driver:
         self.state: Execution
         self.todo: deque[moves.Effect] = deque()
         self.run_id: int | None = None
-        self.held_since: dict[int, float] = {}
+        self.grace = Grace()
         self.lock_pause_s = LOCK_PAUSE_S[0]
 
     def __enter__(self) -> Driver:
@@ -309,6 +310,7 @@ class Driver:
                 return
             blocked = publishing.publish(now.cur, versions, storages=settings.STORAGE_COUNT)
             if blocked is None:
+                self.grace = Grace()
                 now.tell_versions(effect)
                 now.feed(moves.Published(effect.version))
                 now.last = lambda: publishing.close_last_but_one(now.cur, versions, storages=settings.STORAGE_COUNT)
@@ -328,6 +330,7 @@ class Driver:
                 return
             blocked = publishing.drain(now.cur, versions, storages=settings.STORAGE_COUNT)
             if blocked is None:
+                self.grace = Grace()
                 now.tell_versions(effect)
                 now.feed(moves.Drained(effect.version))
             else:
@@ -335,20 +338,22 @@ class Driver:
 
     def _report(self, now: Transition, blocked: Blocked) -> None:
         """Say who is in the way; a transaction that has outlived every lease for the grace is ended (L8)."""
-        for table_id in self.table_ids:
-            held = blocked.outlived(table_id)
-            since = self.held_since.get(table_id)
-            if not held:
-                self.held_since.pop(table_id, None)
-            elif since is None:
-                self.held_since[table_id], self.lock_pause_s = time.monotonic(), LOCK_PAUSE_S[0]
-            elif time.monotonic() - since >= GRACE_S:
-                self._end_holders(now, table_id, held)
+        if not blocked.is_row_locked:  # else nobody has looked further
+            self._count_grace(now, blocked)
         now.feed(moves.Blocked(_hindrance(blocked)))
+
+    def _count_grace(self, now: Transition, blocked: Blocked) -> None:
+        before, at = self.grace, time.monotonic()
+        self.grace = before.seen([table_id for table_id in self.table_ids if blocked.outlived(table_id)], at)
+        if self.grace.starts(before):
+            self.lock_pause_s = LOCK_PAUSE_S[0]
+        over = self.grace.over(at)
+        for table_id in over:
+            self._end_holders(now, table_id, blocked.outlived(table_id))
+        self.grace = self.grace.anew(over)
 
     def _end_holders(self, now: Transition, table_id: int, held: tuple[publishing.Held, ...]) -> None:
         ended = publishing.end_holders(now.cur, table_id, held)
-        del self.held_since[table_id]
         if ended:
             whom = ", ".join(sorted({publishing.node_of(one.session) for one in ended}))
             table = name_of(self.state.plan, table_id)
@@ -457,7 +462,7 @@ class Driver:
     def _pause_s(self, effect: moves.Wait) -> float:
         if effect.hindrance is not None and not effect.hindrance.leases:
             return self._lock_pause() if effect.hindrance.locked else random.uniform(*ROW_PAUSE_S)
-        ends = [LOOK_AGAIN_S, *(since + GRACE_S - time.monotonic() for since in self.held_since.values())]
+        ends = [LOOK_AGAIN_S, *self.grace.left_s(time.monotonic())]
         if effect.until is not None:
             ends.append(effect.until - self.now())
         return max(min(ends), ROW_PAUSE_S[0])

@@ -29,9 +29,6 @@ from catalog.hashing import schema_hash, sharding_hash
 from changes.postgres import Cursor
 from storage import postgres as store
 
-GRACE_S = 1.0
-"""How long a transaction may outlive the last lease of its version before its session is ended (L8)."""
-
 
 class UnexpectedVersion(Exception):
     """The table is at a version that this plan does not lead through: somebody else moved it."""

@@ -13,6 +13,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Kind, TableId
 from changes import executor, moves
 from changes.execution import Execution, Mode, execution_from_json
+from changes.grace import Grace
 from changes.plan import Element, Plan, Step, StepKind, describe, pairs_of
 from lab.control import Hindrances, LabError, Without
 from lab.reorganise import Run, clear, close, delete, fill, labels, names, purge, verify
@@ -23,9 +24,6 @@ from storage.pairs import CannotDerive
 
 STEPS_MAX = 200
 """A change takes a dozen steps; one that takes so many runs in a circle."""
-
-GRACE_S = 1.0
-"""A lock without a lease is waited for this long, then its sessions are ended (L8)."""
 
 TOLD = {
     "change started": "change {change} starts",
@@ -48,7 +46,7 @@ class Driver:
 
     state: Execution
     asked: moves.Effect | None = None
-    locked_since: float | None = None
+    grace: Grace = field(default_factory=Grace)
     blocked_by: Hindrances = field(default_factory=dict)
     zombies: list[moves.Effect] = field(default_factory=list)
     started: Run | None = None
@@ -170,7 +168,7 @@ class Driver:
         hindrances = world.control.publish(tables, world.now, world.locked())
         if hindrances:
             return self._blocked(world, hindrances, {one.table_id: one.version - 1 for one in tables})
-        self.locked_since = None
+        self.grace = Grace()
         world.say(self._published(tables))
         for one in tables:
             note_filling(world, one)
@@ -187,20 +185,18 @@ class Driver:
         hindrances = world.control.drain(versions, world.now, world.locked())
         if hindrances:
             return self._blocked(world, hindrances, versions)
-        self.locked_since = None
+        self.grace = Grace()
         world.say(f"drained {', '.join(world.table_name(table, one) for table, one in versions.items())}")
         return moves.Drained(version)
 
     def _blocked(self, world: World, hindrances: Hindrances, below: dict[TableId, int]) -> moves.Event:
-        """Sessions that hold a lock without a lease are ended after a grace (L8)."""
+        """Sessions that hold a lock without a lease are ended after a grace, each table's own (L8)."""
         self.blocked_by = hindrances
-        if any(one.leases for one in hindrances.values()):
-            self.locked_since = None
-        elif self.locked_since is None:
-            self.locked_since = world.now
-        elif world.now - self.locked_since >= GRACE_S and Without.GRACE not in world.control.without:
-            for table in hindrances:
-                world.end_lock_holders(table, below=below[table])
+        self.grace = self.grace.seen([table for table, one in hindrances.items() if not one.leases], world.now)
+        over = () if Without.GRACE in world.control.without else self.grace.over(world.now)
+        for table in over:
+            world.end_lock_holders(TableId(table), below=below[TableId(table)])
+        self.grace = self.grace.anew(over)
         return moves.Blocked(_merged(hindrances))
 
     # Reorganisation

@@ -1,0 +1,71 @@
+"""L8: each table's own clock for transactions that outlive every lease of their version."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from changes import moves
+from changes.driving import Driver
+from changes.grace import GRACE_S, Grace
+from changes.publishing import Blocked, Held
+
+AIRPORTS, TRIPS = 11, 12
+
+
+def looked(*looks: tuple[float, set[int]]) -> Grace:
+    """What is known after looks at these moments, which found these tables held without a lease."""
+    grace = Grace()
+    for at, held in looks:
+        grace = grace.seen(held, at)
+    return grace
+
+
+@pytest.mark.parametrize(
+    ("looks", "over"),
+    [
+        pytest.param([(0.0, {TRIPS})], (), id="just held"),
+        pytest.param([(0.0, {TRIPS}), (0.9, {TRIPS})], (), id="held for less than the grace"),
+        pytest.param([(0.0, {TRIPS}), (1.0, {TRIPS})], (TRIPS,), id="held for the grace"),
+        pytest.param([(0.0, {TRIPS}), (0.5, set()), (1.0, {TRIPS})], (), id="not all the time"),
+        pytest.param([(0.0, {TRIPS}), (0.6, {AIRPORTS, TRIPS}), (1.0, {AIRPORTS, TRIPS})], (TRIPS,), id="one later"),
+        pytest.param([(0.0, {AIRPORTS, TRIPS}), (1.0, {TRIPS})], (TRIPS,), id="the other is leased again"),
+    ],
+)
+def test_l8_each_table_has_a_clock_of_its_own(looks: list[tuple[float, set[int]]], over: tuple[int, ...]) -> None:
+    assert looked(*looks).over(looks[-1][0]) == over
+
+
+def test_l8_an_attempt_that_succeeds_puts_all_clocks_back() -> None:
+    assert looked((0.0, {TRIPS}), (0.5, set())) == Grace()
+
+
+def test_l8_when_sessions_were_ended_the_time_begins_again() -> None:
+    grace = looked((0.0, {AIRPORTS, TRIPS})).anew({TRIPS})
+    assert grace.over(GRACE_S) == (AIRPORTS,)
+    assert grace.seen({AIRPORTS, TRIPS}, GRACE_S).over(GRACE_S) == (AIRPORTS,)
+
+
+def test_a_look_says_what_began_and_what_is_left() -> None:
+    before, after = looked((0.0, {TRIPS})), looked((0.0, {TRIPS}), (0.25, {AIRPORTS, TRIPS}))
+    assert (after.starts(before), before.starts(after)) == (True, False)
+    assert list(after.left_s(0.5)) == [0.75, 0.5]
+
+
+class Transition:
+    """Hears what a look came to."""
+
+    def feed(self, event: object) -> None:
+        assert isinstance(event, moves.Blocked)
+
+
+def test_l8_a_row_that_somebody_looks_at_puts_no_clock_back() -> None:
+    """Nobody has looked further: what was known before still holds."""
+    held = Held(TRIPS, 1, "schemalab node n1 1", 4711, datetime.now(UTC))
+    driver = Driver(1, "worker", lambda _: None)
+    driver.table_ids = [TRIPS]
+    driver._report(Transition(), Blocked(held=(held,)))  # type: ignore[arg-type]
+    known = driver.grace
+    driver._report(Transition(), Blocked(is_row_locked=True))  # type: ignore[arg-type]
+    assert driver.grace == known != Grace()
+    driver._report(Transition(), Blocked())  # type: ignore[arg-type]
+    assert driver.grace == Grace()
