@@ -111,6 +111,23 @@ def test_rows_that_refer_to_nothing_take_it_back(cluster: Cluster, n1: Any, n2: 
 
 
 @pytest.mark.parametrize("sql", [
+    pytest.param("DROP CONSTRAINT led, DROP CONSTRAINT one_n", id="the index it refers by"),
+    pytest.param("DROP COLUMN n, DROP COLUMN boss", id="both columns"),
+])  # fmt: skip
+def test_what_a_table_refers_by_goes_with_its_foreign_key(cluster: Cluster, n1: Any, sql: str) -> None:
+    table = cluster.table("id int primary key, n int, boss int")
+    n1.execute(f"ALTER TABLE {table} ADD CONSTRAINT one_n UNIQUE (n)")
+    n1.execute(f"ALTER TABLE {table} ADD CONSTRAINT led FOREIGN KEY (boss) REFERENCES {table} (n)")
+    n1.execute(f"INSERT INTO {table} VALUES (1, 1, 1), (2, 2, 1)")
+    numbers = itertools.count(10)
+    with traffic(cluster, ["INSERT INTO {table} (id) VALUES ({number})"], numbers, table=table) as failures:
+        told(n1, f"ALTER TABLE {table} {sql}")
+    assert failures == []
+    left = cluster.descriptor(table)
+    assert (left.indexes, left.constraints, cluster.violations(table)) == ((), (), [])
+
+
+@pytest.mark.parametrize("sql", [
     pytest.param("ALTER TABLE {child} DROP COLUMN code", id="the column that refers"),
     pytest.param("DROP TABLE {child}", id="the table that refers"),
     pytest.param("ALTER TABLE {child} RENAME TO {child}_new", id="renamed"),
