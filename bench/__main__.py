@@ -3,7 +3,7 @@
 import os
 import platform
 
-from bench import fill, proofs, statements, steps, watchers
+from bench import crowd, fill, proofs, statements, steps, watchers
 from bench.report import write_page
 from tests.cluster import running_cluster
 
@@ -15,6 +15,7 @@ def main() -> None:
     with running_cluster(LEASE_S="30") as cluster:
         for benchmark in BENCHMARKS:
             figures += benchmark.measure(cluster)
+    figures += crowd.measure()
     machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
     print(f"written to {write_page(machine, figures)}")
 

@@ -23,7 +23,7 @@ def measure(cluster: RunningCluster) -> list[Figure]:
         connections[0].execute("CREATE INDEX bench_empty_name ON bench_empty (name)")
         seconds.append(time.monotonic() - began)
         connections[0].execute("DROP INDEX bench_empty_name")
-    waits = drain_waits(cluster)
+    waits = drain_waits(cluster, "bench_empty")
     for connection in connections:
         connection.close()
     return [
@@ -42,7 +42,7 @@ def measure(cluster: RunningCluster) -> list[Figure]:
     ]
 
 
-def drain_waits(cluster: RunningCluster) -> list[float]:
+def drain_waits(cluster: RunningCluster, table: str) -> list[float]:
     """Seconds between the publication of each version of the table and its drain."""
     query = """
         SELECT extract(epoch FROM drained.at - published.at)::float8
@@ -50,7 +50,7 @@ def drain_waits(cluster: RunningCluster) -> list[float]:
         JOIN catalog_storyevent drained ON drained.stream = published.stream AND drained.kind = 'version drained'
             AND drained.payload -> 'version' = published.payload -> 'version'
         WHERE published.kind = 'version published' AND published.stream = 'table:' ||
-            (SELECT id FROM catalog_table WHERE name = 'bench_empty' AND state = 'live')
+            (SELECT id FROM catalog_table WHERE name = %s AND state = 'live')
         """
     with psycopg.connect(cluster.database_url) as database:
-        return [row[0] for row in database.execute(query).fetchall()]
+        return [row[0] for row in database.execute(query, (table,)).fetchall()]
