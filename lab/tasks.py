@@ -21,6 +21,7 @@ from changes.planner import make_plan
 from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove_parts
 from lab.explorer.search import Budget
+from lab.explorer.verdict import Verdict
 
 NODES = 3
 BUDGET = Budget(states=500_000, seconds=8.0)
@@ -42,8 +43,10 @@ def prove_plan(key: str) -> None:
         return
     try:
         parts = parts_of(plan, nodes=NODES)
-        known = digest(parts)
-        said = proofs.known_answer(known) or prove_parts(parts, budget=BUDGET).to_json()
+        known = digest(parts.explored)
+        said = proofs.known_answer(known) or prove_parts(parts.explored, budget=BUDGET).to_json()
+        if said["verdict"] == Verdict.PROVED.value and parts.left_out:
+            said |= {"verdict": Verdict.UNKNOWN.value, "why": parts.why_unknown}
     except (BadModel, UndefinedState) as error:
         proofs.answer(key, {"verdict": "unknown", "why": f"it cannot be explored: {error}"})
     except SoftTimeLimitExceeded:

@@ -17,6 +17,8 @@ A foreign key is a part of its own, on the model's two tables: child stands for 
 that is referred to, and both get versions and are drained where the plan says so. A column of it that moves in the
 same plan is explored with it, unless the column is public in every version that enforces the foreign key: then they
 have no pair and no rule in common. A table that refers to itself has no model.
+
+Of a part without a model nothing is said, and so not of the whole plan; the others are explored all the same.
 """
 
 import hashlib
@@ -59,9 +61,30 @@ class Part:
         return ", ".join(str(element) for element in self.elements)
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """All parts of a plan: those that have a model, and of each that has none why."""
+
+    explored: tuple[Part, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def why_unknown(self) -> str:
+        """What is said when all that can be explored is proved, and something can't."""
+        proved = "; ".join(map(str, self.explored))
+        return f"a part of it cannot be explored: {'; '.join(self.left_out)}. The rest is proved: {proved}"
+
+
 def prove(plan: Plan, *, nodes: int = 3, budget: Budget = PROMPTLY, watch: Watch | None = None) -> Answer:
-    """Explore `plan` with a cancel at any moment before its point of no return. Raises `BadModel`."""
-    return prove_parts(parts_of(plan, nodes=nodes), budget=budget, watch=watch)
+    """Explore `plan` with a cancel at any moment before its point of no return. Raises `BadModel`.
+
+    When a part has no model, nothing is said of the whole but a counterexample; `why` says what is proved.
+    """
+    parts = parts_of(plan, nodes=nodes)
+    answer = prove_parts(parts.explored, budget=budget, watch=watch)
+    if answer.verdict is Verdict.PROVED and parts.left_out:
+        return replace(answer, verdict=Verdict.UNKNOWN, why=parts.why_unknown)
+    return answer
 
 
 def prove_parts(parts: Sequence[Part], *, budget: Budget = PROMPTLY, watch: Watch | None = None) -> Answer:
@@ -97,12 +120,18 @@ def _together(answers: Sequence[Answer]) -> dict[str, bool]:
     return seen
 
 
-def parts_of(plan: Plan, *, nodes: int) -> tuple[Part, ...]:
-    """The parts of a plan. Raises `BadModel` where the model's table has no place for them."""
-    groups = tuple(_groups(plan))
-    if not groups:
-        raise BadModel("names and defaults move no pair: there is nothing to explore")
-    return tuple(_part(plan, group, nodes=nodes) for group in groups)
+def parts_of(plan: Plan, *, nodes: int) -> Parts:
+    """The parts of a plan. Raises `BadModel` where the model's table has no place for any of them."""
+    explored: list[Part] = []
+    left_out: list[BadModel] = []
+    for group in _groups(plan):
+        try:
+            explored.append(_part(plan, group, nodes=nodes))
+        except BadModel as error:
+            left_out.append(error)
+    if not explored:
+        raise left_out[0] if left_out else BadModel("names and defaults move no pair: there is nothing to explore")
+    return Parts(tuple(explored), tuple(map(str, left_out)))
 
 
 def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
@@ -146,7 +175,8 @@ def _made_of(plan: Plan, element: Element) -> frozenset[int]:
         there = [one for step in plan.publishes for one in step.partners if one.table_id == element.partner[0]]
         other = definition_of(partner_of(element), there)
         return frozenset(other.reference_columns if isinstance(other, Constraint) else ())
-    assert isinstance(definition, Constraint), f"{element} is described in some version"
+    if not isinstance(definition, Constraint):
+        raise BadModel(f"no version of the plan describes {element}")
     return frozenset(definition.columns)
 
 
@@ -249,7 +279,10 @@ class _LinkedWalk(_Walk):
 
     def stage(self, step: Step) -> Stage:
         parent = self._parent_in(step.partners) or self.parent
-        assert parent is not None, f"a plan knows the table that {self.element} references"
+        if parent is None:
+            assert self.element.partner is not None, self.element
+            there = f"table {self.element.partner[0]}, which {self.element} references"
+            raise BadModel(f"the plan lacks {there}: it belongs among its partners")
         return (*_stage(step, self.elements), state_of(parent, partner_of(self.element)))
 
     def publish(self, stops: Stops, step: Step) -> None:
