@@ -344,4 +344,6 @@ def _number(key: bytes) -> int:
 
 def _value_of(data: bytes) -> str:
     number, _ = encoding.decode(SqlType.BIGINT, data)
-    return "NULL" if number is None else str(int(str(number)) - FIRST_VALUE + 1)
+    if number is None or int(str(number)) < FIRST_VALUE:
+        return "NULL" if number is None else f"{number}"  # a row, which another one refers to
+    return str(int(str(number)) - FIRST_VALUE + 1)

@@ -40,7 +40,8 @@ from lab.explorer.effects import (
     inserted,
     statements_of,
 )
-from lab.explorer.model import Broken, Model
+from lab.explorer.itself import SelfEffects, owed
+from lab.explorer.model import Model
 from lab.explorer.road import Road, Schema
 from lab.explorer.schema import A, element_labels, encoded, row_key_of
 from lab.explorer.two_tables import CHILD, IDS, PARENT, as_child_bears, linked_table
@@ -48,10 +49,7 @@ from storage.buckets import BUCKETS
 from storage.clauses import Referenced, check
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row
 from storage.pairs import PREFIX, PairName, StoredRow, column_key, name_of, prefix
-from storage.references import Change, Demand, demands, place_of, refers_still
-
-_LEAVES_OUT = {True: Broken.CHILD_UNCHECKED, False: Broken.PARENT_UNCHECKED}
-"""The rule without which a demand is not made, by whether it wants a row to be there."""
+from storage.references import Change, Demand, place_of, refers_still
 
 THERE = b""
 """What was acknowledged of a parent that is there: it has a key and nothing else."""
@@ -59,7 +57,9 @@ THERE = b""
 
 def effects_of(model: Model, road: Road | None = None) -> Effects:
     """The effects of a model, whatever it is of."""
-    return LinkedEffects(model, road) if model.foreign_key else Effects(model, road)
+    if model.foreign_key:
+        return LinkedEffects(model, road)
+    return SelfEffects(model, road) if model.refers_to_itself else Effects(model, road)
 
 
 class LinkedEffects(Effects):
@@ -129,8 +129,7 @@ class LinkedEffects(Effects):
     def _demands(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> list[Demand]:
         """What a statement owes by its own table's version, but for the rule that the model lacks."""
         table = self._both(schema)[PARENT if statement[0] in OF_PARENTS else CHILD]
-        owed = demands(table, [self._change(table, snapshot, statement)])
-        return [demand for demand in owed if not self.model.lacks(_LEAVES_OUT[demand.wants_row])]
+        return owed(self.model, table, self._change(table, snapshot, statement))
 
     def _change(self, table: Descriptor, snapshot: Sequence[Pairs], statement: Statement) -> Change:
         """The statement's row before and after it."""
@@ -161,11 +160,11 @@ class LinkedEffects(Effects):
         table, number = (parent, encoded) if what in OF_PARENTS else (child, row_key_of)
         keys = {number(row)} | ({number(other)} if what in (MOVE, MOVE_PARENT) else set())
         yield from ((0, key) for key in snapshot[0] if _is_of_row(self.table_of(key), key, table, keys))
-        owed = self._demands(schema, snapshot, statement)
-        for demand in owed:
+        asked = self._demands(schema, snapshot, statement)
+        for demand in asked:
             if demand.wants_row:
                 yield 0, place_of(parent, demand.constraint, demand.values, BUCKETS).key
-        if any(not demand.wants_row for demand in owed):
+        if any(not demand.wants_row for demand in asked):
             start = prefix(child, child.placement.id)
             for at in range(1, self.model.rows + 1):
                 yield from ((0, column_key(start, row_key_of(at), *column)) for column in ((), (A,)))

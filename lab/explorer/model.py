@@ -38,6 +38,10 @@ TOGETHER = COLUMNS | INDEXES | {Kind.CONSTRAINT}
 """The kinds that may move beside others. There is one column, one constraint, and there are two indexes at most."""
 
 
+SELF_REFERENCE = "self reference"
+"""A foreign key of a table to itself, by the name the command knows it by."""
+
+
 class BadModel(ValueError):
     """A model that cannot be explored; says which part and what would be right."""
 
@@ -130,6 +134,9 @@ class Model:
     """The constraint is a FOREIGN KEY of a second table: `rows` of child (id, a) refer to parent (id), one for each of
     the `values`."""
 
+    refers_to_itself: bool = False
+    """The constraint is a FOREIGN KEY of the table to itself: its `values` are its rows, so there are as many."""
+
     pair: bool = False
     """Only two versions side by side over an empty table, both published: may they live together?"""
 
@@ -137,6 +144,7 @@ class Model:
         _check_kinds(self.kinds)
         if self.foreign_key and (self.check or not _is_linked(self.kinds)):
             raise BadModel("a foreign key moves alone, or with the column it is of: --kind optional-column+foreign-key")
+        _check_itself(self)
         _check_road(self)
         if self.apart and not any(kind in INDEXES for kind in self.kinds):
             raise BadModel("apart is for a column and an index over the primary key")
@@ -175,6 +183,8 @@ class Model:
         kinds = [kind.value for kind in self.kinds]
         if self.foreign_key:
             kinds[-1] = FOREIGN_KEY
+        if self.refers_to_itself:
+            kinds[-1] = SELF_REFERENCE
         return " + ".join(kinds)
 
     def lacks(self, rule_left_out: Broken) -> bool:
@@ -240,6 +250,8 @@ def kind_named(text: str) -> Kind:
 def kinds_described(text: str) -> dict[str, Any]:
     """What "optional-column+index", or "optional-column+foreign-key", says of a model."""
     parts = text.replace("-", " ").split("+")
+    if text.replace("-", " ").strip() == SELF_REFERENCE:
+        return {"kind": Kind.CONSTRAINT, "also": (), "refers_to_itself": True}
     is_linked = parts[-1].strip() == FOREIGN_KEY
     if is_linked:
         parts[-1] = Kind.CONSTRAINT.value
@@ -289,6 +301,15 @@ def _check_kinds(kinds: tuple[Kind, ...]) -> None:
     for group, most, name in ((COLUMNS, 1, "column"), (INDEXES, 2, "index"), ({Kind.CONSTRAINT}, 1, "constraint")):
         if sum(kind in group for kind in kinds) > most:
             raise BadModel(f"more than {most} {name}: a model's table has no place for so many")
+
+
+def _check_itself(model: Model) -> None:
+    if not model.refers_to_itself:
+        return
+    if model.kinds != (Kind.CONSTRAINT,) or model.foreign_key or model.check:
+        raise BadModel("a foreign key of a table to itself moves alone: --kind self-reference")
+    if model.values != model.rows:
+        raise BadModel(f"{model.values} values and {model.rows} rows: rows refer to rows, there are as many of both")
 
 
 def _check_road(model: Model) -> None:

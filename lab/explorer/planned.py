@@ -16,9 +16,11 @@ change back, which for the others is a cancel, and those are taken at every mome
 A foreign key is a part of its own, on the model's two tables: child stands for the one that refers, parent for the one
 that is referred to, and both get versions and are drained where the plan says so. A column of it that moves in the
 same plan is explored with it, unless the column is public in every version that enforces the foreign key: then they
-have no pair and no rule in common. A table that refers to itself has no model.
+have no pair and no rule in common. Of a table that refers to itself both ends are in one version, and a part of its own
+when all that it rests on is public wherever it is enforced; else it has no model.
 
-Of a part without a model nothing is said, and so not of the whole plan; the others are explored all the same.
+Of a part without a model nothing is said, and so not of the whole plan; the others are explored all the same, and its
+columns without it.
 """
 
 import hashlib
@@ -124,11 +126,15 @@ def parts_of(plan: Plan, *, nodes: int) -> Parts:
     """The parts of a plan. Raises `BadModel` where the model's table has no place for any of them."""
     explored: list[Part] = []
     left_out: list[BadModel] = []
+    alone: list[Element] = []
     for group in _groups(plan):
         try:
             explored.append(_part(plan, group, nodes=nodes))
         except BadModel as error:
             left_out.append(error)
+            alone += [one for one in group[:-1] if one.kind in COLUMNS]
+    covered = {element for part in explored for element in part.elements}
+    explored += [_part(plan, (one,), nodes=nodes) for one in dict.fromkeys(alone) if one not in covered]
     if not explored:
         raise left_out[0] if left_out else BadModel("names and defaults move no pair: there is nothing to explore")
     return Parts(tuple(explored), tuple(map(str, left_out)))
@@ -207,7 +213,7 @@ def _linked_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Pa
     *below, element = elements
     assert element.partner is not None, element
     if element.partner[0] == plan.table_id:
-        raise BadModel(f"{element} is of a table that refers to itself, and the model has two tables")
+        return _part_to_itself(plan, elements, nodes=nodes)
     if below and (len(_made_of(plan, element)) > 1 or below[0].kind not in COLUMNS):
         raise BadModel(f"{element} is enforced while {below[0]} is not public, and is not of that alone")
     walk = _LinkedWalk(elements, tuple(plan.partners))
@@ -219,14 +225,34 @@ def _linked_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Pa
     return Part(elements, model, _road(model, plan, walk))
 
 
+def _part_to_itself(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
+    """A foreign key of the plan's table to itself: one version bears both its ends. Raises `BadModel`."""
+    *below, element = elements
+    if below:
+        raise BadModel(f"{element} of the table to itself is enforced while {below[0]} is not public")
+    stages = [(_first(plan, element),), *(_stage(step, elements) for step in plan.publishes)]
+    road = tuple(stage for stage, _ in groupby(stages))
+    model = Model(element.kind, road, refers_to_itself=True, nodes=nodes, cancels=True, moves=True)
+    return Part(elements, model, _road(model, plan, _Walk(elements)))
+
+
 def _unsteady(plan: Plan, element: Element) -> tuple[Element, ...]:
     """What a foreign key rests on and is not public wherever it is enforced."""
-    made_of = _made_of(plan, element)
-    below = [one for one in moving(plan) if one.kind is Kind.TABLE or (one.kind in COLUMNS and one.id in made_of)]
+    below = [one for one in moving(plan) if _rests_on(plan, element, one)]
     roads = [plan.forward, *(way_back(plan, done) for done in _ways(plan))]
     versions = [step.published for road in roads for step in road if step.descriptor is not None]
     enforced = [version for version in versions if state_of(version, element) is not State.ABSENT]
     return tuple(one for one in below if any(state_of(version, one) is not State.PUBLIC for version in enforced))
+
+
+def _rests_on(plan: Plan, element: Element, one: Element) -> bool:
+    """Whether the foreign key `element` needs `one` in its own table: for what it refers to there, too."""
+    definition = definition_of(element, _versions(plan))
+    if isinstance(definition, Constraint) and definition.references == plan.table_id:
+        columns = frozenset(definition.columns) | frozenset(definition.reference_columns)
+        by_index = one.kind in INDEXES and one.id == definition.index
+        return one.kind is Kind.TABLE or by_index or (one.kind in COLUMNS and one.id in columns)
+    return one.kind is Kind.TABLE or (one.kind in COLUMNS and one.id in _made_of(plan, element))
 
 
 def _ways(plan: Plan) -> range:

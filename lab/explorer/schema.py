@@ -2,18 +2,20 @@
 
 index, unique index    t (id, a)   index by_a on a, perhaps WHERE a = 11
 column                 t (id, a)   the column a itself
-constraint             t (id, a)   NOT NULL, or CHECK (a = 11), on a
+constraint             t (id, a)   NOT NULL, or CHECK (a = 11), on a, or a refers to id
 placement              t (id, a)   by id, and by a
 table                  t (id, a)   the table itself
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import (
     EXISTS,
+    FOREIGN_KEY,
     PRIMARY,
+    REFERENCED,
     Column,
     ColumnId,
     Constraint,
@@ -36,6 +38,7 @@ from storage.constraints import constraint_violations
 from storage.pairs import PairName, StoredRow
 
 ID, A, TWIN = ColumnId(1), ColumnId(2), ColumnId(3)
+TABLE = TableId(1)
 INDEX_NAMES = {1: "by_a", 2: "by_a_too"}
 CONSTRAINT = ConstraintId(1)
 OLD, NEW = PlacementId(1), PlacementId(2)
@@ -44,6 +47,18 @@ FIRST_VALUE = 11
 
 FIRST_ONLY = f'"#{A}" = {FIRST_VALUE}'
 """What a CHECK demands, and a partial index accepts."""
+
+OWN_LINK = Constraint(
+    CONSTRAINT, "t_a_fkey", FOREIGN_KEY, (A,), references=TABLE, reference_columns=(ID,), partner=ConstraintId(2),
+    index=PRIMARY,
+)  # fmt: skip
+BOTH_ENDS = (
+    OWN_LINK,
+    replace(
+        OWN_LINK, id=ConstraintId(2), rule=REFERENCED, columns=(ID,), reference_columns=(A,), partner=CONSTRAINT
+    ),
+)  # fmt: skip
+"""A foreign key of the table to itself, as its descriptor bears it."""
 
 FILLED = frozenset({Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN, Kind.INDEX, Kind.UNIQUE_INDEX, Kind.PLACEMENT})
 VERIFIED = frozenset({Kind.UNIQUE_INDEX, Kind.CONSTRAINT})
@@ -71,7 +86,7 @@ def descriptor(model: Model, stage: Stage, version: int, *, filling: frozenset[i
     elements = [_Part(kind, stage[at], at in filling) for at, kind in enumerate(model.kinds)]
     over = ID if model.apart else A
     return Descriptor(
-        table_id=TableId(1),
+        table_id=TABLE,
         name="t",
         version=version,
         columns=(Column(ID, "id", SqlType.BIGINT, not_null=True), *_column(model, elements)),
@@ -144,7 +159,7 @@ def value_column(described: Descriptor) -> Column | None:
 def _is_public_not_null(model: Model, part: _Part) -> bool:
     """A NOT NULL that is public is the column's own; the constraint is there while it moves."""
     is_constraint = part.kind is Kind.CONSTRAINT and part.state is State.PUBLIC
-    return is_constraint and not (model.check or model.foreign_key)
+    return is_constraint and not (model.check or model.foreign_key or model.refers_to_itself)
 
 
 def _indexes(model: Model, parts: Sequence[_Part], over: ColumnId) -> Iterator[Index]:
@@ -160,7 +175,9 @@ def _constraints(model: Model, parts: Sequence[_Part]) -> Iterator[Constraint]:
     for part in parts:
         if part.kind is not Kind.CONSTRAINT or part.state is State.ABSENT:
             continue
-        if model.check:
+        if model.refers_to_itself:
+            yield from (replace(one, state=part.state) for one in BOTH_ENDS)
+        elif model.check:
             yield Constraint(CONSTRAINT, "a_is_11", "check", (A,), FIRST_ONLY, state=part.state)
         elif part.state is not State.PUBLIC:
             yield Constraint(CONSTRAINT, "a_not_null", "not null", (A,), state=part.state)
@@ -194,7 +211,7 @@ def _name(model: Model, kind: Kind) -> str:
         case Kind.PLACEMENT:
             return "the new placement"
         case Kind.CONSTRAINT:
-            return "a_is_11" if model.check else "a_not_null"
+            return OWN_LINK.name if model.refers_to_itself else "a_is_11" if model.check else "a_not_null"
     return "column a"
 
 

@@ -1,6 +1,7 @@
 """The table of what the explorer answers about the built-in variants: `docs/reference/safe-sequences.md`."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from lab.explorer.model import WORDS, Broken, Model, stage_name
 from lab.explorer.plain import step_id
@@ -88,6 +89,7 @@ def _road(model: Model) -> str:
 def _left_out(model: Model) -> str:
     """How the model differs from a usual one."""
     usual = Model(model.kind, model.road, also=model.also, pair=model.pair, foreign_key=model.foreign_key)
+    usual = replace(usual, refers_to_itself=model.refers_to_itself)
     words = [WORDS[b] for b in Broken if b in model.broken]
     words += [
         f"{'parents' if model.foreign_key and name == 'values' else name} {getattr(model, name)}"

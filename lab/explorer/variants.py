@@ -45,6 +45,7 @@ class Variant:
 def all_variants() -> Mapping[str, Variant]:
     """Every built-in variant by its name, in the order of the table."""
     found = [*_safe(), *_pairs(), *_swaps(), *_plans(), *_broken_plans(), *_broken(), *_broken_foreign_keys()]
+    found += _broken_self_references()
     assert len({variant.name for variant in found}) == len(found), "names are unique"
     return {variant.name: variant for variant in found}
 
@@ -78,6 +79,9 @@ def _safe() -> Iterator[Variant]:
     linked = road(FOREIGN_KEY_UP)
     yield Variant("add-foreign-key", "4", _foreign_key(*linked, moves=True, cancels=True))
     yield Variant("drop-foreign-key", "4", _foreign_key(*reversed(linked), moves=True, cancels=True))
+    itself = road(UP[Kind.CONSTRAINT])
+    yield Variant("add-self-reference", "4", _to_itself(*itself, moves=True, cancels=True))
+    yield Variant("drop-self-reference", "4", _to_itself(*reversed(itself), moves=True, cancels=True))
     for by_value, word in ((True, "value"), (False, "key")):
         spread = Model(Kind.PLACEMENT, road(RESHARD), moves=True, cancels=True, by_value=by_value)
         yield Variant(f"reshard-by-{word}", "4", spread)
@@ -117,6 +121,10 @@ def _pairs() -> Iterator[Variant]:
 
 def _foreign_key(*stages: Stage, broken: frozenset[Broken] = frozenset(), **options: Any) -> Model:
     return Model(Kind.CONSTRAINT, stages, broken, foreign_key=True, **options)
+
+
+def _to_itself(*stages: Stage, broken: frozenset[Broken] = frozenset(), **options: Any) -> Model:
+    return Model(Kind.CONSTRAINT, stages, broken, refers_to_itself=True, **options)
 
 
 def _linked_pairs() -> Iterator[Variant]:
@@ -327,6 +335,22 @@ def _broken_foreign_keys() -> Iterator[Variant]:
     yield _link(
         "public-in-child-first", "", states=f"absent+absent,{beside.replace(',', ',public+write-only,')}", note=relied
     )
+
+
+def _broken_self_references() -> Iterator[Variant]:
+    """A table that refers to itself: what keeps a row and those that refer to it together, left out."""
+    up = road(UP[Kind.CONSTRAINT])
+    for name, broken, stages in (
+        ("in-one-step", (), (up[0], up[-1])),
+        ("unverified", (Broken.UNVERIFIED,), up),
+        ("verified-before-drain", (Broken.EARLY,), up),
+        ("unchecked-as-child", (Broken.CHILD_UNCHECKED,), up),
+        ("unchecked-as-parent", (Broken.PARENT_UNCHECKED,), up),
+    ):
+        yield Variant(f"self-reference-{name}", "9", _to_itself(*stages, broken=frozenset(broken)), "C6")
+    race: dict[str, Any] = {"pair": True, "ranges": 1}
+    unguarded = _to_itself(*up[1:], broken=frozenset({Broken.SNAPSHOT}), **race)
+    yield Variant("self-reference-not-serializable", "9", unguarded, "C6")
 
 
 def _with(model: Model, *broken: Broken) -> Model:

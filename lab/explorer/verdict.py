@@ -32,6 +32,7 @@ def expected(model: Model, road: Road) -> list[int]:
         return []
     found = [Seen.OLD_VERSION_WROTE]
     found += [Seen.TABLES_APART, Seen.CHILD_REFUSED, Seen.PARENT_REFUSED] if model.foreign_key else []
+    found += [Seen.CHILD_REFUSED, Seen.PARENT_REFUSED] if model.refers_to_itself else []
     acts = {stop.do for stop in road.stops}
     if Do.FILL in acts:
         found += [Seen.FILL_MET_TOMBSTONE, Seen.FILL_MET_PAIR]

@@ -18,7 +18,6 @@ from changes.models import Proof
 from lab.explorer.search import Budget
 from lab.tasks import USUAL, prove_plan, prove_usual_plans
 from tests.changes.tables import every_plan, plans
-from tests.changes.test_foreign_keys import PLANS as FOREIGN_KEYS
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -109,13 +108,14 @@ def test_plans_that_differ_in_names_share_an_answer(worker: None, monkeypatch: p
 
 def test_a_part_without_a_model_is_named_and_never_taken_for_proved(worker: None) -> None:
     """Not even when the rest was proved before, for another plan."""
-    known = proofs.ask(FOREIGN_KEYS["to the primary key"])
+    made(USERS)
+    known = proofs.ask(services.plan_ahead("ALTER TABLE users ADD boss bigint").plan)
     known.refresh_from_db()
     assert known.answer["verdict"] == "proved"
-    both = proofs.ask(FOREIGN_KEYS["two at once"])
+    both = proofs.ask(services.plan_ahead("ALTER TABLE users ADD boss bigint REFERENCES users").plan)
     both.refresh_from_db()
     assert both.answer["verdict"] == "unknown"
-    assert both.answer["why"].endswith("two tables. The rest is proved: foreign key trips_code_fkey")
+    assert both.answer["why"].endswith("while column boss is not public. The rest is proved: column boss")
 
 
 def test_the_usual_plans_are_proved_before_anybody_asks(worker: None, monkeypatch: pytest.MonkeyPatch) -> None:

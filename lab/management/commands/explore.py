@@ -48,8 +48,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--kind",
-            help="index, unique-index, optional-column, required-column, table, constraint, placement, foreign-key; "
-            "several with + between them",
+            help="index, unique-index, optional-column, required-column, table, constraint, placement, foreign-key, "
+            "self-reference; several with + between them",
         )
         parser.add_argument("--states", help="one per version, such as absent,delete-only,write-only,public")
         parser.add_argument("--fill", default="correct", help=f"rules left out: {', '.join(b.value for b in Broken)}")

@@ -92,7 +92,8 @@ def test_a_counterexample_is_replayed_in_the_plain_space_and_nothing_of_it_can_g
 def test_unsafe_pairs_break_what_the_protocol_says_over_both_directions() -> None:
     broken: dict[tuple[str, frozenset[str]], tuple[set[str], str]] = {}
     for variant in all_variants().values():
-        if variant.model.pair and variant.breaks and len(variant.model.road[0]) == 1:
+        is_rule_left_out = bool(variant.model.broken)
+        if variant.model.pair and variant.breaks and not is_rule_left_out and len(variant.model.road[0]) == 1:
             states = frozenset(stage[0].value for stage in variant.model.road)
             seen, _ = broken.setdefault((variant.model.kind.value, states), (set(), variant.breaks))
             seen.update(answer_to(variant.name).clauses)

@@ -1,0 +1,131 @@
+"""A table that refers to itself: t (id, a), whose a refers to t (id).
+
+    stage   the foreign key's state: one descriptor bears it from both its ends, so one version moves both
+
+A value is a row here: what `a` holds is the key of the row that it refers to, of itself perhaps. One statement may owe
+from both ends, a change of key above all: what it refers to must be there, and nobody may refer to what is gone. Both
+are looked up among the rows as the statement leaves them, and what is looked up is read, so it conflicts with whoever
+writes that (T1).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from catalog.descriptor import Descriptor
+from lab.explorer.effects import (
+    DELETE,
+    INSERT,
+    MOVE,
+    NO_VALUE,
+    UPDATE,
+    Acknowledged,
+    Effects,
+    Pairs,
+    Seen,
+    Slot,
+    Statement,
+)
+from lab.explorer.model import Broken, Model
+from lab.explorer.road import Schema
+from lab.explorer.schema import A, row_key_of
+from storage import encoding
+from storage.buckets import BUCKETS
+from storage.mutations import Op, in_order, insert_row, update_row
+from storage.pairs import StoredRow, column_key, prefix
+from storage.references import Change, Demand, demands, place_of, refers_still
+from storage.store import DuplicateKey, apply_op
+
+_LEAVES_OUT = {True: Broken.CHILD_UNCHECKED, False: Broken.PARENT_UNCHECKED}
+"""The rule without which a demand is not made, by whether it wants a row to be there."""
+
+
+def owed(model: Model, table: Descriptor, change: Change) -> list[Demand]:
+    """What a statement owes that changes a row of this version, but for the rule that the model lacks."""
+    return [one for one in demands(table, [change]) if not model.lacks(_LEAVES_OUT[one.wants_row])]
+
+
+class SelfEffects(Effects):
+    """Effects on a table whose rows refer to each other."""
+
+    def given_rows(self, contents: int) -> tuple[str | int, ...]:
+        values = {_reference(value): value for value in range(self.model.values + 1)}
+        return tuple("-" if told is None else values[told] for told in self.known[contents].told)
+
+    # Statements
+
+    def _accepted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
+        table = self.road.descriptors[schema[0]]
+        ops = self.operations(table, snapshot, statement)
+        return None if ops is None or self._why_refused(table, snapshot, statement, ops) else ops
+
+    def refused(self, contents: int, schema: Schema) -> int:
+        table, snapshot = self.road.descriptors[schema[0]], self.known[contents].storages()
+        seen = Seen.NOTHING
+        for statement in self.statements:
+            ops = self.operations(table, snapshot, statement)
+            seen |= Seen.NOTHING if ops is None else self._why_refused(table, snapshot, statement, ops)
+        return seen
+
+    def _why_refused(self, table: Descriptor, snapshot: list[Pairs], statement: Statement, ops: list[Op]) -> int:
+        """What of `Seen` shows that the foreign key forbids a statement; nothing when it does not."""
+        left = self._after(snapshot, ops)
+        for demand in self._owed(table, snapshot, statement, left):
+            if not self._is_met(table, left, demand):
+                return Seen.CHILD_REFUSED if demand.wants_row else Seen.PARENT_REFUSED
+        return Seen.NOTHING
+
+    def _owed(
+        self, table: Descriptor, snapshot: Sequence[Pairs], statement: Statement, left: Sequence[Pairs]
+    ) -> list[Demand]:
+        what, row, other = statement
+        before = self._rows(table, snapshot).get(row_key_of(row))
+        key = row_key_of(other if what == MOVE else row)
+        after = None if what == DELETE else self._rows(table, left)[key]
+        return owed(self.model, table, (before, after))
+
+    def _after(self, snapshot: Sequence[Pairs], ops: list[Op]) -> list[Pairs]:
+        """The pairs as a statement leaves them; one that puts a key which is there is refused later."""
+        left = [dict(pairs) for pairs in snapshot]
+        for op in ops:
+            try:
+                apply_op(left[self._home(op)], op)
+            except DuplicateKey:
+                continue
+        return left
+
+    def _is_met(self, table: Descriptor, left: Sequence[Pairs], demand: Demand) -> bool:
+        if demand.wants_row:
+            return left[0].get(place_of(table, demand.constraint, demand.values, BUCKETS).key) is not None
+        return not any(refers_still(table, demand, row) for row in self._rows(table, left).values())
+
+    def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
+        yield from super()._read_slots(schema, snapshot, statement)
+        table = self.road.descriptors[schema[0]]
+        ops = self.operations(table, list(snapshot), statement)
+        assert ops is not None, "only a statement that is taken reads"
+        start = prefix(table, table.placement.id)
+        for demand in self._owed(table, snapshot, statement, self._after(snapshot, ops)):
+            if demand.wants_row:
+                yield 0, place_of(table, demand.constraint, demand.values, BUCKETS).key
+                continue
+            for row in range(1, self.model.rows + 1):
+                yield from ((0, column_key(start, row_key_of(row), *column)) for column in ((), (A,)))
+
+    def _insert(self, schema: Descriptor, row: int, value: int) -> list[Op] | None:
+        if value == NO_VALUE:
+            return None
+        return in_order(insert_row(schema, StoredRow(row_key_of(row), {A: _reference(value)})))
+
+    def _update(self, schema: Descriptor, old: StoredRow, value: int) -> list[Op] | None:
+        new = {A: _reference(value)}
+        return None if old.columns == new else in_order(update_row(schema, old, new))
+
+    def _told(self, told: Acknowledged, statement: Statement) -> Acknowledged:
+        what, row, other = statement
+        if what not in (INSERT, UPDATE):
+            return super()._told(told, statement)
+        return (*told[: row - 1], _reference(other), *told[row:])
+
+
+def _reference(value: int) -> bytes:
+    """What the column a holds that refers to this row; 0 is NULL."""
+    return encoding.NULL if value == 0 else row_key_of(value)
