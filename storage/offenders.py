@@ -2,7 +2,7 @@
 
 row id = 3 with (age) = (16) breaks constraint adult
 row id = 7 and row id = 9 have the same value (dest) = ('LAX') in unique index by_dest
-row id = 7 with (dest) = ('XXX') breaks constraint to_airport: there is no airports with (code) = ('XXX')
+row id = 7 with (dest) = ('XXX') breaks constraint to_airport: no row of airports has (code) = ('XXX')
 """
 
 from collections.abc import Iterable, Sequence
@@ -52,7 +52,7 @@ def dangling_words(
     ]
     shown = _values_words(descriptor, foreign_key.columns, typed)
     missing = _values_words(referenced, foreign_key.reference_columns, typed)
-    there = f"there is no {referenced.name} with {missing}"
+    there = f"no row of {referenced.name} has {missing}"
     return f"{row_words(descriptor, row.key)} with {shown} breaks constraint {foreign_key.name}: {there}"
 
 

@@ -37,7 +37,7 @@ def refusal(world: World, *statement: object) -> str:
 def test_a_row_that_refers_to_nothing_is_refused_from_write_only_on() -> None:
     world = linked_world(State.WRITE_ONLY)
     assert refusal(world, "insert", TRIPS, ["2", "XXX", None]) == (
-        "row id = 2 with (code) = ('XXX') breaks constraint trips_code_fkey: there is no airports with (code) = ('XXX')"
+        "row id = 2 with (code) = ('XXX') breaks constraint trips_code_fkey: no row of airports has (code) = ('XXX')"
         " (write-only in trips@2; 23503)"
     )
     assert "23503" in refusal(world, "update", TRIPS, ["1"], [("code", "XXX")])
@@ -114,7 +114,7 @@ def test_without_the_check_for_conflicts_both_succeed_and_c6_is_broken() -> None
     statements.commit(world, "n2")
     (broken,) = world.violations(TRIPS, world.control.newest(TRIPS))
     assert broken.clause == "C6"
-    assert broken.why.endswith("breaks constraint trips_code_fkey: there is no airports with (code) = ('OSL')")
+    assert broken.why.endswith("breaks constraint trips_code_fkey: no row of airports has (code) = ('OSL')")
 
 
 @pytest.mark.parametrize("held", [AIRPORTS, TRIPS])

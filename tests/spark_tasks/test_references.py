@@ -63,9 +63,7 @@ def test_a_row_that_dangles_is_named_as_the_clauses_name_it(tables: TwoTables) -
     tables.fill(["LAX"], ["LAX", "XXX", None])
     tables.link(State.WRITE_ONLY)
     status = verified(tables)
-    why = (
-        "row id = 1 with (code) = ('XXX') breaks constraint trips_code_fkey: there is no airports with (code) = ('XXX')"
-    )
+    why = "row id = 1 with (code) = ('XXX') breaks constraint trips_code_fkey: no row of airports has (code) = ('XXX')"
     assert (status.state, status.error) == ("failed", why)
     tables.to(State.PUBLIC)
     assert found(status.violations) == tables.violations()
@@ -112,7 +110,7 @@ def test_constraints_of_all_kinds_are_verified_in_one_run(tables: TwoTables) -> 
     status = Runs(tables.trips, tables.trips.table_id).do("verify", said, tables.said)
     assert status.error == (
         "row id = 2 with (id) = (2) breaks constraint low; row id = 1 with (code) = ('XXX') breaks constraint"
-        " trips_code_fkey: there is no airports with (code) = ('XXX')"
+        " trips_code_fkey: no row of airports has (code) = ('XXX')"
     )
 
 
@@ -122,7 +120,7 @@ def test_the_newest_version_of_the_other_table_counts(tables: TwoTables) -> None
     tables.link(State.WRITE_ONLY)
     renamed = tuple(replace(c, name="iata") if c.name == "code" else c for c in tables.airports.now.columns)
     tables.airports.publish(tables.airports.now.next_version(columns=renamed))
-    assert verified(tables).error.endswith("there is no airports with (iata) = ('XXX')")
+    assert verified(tables).error.endswith("no row of airports has (iata) = ('XXX')")
 
 
 def test_spark_verifies_what_this_process_does(tables: TwoTables, monkeypatch: pytest.MonkeyPatch, spark: None) -> None:
@@ -273,7 +271,7 @@ def test_rows_may_refer_to_rows_of_their_own_table(company: Stage) -> None:
     company.publish(bossed(company.now, State.WRITE_ONLY))
     own = company.now.foreign_keys[0]
     said = {"kind": "constraint", "id": own.id, "name": own.name, "partner": [company.table_id, own.partner]}
-    why = "row id = 4 with (boss) = (9) breaks constraint staff_boss_fkey: there is no staff with (id) = (9)"
+    why = "row id = 4 with (boss) = (9) breaks constraint staff_boss_fkey: no row of staff has (id) = (9)"
     assert Runs(company, company.table_id).do("verify", said).error == why
     company.publish(replace(bossed(company.now, State.PUBLIC), version=company.now.version + 1))
     assert [str(v) for v in found(audit(company).violations)] == [f"C6: {why}"]

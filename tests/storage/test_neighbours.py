@@ -102,7 +102,7 @@ def test_a_foreign_key_may_not_be_absent_and_public_at_once() -> None:
 
 def test_a_node_that_has_one_version_of_the_child_and_another_of_the_parent_is_tried() -> None:
     (danger,) = linked_neighbours.unsafe_pairs().values()
-    dangling = "row id = 1 with (parent) = (1) breaks constraint refers: there is no parent with (id) = (1)"
+    dangling = "row id = 1 with (parent) = (1) breaks constraint refers: no row of parent has (id) = (1)"
     (breach,) = danger.first
     assert str(breach) == f"a node in absent puts a row that refers to parent 1; in public, C6: {dangling}"
     universe = linked_neighbours._TwoTables(A, P)

@@ -45,7 +45,7 @@ def violations(rows, there, state=State.PUBLIC, **how):
 def test_c6_a_row_that_refers_to_nothing():
     [broken] = violations([trip(1, "LAX"), trip(2, "XXX"), trip(3, None)], [airport("LAX")])
     assert str(broken) == (
-        "C6: row id = 2 with (code) = ('XXX') breaks constraint trips_code_fkey: there is no airports with"
+        "C6: row id = 2 with (code) = ('XXX') breaks constraint trips_code_fkey: no row of airports has"
         " (code) = ('XXX')"
     )
 

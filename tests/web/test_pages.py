@@ -536,7 +536,7 @@ def test_rows_that_refer_to_nothing_are_listed_once(client_of: ClientOf, linked:
     with transaction.atomic():
         change = services.submit(REFER, who="sam")
     rows = [f"row id = {number} with (via) = ('XXX')" for number in range(10)]
-    why = "breaks constraint via_known: there is no airports with (code) = ('XXX')"
+    why = "breaks constraint via_known: no row of airports has (code) = ('XXX')"
     found = [{"clause": "C6", "element": "constraint via_known", "why": f"{row} {why}"} for row in rows]
     ReorgRun.objects.create(
         change_id=change.pk, table_id=change.table_id, kind="verify", version=4, elements=[], violations=found
