@@ -225,7 +225,7 @@ def test_what_rows_refer_to_comes_in_meanwhile_and_counts_once_it_is_seen(
 ) -> None:
     tables.link(State.PUBLIC)
     at_mark(lambda: tables.airports.insert([tables.airport("LAX")]))
-    with pytest.raises(CannotLoad, match="there is no airports"):
+    with pytest.raises(CannotLoad, match="no row of airports"):
         loader.load(0, trips("LAX"))
     loader.load(0, trips("LAX"))
     assert tables.violations() == []
