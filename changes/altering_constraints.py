@@ -41,7 +41,7 @@ def _check_fill_values(sketch: Sketch, constraint: Constraint, check: NewCheck) 
 
 def add_unique(sketch: Sketch, unique: NewUnique) -> None:
     """ADD UNIQUE: an index."""
-    check_constraint_name(unique.name, sketch.base, {one.name for one in sketch.new.values()})
+    check_constraint_name(unique.name, sketch.base, sketch.new_constraint_names)
     parts = tuple(IndexPart(column) for column in unique.columns)
     _, index = sketch.add_index(unique.name, parts, unique=True)
     same = [c for c in index.column_ids if sketch.fresh.get(c) is not None]

@@ -143,9 +143,14 @@ class Sketch:
         self.moves.append(Move(element, Direction.ADD))
         self.new[element] = new
 
+    @property
+    def new_constraint_names(self) -> frozenset[str]:
+        """The names that new constraints and indexes take; a column of the same name is another thing."""
+        return frozenset(one.name for one in self.new.values() if not isinstance(one, Column))
+
     def _constraint_name(self, given: Name, columns: Iterable[str], word: str) -> str:
         """PostgreSQL's way of naming, table_columns_word, unless the statement names it."""
-        also = {one.name for one in self.new.values()}
+        also = self.new_constraint_names
         if given != UNNAMED:
             check_constraint_name(given, self.base, also)
             return given.text

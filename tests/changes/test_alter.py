@@ -429,3 +429,10 @@ def test_any_three_at_once_are_safe_there_and_back_or_refused(first: str) -> Non
 )
 def test_only_of_a_cast_that_can_fail_the_plan_warns(of: SqlType, to: SqlType, holds: bool) -> None:
     assert holds_every(to, of) is holds
+
+
+def test_a_constraint_may_be_called_like_a_column_that_comes_with_it() -> None:
+    plan = planned("ALTER TABLE people ADD COLUMN gate integer, ADD CONSTRAINT gate CHECK (gate > 0)", people())
+    assert [str(element) for element in plan.moving(Direction.ADD)] == ["column gate", "constraint gate"]
+    with pytest.raises(DdlError, match='constraint "gate" for relation "people" already exists'):
+        planned("ALTER TABLE people ADD CONSTRAINT gate CHECK (age > 0), ADD CONSTRAINT gate CHECK (age > 1)", people())
