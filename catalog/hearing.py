@@ -38,17 +38,23 @@ class Ear:
             self._followers[stream] += 1
 
     async def forget(self, stream: str) -> None:
-        """One follower less; the ear leaves the group with the last one."""
+        """One follower less; the ear leaves the group with the last one, and hears nothing once it follows nothing.
+
+        Under the same lock as `follow`: whoever comes while the last one leaves finds an ear that hears.
+        """
         async with self._lock:
             self._followers[stream] -= 1
-            if self._followers[stream] <= 0:
-                del self._followers[stream]
+            if self._followers[stream] > 0:
+                return
+            del self._followers[stream]
+            try:
                 await get_channel_layer().group_discard(group_of(stream), await self._open())
+            finally:
+                if not self._followers:
+                    await self._close()
 
-    async def close(self) -> None:
-        """Hear nothing more. Whoever followed a stream has forgotten it before: the channel is in no group."""
+    async def _close(self) -> None:
         task, self._task, self._channel = self._task, None, None
-        self._followers.clear()
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

@@ -89,7 +89,6 @@ class Relay:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self.ear.close()
         self.sent.clear()
 
     def _heard(self, event: dict[str, Any]) -> None:
