@@ -24,9 +24,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
 
 from django.conf import settings
 
+from schemalab import broker
+
 APPS_WITH_TASKS = ("catalog", "leases", "spark_tasks", "changes", "nodes", "lab")
 warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")  # in containers we do
 REDELIVER_S = 6 * 3600  # longer than any task: Redis gives an unacknowledged message to another worker after this
+BROKER_S_MAX = 5.0  # a Redis that is frozen holds nobody up for longer
 
 
 def kombu_url(redis_url: str) -> str:
@@ -35,11 +38,17 @@ def kombu_url(redis_url: str) -> str:
     return f"redis+socket://{redis_url.removeprefix(prefix)}" if redis_url.startswith(prefix) else redis_url
 
 
+broker.install()
 app = Celery("schemalab")
 app.conf.update(
     broker_url=kombu_url(settings.REDIS_URL),
     broker_connection_retry_on_startup=True,
-    broker_transport_options={"visibility_timeout": REDELIVER_S, "global_keyprefix": "celery:"},
+    broker_transport_options={
+        "visibility_timeout": REDELIVER_S,
+        "global_keyprefix": "celery:",
+        "socket_timeout": BROKER_S_MAX,
+        "socket_connect_timeout": BROKER_S_MAX,
+    },
     task_default_queue="default",
     task_routes={
         "spark_tasks.tasks.*": {"queue": "spark"},
@@ -53,6 +62,7 @@ app.conf.update(
     task_ignore_result=True,
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
+    worker_consumer="schemalab.broker:WaitingConsumer",
     worker_cancel_long_running_tasks_on_connection_loss=False,
     timezone="UTC",
     enable_utc=True,
