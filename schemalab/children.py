@@ -21,13 +21,17 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command with everything its process needs. `user`: drop to this user; `stop_signal` asks it to end."""
+    """A command with everything its process needs.
+
+    `user`: drop to this user; `stop_signal` asks it to end; `death_signal` comes from the kernel when we die.
+    """
 
     argv: tuple[str, ...]
     env: dict[str, str]
     cwd: Path
     user: str | None = None
     stop_signal: str = "SIGTERM"
+    death_signal: str = ""
 
     @property
     def signal_to_stop(self) -> signal.Signals:
@@ -35,7 +39,7 @@ class Launch:
 
     def popen_options(self) -> dict[str, Any]:
         options: dict[str, Any] = {"env": self.env, "cwd": self.cwd, "start_new_session": True}
-        options["preexec_fn"] = _die_with(os.getpid(), self.signal_to_stop)
+        options["preexec_fn"] = _die_with(os.getpid(), signal.Signals[self.death_signal or self.stop_signal])
         if self.user:
             options |= {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid, "extra_groups": []}
         return options

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from schemalab.children import Launch, kill_group
-from schemalab.restarts import Backoff, describe_end
+from schemalab.restarts import PAUSE_S_MAX, Backoff, describe_end
 
 LINE_BYTES_MAX = 64 * 1024
 STOP_S_MAX = 8.0
@@ -29,11 +29,20 @@ class Refused(Exception):
 class Supervised:
     """A process that should be running.
 
-    `say(name, line)` gets its output and what happens to it, `report(kind, name, why)` crashes and restarts.
+    `say(name, line)` gets its output and what happens to it, `report(kind, name, why)` crashes and restarts. `before`
+    is done each time before it is started; `pause_s_max` bounds the pause after a crash.
     """
 
     def __init__(
-        self, name: str, launch: Launch, say: Say, *, restart: bool = True, report: Report | None = None
+        self,
+        name: str,
+        launch: Launch,
+        say: Say,
+        *,
+        restart: bool = True,
+        report: Report | None = None,
+        before: Callable[[], None] | None = None,
+        pause_s_max: float = PAUSE_S_MAX,
     ) -> None:
         self.name = name
         self.launch = launch
@@ -42,6 +51,8 @@ class Supervised:
         self.exit_code: int | None = None  # of the last run
         self.is_frozen = False
         self._say = say
+        self._before = before
+        self._pause_s_max = pause_s_max
         self._report = report or (lambda _kind, _name, _why: None)
         self._wanted = asyncio.Event()
         self._wanted.set()
@@ -65,7 +76,7 @@ class Supervised:
             await self._task
 
     async def _live(self) -> None:
-        backoff = Backoff()
+        backoff = Backoff(pause_s_max=self._pause_s_max)
         while not self._stopping.is_set():
             started = time.monotonic()
             code = self.exit_code = await self._run_once()
@@ -73,7 +84,7 @@ class Supervised:
                 return
             if not self._wanted.is_set():
                 await self._first_of(self._wanted, self._stopping)
-                backoff = Backoff()
+                backoff = Backoff(pause_s_max=self._pause_s_max)
                 continue
             if not self.restart:
                 if code:
@@ -87,6 +98,8 @@ class Supervised:
                 self._report("process started", self.name, "")
 
     async def _run_once(self) -> int:
+        if self._before is not None:
+            await asyncio.to_thread(self._before)
         process = await asyncio.create_subprocess_exec(
             *self.launch.argv,
             stdin=asyncio.subprocess.DEVNULL,

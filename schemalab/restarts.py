@@ -1,10 +1,11 @@
 """When a process that ended is started again, and how its end is told."""
 
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PAUSE_S_MIN = 0.5
 PAUSE_S_MAX = 30.0
+PAUSE_S_MAX_SERVICE = 2.0  # everything else waits for PostgreSQL and Redis
 STEADY_S = 60.0  # a process that ran this long starts over with the shortest pause
 LEASE_LOST = 75  # the exit code of a node that ended itself
 
@@ -14,9 +15,11 @@ class Backoff:
     """The pause before the next start doubles with each quick crash, up to a limit."""
 
     pause_s: float = PAUSE_S_MIN
+    pause_s_max: float = PAUSE_S_MAX
 
     def after(self, *, ran_s: float) -> "Backoff":
-        return Backoff() if ran_s >= STEADY_S else Backoff(min(self.pause_s * 2, PAUSE_S_MAX))
+        longer = PAUSE_S_MIN if ran_s >= STEADY_S else min(self.pause_s * 2, self.pause_s_max)
+        return replace(self, pause_s=longer)
 
 
 def describe_end(code: int) -> str:

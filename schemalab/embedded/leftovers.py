@@ -1,0 +1,94 @@
+"""Ends what an earlier PostgreSQL of this home has left behind: it would keep a new one from starting.
+
+    `up` was killed              its postmaster may live on, when it was frozen or deep in recovery
+    the postmaster was killed    a child that was frozen lives on, and keeps the shared memory
+
+Ours is a process only when it runs a program called `postgres` with our data folder as its working directory, where
+every PostgreSQL process stays for life. It is looked at and signalled through one file descriptor (pidfd_open(2)), so a
+number that the kernel has given to somebody else meanwhile is never signalled. Whoever calls holds the home's lock.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from schemalab import proc
+from schemalab.embedded.locations import Locations
+
+QUIT_S_MAX = 10.0  # a postmaster gives its children five seconds, then kills them
+KILL_S_MAX = 5.0
+PAUSE_S = 0.05
+PID_FILE = "postmaster.pid"
+
+
+def end_leftovers(locations: Locations, say: Callable[[str], None]) -> None:
+    """Immediate shutdown (SIGQUIT) of the old postmaster, then of its children; SIGKILL for who stays."""
+    old = postmaster(locations)
+    if old is not None:
+        say(f"ending PostgreSQL's old postmaster (process {old}), left by a run that was killed")
+        _end([old], locations, say)
+    children = ours(locations)
+    if children:
+        say(f"ending {len(children)} processes that an old postmaster has left: {', '.join(map(str, children))}")
+        _end(children, locations, say)
+
+
+def postmaster(locations: Locations) -> int | None:
+    """The process that the data folder's lock file names, when it is PostgreSQL on this folder."""
+    named = named_postmaster(locations)
+    return named if named is not None and _is_ours(named, locations) else None
+
+
+def named_postmaster(locations: Locations) -> int | None:
+    """The process that the data folder's lock file names, whoever that is now."""
+    with suppress(OSError, ValueError, IndexError):
+        return abs(int((locations.data / PID_FILE).read_text().splitlines()[0]))
+    return None
+
+
+def ours(locations: Locations) -> list[int]:
+    """All PostgreSQL processes on this home's data."""
+    return [pid for pid in proc.pids() if _is_ours(pid, locations)]
+
+
+def _is_ours(pid: int, locations: Locations) -> bool:
+    program = proc.program(pid)
+    return program is not None and program.name == "postgres" and proc.folder(pid) == locations.data.resolve()
+
+
+def _end(pids: list[int], locations: Locations, say: Callable[[str], None]) -> None:
+    for number, seconds_max in ((signal.SIGQUIT, QUIT_S_MAX), (signal.SIGKILL, KILL_S_MAX)):
+        for pid in pids:
+            _signal(pid, locations, number)
+        deadline = time.monotonic() + seconds_max
+        while any(_is_ours(pid, locations) for pid in pids):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(PAUSE_S)
+        else:
+            return
+    say(f"PostgreSQL processes do not end: {', '.join(map(str, pids))}; end them by hand (kill -KILL)")
+
+
+def _signal(pid: int, locations: Locations, number: signal.Signals) -> None:
+    with _held(pid) as handle:
+        if handle is not None and _is_ours(pid, locations):
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, number)
+                signal.pidfd_send_signal(handle, signal.SIGCONT)  # a frozen one hears nothing else
+
+
+@contextmanager
+def _held(pid: int) -> Iterator[int | None]:
+    """A handle that stands for this very process; None when it has ended."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        yield None
+        return
+    try:
+        yield handle
+    finally:
+        os.close(handle)
