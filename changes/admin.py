@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from catalog.admin import ReadOnlyAdmin
-from changes import services
+from changes import selectors, services
 from changes.models import Change, SchemaChangeLease, Step
 
 
@@ -32,15 +32,15 @@ class ChangeAdmin(ReadOnlyAdmin):
     def resume(self, request: HttpRequest, chosen: QuerySet[Change]) -> None:
         self._for_each(request, chosen, services.resume, _("Resume asked for"))
 
-    @admin.action(description=gettext_lazy("Cancel: walk back to the table as it was"), permissions=["steer"])
+    @admin.action(description=gettext_lazy("Cancel: roll back to the table as it was"), permissions=["steer"])
     def cancel(self, request: HttpRequest, chosen: QuerySet[Change]) -> None:
         self._for_each(request, chosen, services.cancel, _("Cancel asked for"))
 
     def _for_each(self, request: HttpRequest, chosen: QuerySet[Change], wish: Callable[..., None], log: str) -> None:
-        done = 0
+        done, may_steer_all = 0, selectors.may_steer_all(request.user)
         for change in chosen:
             try:
-                wish(change.pk, who=request.user.get_username())
+                wish(change.pk, who=request.user.get_username(), may_steer_all=may_steer_all)
             except services.ChangeError as error:
                 self.message_user(request, str(error), messages.ERROR)
             else:

@@ -203,13 +203,20 @@ class Driver:
             raise NotItsTurn(f"another change moves a table of change {self.change_id}: {claimed}") from claimed
 
     def _take_up(self) -> None:
-        """The first transition: a change that was queued moves from here on, and has its tables to itself (X1)."""
+        """The first transition: a change that was queued moves from here on, and has its tables to itself (X1).
+
+        One that was paused while it was queued rests before its first step.
+        """
+        is_new = self.state.mode is Mode.QUEUED
         with self._transition() as found:
             if not self.grip.is_takeover:
                 found.quiet = frozenset({"executor replaced"})
+            if is_new:
+                found.hear_wishes()
             if self.state.mode is not Mode.PAUSED:
                 found.feed(moves.Started(newest_version(found.cur, self.table_id)))
-            found.hear_wishes()
+            if not is_new:
+                found.hear_wishes()
 
     def _plan_if_new(self) -> Plan | None:
         """The plan, made again if this is the start; None when the change has ended without a step."""

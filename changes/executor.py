@@ -26,6 +26,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from changes.execution import HISTORY_MAX, Execution, Mode, Road, name_of, where, whom
+from changes.interventions import why_no_cancel
 from changes.moves import (
     Blocked,
     CancelRequested,
@@ -53,7 +54,7 @@ from changes.moves import (
     Wait,
     Woken,
 )
-from changes.plan import RUNS, Step, StepKind, describe, why_no_return
+from changes.plan import RUNS, Step, StepKind, describe
 
 RETRIES_MAX = 5
 """So often a step that must succeed is tried again before a person is asked."""
@@ -79,17 +80,6 @@ def step(state: Execution, event: Event, now: float) -> Result:
         raise IllegalTransition(_message(state, event))
     heard = replace(state, history=(*state.history, _summary(event))[-HISTORY_MAX:])
     return handler(heard, event, now)
-
-
-def why_no_cancel(state: Execution) -> str | None:
-    """Why a cancel would be refused now; None when it would not (X6)."""
-    if state.mode is Mode.ENDED:
-        return f"change {state.change} has ended: {state.outcome.value}"
-    if state.road is Road.BACK:
-        return f"change {state.change} walks back already"
-    if state.is_past_turn:
-        return f"change {state.change} can't be cancelled any more: {why_no_return(state.plan)}"
-    return None
 
 
 # Workers come and go
@@ -222,6 +212,8 @@ def _cancel(state: Execution, now: float) -> Result:
 def _pause_requested(state: Execution, event: PauseRequested, now: float) -> Result:
     wanted = replace(state, pause_wanted=event.who)
     at = state.step
+    if state.mode is Mode.QUEUED:
+        return wanted, ()
     if state.mode is not Mode.ASKING:
         return _rest(wanted)
     if at is not None and at.kind in RUNS:

@@ -63,6 +63,7 @@ class Change(models.Model):
 
     class Meta:
         indexes = [GinIndex(fields=["table_ids"], name="changes_of_a_table")]
+        permissions = [("steer_any_change", "Can pause, resume and cancel changes of others")]
 
     def __str__(self) -> str:
         return f"change {self.pk}: {self.statement} ({self.status})"

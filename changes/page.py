@@ -11,13 +11,13 @@ from datetime import datetime
 from typing import Any
 
 from changes.execution import whom
+from changes.interventions import ENDED
 from changes.road import stations, taken
 
 Json = dict[str, Any]
 MOVING = ("running", "waiting", "paused", "rolling_back")
 GIVES_WAY_AT = 0.9
 """A run that works no more than this of its time is said to give way: less would be noise."""
-ENDED = ("done", "failed", "cancelled")
 
 
 def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
@@ -35,7 +35,9 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "may_cancel": snapshot["may_cancel"],
         "may_pause": snapshot["may_pause"],
         "may_resume": snapshot["may_resume"],
-        "why_no_cancel": snapshot["why_no_cancel"] if snapshot["status"] in MOVING else None,
+        "why_not": snapshot["why_not"],
+        "steered_by": snapshot["steered_by"],
+        "is_past_return": snapshot["is_past_return"],
         "wishes": [wish["wish"] for wish in snapshot["wishes"]],
         "undo": snapshot["undo"],
     }

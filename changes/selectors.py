@@ -18,7 +18,7 @@ from catalog.elements import EXISTS, State, TableId
 from changes import foresight
 from changes.ddl_check import CatalogView
 from changes.execution import Execution, Road, execution_from_json, name_of
-from changes.executor import why_no_cancel
+from changes.interventions import Standing, why_not_each
 from changes.models import MOVING, OPEN, Change, Reservation, Status, Step
 from changes.plan import RUNS, Move, Plan, StepKind, Transition, describe, plan_from_json
 from changes.plan import Step as PlanStep
@@ -88,6 +88,16 @@ def execution_of(change: Change) -> Execution:
     if change.executor_state is None:
         return Execution(change.pk, plan)
     return execution_from_json(change.executor_state | {"plan": change.plan})
+
+
+def standing_of(change: Change) -> Standing:
+    """Where the change stands for people who want something of it."""
+    return Standing(change.status, execution_of(change), tuple(change.wishes))
+
+
+def may_steer_all(user: Any) -> bool:
+    """Whether this person may pause, resume and cancel what others have submitted."""
+    return settings.SUBMITTERS_STEER == "all" or user.has_perm("changes.steer_any_change")
 
 
 def catalog_view() -> CatalogView:
@@ -288,7 +298,7 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
     """All that a page shows of one change. Raises `Change.DoesNotExist`."""
     change = Change.objects.get(pk=change_id)
     state = execution_of(change)
-    refusal = why_no_cancel(state) if change.is_open else f"change {change_id} has ended: {change.status}"
+    refused = why_not_each(standing_of(change))
     return change_line(change) | {
         "plan": plan_json(state.plan),
         "road": state.road.value,
@@ -298,10 +308,12 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
         "blockers": blockers(change),
         "runs": progress_of(change_id),
         "behind": behind(change),
-        "may_cancel": refusal is None,
-        "why_no_cancel": refusal,
-        "may_pause": change.is_open and change.status != Status.PAUSED,
-        "may_resume": change.status == Status.PAUSED,
+        "may_cancel": refused["cancel"] is None,
+        "may_pause": refused["pause"] is None,
+        "may_resume": refused["resume"] is None,
+        "why_not": refused,
+        "steered_by": settings.SUBMITTERS_STEER,
+        "is_past_return": change.is_open and state.is_past_turn,
         "wishes": change.wishes,
         "undo": _undo(state.plan) if change.status == Status.DONE and not change.was_needless else None,
     }

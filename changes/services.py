@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from celery import current_app
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.utils.timezone import now
 from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
@@ -32,7 +32,7 @@ from changes.ddl import Statement, parse
 from changes.ddl_check import NothingToDo, resolve
 from changes.ddl_errors import DdlError
 from changes.execution import name_of
-from changes.executor import why_no_cancel
+from changes.interventions import Intervention, why_not, why_not_whose
 from changes.models import ENDED, Change, Reservation, Status
 from changes.naming import AsNamed, Names, named_again, names_from_json, names_in
 from changes.plan import Plan, plan_from_json, with_rows
@@ -51,6 +51,8 @@ QUEUED_MAX = 100
 WISHES_MAX = 20
 FOLLOW_S = 5.0
 DRIVER_WANTED_S = 10
+TAKES_TOO_LONG = frozenset({"25P04", "55P03", "57014"})
+"""The deadline of a control transaction, of a lock, or of a statement is over."""
 
 
 class ChangeError(Exception):
@@ -65,6 +67,18 @@ class NoSuchChange(ChangeError):
 
 class TooLate(ChangeError):
     """The change is past its point of no return (X6), or has ended."""
+
+
+class NotYours(ChangeError):
+    """Only who submitted a change, and operators, may touch it here."""
+
+    sqlstate = "42501"
+
+
+class TryAgain(ChangeError):
+    """Nothing was stored; the same may succeed a moment later."""
+
+    sqlstate = "40001"
 
 
 class TooMany(ChangeError):
@@ -291,49 +305,62 @@ def _end_unstarted(
 # --- what people wish
 
 
-def cancel(change_id: int, *, who: str) -> None:
-    """Walk the change back. Raises `TooLate` past the point of no return, which says why (X6)."""
-    with _locked(change_id) as (change, cursor):
+def cancel(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
+    """Roll the change back. Raises `TooLate` past the point of no return, which says why (X6)."""
+    with _locked(change_id, Intervention.CANCEL, who, may_steer_all) as (change, cursor):
         if change.status == Status.QUEUED:
             _end_unstarted(change, cursor, Status.CANCELLED, who=who)
-            return
-        refusal = why_no_cancel(selectors.execution_of(change))
-        if refusal is not None:
-            raise TooLate(refusal)
-        _wish(change, "cancel", who)
+        else:
+            _wish(change, "cancel", who)
 
 
-def pause(change_id: int, *, who: str) -> None:
+def pause(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
     """Stop the change between two steps, or its reorganisation between two chunks. Raises `TooLate`."""
-    with _locked(change_id) as (change, _):
-        if change.status == Status.PAUSED:
-            raise ChangeError(f"change {change_id} is paused already")
+    with _locked(change_id, Intervention.PAUSE, who, may_steer_all) as (change, _):
         _wish(change, "pause", who)
 
 
-def resume(change_id: int, *, who: str) -> None:
+def resume(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
     """Let a paused change go on: also one that stands still because it needs a person. Raises `TooLate`."""
-    with _locked(change_id) as (change, _):
-        if change.status != Status.PAUSED and not any(wish["wish"] == "pause" for wish in change.wishes):
-            raise ChangeError(f"change {change_id} is not paused: it is {change.get_status_display()}")
+    with _locked(change_id, Intervention.RESUME, who, may_steer_all) as (change, _):
         _wish(change, "resume", who)
 
 
 @contextmanager
-def _locked(change_id: int) -> Iterator[tuple[Change, Any]]:
-    """The change under its row's lock: what is decided here holds against any publish (X6)."""
-    with control_transaction() as cursor:
+def _locked(change_id: int, asked: Intervention, who: str, may_steer_all: bool) -> Iterator[tuple[Change, Any]]:
+    """The change under its row's lock: what is decided here holds against any publish (X6).
+
+    Raises `NoSuchChange`, `NotYours`, `TooLate` for a cancel that comes too late, `ChangeError`.
+    """
+    with _answered_in_time(change_id), control_transaction() as cursor:
         change = Change.objects.select_for_update().filter(pk=change_id).first()
         if change is None:
             raise NoSuchChange(f"there is no change {change_id}")
-        if change.status in ENDED:
-            raise TooLate(f"change {change_id} has ended: {change.get_status_display()}")
+        not_theirs = why_not_whose(change.who, who, may_steer_all=may_steer_all)
+        if not_theirs is not None:
+            raise NotYours(f"change {change_id} is not touched: {not_theirs}")
+        standing = selectors.standing_of(change)
+        refusal = why_not(asked, standing)
+        if refusal is not None:
+            is_late = standing.has_ended or asked is Intervention.CANCEL
+            raise TooLate(refusal) if is_late else ChangeError(refusal)
         yield change, cursor
+
+
+@contextmanager
+def _answered_in_time(change_id: int) -> Iterator[None]:
+    """A database that takes longer than a control transaction may is no mistake of who asked."""
+    try:
+        yield
+    except DatabaseError as error:
+        if getattr(error.__cause__, "sqlstate", None) not in TAKES_TOO_LONG:
+            raise
+        raise TryAgain(f"change {change_id} is as it was: the database took too long to answer; try again") from error
 
 
 def _wish(change: Change, wish: str, who: str) -> None:
     if len(change.wishes) >= WISHES_MAX:
-        raise TooMany(f"change {change.pk} has {len(change.wishes)} wishes to hear first")
+        raise TooMany(f"change {change.pk} has {len(change.wishes)} requests to hear first")
     change.wishes = [*change.wishes, {"wish": wish, "who": who}]
     change.save(update_fields=["wishes"])
     notify(change.pk)

@@ -18,8 +18,8 @@ from changes import page, proofs, selectors, services
 from changes.back import way_back
 from changes.ddl_check import NothingToDo
 from changes.ddl_errors import DdlError
+from changes.interventions import Intervention, why_not, why_not_whose
 from changes.models import Proof
-from changes.plan import plan_from_json
 from changes.road import stations
 from changes.streams import summaries
 from changes.throttle import TooFast
@@ -105,27 +105,38 @@ def change(request: HttpRequest, change_id: int) -> HttpResponse:
 @permission_required("changes.change_change", raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def act(request: HttpRequest, change_id: int, deed: str) -> HttpResponse:
-    """First what it will do, then, on POST, do it."""
+    """First what it will do, then, on POST, do it. What cannot be done now is answered with 409 and the reason."""
     found = services.Change.objects.filter(pk=change_id).first()
     if found is None or deed not in ACTS:
         raise Http404(f"there is no change {change_id}, or nothing called {deed}")
+    who, may_steer_all = request.user.get_username(), selectors.may_steer_all(request.user)
     if request.method == "GET":
-        return render(request, "change_act.html", {"section": "changes", "deed": deed} | _what_happens(found))
+        refusal = why_not_whose(found.who, who, may_steer_all=may_steer_all)
+        return _before_acting(request, found, deed, refusal)
     try:
-        ACTS[deed](change_id, who=request.user.get_username())
-    except services.ChangeError as refusal:
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, {"cancel": _("It will walk back."), "pause": _("It will pause.")}.get(deed, _("On.")))
+        ACTS[deed](change_id, who=who, may_steer_all=may_steer_all)
+    except services.ChangeError as error:
+        found.refresh_from_db()
+        return _before_acting(request, found, deed, str(error))
+    messages.success(request, {"cancel": _("It will roll back."), "pause": _("It will pause.")}.get(deed, _("On.")))
     return redirect("change", change_id)
 
 
-def _what_happens(found: services.Change) -> dict[str, Any]:
-    """The change as it stands, and the road back from here."""
-    execution, snapshot = selectors.execution_of(found), selectors.change_snapshot(found.pk)
-    steps = way_back(plan_from_json(found.plan), execution.published)
-    road = [selectors.step_json(execution.plan, number, step) for number, step in enumerate(steps)]
-    return {"change": page.view(snapshot, []), "back": stations(road, -1), "back_steps": road}
+def _before_acting(request: HttpRequest, found: services.Change, deed: str, refusal: str | None) -> HttpResponse:
+    """The change as it stands, what the deed would do, and the steps back from here; or why it is refused."""
+    standing = selectors.standing_of(found)
+    refusal = refusal or why_not(Intervention(deed), standing)
+    steps = way_back(standing.state.plan, standing.state.published) if deed == "cancel" and refusal is None else ()
+    road = [selectors.step_json(standing.state.plan, number, step) for number, step in enumerate(steps)]
+    context = {
+        "section": "changes",
+        "deed": deed,
+        "refusal": refusal,
+        "change": page.view(selectors.change_snapshot(found.pk), []),
+        "back": stations(road, -1),
+        "back_steps": road,
+    }
+    return render(request, "change_act.html", context, status=200 if refusal is None else 409)
 
 
 def _plan(statement: str) -> dict[str, Any]:

@@ -125,6 +125,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("LEASE_S", "300", number(1, 86400), "length of a lease in seconds; the demo uses 30"),
     Setting("STORAGE_COUNT", "2", whole(1, 16), "number of storages; fixed once there is data"),
     Setting("BUCKET_COUNT", "3000", whole(1, 65536), "buckets that rows are spread over; fixed once there is data"),
+    Setting(
+        "SUBMITTERS_STEER",
+        "all",
+        one_of("all", "own"),
+        "whose changes a submitter may pause, resume and cancel; operators: all",
+    ),
     Setting("SECRET_KEY", "", text, "signs sessions and links; empty: made on first run and kept in the home"),
     Setting("DEBUG", "no", switch, "Django's debug pages; never where others can reach them"),
     Setting("LOG_LEVEL", "INFO", one_of("DEBUG", "INFO", "WARNING", "ERROR"), "the least that is logged"),

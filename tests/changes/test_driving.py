@@ -364,6 +364,16 @@ def test_x4_a_paused_change_can_be_cancelled(cluster):
     assert drive(change) == Status.CANCELLED
 
 
+def test_a_change_paused_in_the_queue_publishes_nothing_before_it_is_resumed():
+    table = made().table_id
+    change = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    services.pause(change.pk, who="bob")
+    assert drive(change) == Status.PAUSED
+    assert newest_descriptor(table).version == 2
+    services.resume(change.pk, who="bob")
+    assert drive(change) == Status.DONE
+
+
 def test_what_has_ended_or_never_was_cannot_be_wished_about():
     change = made()
     with pytest.raises(TooLate, match="has ended: done"):

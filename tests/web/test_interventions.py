@@ -1,0 +1,168 @@
+"""Pause, resume and cancel on the page and by command, wherever a change stands: an answer, never a mistake of ours."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connection
+from django.test import Client
+
+from changes import services
+from changes.execution import Execution, Mode
+from changes.models import Change
+from changes.plan import Plan
+from tests.changes.test_interventions import PLANS, places
+
+ClientOf = Callable[[str], Client]
+DEEDS = ("cancel", "pause", "resume")
+
+
+@pytest.fixture(autouse=True)
+def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes stay where they are: driving them is tested elsewhere."""
+    monkeypatch.setattr(services, "send_driver", lambda _change_id: None)
+
+
+def stored(plan: Plan, status: str, state: Execution | None) -> Change:
+    """A change of this plan, standing there."""
+    change = Change.objects.create(
+        table_id=plan.table_id,
+        table_ids=list(plan.table_ids),
+        table_name=plan.table,
+        statement="..",
+        plan=plan.to_json(),
+        status=status,
+        who="sam",
+    )
+    if state is not None and state.mode is not Mode.QUEUED:
+        body = replace(state, change=change.pk).to_json()
+        del body["plan"]
+        Change.objects.filter(pk=change.pk).update(executor_state=body, direction=state.road.value)
+    return change
+
+
+def past_return(plan: Plan) -> Execution:
+    """As soon as the change can only go on."""
+    return next(one.state for one in places(plan) if one.state.is_past_turn)
+
+
+@pytest.mark.parametrize("plan", list(PLANS.values())[::3], ids=list(PLANS)[::3])
+def test_past_the_point_of_no_return_a_page_for_each_deed_and_a_cancel_is_refused(
+    client_of: ClientOf, plan: Plan
+) -> None:
+    """A page that would show the steps back, where there are none, was a 500.
+
+    Of every third kind of change: `tests.changes.test_interventions` has them all.
+    """
+    change, sam = stored(plan, "running", past_return(plan)), client_of("sam")
+    url = f"/changes/{change.pk}"
+    assert {deed: sam.get(f"{url}/{deed}/").status_code for deed in DEEDS} == {
+        "cancel": 409,
+        "pause": 200,
+        "resume": 409,
+    }
+    refused = sam.post(f"{url}/cancel/")
+    assert refused.status_code == 409
+    assert "be cancelled any more" in refused.content.decode()
+    assert sam.post(f"{url}/pause/").status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_deed_at_every_step_is_done_or_refused_with_a_reason(client_of: ClientOf) -> None:
+    """By page and by command alike, from the queue to the end, on the way there and back."""
+    sam, seen = client_of("sam"), set()
+    for standing in places(PLANS["drop a table"]):
+        if standing.state.mode not in (Mode.WAITING, Mode.ADRIFT):
+            for deed in DEEDS:
+                change = stored(standing.state.plan, standing.status, standing.state)
+                shown = sam.get(f"/changes/{change.pk}/{deed}/")
+                code, said = commanded(deed, change)
+                Change.objects.filter(pk=change.pk).delete()
+                seen.add((deed, standing.status, shown.status_code, code))
+                assert code == 0 or f"change {change.pk}" in said
+    assert {(status, code) for _, _, status, code in seen} == {(200, 0), (409, 1)}
+    assert {standing for _, standing, *_ in seen} == {
+        "queued", "running", "paused", "rolling_back", "done", "failed", "cancelled",
+    }  # fmt: skip
+
+
+def commanded(deed: str, change: Change) -> tuple[int, str]:
+    try:
+        call_command("change", deed, str(change.pk))
+    except CommandError as error:
+        return error.returncode, str(error)
+    return 0, ""
+
+
+def test_a_finished_change_is_refused_with_409_and_the_reason(client_of: ClientOf) -> None:
+    change = stored(PLANS["drop a table"], "done", Execution(1, PLANS["drop a table"], Mode.ENDED, position=5))
+    for deed in DEEDS:
+        sam, url = client_of("sam"), f"/changes/{change.pk}/{deed}/"
+        for answer in (sam.get(url), sam.post(url)):
+            assert answer.status_code == 409
+            assert f"change {change.pk} has ended: done" in answer.content.decode()
+
+
+def test_a_double_click_asks_once(client_of: ClientOf) -> None:
+    change = stored(PLANS["add an index"], "running", Execution(1, PLANS["add an index"], Mode.ASKING, asked=True))
+    answers = [client_of("sam").post(f"/changes/{change.pk}/cancel/").status_code for _ in range(2)]
+    assert answers == [302, 409]
+    change.refresh_from_db()
+    assert [wish["wish"] for wish in change.wishes] == ["cancel"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_cancels_at_once_one_is_asked_for_and_one_refused() -> None:
+    change = stored(PLANS["add an index"], "running", Execution(1, PLANS["add an index"], Mode.ASKING, asked=True))
+    answers: list[str] = []
+
+    def cancel(who: str) -> None:
+        try:
+            services.cancel(change.pk, who=who)
+            answers.append("asked for")
+        except services.ChangeError as refusal:
+            answers.append(str(refusal))
+        finally:
+            connection.close()
+
+    both = [threading.Thread(target=cancel, args=(who,)) for who in ("ann", "bob")]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join(20)
+    refused = [answer for answer in answers if answer != "asked for"]
+    assert len(answers) == 2
+    assert [f"change {change.pk} is being cancelled: " in answer for answer in refused] == [True]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_row_that_stays_locked_is_no_mistake_of_who_asked(dsn: str) -> None:
+    """The transaction's deadline ends it, nothing is stored, and the answer says to try again."""
+    import psycopg
+
+    change = stored(PLANS["add an index"], "running", Execution(1, PLANS["add an index"], Mode.ASKING, asked=True))
+    with psycopg.connect(dsn) as holder:
+        holder.execute("SELECT 1 FROM changes_change WHERE id = %s FOR UPDATE", (change.pk,))
+        with pytest.raises(services.TryAgain, match="try again"):
+            services.cancel(change.pk, who="ann")
+    services.cancel(change.pk, who="ann")
+
+
+def test_whose_changes_a_submitter_may_touch_is_a_setting_said_on_the_page(client_of: ClientOf, settings: Any) -> None:
+    change = stored(PLANS["add an index"], "running", Execution(1, PLANS["add an index"], Mode.ASKING, asked=True))
+    Change.objects.filter(pk=change.pk).update(who="ann")
+    url, sam = f"/changes/{change.pk}", client_of("sam")
+    assert "Everybody who may submit changes may pause" in sam.get(f"{url}/").content.decode()
+    assert sam.get(f"{url}/pause/").status_code == 200
+    settings.SUBMITTERS_STEER = "own"
+    assert "Only ann, who submitted it, and operators may pause" in sam.get(f"{url}/").content.decode()
+    for answer in (sam.get(f"{url}/pause/"), sam.post(f"{url}/pause/")):
+        assert answer.status_code == 409
+        assert "only ann and operators" in answer.content.decode()
+    assert client_of("olga").post(f"{url}/pause/").status_code == 302
