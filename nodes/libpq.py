@@ -10,6 +10,7 @@ statements do. Results and parameters are binary.
 
 import asyncio
 import contextlib
+import logging
 import struct
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
@@ -20,12 +21,17 @@ import psycopg
 from psycopg import pq
 
 from expressions.errors import CONNECTION_FAILURE, TOO_MANY_CONNECTIONS, SqlError
+from storage.commit_outcomes import LIFE
+
+log = logging.getLogger(__name__)
 
 TEXT, BINARY = 0, 1
 PREPARED_MAX = 500
 POOL_MAX = 24
 POOL_WAIT_S = 10.0
 STOP_S_MAX = 10.0
+CONNECT_S_MAX = 10
+READ_COMMITTED = "BEGIN ISOLATION LEVEL READ COMMITTED"
 BYTEA = 17
 
 _ARRAY_HEAD = struct.Struct("!iiiii")
@@ -130,13 +136,36 @@ class StoreConnection:
         self._loop.add_reader(self._fd, self._on_readable)
         self.is_lost = False
         self.is_ready = True
+        self.life: str | None = None
 
     @classmethod
     async def connect(cls, dsn: str, application_name: str, options: str) -> "StoreConnection":
-        connection = await psycopg.AsyncConnection.connect(
-            dsn, autocommit=True, application_name=application_name, options=options, connect_timeout=10
+        owner = await psycopg.AsyncConnection.connect(
+            dsn, autocommit=True, application_name=application_name, options=options, connect_timeout=CONNECT_S_MAX
         )
-        return cls(connection)
+        connection = cls(owner)
+        try:
+            connection.life = await connection._read_life()
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def _read_life(self) -> str | None:
+        """The sign of the server's life, which is this session's too (`storage.commit_outcomes`); None: unreadable."""
+        try:
+            async with asyncio.timeout(CONNECT_S_MAX):
+                results = await self.run([Command(READ_COMMITTED), Command(LIFE), Command("COMMIT")])
+        except StoreConnectionLost:
+            raise
+        except (StoreError, TimeoutError) as error:
+            log.warning("no COMMIT of this session can be proved, should it be lost: %s", error or "no answer in time")
+            if self.is_lost:
+                raise self._lost() from error
+            await self.run([Command("ROLLBACK")])
+            return None
+        sign = results[1].get_value(0, 0)
+        return None if sign is None else sign.decode()
 
     @property
     def backend_pid(self) -> int:

@@ -4,7 +4,7 @@ pin        one version of each table, from its first use to the end (T1)
 run        BEGIN and `enter` go in the same flight as the first statement (T2)
 renew      a lease renewed at the same version moves the deadline, in the next flight or while none comes (T4)
 savepoint  after ROLLBACK TO, `enter` again for every table that is pinned (T5)
-commit     once it is sent, neither a cancel nor a lost session decides: what the store did stands (T7)
+commit     once it is sent, neither a cancel nor a lost session decides: what the store did stands: it is asked (T7)
 """
 
 import asyncio
@@ -39,6 +39,7 @@ from nodes.libpq import (
     finished,
     int4,
 )
+from storage.commit_outcomes import NOT_GIVEN, STATUS, Outcome, commit_outcome
 from storage.postgres import arm_deadline_sql, enter_sql
 
 log = logging.getLogger(__name__)
@@ -47,10 +48,9 @@ BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 BEGIN_READ_ONLY = "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY"
 XID = Command("SELECT pg_current_xact_id_if_assigned()::text")
 COMMIT = Command("COMMIT")
-STATUS = "SELECT pg_xact_status($1::text::xid8)"
-STATUS_TRIES = 20
 STATUS_PAUSE_S = 0.1
 STATUS_S_MAX = 10.0
+"""So long the outcome of a COMMIT is asked for: a server that recovers from a crash takes some seconds to answer."""
 LOOK_S = 0.2
 """How often an open transaction looks whether its leases were renewed: often, as a lease is renewed at its half."""
 ADMIN_SHUTDOWN = "57P01"
@@ -257,9 +257,12 @@ class Transaction:
         self.is_over, self.has_committed = True, committed
         if self._looking is not None:
             self._looking.cancel()
-        connection, self.connection = self.connection, None
         self.savepoints.clear()
         self.settle(self)
+        self._leave_session()
+
+    def _leave_session(self) -> None:
+        connection, self.connection = self.connection, None
         if connection is not None:
             self.pool.give_back(connection)
 
@@ -400,13 +403,18 @@ class Transaction:
 
     async def _settle_unknown(self, lost: StoreConnectionLost) -> None:
         """T7: ask what became of the transaction; return when it committed."""
-        status, cancel = await finished(self._status()) if self._xid is not None else (None, None)
-        self._finish(committed=status == "committed")
-        if status == "committed":
+        assert self.connection is not None
+        began_in = self.connection.life
+        self._leave_session()  # its place in the pool may be the one in which to ask
+        xid, outcome, cancel = self._xid, Outcome.UNKNOWN, None
+        if xid is not None:
+            outcome, cancel = await finished(self._outcome(xid, began_in))
+        self._finish(committed=outcome is Outcome.COMMITTED)
+        if outcome is Outcome.COMMITTED:
             return
-        if status == "aborted" and cancel is not None:
+        if outcome is Outcome.ABORTED and cancel is not None:
             raise cancel
-        if status == "aborted":
+        if outcome is Outcome.ABORTED:
             why = self._ended(lost)
             raise why if isinstance(why, Retry) else Retry(f"{why.message}; nothing was committed") from lost
         raise CommitUnknown(
@@ -415,26 +423,38 @@ class Transaction:
             hint="look whether the change is there before you try again",
         )
 
-    async def _status(self) -> str | None:
-        """What the store says of our transaction; None when it cannot be asked in time."""
+    async def _outcome(self, xid: bytes, began_in: str | None) -> Outcome:
+        """What the store's answers prove, asked until they do or the time is over."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STATUS_S_MAX):
-                for _ in range(STATUS_TRIES):
-                    status = await self._status_now()
-                    if status != "in progress":
-                        return status or None
+                while True:
+                    outcome = await self._outcome_now(xid, began_in)
+                    if outcome is not Outcome.IN_PROGRESS:
+                        return outcome
                     await asyncio.sleep(STATUS_PAUSE_S)
-        return None
+        return Outcome.UNKNOWN
 
-    async def _status_now(self) -> str:
-        assert self._xid is not None
+    async def _outcome_now(self, xid: bytes, began_in: str | None) -> Outcome:
+        """One question; a store that cannot be asked now may answer later."""
         try:
             async with self.pool.session() as session:
-                result = (await session.run([Command(STATUS, (self._xid,))]))[0]
-            return (result.get_value(0, 0) or b"").decode()
+                status = await _status(session, xid)
+                return commit_outcome(status, began_in=began_in, asked_in=session.life)
         except (StoreError, SqlError) as error:
-            log.info("asking for the outcome of %s: %s", self._xid, error)
-            return "in progress"
+            log.info("asking for the outcome of %s: %s", xid.decode(), error)
+            return Outcome.IN_PROGRESS
+
+
+async def _status(session: StoreConnection, xid: bytes) -> str | None:
+    """What the store says of an id."""
+    try:
+        [result] = await session.run([Command(STATUS, (xid,))])
+    except StoreError as error:
+        if error.sqlstate != NOT_GIVEN:
+            raise
+        return NOT_GIVEN
+    status = result.get_value(0, 0)
+    return None if status is None else status.decode()
 
 
 class Refused(SqlError):

@@ -51,8 +51,10 @@ SESSION_SETTINGS = {
     "max_parallel_workers_per_gather": "0",
     "jit": "off",
     "timezone": "UTC",
+    "synchronous_commit": "on",
 }
-"""Of every session that reads or writes pairs in serializable transactions (T6): keys and key ranges only."""
+"""Of every session that reads or writes pairs in serializable transactions (T6): keys and key ranges only. What they
+acknowledge survives a crash (T7), whatever the server's default is."""
 
 
 def session_options(application_name: str, **settings: str) -> dict[str, str]:

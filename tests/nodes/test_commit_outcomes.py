@@ -1,6 +1,7 @@
 """T7: a session lost at COMMIT, and a cancel that finds COMMIT on its way.
 
-What committed is acknowledged, what did not is retried, or cancelled if that was asked; the rest is 08007.
+What committed is acknowledged, what did not is retried, or cancelled if that was asked; the rest is 08007. With real
+crashes of the store: `test_lost_commits`.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from psycopg import pq
 from expressions.errors import SqlError
 from nodes.libpq import CancelledAtCommit, Command, StoreConnection, StoreConnectionLost, StoreError, StorePool
 from nodes.transaction import Retry, Transaction
+from storage.commit_outcomes import LIFE
 
 OK, TUPLES = pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK
 
@@ -37,6 +39,7 @@ class Session:
 
     answered: int
     sqlstate: str = "08006"
+    life: str = "life 1"
     is_lost: bool = False
     last_words: str = "gone"
     is_cancelled: bool = False
@@ -64,23 +67,32 @@ class Session:
 
 @dataclass
 class Store:
-    """The pool: one session to lose, and what pg_xact_status says afterwards."""
+    """The pool: one session to lose, and what pg_xact_status says afterwards, in which life of the server."""
 
     lost: Session
-    status: bytes
+    status: bytes | None
+    life: str | None = "life 1"
+    places: int = 1
 
     async def take(self) -> Session:
+        self.places -= 1
         return self.lost
 
-    def give_back(self, session: Session) -> None: ...
+    def give_back(self, session: Session) -> None:
+        self.places += 1
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[Any]:
         store = self
+        assert store.places == 1, "the lost session holds the last place of the pool: nobody can ask"
 
         class Asked:
+            life = store.life
+
             async def run(self, commands: Sequence[Command]) -> list[Answer]:
                 assert commands[0].params == (b"77",)
+                if store.status == b"not given":
+                    raise StoreError("22023", "transaction ID 77 is in the future")
                 return [Answer(TUPLES, store.status)]
 
         yield Asked()
@@ -119,14 +131,20 @@ def test_one_flight(answered: int, sqlstate: str, status: bytes, outcome: str) -
     assert len(session.flights[0]) == FLIGHT
 
 
-@pytest.mark.parametrize(("status", "outcome"), [
-    pytest.param(b"committed", "committed", id="it committed"),
-    pytest.param(b"aborted", "40001", id="it did not"),
-    pytest.param(b"", "08007", id="nobody knows"),
+@pytest.mark.parametrize(("status", "life", "outcome"), [
+    pytest.param(b"committed", "life 1", "committed", id="it committed"),
+    pytest.param(b"aborted", "life 1", "40001", id="it did not"),
+    pytest.param(None, "life 1", "08007", id="nobody knows"),
+    pytest.param(b"committed", "life 2", "08007", id="it committed, or another one that was given its id"),
+    pytest.param(b"committed", None, "08007", id="nobody knows whether the store crashed"),
+    pytest.param(b"aborted", "life 2", "40001", id="it did not, or left its id to another one that did not"),
+    pytest.param(b"not given", "life 2", "40001", id="it did not, or its id would be known"),
 ])  # fmt: skip
-def test_a_block(status: bytes, outcome: str) -> None:
+def test_a_block(status: bytes | None, life: str | None, outcome: str) -> None:
+    store = Store(Session(9), status, life)
+
     async def block() -> None:
-        transaction = Transaction(Store(Session(9), status), 2, lambda _: None, pins={1: Pin()})  # type: ignore[arg-type]
+        transaction = Transaction(store, 2, lambda _: None, pins={1: Pin()})  # type: ignore[arg-type]
         await transaction.run([INSERT])
         transaction.note_written()
         await transaction.commit()
@@ -188,7 +206,7 @@ def test_a_cancel_after_the_store_has_committed_is_too_late(dsn: str, is_block: 
             sending = asyncio.create_task(transaction.commit())
         else:
             sending = asyncio.create_task(transaction.run([insert], commit=True))  # type: ignore[arg-type]
-        while "COMMIT" not in last_sent:
+        while "COMMIT" not in last_sent or LIFE in last_sent:
             await asyncio.sleep(0)
         time.sleep(0.3)  # nothing is read meanwhile: the store answers all of it
         sending.cancel()

@@ -1,0 +1,45 @@
+"""What became of a transaction whose session was lost at COMMIT: committed, aborted, or unknown (protocol.md, T7).
+
+Recovery after a crash may give the id of a transaction that was lost to another one, and `pg_xact_status` then answers
+for that:
+
+    life 1    ours takes id 77, COMMIT on its way ── crash, nothing of it was flushed
+    life 2    another one takes id 77, commits    ── "77? committed"
+
+A *life* of the server is what lies between two recoveries. A session lives within one, since a crash ends all of them;
+so the sign of its life (`storage_life`) is read once, as it is opened, and holds for each of its transactions. Whoever
+asks later does so in one session, within one life too, and compares the two signs:
+
+    committed    ours, if the signs are the same and known; else perhaps another one's
+    aborted      ours, or another one's: then ours left no trace of its id, so no commit either
+    not given    the server has yet to give the id out: as above
+    forgotten    too long ago
+    in progress  ours, or another one's: to be asked again
+"""
+
+from enum import Enum
+
+LIFE = "SELECT storage_life()"
+"""The sign; an error on a server that is still in recovery, whose answers are not the last word. In READ COMMITTED."""
+STATUS = "SELECT pg_xact_status($1::text::xid8)"
+"""One of "committed", "aborted", "in progress", NULL; 22023 of an id that the server has not given out."""
+NOT_GIVEN = "22023"
+
+
+class Outcome(Enum):
+    """What is known of a transaction."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    UNKNOWN = "unknown"
+    IN_PROGRESS = "in progress"
+
+
+def commit_outcome(status: str | None, *, began_in: str | None, asked_in: str | None) -> Outcome:
+    """What the answer proves: the signs are those of both sessions, None: could not be read."""
+    if status in ("aborted", NOT_GIVEN):
+        return Outcome.ABORTED
+    if status == "in progress":
+        return Outcome.IN_PROGRESS
+    is_same_life = began_in is not None and began_in == asked_in
+    return Outcome.COMMITTED if status == "committed" and is_same_life else Outcome.UNKNOWN
