@@ -6,7 +6,7 @@ BIN := .venv/bin
 STAMP := .venv/.requirements-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check prove bench clean
+.PHONY: help setup run test check prove bench soak clean
 
 help:
 	@echo "make setup   .venv with everything in it (instant when nothing changed)"
@@ -15,6 +15,7 @@ help:
 	@echo "make check   lint, formatting, types, import rules, Django checks, missing migrations"
 	@echo "make prove   explore every built-in model again and compare with docs/reference/safe-sequences.md"
 	@echo "make bench   benchmarks into docs/benchmarks.md"
+	@echo "make soak    slow tests, then a storm of kills over a cluster, judged (MINUTES=10 SEED=..)"
 	@echo "make clean   remove .venv, caches and this clone's cluster with its data"
 
 setup: $(STAMP)
@@ -49,6 +50,10 @@ prove: setup
 
 bench: setup
 	@$(BIN)/python -m bench
+
+soak: setup
+	@$(BIN)/python -m pytest -m soak
+	@$(BIN)/python -m bench.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 clean:
 	@test ! -x $(BIN)/python || $(BIN)/python -m schemalab.embedded.remove

@@ -92,7 +92,9 @@ def environment_of(home: Path, **settings: str) -> dict[str, str]:
 
 
 @contextmanager
-def running_cluster(*, nodes: int = NODES, **settings: str) -> Iterator[RunningCluster]:
+def running_cluster(
+    *, nodes: int = NODES, ready_s_max: float = READY_S_MAX, **settings: str
+) -> Iterator[RunningCluster]:
     """Start `up`, wait until it says that it is ready, end it, and remove its home."""
     home = private_home("cluster")
     env = environment_of(home, **settings)
@@ -101,7 +103,7 @@ def running_cluster(*, nodes: int = NODES, **settings: str) -> Iterator[RunningC
     up = subprocess.Popen(command, text=True, **streams, **Launch(argv=command, env=env, cwd=ROOT).popen_options())
     listener = Listener(up)
     try:
-        link, found = listener.wait_until_ready(nodes)
+        link, found = listener.wait_until_ready(nodes, ready_s_max)
         locations = locations_of(home)
         check_database(locations.database_url)
         yield RunningCluster(locations=locations, env=env, sign_in_link=link, nodes=found, up=up, output=listener.lines)
@@ -139,10 +141,10 @@ class Listener:
             self._is_over = True
             self._news.notify_all()
 
-    def wait_until_ready(self, nodes: int) -> tuple[str, dict[str, Node]]:
+    def wait_until_ready(self, nodes: int, seconds_max: float) -> tuple[str, dict[str, Node]]:
         """The sign-in link, and the nodes by name."""
         with self._news:
-            in_time = self._news.wait_for(lambda: self._is_over or len(self._nodes()) == nodes, READY_S_MAX)
+            in_time = self._news.wait_for(lambda: self._is_over or len(self._nodes()) == nodes, seconds_max)
             if not in_time or self._is_over:
                 raise AssertionError("the cluster did not become ready:\n" + "\n".join(self.lines[-60:]))
             link = next(match[1] for line in self.lines if (match := self.READY.search(line)))

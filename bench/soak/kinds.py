@@ -1,0 +1,223 @@
+"""The schema changes of the storm, there and back, by table; what none of them takes away is what clients write.
+
+`EXTRAS` is a table that no client writes: its own name changes, and it comes and goes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+EXTRAS = "CREATE TABLE extras (id integer PRIMARY KEY, word text, amount integer)"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A change and its way back. `must_fail` names the element that the rows which are there forbid."""
+
+    table: str
+    name: str
+    there: str
+    back: str
+    must_fail: str = ""
+
+
+def _of_items() -> tuple[Kind, ...]:
+    table = "items"
+    return (
+        Kind(table, "index", "CREATE INDEX items_colour ON items (colour)", "DROP INDEX items_colour"),
+        Kind(
+            table,
+            "index of two columns, one descending",
+            "CREATE INDEX items_two ON items (colour, size DESC)",
+            "DROP INDEX items_two",
+        ),
+        Kind(
+            table,
+            "partial index",
+            "CREATE INDEX items_large ON items (colour) WHERE size > 60",
+            "DROP INDEX items_large",
+        ),
+        Kind(table, "unique index", "CREATE UNIQUE INDEX items_one ON items (label, id)", "DROP INDEX items_one"),
+        Kind(
+            table,
+            "optional column",
+            "ALTER TABLE items ADD COLUMN note text",
+            "ALTER TABLE items DROP COLUMN note",
+        ),
+        Kind(
+            table,
+            "required column",
+            "ALTER TABLE items ADD COLUMN stops integer NOT NULL DEFAULT 7",
+            "ALTER TABLE items DROP COLUMN stops",
+        ),
+        Kind(
+            table,
+            "column with a stable default",
+            "ALTER TABLE items ADD COLUMN seen timestamptz DEFAULT now()",
+            "ALTER TABLE items DROP COLUMN seen",
+        ),
+        Kind(
+            table,
+            "NOT NULL",
+            "ALTER TABLE items ALTER COLUMN colour SET NOT NULL",
+            "ALTER TABLE items ALTER COLUMN colour DROP NOT NULL",
+        ),
+        Kind(
+            table,
+            "CHECK",
+            "ALTER TABLE items ADD CONSTRAINT sized CHECK (size >= 0)",
+            "ALTER TABLE items DROP CONSTRAINT sized",
+        ),
+        Kind(
+            table,
+            "type",
+            "ALTER TABLE items ALTER COLUMN size TYPE bigint",
+            "ALTER TABLE items ALTER COLUMN size TYPE integer",
+        ),
+        Kind(
+            table,
+            "column's name",
+            "ALTER TABLE items RENAME COLUMN plain TO simple",
+            "ALTER TABLE items RENAME COLUMN simple TO plain",
+        ),
+        Kind(
+            table,
+            "default",
+            "ALTER TABLE items ALTER COLUMN plain SET DEFAULT 'as ever'",
+            "ALTER TABLE items ALTER COLUMN plain DROP DEFAULT",
+        ),
+        Kind(
+            table,
+            "several at once",
+            "ALTER TABLE items ADD COLUMN gate integer DEFAULT 1, ADD CONSTRAINT has_gate CHECK (gate > 0),"
+            " ADD CONSTRAINT one_gate UNIQUE (id, gate)",
+            "ALTER TABLE items DROP CONSTRAINT has_gate, DROP COLUMN gate",
+        ),
+        Kind(
+            table,
+            "unique index over duplicates",
+            "CREATE UNIQUE INDEX items_never ON items (colour)",
+            "DROP INDEX items_never",
+            must_fail="items_never",
+        ),
+    )
+
+
+def _of_accounts() -> tuple[Kind, ...]:
+    table = "accounts"
+    return (
+        Kind(table, "index", "CREATE INDEX accounts_branch ON accounts (branch)", "DROP INDEX accounts_branch"),
+        Kind(
+            table,
+            "index of what always changes",
+            "CREATE INDEX accounts_balance ON accounts (balance)",
+            "DROP INDEX accounts_balance",
+        ),
+        Kind(
+            table,
+            "unique constraint",
+            "ALTER TABLE accounts ADD CONSTRAINT accounts_owner UNIQUE (owner)",
+            "ALTER TABLE accounts DROP CONSTRAINT accounts_owner",
+        ),
+        Kind(
+            table,
+            "required column",
+            "ALTER TABLE accounts ADD COLUMN limits integer NOT NULL DEFAULT 0",
+            "ALTER TABLE accounts DROP COLUMN limits",
+        ),
+        Kind(
+            table,
+            "CHECK",
+            "ALTER TABLE accounts ADD CONSTRAINT solid CHECK (balance > -1000000)",
+            "ALTER TABLE accounts DROP CONSTRAINT solid",
+        ),
+        Kind(
+            table,
+            "CHECK that rows violate",
+            "ALTER TABLE accounts ADD CONSTRAINT rich CHECK (balance > 1000000)",
+            "ALTER TABLE accounts DROP CONSTRAINT rich",
+            must_fail="rich",
+        ),
+    )
+
+
+def _of_transfers() -> tuple[Kind, ...]:
+    table = "transfers"
+    return (
+        Kind(
+            table,
+            "foreign key",
+            "ALTER TABLE transfers ADD CONSTRAINT transfers_src FOREIGN KEY (src) REFERENCES accounts",
+            "ALTER TABLE transfers DROP CONSTRAINT transfers_src",
+        ),
+        Kind(
+            table,
+            "second foreign key",
+            "ALTER TABLE transfers ADD CONSTRAINT transfers_dst FOREIGN KEY (dst) REFERENCES accounts (id)",
+            "ALTER TABLE transfers DROP CONSTRAINT transfers_dst",
+        ),
+        Kind(table, "index", "CREATE INDEX transfers_by_src ON transfers (src)", "DROP INDEX transfers_by_src"),
+        Kind(
+            table,
+            "foreign key of rows that refer to nothing",
+            "ALTER TABLE transfers ADD CONSTRAINT transfers_lost FOREIGN KEY (amount) REFERENCES extras",
+            "ALTER TABLE transfers DROP CONSTRAINT transfers_lost",
+            must_fail="transfers_lost",
+        ),
+        Kind(
+            table,
+            "optional column",
+            "ALTER TABLE transfers ADD COLUMN note text",
+            "ALTER TABLE transfers DROP COLUMN note",
+        ),
+    )
+
+
+def _of_extras() -> tuple[Kind, ...]:
+    table = "extras"
+    return (
+        Kind(
+            table,
+            "table's name",
+            "ALTER TABLE extras RENAME TO extras_too",
+            "ALTER TABLE extras_too RENAME TO extras",
+        ),
+        Kind(table, "table dropped and made again", "DROP TABLE extras", EXTRAS),
+        Kind(
+            table,
+            "name of a constraint",
+            "ALTER TABLE extras ADD CONSTRAINT airborne CHECK (amount > 0)",
+            "ALTER TABLE extras RENAME CONSTRAINT airborne TO aloft",
+        ),
+        Kind(table, "index", "CREATE INDEX extras_word ON extras (word)", "DROP INDEX extras_word"),
+    )
+
+
+KINDS = (*_of_items(), *_of_accounts(), *_of_transfers(), *_of_extras())
+TABLES = tuple(dict.fromkeys(kind.table for kind in KINDS))
+REFUSALS = (
+    "0A000", "2BP01", "42701", "42703", "42704", "42710", "42P01", "42P07", "42P16", "42830", "55000", "55006", "57014",
+)  # fmt: skip
+"""What a statement may be told that does not fit the schema as it is by then, or whose change was cancelled."""
+ROWS_FORBID = ("23502", "23503", "23505", "23514")
+
+PARTIAL: Mapping[str, Callable[[Mapping[str, object]], bool]] = {
+    "items_large": lambda row: isinstance(size := row["size"], int) and size > 60,
+}
+"""The conditions of partial indexes, said once more for the judge."""
+
+
+def kind_of(statement: str) -> str:
+    """What a statement of the storm is called in figures: `there` or `back` of a kind."""
+    for kind in KINDS:
+        if statement in (kind.there, kind.back):
+            return f"{kind.name}, {'there' if statement == kind.there else 'back'}"
+    return "made table dropped" if statement.startswith("DROP TABLE") else "another"
+
+
+def must_fail(statement: str) -> bool:
+    return any(kind.must_fail and statement == kind.there for kind in KINDS)
+
+
+def is_refused_for_now(sqlstate: str | None, message: str) -> bool:
+    """Whether a write was refused by an element that must fail: it is enforced before its rows are looked at."""
+    return sqlstate in ROWS_FORBID and any(kind.must_fail and f'"{kind.must_fail}"' in message for kind in KINDS)

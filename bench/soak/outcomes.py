@@ -1,0 +1,31 @@
+"""What an answer says about a transaction: it took effect, it did not, or nobody can know.
+
+an error before COMMIT was sent      refused: nothing of it may ever be seen
+an error at COMMIT                   refused, as its code says
+08..., 57P.., no code at COMMIT      unknown: all of it or nothing
+"""
+
+from enum import Enum
+
+AGAIN = ("40001", "40P01")
+LOST = ("08", "57P")
+TROUBLE = ("08", "40", "53", "55", "57", "25P")
+"""Classes of errors that a client meets when processes die beside it; every other one needs a reason."""
+
+
+class Outcome(Enum):
+    DONE = "done"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+def outcome_of(sqlstate: str | None, *, was_commit_sent: bool) -> Outcome:
+    """The outcome of a transaction that ended in an error."""
+    if was_commit_sent and (sqlstate is None or sqlstate.startswith(LOST)):
+        return Outcome.UNKNOWN
+    return Outcome.REFUSED
+
+
+def is_expected(sqlstate: str | None, also: tuple[str, ...] = ()) -> bool:
+    """Whether a client may see this error while processes die; None: its connection was lost."""
+    return sqlstate is None or sqlstate.startswith(TROUBLE) or sqlstate in also

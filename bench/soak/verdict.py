@@ -1,0 +1,244 @@
+"""What must hold when everything is healed: no change open, nothing lost, nothing left over, all answers alike.
+
+The pair tables are read directly and decoded by `pairs`, then compared with what clients were told, with what each
+node answers, and with the audit.
+"""
+
+import contextlib
+import json
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from bench.soak import kinds
+from bench.soak.chronicle import Chronicle
+from bench.soak.items import COLOURS, COLUMNS, ItemClient
+from bench.soak.ledger import Row
+from bench.soak.pairs import Contents, contents_of
+from bench.soak.schema import OPEN, snapshot_of
+from bench.soak.transfers import TransferClient, faults_of_balances
+from tests.cluster import RunningCluster
+
+CHANGES_S_MAX = 180.0
+LEFTOVERS_S_MAX = 60.0
+AUDIT_S_MAX = 240.0
+STATEMENT_MS_MAX = 60_000
+RESUME_PAUSED_S = 5.0
+
+TABLES = """
+SELECT t.id, t.name, (SELECT d.body FROM catalog_descriptor d WHERE d.table_id = t.id ORDER BY d.version DESC LIMIT 1)
+FROM catalog_table t WHERE t.state = 'live' ORDER BY t.name
+"""
+LEFT = """
+SELECT c.oid::regclass::text FROM pg_class c
+WHERE c.relkind = 'r' AND c.relnamespace::regnamespace::text ~ '^storage_[0-9]+$' AND c.relname ~ '^kv_[0-9]+$'
+  AND substr(c.relname, 4)::int NOT IN (SELECT id FROM catalog_table WHERE state <> 'dropped')
+  AND substr(c.relname, 4)::int NOT IN (SELECT table_id FROM storage_spare)
+ORDER BY 1
+"""
+ENDED = """
+SELECT id, status, statement, coalesce(error ->> 'message', ''), coalesce(error ->> 'sqlstate', '')
+FROM changes_change ORDER BY id
+"""
+
+
+@dataclass(slots=True)
+class Verdict:
+    """Findings of the end, besides the chronicle's violations."""
+
+    changes: Counter[str] = field(default_factory=Counter)
+    pairs: int = 0
+    rows: int = 0
+    entries: int = 0
+    audits: int = 0
+
+
+class Judge:
+    """Looks at a healed cluster that nobody writes any more."""
+
+    def __init__(self, cluster: RunningCluster, chronicle: Chronicle, folder: Path) -> None:
+        self._cluster, self._chronicle, self._folder = cluster, chronicle, folder
+        self.verdict = Verdict()
+
+    def violation(self, what: str) -> None:
+        self._chronicle.violation("verdict", what)
+
+    # --- changes
+
+    def wait_for_changes(self) -> None:
+        """Every change ends; paused ones are resumed."""
+        deadline = time.monotonic() + CHANGES_S_MAX
+        while (left := self._rows(OPEN)) and time.monotonic() < deadline:
+            for change_id, status, _ in left:
+                if status == "paused":
+                    self._cluster.manage("change", "resume", str(change_id))
+            time.sleep(1)
+        for change_id, status, statement in left:
+            self.violation(f"change {change_id} is {status} after {CHANGES_S_MAX:g} s: {statement}")
+            shown = json.dumps(snapshot_of(self._cluster, change_id), indent=2)
+            (self._folder / f"change-{change_id}.json").write_text(shown)
+
+    def judge_changes(self) -> None:
+        """Failed ones had a reason in the rows; those that had to fail did not succeed."""
+        for change_id, status, statement, message, sqlstate in self._rows(ENDED):
+            kind = kinds.kind_of(statement)
+            self.verdict.changes[f"{kind}: {status}"] += 1
+            if status == "failed" and not (kinds.must_fail(statement) or sqlstate in kinds.REFUSALS):
+                self.violation(f"change {change_id} failed without need ({sqlstate} {message}): {statement}")
+            if status == "done" and kinds.must_fail(statement) and not self._was_needless(change_id):
+                self.violation(f"change {change_id} is done, the rows forbid it: {statement}")
+
+    def _was_needless(self, change_id: int) -> bool:
+        query = "SELECT 1 FROM changes_step WHERE change_id = %s LIMIT 1"
+        return not self._rows(query, change_id)
+
+    # --- data
+
+    def judge_data(self, items: Iterable[ItemClient], transfers: Iterable[TransferClient]) -> None:
+        """Pairs, ledgers and nodes say the same."""
+        contents = self.contents()
+        for one in contents.values():
+            self.verdict.pairs += one.pairs
+            self.verdict.rows += len(one.rows)
+            self.verdict.entries += one.entries
+            for fault in one.faults:
+                self.violation(f"pairs: {fault}")
+        stored_items = image(contents, "items", ("label", "size", "colour"))
+        stored_transfers = image(contents, "transfers", ("src", "dst", "amount"))
+        balances = {key: row[0] for key, row in image(contents, "accounts", ("balance",)).items()}
+        self._judge_ranges(stored_items, [(one.ledger, one.first, one.limit) for one in items])
+        ranges = [(one.ledger, one.first, one.first + 1_000_000) for one in transfers]
+        self._judge_ranges(stored_transfers, ranges)
+        for fault in faults_of_balances(balances, stored_transfers.values()):
+            self.violation(fault)
+        for name in self._cluster.nodes:
+            self._judge_node(name, stored_items, stored_transfers, balances)
+
+    def contents(self) -> dict[str, Contents]:
+        """Every live table by name, from its pairs, all at one moment."""
+        found = {}
+        with self._database() as database, database.transaction():
+            database.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            storages, buckets = database.execute("SELECT storages, buckets FROM storage_layout").fetchall()[0]
+            for table_id, name, body in database.execute(TABLES).fetchall():
+                pairs = [
+                    (storage, bytes(key), None if value is None else bytes(value))
+                    for storage in range(1, storages + 1)
+                    for key, value in database.execute(f"SELECT key, value FROM storage_{storage}.kv_{table_id}")
+                ]
+                found[name] = contents_of(body, pairs, storages=storages, buckets=buckets, partial=kinds.PARTIAL)
+                self._judge_references(body, found)
+        return found
+
+    def _judge_references(self, body: Mapping[str, Any], found: Mapping[str, Contents]) -> None:
+        """Foreign keys of the storm refer to accounts by key; accounts come first by name."""
+        names = {column["id"]: column["name"] for column in body["columns"]}
+        for one in body["constraints"]:
+            if one["rule"] != "foreign key" or "accounts" not in found:
+                continue
+            column = names[one["columns"][0]]
+            lost = [
+                row["id"] for row in found[body["name"]].rows.values() if (row[column],) not in found["accounts"].rows
+            ]
+            if lost:
+                self.violation(f"{body['name']}.{column} of rows {lost[:5]} refers to nothing")
+
+    def _judge_ranges(self, stored: Mapping[int, Row], ranges: Iterable[tuple[Any, int, int]]) -> None:
+        for ledger, first, limit in ranges:
+            for fault in ledger.faults({key: row for key, row in stored.items() if first <= key < limit}):
+                self.violation(f"stored: {fault}")
+
+    def _judge_node(
+        self, name: str, items: Mapping[int, Row], transfers: Mapping[int, Row], balances: Mapping[int, int]
+    ) -> None:
+        """One node's answers by scan, by index and by key."""
+        try:
+            with psycopg.connect(self._cluster.nodes[name].dsn, autocommit=True, connect_timeout=10) as node:
+                node.execute(f"SET statement_timeout = {STATEMENT_MS_MAX}")
+                answers: dict[str, tuple[object, object]] = {
+                    "items": (by_key(node.execute(f"SELECT {COLUMNS} FROM items")), dict(items)),
+                    "transfers": (by_key(node.execute("SELECT id, src, dst, amount FROM transfers")), dict(transfers)),
+                    "accounts": (dict(node.execute("SELECT id, balance FROM accounts").fetchall()), dict(balances)),
+                }
+                for colour in COLOURS:
+                    given = node.execute(f"SELECT {COLUMNS} FROM items WHERE colour = %s", (colour,))
+                    answers[f"colour {colour}"] = (
+                        by_key(given),
+                        {k: row for k, row in items.items() if row[2] == colour},
+                    )
+                for key in list(items)[::50]:
+                    given = node.execute(f"SELECT {COLUMNS} FROM items WHERE id = %s", (key,))
+                    answers[f"item {key}"] = by_key(given), {key: items[key]}
+        except psycopg.Error as error:
+            return self.violation(f"{name} does not answer when everything is healed: {error}")
+        for what, (given, stored) in answers.items():
+            if given != stored:
+                self.violation(f"{name} answers otherwise than the pairs say: {what}: {difference(given, stored)}")
+        return None
+
+    # --- what is left over
+
+    def judge_audits(self) -> None:
+        for _, name, _ in self._rows(TABLES):
+            try:
+                done = self._cluster.manage("audit", name, seconds_max=AUDIT_S_MAX)
+            except subprocess.TimeoutExpired:
+                self.violation(f"audit of {name} gave no answer within {AUDIT_S_MAX:g} s")
+                continue
+            self.verdict.audits += 1
+            if done.returncode != 0:
+                said = (done.stdout + done.stderr).strip()
+                (self._folder / f"audit-{name}.txt").write_text(said)
+                self.violation(f"audit of {name} ends with {done.returncode}: {said[:400]}")
+
+    def judge_leftovers(self) -> None:
+        """No pair table that belongs to nothing; those of dropped tables go within seconds."""
+        wait_until(lambda: not self._rows(LEFT), LEFTOVERS_S_MAX)
+        left = [row[0] for row in self._rows(LEFT)]
+        if left:
+            self.violation(f"{len(left)} pair tables belong to no table: {', '.join(left[:8])}")
+        reserved = self._rows("SELECT id, name FROM catalog_table WHERE state = 'reserved'")
+        if reserved:
+            self.violation(f"{len(reserved)} names are reserved by nobody: {reserved[:8]}")
+
+    # --- the store
+
+    def _database(self) -> "psycopg.Connection[Any]":
+        return psycopg.connect(self._cluster.database_url, autocommit=True, connect_timeout=10)
+
+    def _rows(self, query: str, *params: Any) -> list[tuple[Any, ...]]:
+        with self._database() as database:
+            return database.execute(query, params or None).fetchall()
+
+
+def image(contents: Mapping[str, Contents], table: str, columns: tuple[str, ...]) -> dict[int, Row]:
+    """The rows of a stored table with one key column: these columns by key."""
+    rows = contents[table].rows if table in contents else {}
+    return {key[0]: tuple(row.get(column) for column in columns) for key, row in rows.items()}
+
+
+def by_key(cursor: "psycopg.Cursor[Any]") -> dict[int, Row]:
+    return {row[0]: tuple(row[1:]) for row in cursor.fetchall()}
+
+
+def difference(given: object, stored: object) -> str:
+    """The first few keys at which two answers differ."""
+    if not isinstance(given, dict) or not isinstance(stored, dict):
+        return f"{given} and {stored}"
+    keys = [key for key in {**given, **stored} if given.get(key) != stored.get(key)]
+    return "; ".join(f"{key}: {given.get(key)}, stored {stored.get(key)}" for key in keys[:4])
+
+
+def wait_until(is_so: Callable[[], bool], seconds_max: float) -> None:
+    deadline = time.monotonic() + seconds_max
+    while time.monotonic() < deadline:
+        with contextlib.suppress(psycopg.OperationalError):
+            if is_so():
+                return
+        time.sleep(0.5)
