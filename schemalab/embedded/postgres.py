@@ -44,6 +44,7 @@ OPTIONS: dict[str, str] = {
     "shared_buffers": "256MB",
     "max_wal_size": "4GB",
     "checkpoint_timeout": "15min",
+    "recovery_init_sync_method": "syncfs",  # a crash would begin with fsync of thousands of files: 8 s
     "jit": "off",
     "timezone": "UTC",
     "log_timezone": "UTC",

@@ -2,17 +2,22 @@
 
 import os
 import sys
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import uvloop
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from leases.services import leave_node, register_node
 from nodes.query import warm_up
 from nodes.server import CannotServe, Server, Settings, bind
 from storage.postgres import layout_mistake
+
+STORE_S_MAX, STORE_PAUSE_S = 120.0, 0.2
+T = TypeVar("T")
 
 
 class Command(BaseCommand):
@@ -42,17 +47,16 @@ class Command(BaseCommand):
             password=settings.NODE_PASSWORD,
             home=settings.HOME,
         )
-        refuse_another_layout(name)
+        self.once_the_store_answers(name, lambda: refuse_another_layout(name))
         warm_up()
         try:
             listener = bind(chosen)
-            taken = listener.getsockname()[1]
-            registration = register_node(name, host=host, port=taken, pid=os.getpid())
-            connection.close()
         except CannotServe as error:
             raise CommandError(str(error), returncode=2) from None
-        except DatabaseError as error:
-            raise CommandError(f"node {name} cannot register: {error}") from None
+        taken = listener.getsockname()[1]
+        registration = self.once_the_store_answers(
+            name, lambda: register_node(name, host=host, port=taken, pid=os.getpid())
+        )
         self.stdout.write(f"node {name} incarnation {registration.incarnation} on {host}:{taken}", ending="\n")
         self.stdout.flush()
         code = uvloop.run(serve(chosen, listener, registration.incarnation))
@@ -62,14 +66,29 @@ class Command(BaseCommand):
         sys.stdout.flush()
         os._exit(code)  # threads that follow a change must not hold the exit up
 
+    def once_the_store_answers(self, name: str, work: Callable[[], T]) -> T:
+        """Do it now, or when a store that is just recovering answers again: a node that ends would be started later."""
+        deadline = time.monotonic() + STORE_S_MAX
+        is_told = False
+        while True:
+            try:
+                return work()
+            except (DatabaseError, InterfaceError) as error:
+                is_away = isinstance(error, OperationalError | InterfaceError)
+                if not is_away or time.monotonic() > deadline:
+                    raise CommandError(f"node {name} cannot register: {error}") from None
+                if not is_told:
+                    self.stderr.write(f"node {name} waits for the store: {error}")
+                    is_told = True
+                time.sleep(STORE_PAUSE_S)
+            finally:
+                connection.close()
+
 
 def refuse_another_layout(name: str) -> None:
     """A node that looks for rows elsewhere than they lie would lose them."""
-    try:
-        with connection.cursor() as cursor:
-            mistake = layout_mistake(cursor, storages=settings.STORAGE_COUNT, buckets=settings.BUCKET_COUNT)
-    except DatabaseError as error:
-        raise CommandError(f"node {name} cannot register: {error}") from None
+    with connection.cursor() as cursor:
+        mistake = layout_mistake(cursor, storages=settings.STORAGE_COUNT, buckets=settings.BUCKET_COUNT)
     if mistake:
         raise CommandError(mistake, returncode=2)
 
