@@ -130,7 +130,7 @@ class Engine:
             await asyncio.wait([future])
             future.exception()
             raise
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError) as error:  # Arrow says OSError of a stream that fails once the result has begun
             failed = next((feed.error for feed in tables.values() if feed.error is not None), None)
             if isinstance(failed, Exception):
                 raise failed from error

@@ -123,7 +123,10 @@ class Session:
         assert isinstance(statement, Statement)
         self._refuse_failed(statement)
         parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(oids, start=1)])
-        fields = await self._fields(statement, parameters)
+        try:
+            fields = await self._fields(statement, parameters)
+        except LeaseError as error:
+            raise lease_trouble(error) from error
         types = [TEXT if t is UNKNOWN else t for t in parameters.types]
         return Prepared(sql, statement, tuple(t.oid for t in types), fields)
 
@@ -296,8 +299,6 @@ class Session:
             except SqlError as error:
                 if error.sqlstate not in RELOADABLE or fresh:
                     raise
-            except LeaseError as error:
-                raise lease_trouble(error) from error
             finally:
                 await transaction.rollback()
         raise AssertionError("the second try returns or raises")
