@@ -16,8 +16,8 @@ from bench.soak.sessions import Session
 from tests.cluster import ROOT, RunningCluster
 
 CHANGE_S_MAX = 300.0
-COMMAND_S_MAX = 90.0
-COMMANDS_SHARE = 0.2
+COMMAND_S_MAX = 240.0
+COMMAND_WAITS_S, COMMANDS_SHARE = 45.0, 0.15
 OPEN = (
     "SELECT id, status, statement FROM changes_change WHERE status NOT IN ('done', 'failed', 'cancelled') ORDER BY id"
 )
@@ -57,7 +57,7 @@ class Changer(Actor):
         return outcome is Outcome.DONE
 
     def _by_command(self, statement: str) -> bool:
-        arguments = ("change", "submit", statement, "--wait", "--timeout", str(COMMAND_S_MAX / 2))
+        arguments = ("change", "submit", statement, "--wait", "--timeout", str(COMMAND_WAITS_S))
         return manage(self._cluster, self.stage, self.name, *arguments) == 0
 
 
