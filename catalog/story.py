@@ -41,7 +41,7 @@ SENTENCES: dict[str, str] = {
     "reorganisation started": "{What} started: {rows} to do.",
     "reorganisation finished": "{What} finished: {rows} in {seconds} s.",
     "reorganisation failed": "{What} failed: {error}",
-    "reorganisation resumed": "{What} goes on in another worker: {why}.",
+    "reorganisation resumed": "{What} leads on where it stopped: {why}.",
     "executor replaced": "Another worker took over change {change}.",
     "change pausing": "{who} paused change {change}.",
     "change resumed": "{who} resumed change {change}.",
@@ -79,6 +79,8 @@ UNCOUNTED: dict[str, str] = {
     "reorganisation finished": "{What} finished in {seconds} s.",
 }
 """How the same is told of work that counts no rows."""
+UNEXPLAINED: dict[str, str] = {"reorganisation resumed": "{What} leads on where it stopped."}
+"""How the same is told when nothing was wrong: somebody had paused it, or its driver was replaced."""
 NO_ROWS = UNCOUNTED | {"reorganisation finished": "{What} finished: nothing to do."}
 
 
@@ -87,7 +89,8 @@ def sentence(kind: str, payload: Mapping[str, Any]) -> str:
     if kind not in SENTENCES:
         raise UnknownKind(f"no sentence tells events of kind {kind!r}")
     rows = payload.get("rows")
-    form = (UNCOUNTED if rows is None else {} if rows else NO_ROWS).get(kind, SENTENCES[kind])
+    short = (UNCOUNTED if rows is None else {} if rows else NO_ROWS) | ({} if payload.get("why") else UNEXPLAINED)
+    form = short.get(kind, SENTENCES[kind])
     details = _Details({name: _in_words(name, detail) for name, detail in payload.items()})
     details["What"] = _capitalised(details["what"])
     return form.format_map(details)

@@ -390,10 +390,10 @@ class Driver:
         self.run_id = runs.start_run(self.change_id, self.table_id, effect.kind.value, elements, effect.version)
 
     def _pause_runs(self, _: moves.PauseRun) -> None:
-        mine = ReorgPulse.objects.filter(run__change_id=self.change_id, wanted=Wanted.RUN)
-        with django_transaction() as cursor:
-            self._check_grip(cursor)
-            mine.filter(run__state__in=(RunState.WAITING, RunState.RUNNING)).update(wanted=Wanted.PAUSE)
+        """R11: after this no chunk of a run commits until it goes on, whatever its worker is about to do."""
+        mine = ReorgRun.objects.filter(change_id=self.change_id, state__in=(RunState.WAITING, RunState.RUNNING))
+        for run in mine.filter(is_closed=False).order_by("id"):
+            runs.pause_run(run.pk, check=self._check_grip)
 
     def _close_runs(self, _: moves.CloseRun) -> None:
         """R7: after this nothing of any run of the change is written, whoever still believes to work on it."""

@@ -110,6 +110,7 @@ IN_SCRIPTS = (
 
 ENTER = "sql:storage_*.enter"
 FILL_TESTS = "spark_tasks/test_backfill.py::"
+INTERRUPTED_TESTS = "spark_tasks/test_interrupted.py::"
 ENTER_TESTS = "storage/test_enter.py::"
 LEASE_TESTS = "leases/test_lease_functions.py::"
 RACE_TESTS = "leases/test_acquire_against_publish.py::"
@@ -164,7 +165,7 @@ SWITCHES = (
     Switch(
         "R7",
         "closing moves the run's token",
-        "spark_tasks.services:_move_token",
+        "spark_tasks.services:CLOSED",
         "token = token + 1",
         "token = token",
         f"{FILL_TESTS}test_an_attempt_that_outlived_its_close_writes_nothing",
@@ -179,11 +180,27 @@ SWITCHES = (
     ),
     Switch(
         "R3",
-        "a finished range is never done again",
+        "another attempt leads on behind the last mark",
+        "spark_tasks.marks:progress_of",
+        "None if key is None else Reached(storage, key)",
+        "None",
+        f"{INTERRUPTED_TESTS}test_two_pauses_in_one_range_put_no_pair_twice",
+    ),
+    Switch(
+        "R3",
+        "a chunk follows the last one, or is none",
         "spark_tasks.marks:_require_open",
-        "if row is None or row[0]:",
-        "if row is None:",
-        f"{FILL_TESTS}test_a_range_done_twice_is_not_written_twice",
+        "if row[1] != progress.chunks:",
+        "if False:",
+        f"{INTERRUPTED_TESTS}test_a_worker_that_is_run_twice_under_one_token_does_no_chunk_twice",
+    ),
+    Switch(
+        "R7, R11",
+        "pausing moves the run's token",
+        "spark_tasks.services:PAUSED",
+        "token = token + 1",
+        "token = token",
+        f"{INTERRUPTED_TESTS}test_a_paused_run_commits_no_further_chunk",
     ),
     Switch(
         "R7, R8",

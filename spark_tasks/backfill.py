@@ -9,12 +9,22 @@ So a writer always wins, and reading may be as old as its range. One scan serves
 first, then entries of indexes, which read a missing value as what the fill puts. A range is large, so that its
 pairs, sorted, go into neighbouring pages; it is written in chunks that are copied under a savepoint. Where a key is
 taken the chunk is inserted again with ON CONFLICT DO NOTHING.
+
+    attempt 1   reads S1    a b c d|e f g h     its last mark: d
+    attempt 2   reads S2    a'. . d|e'f'g h     writes e' f' g h
+
+Another attempt reads the range in a snapshot of its own and leads on behind the last mark. That is as good as if each
+pair were read alone, because the table above holds for each by itself, whichever snapshot after the drain showed it:
+a pair that is owed was owed in the snapshot it was read in, and the fill put it, or a writer's statement has come to
+owe it since, and put it (section 3); one that is owed no longer got a tombstone as it went (R5), which stays as long
+as the fill may write (R7). So pairs up to d need no second look: what S2 shows of them and S1 did not, writers put.
 """
 
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import pyarrow.compute as pc
 from psycopg import errors
 
 from catalog.descriptor import Descriptor
@@ -27,17 +37,19 @@ from spark_tasks.marks import (
     Connection,
     Mark,
     Order,
+    Progress,
     RangeDone,
     Ticket,
     chunk,
     keep_pace,
     listen,
     pairs_of_chunk,
+    progress_of,
     scans_sql,
     tries,
 )
 from spark_tasks.pace import Pace
-from spark_tasks.ranges import KeyRange
+from spark_tasks.ranges import KeyRange, Reached
 from spark_tasks.scan import rows_at_once
 from storage.arrow import Pairs, concat, copy_payload
 from storage.arrow_columns import owed_pairs
@@ -49,22 +61,30 @@ from storage.postgres import kv
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Pairs of one element for one storage, in key order."""
+    """Values, or entries, for one storage, in key order: at least one pair."""
 
     storage: int
     pairs: Pairs
 
+    def behind(self, reached: Reached) -> Pairs:
+        """Those that an attempt has not come to yet."""
+        mine = Reached(self.storage, self.pairs.keys[0].as_py()).portion
+        if mine != reached.portion:
+            return self.pairs.slice(0 if mine > reached.portion else len(self.pairs))
+        return self.pairs.slice(pc.sum(pc.less_equal(self.pairs.keys, reached.key)).as_py())
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a range's rows lack of the elements."""
+    """What a range's rows lack of the elements, in the order in which it is put."""
 
     rows: int
     portions: tuple[Portion, ...]
 
-    @property
-    def pairs(self) -> int:
-        return sum(len(portion.pairs) for portion in self.portions)
+    def behind(self, reached: Reached | None) -> list[tuple[int, Pairs]]:
+        """What is still to be put, by storage."""
+        left = [(one.storage, one.pairs if reached is None else one.behind(reached)) for one in self.portions]
+        return [(storage, pairs) for storage, pairs in left if len(pairs)]
 
 
 @dataclass(slots=True)
@@ -126,46 +146,52 @@ class Fill:
 
     def _portions(self, storage: int, parts: list[StoredRows]) -> Iterator[Portion]:
         placement = self.descriptor.placement.id
-        for column in self.columns:
-            pairs = concat(owed_pairs(self.descriptor, placement, column, rows) for rows in parts)
-            yield Portion(storage, pairs.sorted())
+        values = [owed_pairs(self.descriptor, placement, column, rows) for column in self.columns for rows in parts]
+        entries: dict[int, list[Pairs]] = {}
         for index in self.indexes:
             pairs = concat(index_entries(self.descriptor, placement, index, rows) for rows in parts)
             for home, here in by_home(index, pairs, storage, storages=self.storages, buckets=self.buckets):
-                yield Portion(home, here.sorted())
+                entries.setdefault(home, []).append(here)
+        for home, listed in ((storage, values), *sorted(entries.items())):
+            pairs = concat(listed)
+            if len(pairs):
+                yield Portion(home, pairs.sorted())
 
     def put(self, hand: Hand, piece: KeyRange, found: Found) -> None:
-        """Write a range's pairs in chunks; a range that another attempt has finished is left alone."""
-        rows_done = 0
+        """Write a range in chunks, from its last mark on; one that another attempt has finished is left alone."""
         try:
-            for storage, part, mark in self._parts(hand, piece, found):
-                began = time.perf_counter()
-                self._write(hand, piece, storage, part, mark)
+            progress = progress_of(hand.connection, self.ticket, piece)
+            for storage, part, mark in self._parts(hand, piece, found, progress):
+                began, rows_done = time.perf_counter(), progress.rows_done
+                self._write(hand, piece, storage, part, mark, progress)
                 if not mark.is_done:
-                    rows, seconds = mark.rows_done - rows_done, time.perf_counter() - began
+                    rows, seconds = progress.rows_done - rows_done, time.perf_counter() - began
                     keep_pace(self.ticket, hand.order, rows=rows, seconds=seconds)
-                rows_done = mark.rows_done
         except RangeDone:
             pass
 
-    def _parts(self, hand: Hand, piece: KeyRange, found: Found) -> Iterator[tuple[int, Pairs, Mark]]:
+    def _parts(
+        self, hand: Hand, piece: KeyRange, found: Found, progress: Progress
+    ) -> Iterator[tuple[int, Pairs, Mark]]:
         """What goes into each chunk, and the mark it leaves; one chunk without pairs when there is nothing to put."""
-        done, total = 0, found.pairs
+        left, before, done = found.behind(progress.reached), min(progress.rows_done, found.rows), 0
+        total = sum(len(pairs) for _, pairs in left)
         if not total:
             yield piece.storage, concat([]), Mark(found.rows, found.rows, is_done=True)
-        for portion in found.portions:
+        for storage, pairs in left:
             place = 0
-            while place < len(portion.pairs):
-                part = portion.pairs.slice(place, pairs_of_chunk(self.ticket, hand.order, hand.pace))
+            while place < len(pairs):
+                part = pairs.slice(place, pairs_of_chunk(self.ticket, hand.order, hand.pace))
                 place, done = place + len(part), done + len(part)
-                yield portion.storage, part, Mark(found.rows * done // total, found.rows, is_done=done == total)
+                rows, last = before + (found.rows - before) * done // total, Reached(storage, part.keys[-1].as_py())
+                yield storage, part, Mark(rows, found.rows, is_done=done == total, reached=last)
 
-    def _write(self, hand: Hand, piece: KeyRange, storage: int, part: Pairs, mark: Mark) -> None:
+    def _write(self, hand: Hand, piece: KeyRange, storage: int, part: Pairs, mark: Mark, progress: Progress) -> None:
         payload, table = copy_payload(part), kv(storage, self.descriptor.table_id)
         for _ in tries(f"range {piece.id} of run {self.ticket.run_id}"):
             began = time.perf_counter()
             try:
-                with chunk(hand.connection, self.ticket, piece, hand.order, self.scans) as leaves:
+                with chunk(hand.connection, self.ticket, piece, hand.order, progress, self.scans) as leaves:
                     leaves.mark = mark
                     if len(part):
                         put_where_free(hand.connection, table, part, payload)

@@ -81,13 +81,24 @@ def claim_run(run_id: int) -> Claim | None:
     return Claim(ReorgRun.objects.get(id=run_id), claimed[0])
 
 
+MARKS = """WITH marks AS (
+    SELECT coalesce(sum(rows_done), 0) AS done, sum(rows_total) AS total
+    FROM spark_tasks_reorgrange WHERE run_id = %(run)s
+)"""
+TO_MARKS = """rows_done = greatest(pulse.rows_done, marks.done), rows_total = coalesce(marks.total, pulse.rows_total),
+    share = greatest(pulse.share, least(1, marks.done::float8 / nullif(marks.total, 0)))"""
+"""What is shown of a run comes to where its marks are, and never goes back (R11)."""
+CATCH_UP = f"{MARKS} UPDATE spark_tasks_reorgpulse pulse SET {TO_MARKS} FROM marks WHERE pulse.run_id = %(run)s"
+
+
 def end_run(claim: Claim, state: RunState, *, error: str = "") -> None:
-    """Compare-and-set: only the attempt that still holds the run's token may end it."""
+    """Compare-and-set: only the attempt that still holds the run's token may end it. Its numbers are exact then."""
     with transaction.atomic(), connection.cursor() as cursor:
         ended = ReorgRun.objects.filter(id=claim.run.id, token=claim.token, state=RunState.RUNNING).update(
             state=state, error=error, violations=claim.run.violations, ended_at=Now()
         )
         if ended:
+            cursor.execute(CATCH_UP, {"run": claim.run.id})
             cursor.execute("SELECT pg_notify('schemalab_reorg', %s)", [str(claim.run.id)])
 
 

@@ -15,27 +15,28 @@ from catalog.elements import ColumnId, Index, State
 from spark_tasks.homes import by_home
 from spark_tasks.marks import (
     GIVES_WAY,
-    Chunk,
     Connection,
     Mark,
     Order,
+    Progress,
     RangeDone,
     Ticket,
     chunk,
     keep_pace,
     listen,
     pairs_of_chunk,
+    progress_of,
     tries,
 )
 from spark_tasks.pace import Pace
-from spark_tasks.ranges import KeyRange, is_among_rows
+from spark_tasks.ranges import KeyRange, Reached, is_among_rows
 from storage.arrow import Pairs, unpack
 from storage.arrow_rows import StoredRows, accepted, chosen, entries_of, stored_rows
 from storage.postgres import column_suffixes, kv, next_low, packed_scan_sql
 from storage.statements import COLUMN_SUFFIX
 
 Step = Callable[[KeyRange, int], tuple[int, bytes | None]]
-"""Removes a few pairs from a range: how many, and where to go on (None: nothing is left of the range)."""
+"""Removes a few pairs from a range: how many, and the last key (None: nothing is left of the range)."""
 
 DELETE_PAGE = """WITH page AS MATERIALIZED (
     SELECT key FROM {kv} WHERE key >= %b AND key < %b{only} ORDER BY key LIMIT %b
@@ -72,7 +73,7 @@ class DeleteKeys:
         row = connection.cursor(binary=True).execute(sql, params).fetchone()
         assert row is not None
         count, last = row
-        return count, None if count < size else next_low(last)
+        return count, None if count < size else last
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class DeleteRows:
         for storage, keys in self._doomed(piece.storage, whole).items():
             sql = f"DELETE FROM {kv(storage, self.descriptor.table_id)} WHERE key = ANY(%b::bytea[])"
             connection.execute(sql, (keys,))
-        return len(whole), None if is_last else next_low(whole.keys[-1].as_py())
+        return len(whole), None if is_last else whole.keys[-1].as_py()
 
     def _page(self, connection: Connection, piece: KeyRange, size: int) -> Pairs:
         sql = packed_scan_sql(piece.storage, self.descriptor.table_id)
@@ -131,40 +132,43 @@ def _whole_rows(page: Pairs) -> int:
 
 
 def empty(connection: Connection, ticket: Ticket, pieces: Iterable[KeyRange], step: Step) -> Iterator[int]:
-    """Repeat `step` in chunks until each range is empty; yields the pairs removed from each."""
+    """Repeat `step` in chunks until each range is empty, from its last mark on; yields the pairs removed from each."""
     pace, order = Pace(), Order()
-    listen(connection, ticket, order)
     for piece in pieces:
-        removed, rest = 0, piece
+        listen(connection, ticket, order)
+        removed, is_done = 0, False
         try:
-            while True:
+            progress = progress_of(connection, ticket, piece)
+            while not is_done:
                 began = time.perf_counter()
-                count, low, pace = _chunk(connection, ticket, rest, removed, step, pace, order)
+                count, is_done, pace = _chunk(connection, ticket, piece, progress, step, pace, order)
                 removed += count
-                if low is None:
-                    break
-                rest = replace(rest, low=low)
-                keep_pace(ticket, order, rows=count, seconds=time.perf_counter() - began)
+                if not is_done:
+                    keep_pace(ticket, order, rows=count, seconds=time.perf_counter() - began)
         except RangeDone:
             pass  # by another attempt: what was to be removed is gone
         yield removed
 
 
 def _chunk(
-    connection: Connection, ticket: Ticket, rest: KeyRange, removed: int, step: Step, pace: Pace, order: Order
-) -> tuple[int, bytes | None, Pace]:
-    for _ in tries(f"range {rest.id} of run {ticket.run_id}"):
+    connection: Connection, ticket: Ticket, piece: KeyRange, progress: Progress, step: Step, pace: Pace, order: Order
+) -> tuple[int, bool, Pace]:
+    rest = piece if progress.reached is None else replace(piece, low=next_low(progress.reached.key))
+    for _ in tries(f"range {piece.id} of run {ticket.run_id}"):
         began = time.perf_counter()
         try:
-            with chunk(connection, ticket, rest, order) as leaves:
-                count, low = step(rest, pairs_of_chunk(ticket, order, pace))
-                _mark(leaves, removed + count, rest.rows, is_done=low is None)
+            with chunk(connection, ticket, piece, order, progress) as leaves:
+                count, last = step(rest, pairs_of_chunk(ticket, order, pace))
+                leaves.mark = _mark(piece, progress.rows_done + count, last)
         except GIVES_WAY:
             pace = pace.after_giving_way()
         else:
-            return count, low, pace.after(pairs=count, seconds=time.perf_counter() - began)
+            return count, last is None, pace.after(pairs=count, seconds=time.perf_counter() - began)
     raise AssertionError("tries() raises before this")
 
 
-def _mark(leaves: Chunk, removed: int, expected: int, *, is_done: bool) -> None:
-    leaves.mark = Mark(removed, removed if is_done else max(removed, expected), is_done)
+def _mark(piece: KeyRange, removed: int, last: bytes | None) -> Mark:
+    """Removed by all attempts together: the range's total once nothing is left."""
+    if last is None:
+        return Mark(removed, removed, is_done=True)
+    return Mark(removed, max(removed, piece.rows), is_done=False, reached=Reached(piece.storage, last))

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from spark_tasks.claims import STALE_S, Claim
+from spark_tasks.claims import MARKS, STALE_S, TO_MARKS, Claim
 from spark_tasks.database import database_dsn
 from spark_tasks.pace import Traffic
 from spark_tasks.rate import Rate
@@ -66,16 +66,10 @@ SELECT (SELECT coalesce(sum(rows_done), 0)::bigint FROM spark_tasks_reorgrange W
 FROM spark_tasks_reorgpulse WHERE run_id = %(run)s
 """
 
-RUN_BEAT = """
-WITH marks AS (
-    SELECT coalesce(sum(rows_done), 0) AS done, sum(rows_total) AS total
-    FROM spark_tasks_reorgrange WHERE run_id = %(run)s
-)
+RUN_BEAT = f"""{MARKS}
 UPDATE spark_tasks_reorgpulse pulse
-SET heartbeat_at = clock_timestamp(), rows_per_s = %(rate)s, is_stalled = %(is_stalled)s,
-    traffic = %(traffic)s, rows_done = greatest(pulse.rows_done, marks.done),
-    rows_total = coalesce(marks.total, pulse.rows_total),
-    share = greatest(pulse.share, least(1, marks.done::float8 / nullif(marks.total, 0)))
+SET heartbeat_at = clock_timestamp(), rows_per_s = %(rate)s, is_stalled = %(is_stalled)s, traffic = %(traffic)s,
+    {TO_MARKS}
 FROM marks WHERE pulse.run_id = %(run)s
     AND EXISTS (SELECT FROM spark_tasks_reorgrun WHERE id = %(run)s AND token = %(token)s)
 """

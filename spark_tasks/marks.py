@@ -1,10 +1,11 @@
 """A chunk: a short transaction that first asks whether it may still write, and leaves its mark as it commits.
 
-    BEGIN; the run's row FOR SHARE where the token is ours (R7); the range's row FOR UPDATE, not done (R3)
+    BEGIN; the run's row FOR SHARE where the token is ours (R7); the range's row FOR UPDATE, with our last mark (R3)
         pairs
-    the range's mark; COMMIT; what is wanted of the run now
+    the range's mark: how many rows, and up to which pair; COMMIT; what is wanted of the run now
 
-Closing a run moves its token, which waits for the chunks that hold its row and shuts out all later ones.
+Closing or pausing a run moves its token, which waits for the chunks that hold its row and shuts out all later ones.
+Whoever goes on with the range leads on behind the pair that its mark names: no chunk is done twice.
 Workers are processes of Spark: no Django here, one connection for each task.
 """
 
@@ -19,7 +20,7 @@ import psycopg
 from psycopg import errors
 
 from spark_tasks.pace import Pace, Quiet, pairs_allowed, rest_s, wait_s
-from spark_tasks.ranges import KeyRange
+from spark_tasks.ranges import KeyRange, Reached
 from storage.pairs import CannotDerive
 from storage.postgres import kv, session_options
 
@@ -68,11 +69,26 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a chunk leaves behind: rows done of those there are in the range."""
+    """What a chunk leaves behind: rows done of those there are in the range, and its last pair, if it had any."""
 
     rows_done: int
     rows_total: int
     is_done: bool
+    reached: Reached | None = None
+
+
+@dataclass
+class Progress:
+    """How far a range has come by its marks: read before its first chunk here, then moved by each that commits."""
+
+    chunks: int = 0
+    rows_done: int = 0
+    reached: Reached | None = None
+
+    def move(self, mark: Mark) -> None:
+        self.chunks += 1
+        self.rows_done = max(self.rows_done, mark.rows_done)
+        self.reached = mark.reached or self.reached
 
 
 @dataclass
@@ -98,41 +114,57 @@ class Order:
 
 BEGIN = """BEGIN;
 SELECT 1 FROM spark_tasks_reorgrun WHERE id = {run} AND token = {token} FOR SHARE;
-SELECT is_done FROM spark_tasks_reorgrange WHERE id = {range} FOR UPDATE;
+SELECT is_done, chunks FROM spark_tasks_reorgrange WHERE id = {range} FOR UPDATE;
 SAVEPOINT chunk"""
 
 WANTED = "SELECT wanted, rows_per_s_max, traffic, {scans} FROM spark_tasks_reorgpulse WHERE run_id = {run}"
 
-END = f"""UPDATE spark_tasks_reorgrange SET rows_done = greatest(rows_done, {{mark.rows_done}}),
-rows_total = {{mark.rows_total}}, is_done = {{mark.is_done}} WHERE id = {{range}};
+END = f"""UPDATE spark_tasks_reorgrange SET chunks = chunks + 1, is_done = {{mark.is_done}}{{reached}},
+rows_done = greatest(rows_done, {{mark.rows_done}}), rows_total = greatest(rows_done, {{mark.rows_total}})
+WHERE id = {{range}};
 COMMIT;
 {WANTED}"""
+
+PROGRESS = """SELECT run.token, range.is_done, range.chunks, range.rows_done, range.reached_storage, range.reached_key
+FROM spark_tasks_reorgrange range JOIN spark_tasks_reorgrun run ON run.id = range.run_id WHERE range.id = %s"""
 
 
 @contextmanager
 def chunk(
-    connection: Connection, ticket: Ticket, piece: KeyRange, order: Order, scans: str = "NULL::bigint"
+    connection: Connection,
+    ticket: Ticket,
+    piece: KeyRange,
+    order: Order,
+    progress: Progress,
+    scans: str = "NULL::bigint",
 ) -> Iterator[Chunk]:
-    """The transaction of one chunk, under a savepoint named `chunk`. Raises `RunClosed`, `RangeDone`.
+    """The transaction of one chunk, under a savepoint named `chunk`; moves `progress`. Raises `RunClosed`, `RangeDone`.
 
     `scans` is SQL for how often the table's pairs were looked for: it is heard whether anybody else is there.
     """
     leaves = Chunk()
-    if order.wanted != "run":
-        raise RunClosed(f"run {ticket.run_id} is wanted to {order.wanted}: no further chunk is begun")
+    _require_wanted(ticket, order)
     try:
         cursor = connection.execute(BEGIN.format(run=ticket.run_id, token=ticket.token, range=piece.id))
-        _require_open(cursor, ticket)
+        _require_open(cursor, ticket, piece, progress)
         yield leaves
         assert leaves.mark is not None, "a chunk leaves a mark"
-        cursor = connection.execute(END.format(run=ticket.run_id, range=piece.id, mark=leaves.mark, scans=scans))
+        end = {"mark": leaves.mark, "reached": _reached_sql(leaves.mark.reached), "scans": scans}
+        cursor = connection.execute(END.format(run=ticket.run_id, range=piece.id, **end))
         while cursor.nextset():
             pass
+        progress.move(leaves.mark)
         _hear(order, cursor.fetchone())
     except BaseException:
         if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
         raise
+
+
+def _reached_sql(reached: Reached | None) -> str:
+    if reached is None:
+        return ""
+    return f", reached_storage = {reached.storage}, reached_key = '\\x{reached.key.hex()}'"
 
 
 def scans_sql(table_id: int, storages: int) -> str:
@@ -142,8 +174,30 @@ def scans_sql(table_id: int, storages: int) -> str:
 
 
 def listen(connection: Connection, ticket: Ticket, order: Order, scans: str = "NULL::bigint") -> None:
-    """Hear what is wanted of the run, and begin to hear whether anybody else works with the table."""
+    """Hear what is wanted of the run, and whether anybody else works with the table. Raises `RunClosed`."""
     _hear(order, connection.execute(WANTED.format(run=ticket.run_id, scans=scans)).fetchone())
+    _require_wanted(ticket, order)
+
+
+def progress_of(connection: Connection, ticket: Ticket, piece: KeyRange) -> Progress:
+    """Where a range leads on. Raises `RunClosed`, `RangeDone`."""
+    row = connection.execute(PROGRESS, (piece.id,)).fetchone()
+    if row is None or row[0] != ticket.token:
+        raise _shut_out(ticket)
+    _, is_done, chunks, rows_done, storage, key = row
+    if is_done:
+        raise RangeDone
+    return Progress(chunks, rows_done, None if key is None else Reached(storage, key))
+
+
+def _shut_out(ticket: Ticket) -> RunClosed:
+    was = "it was closed, paused or taken over"
+    return RunClosed(f"run {ticket.run_id} has another token than {ticket.token}: {was}")
+
+
+def _require_wanted(ticket: Ticket, order: Order) -> None:
+    if order.wanted != "run":
+        raise RunClosed(f"run {ticket.run_id} is wanted to {order.wanted}: no further chunk is begun")
 
 
 def _hear(order: Order, said: tuple[Any, ...] | None) -> None:
@@ -161,14 +215,17 @@ def _share(ticket: Ticket, order: Order) -> float | None:
     return None if order.rows_per_s_max is None else order.rows_per_s_max / ticket.hands
 
 
-def _require_open(cursor: psycopg.Cursor[Any], ticket: Ticket) -> None:
+def _require_open(cursor: psycopg.Cursor[Any], ticket: Ticket, piece: KeyRange, progress: Progress) -> None:
     cursor.nextset()
     if cursor.fetchone() is None:
-        raise RunClosed(f"run {ticket.run_id} has another token than {ticket.token}: it was closed or taken over")
+        raise _shut_out(ticket)
     cursor.nextset()
     row = cursor.fetchone()
     if row is None or row[0]:
         raise RangeDone
+    if row[1] != progress.chunks:
+        was = f"range {piece.id} of run {ticket.run_id} has {row[1]} chunks, this worker knows of {progress.chunks}"
+        raise RunClosed(f"{was}: another one is at work on it")
 
 
 def tries(what: str) -> Iterator[int]:

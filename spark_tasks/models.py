@@ -32,7 +32,10 @@ class RunState(models.TextChoices):
 
 
 class Wanted(models.TextChoices):
-    """What is asked of a run while it runs. `close` is asked before the token moves, so no new chunk begins (R7)."""
+    """What is asked of a run while it runs.
+
+    `close` and `pause` are asked before the token moves, so that chunks stop beginning; the token shuts them out (R7).
+    """
 
     RUN = "run", _("run")
     PAUSE = "pause", _("pause")
@@ -72,7 +75,7 @@ class ReorgRun(models.Model):
 
 
 class ReorgRange(models.Model):
-    """Keys low <= key < high of one storage, number `number` of its run."""
+    """Keys low <= key < high of one storage, number `number` of its run, and the mark of its last chunk."""
 
     run = models.ForeignKey(ReorgRun, on_delete=models.CASCADE, related_name="ranges")
     number = models.IntegerField()
@@ -82,6 +85,11 @@ class ReorgRange(models.Model):
     rows_total = models.BigIntegerField(help_text="estimated from a sample until the range is read, exact from then on")
     rows_done = models.BigIntegerField(default=0)
     is_done = models.BooleanField(default=False)
+    chunks = models.IntegerField(default=0, help_text="committed so far")
+    reached_storage = models.IntegerField(null=True)
+    reached_key = models.BinaryField(
+        null=True, help_text="the last pair of the last chunk: what follows leads on there"
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "number"], name="ranges_are_numbered_once")]

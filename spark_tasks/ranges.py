@@ -31,9 +31,27 @@ class KeyRange:
     id: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The last pair of a range's last chunk. Pairs of columns come before entries, then storages, then keys."""
+
+    storage: int
+    key: bytes
+
+    @property
+    def portion(self) -> tuple[bool, int]:
+        """Which of a range's portions the pair belongs to; they are written in this order."""
+        return not is_of_row(self.key), self.storage
+
+
+def is_of_row(key: bytes) -> bool:
+    """Whether a pair is a row's own; an entry of an index otherwise."""
+    return bool(PREFIX.unpack_from(key)[2] == PRIMARY)
+
+
 def is_among_rows(piece: KeyRange) -> bool:
     """Whether a range holds rows; entries of an index otherwise."""
-    return bool(PREFIX.unpack_from(piece.low)[2] == PRIMARY)
+    return is_of_row(piece.low)
 
 
 def split(

@@ -15,6 +15,7 @@ from django.db.models import Count, Q
 from kombu.exceptions import OperationalError as BrokerError
 
 from catalog.services import control_transaction
+from spark_tasks.claims import CATCH_UP
 from spark_tasks.elements import elements_of
 from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState, Wanted
 from spark_tasks.rate import eta_s
@@ -35,7 +36,7 @@ Check = Callable[[Any], None]
 
 
 class CannotClose(Exception):
-    """Sessions that hold the run's row would not end."""
+    """Sessions that hold the run's row would not end, so it can be neither closed nor paused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,17 @@ def throttle_run(run_id: int, rows_per_s_max: float | None, *, reason: str = "")
     ReorgPulse.objects.filter(run_id=run_id).update(rows_per_s_max=rows_per_s_max, throttle_reason=reason)
 
 
+def pause_run(run_id: int, *, check: Check = lambda _cursor: None) -> None:
+    """From the return of this on no chunk of the run commits, until it is wanted to run again and claimed anew.
+
+    In two steps as `close_run`, and with the same `check`. What an attempt has read and not written is read again.
+    """
+    with control_transaction() as cursor:
+        check(cursor)
+        ReorgPulse.objects.filter(run_id=run_id, wanted=Wanted.RUN).update(wanted=Wanted.PAUSE)
+    _shut_out(run_id, PAUSED, check)
+
+
 def close_run(run_id: int, *, check: Check = lambda _cursor: None) -> None:
     """From the return of this on nothing of the run is written, whoever still believes to work on it (R7).
 
@@ -161,25 +173,32 @@ def close_run(run_id: int, *, check: Check = lambda _cursor: None) -> None:
     with control_transaction() as cursor:
         check(cursor)
         ReorgPulse.objects.filter(run_id=run_id).update(wanted=Wanted.CLOSE)
+    _shut_out(run_id, CLOSED, check)
+
+
+PAUSED = """UPDATE spark_tasks_reorgrun SET token = token + 1, state = 'waiting'
+WHERE id = %s AND NOT is_closed AND state = 'running'"""
+CLOSED = """UPDATE spark_tasks_reorgrun SET token = token + 1, is_closed = true,
+state = CASE WHEN state IN ('waiting', 'running') THEN 'failed' ELSE state END,
+error = CASE WHEN state IN ('waiting', 'running') THEN 'closed before it ended' ELSE error END
+WHERE id = %s AND NOT is_closed"""
+
+
+def _shut_out(run_id: int, update: str, check: Check) -> None:
     for _ in range(CLOSE_TRIES_MAX):
-        if _move_token(run_id, check):
+        if _move_token(run_id, update, check):
             return
         _end_holders(run_id)
     raise CannotClose(f"run {run_id} cannot be closed: its row is locked and its holders would not end")
 
 
-def _move_token(run_id: int, check: Check) -> bool:
+def _move_token(run_id: int, update: str, check: Check) -> bool:
     try:
         with control_transaction() as cursor:
             check(cursor)
             cursor.execute(f"SET LOCAL lock_timeout = '{CLOSE_LOCK_TIMEOUT}'")
-            cursor.execute(
-                "UPDATE spark_tasks_reorgrun SET token = token + 1, is_closed = true,"
-                " state = CASE WHEN state IN ('waiting', 'running') THEN 'failed' ELSE state END,"
-                " error = CASE WHEN state IN ('waiting', 'running') THEN 'closed before it ended' ELSE error END"
-                " WHERE id = %s AND NOT is_closed",
-                [run_id],
-            )
+            cursor.execute(update, [run_id])
+            cursor.execute(CATCH_UP, {"run": run_id})
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) != "55P03":
             raise

@@ -215,7 +215,7 @@ def test_an_attempt_that_outlived_its_close_puts_nothing(stage: Stage, runs: Run
     found = [(piece, find(fill, piece)) for piece in pieces]
     close_run(fill.ticket.run_id)
     for piece, there in found:
-        with pytest.raises(RunClosed, match="it was closed or taken over"):
+        with pytest.raises(RunClosed, match="it was closed, paused or taken over"):
             put(fill, piece, there)
     assert stage.contents() == before
 

@@ -1,0 +1,253 @@
+"""An interrupted run leads on behind its last chunk, whoever goes on, however often, whatever writers did meanwhile."""
+
+from collections.abc import Callable
+from random import Random
+
+import psycopg
+import pytest
+
+from catalog.elements import State
+from spark_tasks import backfill, delete
+from spark_tasks.claims import claim_run
+from spark_tasks.marks import Mark, Order, Progress, RunClosed, progress_of
+from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
+from spark_tasks.pace import Pace
+from spark_tasks.ranges import KeyRange
+from spark_tasks.runner import run_reorganisation
+from spark_tasks.services import close_run, pause_run, run_status, start_run
+from storage.arrow import Pairs
+from storage.clauses import element_label
+from tests.spark_tasks.kinds import BY_SCORE, SCORE, TWIN, UNIQUE, Change
+from tests.spark_tasks.runs import Runs, entries, to_filling
+from tests.spark_tasks.test_backfill import fill_in_hand, pieces, rows_of, runs
+from tests.spark_tasks.test_kinds import BETWEEN, people
+from tests.storage.stage import BY_NAME, Stage
+
+__all__ = ["runs"]
+ROWS, CHUNK, PAUSES = 60, 5, 3
+ATTEMPTS_MAX = 100
+
+
+@pytest.fixture
+def small(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> Runs:
+    """Runs in chunks of five pairs."""
+    for limit in ("PAIRS_MIN", "PAIRS_MAX"):
+        monkeypatch.setattr(f"spark_tasks.pace.{limit}", CHUNK)
+    for module in (backfill, delete):
+        monkeypatch.setattr(module, "Pace", lambda: Pace(CHUNK))
+    return runs
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The keys that the fill gives to the store, those that are not free among them."""
+    keys: list[bytes] = []
+    put = backfill.put_where_free
+
+    def spy(connection: psycopg.Connection, table: str, pairs: Pairs, payload: bytes) -> None:
+        keys.extend(pairs.keys.to_pylist())
+        put(connection, table, pairs, payload)
+
+    monkeypatch.setattr(backfill, "put_where_free", spy)
+    return keys
+
+
+class Lost(Exception):
+    """The connection to the database, say."""
+
+
+Then = Callable[[int], object]
+
+
+def do(run_id: int, monkeypatch: pytest.MonkeyPatch, then: Then) -> None:
+    """One attempt; after each chunk that it commits `then` is called, with its number."""
+    moved, count = Progress.move, 0
+
+    def move(progress: Progress, mark: Mark) -> None:
+        nonlocal count
+        moved(progress, mark)
+        count += 1
+        then(count)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "move", move)
+        run_reorganisation(run_id)
+
+
+def resume(run_id: int) -> None:
+    ReorgPulse.objects.filter(run_id=run_id).update(wanted=Wanted.RUN)
+
+
+def pause_after(run_id: int, chunk: int) -> Then:
+    return lambda number: number == chunk and pause_run(run_id)
+
+
+def chunks_of(run_id: int) -> int:
+    return sum(ReorgRange.objects.filter(run_id=run_id).values_list("chunks", flat=True))
+
+
+def test_two_pauses_in_one_range_put_no_pair_twice(
+    stage: Stage, small: Runs, offered: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.insert(rows_of(stage, ROWS))
+    to_filling(stage)
+    run_id = small.start("fill")
+    for paused_at in (10, 20):
+        do(run_id, monkeypatch, pause_after(run_id, 2))
+        assert (run_status(run_id).state, len(offered), run_status(run_id).rows_done) == (
+            "waiting",
+            paused_at,
+            paused_at,
+        )
+        resume(run_id)
+    run_reorganisation(run_id)
+    assert sorted(offered) == sorted(entries(stage)), "each pair once"
+    assert (run_status(run_id).rows_done, run_status(run_id).rows_total) == (ROWS, ROWS)
+    assert small.do("verify").state == "done"
+
+
+def test_interruptions_more_frequent_than_a_range_still_make_progress(
+    stage: Stage, small: Runs, offered: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No more than one chunk of each attempt is committed, and errors are no failures in a row while it moves."""
+
+    def lose(_: int) -> None:
+        raise Lost("the connection is lost")
+
+    stage.insert(rows_of(stage, ROWS))
+    to_filling(stage)
+    run_id = small.start("fill")
+    for attempt in range(1, ROWS // CHUNK + 1):
+        with pytest.raises(Lost):
+            do(run_id, monkeypatch, lose)
+        assert (chunks_of(run_id), run_status(run_id).state) == (attempt, "waiting")
+    run_reorganisation(run_id)
+    assert (run_status(run_id).state, sorted(offered)) == ("done", sorted(entries(stage)))
+
+
+def test_a_paused_run_commits_no_further_chunk(stage: Stage, small: Runs) -> None:
+    """The worker has read its range and has not heard of the pause: the token says so (R7)."""
+    stage.insert(rows_of(stage, ROWS))
+    to_filling(stage)
+    run, ticket, fill = fill_in_hand(stage, small)
+    with ticket.connect() as connection:
+        hand = backfill.Hand(connection, Order(), Pace())
+        found = [(piece, fill.find(connection, piece)) for piece in pieces(run)]
+        pause_run(run.id)
+        for piece, there in found:
+            with pytest.raises(RunClosed, match="it was closed, paused or taken over"):
+                fill.put(hand, piece, there)
+    assert (entries(stage), claim_run(run.id)) == (set(), None)
+    resume(run.id)
+    run_reorganisation(run.id)
+    assert (run_status(run.id).state, len(entries(stage))) == ("done", ROWS), (
+        "at once: nothing has to fall silent first"
+    )
+
+
+def test_a_pause_of_what_is_closed_or_done_changes_nothing(stage: Stage, small: Runs) -> None:
+    to_filling(stage)
+    small.do("clear")
+    done, closed = small.start("clear"), small.start("fill")
+    close_run(closed)
+    was = [(run.state, run.token) for run in ReorgRun.objects.filter(id__in=(done, closed)).order_by("id")]
+    for run_id in (done, closed):
+        pause_run(run_id)
+    assert [(run.state, run.token) for run in ReorgRun.objects.filter(id__in=(done, closed)).order_by("id")] == was
+    assert ReorgPulse.objects.get(run_id=closed).wanted == Wanted.CLOSE
+
+
+class Worker:
+    """A fill of one range that is told when to write its next chunk."""
+
+    def __init__(self, fill: backfill.Fill, connection: psycopg.Connection, piece: KeyRange) -> None:
+        self.fill, self.piece, self.progress = fill, piece, progress_of(connection, fill.ticket, piece)
+        self.hand = backfill.Hand(connection, Order(), Pace(CHUNK))
+        self.parts = fill._parts(self.hand, piece, fill.find(connection, piece), self.progress)
+
+    def chunk(self) -> None:
+        self.fill._write(self.hand, self.piece, *next(self.parts), self.progress)
+
+
+def test_a_worker_that_is_run_twice_under_one_token_does_no_chunk_twice(
+    stage: Stage, small: Runs, offered: list[bytes]
+) -> None:
+    """Spark may do a task again whose first worker is believed lost and is not."""
+    stage.insert(rows_of(stage, ROWS))
+    to_filling(stage)
+    run, ticket, fill = fill_in_hand(stage, small)
+    [piece] = [piece for piece in pieces(run) if piece.storage == 1]
+    with ticket.connect() as one, ticket.connect() as another:
+        first, second = (Worker(fill, connection, piece) for connection in (one, another))
+        first.chunk()
+        with pytest.raises(RunClosed, match="has 1 chunks, this worker knows of 0: another one is at work on it"):
+            second.chunk()
+    assert len(offered) == len(set(offered)) == CHUNK
+
+
+def test_what_a_deletion_removed_is_counted_exactly_after_pauses(
+    stage: Stage, small: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.insert(rows_of(stage, ROWS))
+    small.add_index()
+    for state in (State.WRITE_ONLY, State.DELETE_ONLY):
+        stage.publish(stage.now.with_index_state(BY_NAME.id, state))
+    run_id, seen = small.start("delete"), []
+    for _ in range(PAUSES):
+        do(run_id, monkeypatch, pause_after(run_id, 1))
+        seen.append(run_status(run_id).rows_done)
+        resume(run_id)
+    run_reorganisation(run_id)
+    assert seen == [CHUNK * number for number in range(1, PAUSES + 1)]
+    status = run_status(run_id)
+    assert (status.state, status.rows_done, status.rows_total, entries(stage)) == ("done", ROWS, ROWS, set())
+
+
+def test_a_table_that_is_dropped_leads_on_too(stage: Stage, small: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, pairs_of_a_row = ROWS // 3, 3
+    stage.insert(rows_of(stage, rows))
+    stage.publish(stage.now.with_state(State.DELETE_ONLY))
+    table = {"kind": "table", "id": stage.table_id, "name": "users"}
+    run_id = small.start("delete", table)
+    attempts = 0
+    while run_status(run_id).state != "done":
+        attempts += 1
+        assert attempts < ATTEMPTS_MAX
+        do(run_id, monkeypatch, pause_after(run_id, 1))
+        resume(run_id)
+    assert attempts > 2, "sometimes: it was really interrupted"
+    status, total = run_status(run_id), rows * pairs_of_a_row
+    assert (status.rows_done, status.rows_total, stage.contents()) == (total, total, [{}, {}])
+
+
+CHANGES = [
+    pytest.param(Change((TWIN,)), id="derived column"),
+    pytest.param(Change((UNIQUE,)), id="unique index"),
+    pytest.param(Change((SCORE, BY_SCORE)), id="column and its index"),
+]
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_writers_do_between_two_attempts_is_kept(
+    stage: Stage, small: Runs, monkeypatch: pytest.MonkeyPatch, change: Change, seed: int
+) -> None:
+    """A range is read in two snapshots, or more: each pair is right by itself (R2, R5), on either side of the mark."""
+    random, rows = Random(f"{change.said[0]['kind']} {seed}"), people(stage)
+    stage.insert(rows)
+    change.to_filling(stage)
+    assert small.do("clear", *change.said).state == "done"
+    run_id = start_run(small.change_id, stage.table_id, "fill", change.said, stage.now.version)
+    at, attempts = random.randrange(1, 4), 0
+    row = random.choice([row for number, row in enumerate(rows) if number != 5])
+    while run_status(run_id).state != "done":
+        attempts += 1
+        assert attempts < ATTEMPTS_MAX
+        do(run_id, monkeypatch, pause_after(run_id, 1))
+        resume(run_id)
+        if attempts == at:
+            random.choice(BETWEEN)(stage, row)
+    verified = small.do("verify", *change.said)
+    assert (verified.state, verified.error) == ("done", "")
+    unfinished = frozenset(element_label(one) for one in change.elements)  # type: ignore[arg-type]
+    assert stage.violations(unfinished=unfinished) == []
