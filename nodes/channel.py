@@ -64,6 +64,11 @@ class Channel(asyncio.Protocol):
             self._writable.set_result(None)
         self._writable = None
 
+    @property
+    def address(self) -> str:
+        """Where the client is, without its port; empty when it is gone already."""
+        return str((self.transport.get_extra_info("peername") or ("",))[0])
+
     async def startup_packet(self) -> tuple[int, bytes]:
         """The code and body of an untyped packet. Refuses a length that no startup packet has: garbage."""
         (length,) = _INT.unpack(await self._take(4))

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from expressions.errors import CANNOT_CONNECT_NOW, QUERY_CANCELED, TOO_MANY_CONNECTIONS, FatalError, SqlError
+from nodes.admission import Admission
 from nodes.channel import Channel
 from nodes.pgwire import Client, Session
+from nodes.rights import Person
 
 CLIENTS_MAX = 200
 
@@ -16,9 +18,8 @@ CLIENTS_MAX = 200
 class Greeting:
     """What a node tells every client, and what it wants from it."""
 
-    open_session: Callable[[Client, dict[str, str]], Session]
-    password: str = ""
-    is_loopback: bool = True
+    open_session: Callable[[Client, Person, dict[str, str]], Session]
+    admission: Admission = field(default_factory=Admission)
 
 
 @dataclass(eq=False)
@@ -58,6 +59,12 @@ class Clients:
         client = self.clients.get(pid)
         if client is not None and secrets.compare_digest(str(client.secret), str(secret)):
             client.cancel(SqlError(QUERY_CANCELED, "canceling statement due to user request"))
+
+    def end_of(self, person: Person, why: FatalError) -> None:
+        """End what this person has open."""
+        for client in list(self.clients.values()):
+            if client.person is person:
+                client.end_now(why)
 
     async def end_all(self, why: FatalError, grace_s: float) -> None:
         """Admit nobody, end idle connections now, the others when their transaction ends or `grace_s` is over."""

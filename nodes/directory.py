@@ -55,7 +55,7 @@ class Directory:
 
     async def find(self, name: str) -> int | None:
         """The id of the table that bears this name now."""
-        result = await self._ask(Command(FIND, (name.encode(),)))
+        result = await self.ask(Command(FIND, (name.encode(),)))
         if not result.ntuples:
             self._ids.pop(name, None)
             return None
@@ -65,7 +65,7 @@ class Directory:
 
     async def tables(self) -> list[Descriptor]:
         """The newest version of each table, as the catalog has them now, by name."""
-        result = await self._ask(Command(LIST))
+        result = await self.ask(Command(LIST))
         return [from_json(json.loads(result.get_value(row, 0) or b"")) for row in range(result.ntuples)]
 
     def forget(self, name: str) -> None:
@@ -73,14 +73,14 @@ class Directory:
 
     async def former_table(self, name: str) -> FormerTable | None:
         """The table that bore this name before it was renamed."""
-        result = await self._ask(Command(FORMER_TABLE, (name.encode(),)))
+        result = await self.ask(Command(FORMER_TABLE, (name.encode(),)))
         if not result.ntuples:
             return None
         return FormerTable((result.get_value(0, 0) or b"").decode(), _number(result, 1), _number(result, 2))
 
     async def column_anywhere(self, table_id: int, name: str) -> tuple[int, int] | None:
         """The newest version with a public column of that name, and the column's id."""
-        result = await self._ask(Command(COLUMN_ANYWHERE, (int4(table_id), name.encode())))
+        result = await self.ask(Command(COLUMN_ANYWHERE, (int4(table_id), name.encode())))
         return (_number(result, 0), _number(result, 1)) if result.ntuples else None
 
     async def numbers(self, table_id: int, column_id: int, count: int) -> list[int]:
@@ -90,7 +90,7 @@ class Directory:
             start, end = self._numbers.get((table_id, column_id), (0, 0))
             if start >= end:
                 size = max(BLOCK, count - len(taken))
-                result = await self._ask(Command(TAKE, (int4(table_id), int4(column_id), int4(size))))
+                result = await self.ask(Command(TAKE, (int4(table_id), int4(column_id), int4(size))))
                 start = int.from_bytes(result.get_value(0, 0) or b"", signed=True)
                 end = start + size
             using = min(end - start, count - len(taken))
@@ -98,7 +98,7 @@ class Directory:
             self._numbers[table_id, column_id] = (start + using, end)
         return taken
 
-    async def _ask(self, command: Command) -> "pq.abc.PGresult":
+    async def ask(self, command: Command) -> "pq.abc.PGresult":
         """One answer of the store; a session that was found dead is replaced once. Raises `SqlError`."""
         try:
             return await self._ask_once(command)

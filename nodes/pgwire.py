@@ -34,6 +34,7 @@ from nodes.interruptible import Interruptible
 from nodes.messages import Reader
 from nodes.portals import Portal, Prepared, send_at_once, send_rows
 from nodes.results import Result
+from nodes.rights import Person
 from nodes.startup import Startup
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Client:
     greeting: "Greeting"
     secret: int = field(default_factory=lambda: secrets.randbits(32))
     task: "asyncio.Task[None] | None" = None
+    person: Person | None = None
     session: Session | None = None
     prepared: dict[str, Prepared] = field(default_factory=dict)
     portals: dict[str, Portal] = field(default_factory=dict)
@@ -124,12 +126,13 @@ class Client:
     async def _serve(self) -> None:
         try:
             async with asyncio.timeout(STARTUP_S_MAX):
-                parameters = await Startup(self.clients, self.channel, self.greeting.password).parameters()
+                signed_in = await Startup(self.clients, self.channel, self.greeting.admission).signed_in()
         except TimeoutError:
             raise FatalError(PROTOCOL_VIOLATION, f"nobody has signed in within {STARTUP_S_MAX:g} s") from None
-        if parameters is None:
+        if signed_in is None:
             return
-        self.session = self.greeting.open_session(self, parameters)
+        self.person, parameters = signed_in
+        self.session = self.greeting.open_session(self, self.person, parameters)
         self._report()
         self.channel.send(messages.backend_key(self.pid, self.secret))
         self.channel.send(messages.ready(self.session.status()))

@@ -4,7 +4,8 @@
     client: c=biws,r=..,p=PROOF      node: v=SIGNATURE
 
 `c` repeats the beginning of the client's first message, so nobody between can have changed it (section 7).
-The node has one password for all users (NODE_PASSWORD); the salt is made afresh for each exchange.
+What a node keeps of a password is a `Verifier`: it checks a proof and cannot make one, so whoever reads the
+database signs in nowhere.
 """
 
 import base64
@@ -12,21 +13,80 @@ import binascii
 import hashlib
 import hmac
 import secrets
+import stringprep
+import unicodedata
 from dataclasses import dataclass, field
 
 from expressions.errors import PROTOCOL_VIOLATION, WRONG_PASSWORD, FatalError
 
 MECHANISM = "SCRAM-SHA-256"
 ITERATIONS = 4096
+SALT_BYTES, KEY_BYTES = 16, 32
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Verifier:
+    """What is kept of a password; as text it has PostgreSQL's form."""
+
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int = ITERATIONS
+
+    def __str__(self) -> str:
+        return (
+            f"{MECHANISM}${self.iterations}:{_base64(self.salt)}${_base64(self.stored_key)}:{_base64(self.server_key)}"
+        )
+
+
+def verifier_of(password: str, *, iterations: int = ITERATIONS) -> Verifier:
+    """A verifier of this password, with a salt of its own. A random key needs only one iteration."""
+    salt = secrets.token_bytes(SALT_BYTES)
+    salted = hashlib.pbkdf2_hmac("sha256", prepared(password).encode(), salt, iterations)
+    client_key = _hmac(salted, b"Client Key")
+    return Verifier(salt, hashlib.sha256(client_key).digest(), _hmac(salted, b"Server Key"), iterations)
+
+
+def verifier_from(text: str) -> Verifier:
+    """The verifier that was written as this text. Raises `ValueError`."""
+    mechanism, salted, keys = text.split("$")
+    iterations, salt = salted.split(":")
+    stored_key, server_key = (base64.b64decode(key, validate=True) for key in keys.split(":"))
+    if mechanism != MECHANISM or len(stored_key) != KEY_BYTES or len(server_key) != KEY_BYTES:
+        raise ValueError("not a verifier of SCRAM-SHA-256")
+    return Verifier(base64.b64decode(salt, validate=True), stored_key, server_key, int(iterations))
+
+
+def verifier_of_nobody(key: str, name: str) -> Verifier:
+    """For a name without a password: its salt stays the same, so that nobody learns who has one; no proof fits."""
+    salt = _hmac(key.encode(), b"salt " + name.encode())[:SALT_BYTES]
+    return Verifier(salt, secrets.token_bytes(KEY_BYTES), secrets.token_bytes(KEY_BYTES))
+
+
+def prepared(password: str) -> str:
+    """The password as clients hash it (SASLprep, RFC 4013); one that it forbids is taken as it is, as libpq does."""
+    mapped = "".join(
+        " " if stringprep.in_table_c12(char) else char for char in password if not stringprep.in_table_b1(char)
+    )
+    normal = unicodedata.normalize("NFKC", mapped)
+    return password if not normal or any(map(_is_prohibited, normal)) else normal
+
+
+def _is_prohibited(char: str) -> bool:
+    tables = (
+        stringprep.in_table_c12, stringprep.in_table_c21_c22, stringprep.in_table_c3, stringprep.in_table_c4,
+        stringprep.in_table_c5, stringprep.in_table_c6, stringprep.in_table_c7, stringprep.in_table_c8,
+        stringprep.in_table_c9, stringprep.in_table_a1,
+    )  # fmt: skip
+    return any(is_in(char) for is_in in tables)
 
 
 @dataclass(slots=True)
 class Exchange:
     """One authentication, from the client's first message to its proof."""
 
-    password: str
+    verifier: Verifier
     user: str
-    salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
     nonce: str = field(default_factory=lambda: base64.b64encode(secrets.token_bytes(18)).decode())
     gs2_header: str = ""
     first_bare: str = ""
@@ -45,7 +105,7 @@ class Exchange:
         if not client_nonce:
             raise _malformed()
         self.nonce = client_nonce + self.nonce
-        self.server_first = f"r={self.nonce},s={base64.b64encode(self.salt).decode()},i={ITERATIONS}"
+        self.server_first = f"r={self.nonce},s={_base64(self.verifier.salt)},i={self.verifier.iterations}"
         return self.server_first
 
     def verify(self, client_final: str) -> str:
@@ -54,28 +114,33 @@ class Exchange:
         said = _attributes(without_proof)
         if said.get("r") != self.nonce:
             raise _malformed()
-        if said.get("c") != base64.b64encode(self.gs2_header.encode()).decode():
+        if said.get("c") != _base64(self.gs2_header.encode()):
             text = "SCRAM channel binding: the client's last message does not repeat what its first one said"
             raise FatalError(PROTOCOL_VIOLATION, text)
-        salted = hashlib.pbkdf2_hmac("sha256", self.password.encode(), self.salt, ITERATIONS)
         message = f"{self.first_bare},{self.server_first},{without_proof}".encode()
-        client_key = _hmac(salted, b"Client Key")
-        signature = _hmac(hashlib.sha256(client_key).digest(), message)
-        expected = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
-        if not hmac.compare_digest(expected, _unbase64(proof)):
+        signature = _hmac(self.verifier.stored_key, message)
+        client_key = bytes(a ^ b for a, b in zip(_proof(proof), signature, strict=True))
+        if not hmac.compare_digest(hashlib.sha256(client_key).digest(), self.verifier.stored_key):
             raise FatalError(WRONG_PASSWORD, f'password authentication failed for user "{self.user}"')
-        return "v=" + base64.b64encode(_hmac(_hmac(salted, b"Server Key"), message)).decode()
+        return "v=" + _base64(_hmac(self.verifier.server_key, message))
 
 
 def _hmac(key: bytes, message: bytes) -> bytes:
     return hmac.digest(key, message, "sha256")
 
 
-def _unbase64(text: str) -> bytes:
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _proof(text: str) -> bytes:
     try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error:
+        proof = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
         raise _malformed() from None
+    if len(proof) != KEY_BYTES:
+        raise _malformed()
+    return proof
 
 
 def _attributes(message: str) -> dict[str, str]:

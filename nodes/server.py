@@ -13,18 +13,22 @@ import os
 import signal
 import socket
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from expressions.errors import ADMIN_SHUTDOWN, FatalError
 from leases import redis_samples
 from leases.asyncio_keeper import FATAL_EXIT_CODE, LeaseKeeper, Pin
+from nodes.admission import Admission
 from nodes.clients import Clients, Greeting
 from nodes.directory import Directory
 from nodes.environment import Environment
 from nodes.libpq import StorePool
 from nodes.opening import open_session
+from nodes.people import People
 from nodes.pgwire import Client
+from nodes.rights import Person
+from nodes.scram import verifier_of
 from storage.postgres import session_options
 
 log = logging.getLogger(__name__)
@@ -50,7 +54,8 @@ class Settings:
     lease_s: float
     storages: int
     buckets: int
-    password: str = ""
+    password: str = field(default="", repr=False)
+    secret_key: str = field(default="", repr=False)
     home: Path | None = None
 
 
@@ -64,8 +69,6 @@ def is_loopback(host: str) -> bool:
 
 def bind(settings: Settings) -> socket.socket:
     """The node's port: the one asked for, the one it had last time, or any free one. Raises `CannotServe`."""
-    if not is_loopback(settings.host) and not settings.password:
-        raise CannotServe(f"{settings.host} can be reached by others: set NODE_PASSWORD, or listen on 127.0.0.1")
     wanted = [settings.port] if settings.port else [remembered_port(settings), 0]
     for port in wanted:
         listener = socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET)
@@ -120,16 +123,18 @@ class Server:
             on_end=self._end_pin,
         )
         self.env = environment(settings, self.incarnation, keeper)
-        clients = Clients(Greeting(self._open, settings.password, is_loopback(settings.host)))
+        people = People(self.env.directory.ask)
+        clients = Clients(Greeting(self._open, admission(settings, people)))
         self._trap_signals()
         async with keeper:
             serving = await asyncio.get_running_loop().create_server(
                 clients.channel, sock=self.listener, backlog=BACKLOG
             )
             log.info("node %s incarnation %s serves port %s", settings.name, self.incarnation, self.port)
-            telling = asyncio.create_task(self._tell_samples())
+            beside = [asyncio.create_task(self._tell_samples()), asyncio.create_task(people.watch(clients.end_of))]
             code = await self._ended
-            telling.cancel()
+            for task in beside:
+                task.cancel()
             serving.close()
             await clients.end_all(FatalError(ADMIN_SHUTDOWN, self._why), GRACE_S if code == 0 else 0.0)
             if code == 0:
@@ -168,8 +173,8 @@ class Server:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
 
-    def _open(self, client: Client, parameters: dict[str, str]) -> object:
-        return open_session(self.env, client, parameters)
+    def _open(self, client: Client, person: Person, parameters: dict[str, str]) -> object:
+        return open_session(self.env, client, person, parameters)
 
     def _fatal(self, reason: str) -> None:
         self._why = f"this node stops serving: {reason}"
@@ -178,6 +183,15 @@ class Server:
 
     def _end_pin(self, pin: Pin) -> None:
         self.env.end_holder(pin)
+
+
+def admission(settings: Settings, people: People) -> Admission:
+    return Admission(
+        people=people,
+        is_trusting=is_loopback(settings.host) and not settings.password,
+        owner_password=verifier_of(settings.password) if settings.password else None,
+        secret_key=settings.secret_key,
+    )
 
 
 def environment(settings: Settings, incarnation: int, keeper: LeaseKeeper) -> Environment:

@@ -52,6 +52,7 @@ from nodes.plans import (
 )
 from nodes.reads import fields_of, select_result
 from nodes.results import Result, Row
+from nodes.rights import Person
 from nodes.schema import SchemaStatements
 from nodes.session_values import SessionValues
 from nodes.statements import Statement, parse
@@ -89,6 +90,7 @@ class Session:
     client: Client
     user: str
     variables: Variables = field(default_factory=Variables)
+    person: Person = field(default_factory=lambda: Person(""))
     transaction: Transaction | None = None
     is_explicit: bool = False
     is_failed: bool = False
@@ -136,9 +138,11 @@ class Session:
         statement = prepared.statement
         assert isinstance(statement, Statement)
         self._refuse_failed(statement)
-        if self._is_write(statement) and self.is_read_only:
+        if self._is_write(statement):
             word = statement.kind.upper() if statement.kind != "ddl" else "a schema change"
-            raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {word} in a read-only transaction")
+            self.person.check_may_write(word)
+            if self.is_read_only:
+                raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {word} in a read-only transaction")
         timer, began, is_answered = self._timer(), perf_counter(), False
         try:
             if statement.kind in PLANNED:

@@ -6,11 +6,20 @@ Until a client has signed in, little is read of what it sends, and nothing is ex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from expressions.errors import FEATURE_NOT_SUPPORTED, INVALID_AUTHORIZATION, PROTOCOL_VIOLATION, FatalError
+from expressions.errors import (
+    FEATURE_NOT_SUPPORTED,
+    INVALID_AUTHORIZATION,
+    PROTOCOL_VIOLATION,
+    WRONG_PASSWORD,
+    FatalError,
+)
 from nodes import messages
+from nodes.admission import Admission
 from nodes.channel import Channel
 from nodes.messages import Reader
-from nodes.scram import MECHANISM, Exchange
+from nodes.rights import Person
+from nodes.scram import MECHANISM, Exchange, Verifier
+from nodes.vouching import is_vouched
 
 if TYPE_CHECKING:
     from nodes.clients import Clients
@@ -20,14 +29,14 @@ SASL, SASL_CONTINUE, SASL_FINAL = 10, 11, 12
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """One connection that has not signed in yet. Without a `password` nobody is asked for one."""
+    """One connection that has not signed in yet."""
 
     clients: "Clients"
     channel: Channel
-    password: str
+    admission: Admission
 
-    async def parameters(self) -> dict[str, str] | None:
-        """The startup parameters of an authenticated client; None when the connection was only for a cancel."""
+    async def signed_in(self) -> tuple[Person, dict[str, str]] | None:
+        """Who has signed in, with what startup parameters; None when the connection was only for a cancel."""
         for _ in range(3):  # at most one request for each kind of encryption, then the real thing
             code, body = await self.channel.startup_packet()
             if code in (messages.SSL_REQUEST, messages.GSSENC_REQUEST):
@@ -41,7 +50,7 @@ class Startup:
             return await self._admit(code, body)
         raise FatalError(PROTOCOL_VIOLATION, "expected a startup packet after the answers to encryption requests")
 
-    async def _admit(self, code: int, body: bytes) -> dict[str, str]:
+    async def _admit(self, code: int, body: bytes) -> tuple[Person, dict[str, str]]:
         major, minor = code >> 16, code & 0xFFFF
         if major != messages.PROTOCOL_3:
             raise FatalError(
@@ -54,13 +63,31 @@ class Startup:
             self.channel.send(messages.negotiate_version(0, unknown))
         if not parameters.get("user"):
             raise FatalError(INVALID_AUTHORIZATION, "no PostgreSQL user name specified in startup packet")
-        if self.password:
-            await self._authenticate(parameters["user"])
+        person = await self.admission.person(parameters["user"])
+        vouched = is_vouched(options_of(parameters))
+        verifier = self.admission.verifier(person, is_vouched=vouched)
+        if verifier is not None:
+            await self._check_password(person.name, verifier, vouched=vouched)
+        if (closed := person.why_not_served()) is not None:
+            raise closed
         self.channel.send(messages.AUTHENTICATION_OK)
-        return parameters
+        return person, parameters
 
-    async def _authenticate(self, user: str) -> None:
-        exchange = Exchange(self.password, user)
+    async def _check_password(self, user: str, verifier: Verifier, *, vouched: bool) -> None:
+        """The cluster's own processes are never made to wait for what others have tried."""
+        address = self.channel.address
+        if not vouched:
+            self.admission.check_may_try(user, address)
+        try:
+            await self._authenticate(Exchange(verifier, user))
+        except FatalError as error:
+            if error.sqlstate == WRONG_PASSWORD:
+                await self.admission.failed(user, address, is_vouched=vouched)
+            raise
+        if not vouched:
+            self.admission.succeeded(user, address)
+
+    async def _authenticate(self, exchange: Exchange) -> None:
         self.channel.send(messages.authentication(SASL, messages.cstring(MECHANISM) + b"\x00"))
         reader = Reader(await self._password_message())
         mechanism = reader.text()
@@ -77,3 +104,10 @@ class Startup:
         messages.check_password_head(await self.channel._peek(messages.HEAD_BYTES))
         _, body = await self.channel.message()
         return body
+
+
+def options_of(parameters: dict[str, str]) -> dict[str, str]:
+    """Settings in the startup parameter `options`: -c name=value .."""
+    words = parameters.get("options", "").replace("-c ", "-c").split()
+    given = [word.removeprefix("-c").removeprefix("--") for word in words]
+    return {name: value for name, _, value in (one.partition("=") for one in given) if value}

@@ -16,11 +16,11 @@ from django.views.decorators.http import require_GET, require_POST
 from catalog.marking import mark
 from leases.models import Node
 from nodes.panes import CONNECT_S, PaneError, panes
+from nodes.rights import MAY_WRITE
+from nodes.vouching import vouched_parameters
 
 NUMBERS = ("1", "2")
 SQL_CHARS_MAX = 20_000
-MAY_WRITE = "changes.add_change"
-"""A console can send DDL, so it takes the right to submit a change."""
 
 
 @login_required
@@ -121,15 +121,13 @@ def give_up_panes(request: HttpRequest | None, **_: Any) -> None:
 
 
 def _connect(node: Node, user: str) -> psycopg.Connection:
-    secret = {"password": settings.NODE_PASSWORD} if settings.NODE_PASSWORD else {}
     return psycopg.connect(
         host=node.host,
         port=node.port,
-        user=user,
         dbname="schemalab",
         application_name=f"console of {user}",
         connect_timeout=CONNECT_S,
         sslmode="disable",
         autocommit=True,
-        **secret,
+        **vouched_parameters(settings.SECRET_KEY, user),
     )

@@ -51,11 +51,13 @@ def check_layout(databases: Sequence[str] | None = None, **_: Any) -> list[Check
 
 
 def _exposure_mistakes() -> Iterator[CheckMessage]:
-    if not is_loopback(settings.NODE_HOST) and not settings.NODE_PASSWORD:
-        yield Error(
-            f"NODE_HOST={settings.NODE_HOST} is reachable from other machines, and NODE_PASSWORD is empty",
-            hint="Set NODE_PASSWORD, or let the nodes listen on 127.0.0.1.",
-            id="schemalab.E005",
+    if not is_loopback(settings.NODE_HOST):
+        yield checks.Warning(
+            f"NODE_HOST={settings.NODE_HOST} is reachable from other machines, and nodes speak no TLS: passwords are"
+            " not sent, but what people read and write can be overheard and changed on the way",
+            hint="Let the nodes listen on 127.0.0.1 behind a TLS tunnel, and set NODE_PASSWORD so that they ask for"
+            " passwords there; or use a network that nobody else can listen to.",
+            id="schemalab.W003",
         )
     if settings.DEBUG and not is_loopback(settings.HOST):
         yield Error(

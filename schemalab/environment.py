@@ -119,9 +119,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PUBLIC_URL", "", origin, "address under which users reach the page, when that is not HOST:PORT"),
     Setting("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", words, "host names the page answers to, by commas"),
     Setting("NODES", "3", whole(1, 100), "how many nodes `manage.py up` starts"),
-    Setting("NODE_HOST", "127.0.0.1", text, "address on which nodes listen; beyond loopback they demand NODE_PASSWORD"),
+    Setting(
+        "NODE_HOST", "127.0.0.1", text, "address on which nodes listen; beyond loopback everybody needs a password"
+    ),
     Setting("NODE_PORT", "7101", whole(1, 65435), "port of the first node; a taken one is skipped"),
-    Setting("NODE_PASSWORD", "", text, "password that nodes demand from clients (SCRAM); empty: none on loopback"),
+    Setting("NODE_PASSWORD", "", text, "the owner's SQL password; when set, nodes ask for passwords on loopback too"),
     Setting("LEASE_S", "300", number(1, 86400), "length of a lease in seconds; the demo uses 30"),
     Setting("STORAGE_COUNT", "2", whole(1, 16), "number of storages; fixed once there is data"),
     Setting("BUCKET_COUNT", "3000", whole(1, 65536), "buckets that rows are spread over; fixed once there is data"),

@@ -10,11 +10,11 @@ from django.contrib.auth.models import User
 from django.core import signing
 from django.utils import timezone
 
+from nodes.rights import OWNER
 from schemalab.roles import ROLES, give_roles
 
 MINUTES_MAX = 15
 SALT = "schemalab.sign-in-link"
-OWNER = "owner"
 
 
 class LinkRefused(Exception):

@@ -41,10 +41,10 @@ class Cluster:
     ports: dict[str, int] = field(default_factory=dict)
     serial: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def start(self, name: str, *, lease_s: float = 30.0, **settings: str) -> int:
+    def start(self, name: str, *arguments: str, lease_s: float = 30.0, **settings: str) -> int:
         """Start a node; its port, once it answers."""
         environ = self.environ(LEASE_S=str(lease_s), **settings)
-        command = [sys.executable, "manage.py", "node", name]
+        command = [sys.executable, "manage.py", "node", name, *arguments]
         process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
         self.processes[name] = process
         assert process.stdout is not None
@@ -69,9 +69,8 @@ class Cluster:
         return {**os.environ, "DATABASE_URL": self.dsn, "REDIS_URL": self.redis_url, "LOG_LEVEL": "WARNING", **settings}
 
     def address(self, name: str = "n1", **more: Any) -> str:
-        return psycopg.conninfo.make_conninfo(
-            host="127.0.0.1", port=self.ports[name], user="tester", dbname="schemalab", sslmode="disable", **more
-        )
+        usual = {"host": "127.0.0.1", "port": self.ports[name], "user": "tester", "dbname": "schemalab"}
+        return psycopg.conninfo.make_conninfo(**{**usual, "sslmode": "disable", **more})
 
     def connect(self, name: str = "n1", **options: Any) -> "psycopg.Connection[Any]":
         return psycopg.connect(self.address(name), autocommit=True, **options)

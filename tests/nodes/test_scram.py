@@ -7,7 +7,7 @@ import hmac
 import pytest
 
 from expressions.errors import FatalError
-from nodes.scram import Exchange
+from nodes.scram import Exchange, Verifier, prepared, verifier_from, verifier_of, verifier_of_nobody
 
 
 def final_message(exchange: Exchange, server_first: str, *, password: str, bound: bytes) -> str:
@@ -23,7 +23,7 @@ def final_message(exchange: Exchange, server_first: str, *, password: str, bound
 
 
 def signed_in(header: str, bound: bytes, *, knows: str = "sesame") -> str:
-    exchange = Exchange("sesame", "me")
+    exchange = Exchange(verifier_of("sesame"), "me")
     server_first = exchange.challenge(f"{header}n=me,r=abc")
     return exchange.verify(final_message(exchange, server_first, password=knows, bound=bound))
 
@@ -43,3 +43,58 @@ def test_a_first_message_that_was_changed_on_the_way_is_noticed(bound: bytes) ->
 def test_a_wrong_password_is_refused() -> None:
     with pytest.raises(FatalError, match='password authentication failed for user "me"'):
         signed_in("n,,", b"n,,", knows="wrong")
+
+
+@pytest.mark.parametrize("proof", ["", "YQ==", "not base64", "é"])
+def test_a_proof_that_cannot_be_one_is_malformed(proof: str) -> None:
+    exchange = Exchange(verifier_of("sesame"), "me")
+    server_first = exchange.challenge("n,,n=me,r=abc")
+    said = final_message(exchange, server_first, password="sesame", bound=b"n,,").rpartition("p=")[0]
+    with pytest.raises(FatalError, match="malformed SCRAM message"):
+        exchange.verify(f"{said}p={proof}")
+
+
+def test_a_verifier_has_the_form_postgresql_keeps_it_in() -> None:
+    kept = verifier_of("sesame")
+    assert str(kept).startswith("SCRAM-SHA-256$4096:")
+    assert verifier_from(str(kept)) == kept
+
+
+@pytest.mark.parametrize("text", ["", "md5abc", "SCRAM-SHA-256$4096:c2FsdA==$YQ==:YQ==", "SCRAM-SHA-256$x:y$z:w"])
+def test_another_text_is_no_verifier(text: str) -> None:
+    with pytest.raises(ValueError):
+        verifier_from(text)
+
+
+def test_a_verifier_tells_no_password() -> None:
+    """Whoever reads the database cannot sign in with what is there."""
+    kept = verifier_of("sesame")
+    for known in (str(kept), kept.stored_key.hex(), kept.server_key.hex()):
+        with pytest.raises(FatalError, match="password authentication failed"):
+            signed_in_with(kept, known)
+
+
+def signed_in_with(verifier: Verifier, password: str) -> str:
+    exchange = Exchange(verifier, "me")
+    server_first = exchange.challenge("n,,n=me,r=abc")
+    return exchange.verify(final_message(exchange, server_first, password=password, bound=b"n,,"))
+
+
+def test_a_name_without_a_password_looks_like_one_with() -> None:
+    first, again, other = (verifier_of_nobody("key", name) for name in ("lea", "lea", "sam"))
+    assert first.salt == again.salt != other.salt
+    assert first.iterations == verifier_of("sesame").iterations
+
+
+@pytest.mark.parametrize(
+    ("typed", "hashed"),
+    [
+        pytest.param("sesame", "sesame", id="ascii as it is"),
+        pytest.param("se\u0301same", "s\u00e9same", id="composed"),
+        pytest.param("a\u00a0b", "a b", id="another space is a space"),
+        pytest.param("I\u00adX", "IX", id="a soft hyphen is nothing"),
+        pytest.param("bell\u0007", "bell\u0007", id="one that is forbidden is taken as it is"),
+    ],
+)
+def test_passwords_are_prepared_as_clients_do(typed: str, hashed: str) -> None:
+    assert prepared(typed) == hashed

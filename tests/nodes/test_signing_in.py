@@ -6,17 +6,19 @@ import struct
 
 import pytest
 
+from nodes.admission import Admission
 from nodes.clients import Clients, Greeting
 from tests.nodes.wire import fields, message
 
 STARTUP = struct.pack("!ii", 17, 196608) + b"user\0me\0\0"
 
 
-def told(data: bytes, *, password: str = "") -> dict[str, str]:
+def told(data: bytes, *, password: bool = False) -> dict[str, str]:
     """Connect, send this, and listen to the end: the fields of the error."""
 
     async def talk() -> bytes:
-        clients = Clients(Greeting(lambda *_: None, password))  # type: ignore[arg-type, return-value]
+        asking = Admission(is_trusting=not password, secret_key="key")
+        clients = Clients(Greeting(lambda *_: None, asking))  # type: ignore[arg-type, return-value]
         server = await asyncio.get_running_loop().create_server(clients.channel, "127.0.0.1", 0)
         async with server:
             reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
@@ -44,6 +46,6 @@ def test_silence_is_ended_without_a_traceback(
     pytest.param(message(b"Q", b"SELECT 1\0"), "expected a password message, got 'Q'", id="a query"),
 ])  # fmt: skip
 def test_little_is_read_before_the_password(data: bytes, words: str) -> None:
-    error = told(STARTUP + data, password="sesame")
+    error = told(STARTUP + data, password=True)
     assert error["C"] == "08P01"
     assert words in error["M"]

@@ -18,9 +18,9 @@ def test_the_settings_of_these_tests_are_in_order() -> None:
         ),
         pytest.param(
             {"NODE_HOST": "0.0.0.0"},
-            "schemalab.E005",
-            "NODE_HOST=0.0.0.0 is reachable from other machines, and NODE_PASSWORD is empty",
-            id="nodes that others reach demand a password",
+            "schemalab.W003",
+            "NODE_HOST=0.0.0.0 is reachable from other machines, and nodes speak no TLS",
+            id="nodes that others reach can be overheard",
         ),
         pytest.param(
             {"DEBUG": True, "HOST": "10.0.0.1", "PUBLIC_URL": "https://lab.example.org"},

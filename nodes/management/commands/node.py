@@ -13,7 +13,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 
 from leases.services import leave_node, register_node
 from nodes.query import warm_up
-from nodes.server import CannotServe, Server, Settings, bind
+from nodes.server import CannotServe, Server, Settings, bind, is_loopback
 from storage.postgres import layout_mistake
 
 STORE_S_MAX, STORE_PAUSE_S = 120.0, 0.2
@@ -45,6 +45,7 @@ class Command(BaseCommand):
             storages=settings.STORAGE_COUNT,
             buckets=settings.BUCKET_COUNT,
             password=settings.NODE_PASSWORD,
+            secret_key=settings.SECRET_KEY,
             home=settings.HOME,
         )
         self.once_the_store_answers(name, lambda: refuse_another_layout(name))
@@ -59,6 +60,8 @@ class Command(BaseCommand):
         )
         self.stdout.write(f"node {name} incarnation {registration.incarnation} on {host}:{taken}", ending="\n")
         self.stdout.flush()
+        if not is_loopback(host):
+            self.stderr.write(f"node {name}: {host} can be reached by others, and what is sent there is not encrypted")
         code = uvloop.run(serve(chosen, listener, registration.incarnation))
         if code == 0:
             leave_node(name, incarnation=registration.incarnation)

@@ -7,14 +7,17 @@ import time
 from typing import Any
 
 import psycopg
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from catalog.selectors import newest_descriptor, table_named
 from leases.selectors import nodes
 from nodes.traffic.book import FIRST_KEY, KEYS_PER_CLIENT, Book, NotSuitable, Row, Shape, first_free_range, shape_of
 from nodes.traffic.client import Client
 from nodes.traffic.meter import Meter
+from nodes.vouching import vouched_parameters
 
 SAMPLES_MAX = 200
 RANGES_APART_MAX = 30
@@ -146,4 +149,11 @@ def highest_key(shape: Shape, addresses: list[str]) -> int | None:
 
 
 def address_of(host: str, port: int) -> str:
-    return f"host={host} port={port} user=traffic dbname=schemalab application_name=traffic"
+    return make_conninfo(
+        host=host,
+        port=port,
+        dbname="schemalab",
+        application_name="traffic",
+        sslmode="disable",
+        **vouched_parameters(settings.SECRET_KEY, "traffic"),
+    )

@@ -1,0 +1,31 @@
+"""SQL passwords of people: made, replaced and removed."""
+
+import logging
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+
+from nodes.models import SqlPassword
+from nodes.scram import verifier_of
+
+log = logging.getLogger(__name__)
+
+
+def set_sql_password(user: User, password: str, *, who: str) -> None:
+    """Keep a verifier of this password for the user. Raises Django's `ValidationError` for one that is too weak."""
+    validate_password(password, user)
+    SqlPassword.objects.update_or_create(user=user, defaults={"verifier": str(verifier_of(password))})
+    log.info("SQL password of %r set by %r", user.get_username(), who)
+
+
+def remove_sql_password(user: User, *, who: str) -> bool:
+    """Forget the user's SQL password; False when there was none."""
+    removed, _ = SqlPassword.objects.filter(user=user).delete()
+    if removed:
+        log.info("SQL password of %r removed by %r", user.get_username(), who)
+    return bool(removed)
+
+
+def sql_password_changed_at(user: User) -> datetime | None:
+    return SqlPassword.objects.filter(user=user).values_list("changed_at", flat=True).first()

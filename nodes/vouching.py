@@ -1,0 +1,24 @@
+"""How processes of the cluster sign in at a node for somebody: the page for whoever has signed in there.
+
+The page knows who somebody is, but not their SQL password. So it says that the cluster vouches for the name
+(`-c schemalab.vouched=on`) and proves it with a password that only processes with the cluster's SECRET_KEY can make.
+"""
+
+import base64
+import hmac
+
+VOUCHED = "schemalab.vouched"
+
+
+def cluster_password(secret_key: str, name: str) -> str:
+    """What proves to a node that the cluster vouches for this name."""
+    return base64.urlsafe_b64encode(hmac.digest(secret_key.encode(), b"node " + name.encode(), "sha256")).decode()
+
+
+def vouched_parameters(secret_key: str, name: str) -> dict[str, str]:
+    """Parameters of libpq for a connection as `name`."""
+    return {"user": name, "password": cluster_password(secret_key, name), "options": f"-c {VOUCHED}=on"}
+
+
+def is_vouched(options: dict[str, str]) -> bool:
+    return options.get(VOUCHED) == "on"
