@@ -7,7 +7,9 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.shortcuts import redirect, render
@@ -90,6 +92,12 @@ def theme(request: HttpRequest) -> HttpResponse:
 class SignIn(LoginView):
     template_name = "sign-in.html"
     redirect_authenticated_user = True
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        """A password that was not even looked at, after too many wrong ones, is told apart."""
+        too_soon = form.has_error(NON_FIELD_ERRORS, "too_soon")
+        context = self.get_context_data(form=form, too_soon=too_soon)
+        return self.render_to_response(context, status=429 if too_soon else 200)
 
 
 sign_in = SignIn.as_view()

@@ -44,3 +44,11 @@ def give_roles(user: User, roles: tuple[str, ...]) -> None:
     if "operator" in roles and not user.is_staff:
         user.is_staff = True
         user.save(update_fields=["is_staff"])
+
+
+def take_roles(user: User) -> None:
+    """The user has none of the roles any more, and is staff only where they may do everything anyway."""
+    user.groups.remove(*Group.objects.filter(name__in=ROLES))
+    if user.is_staff and not user.is_superuser:
+        user.is_staff = False
+        user.save(update_fields=["is_staff"])

@@ -114,6 +114,16 @@ CONTENT_SECURITY_POLICY = {
 
 DATABASES = {"default": django_database(DATABASE_URL)}
 
+AUTHENTICATION_BACKENDS = ["schemalab.sign_in.SlowedBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in {
+        "UserAttributeSimilarityValidator": {},
+        "MinimumLengthValidator": {"min_length": 10},
+        "CommonPasswordValidator": {},
+        "NumericPasswordValidator": {},
+    }.items()
+]
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "sign-in"

@@ -6,13 +6,17 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.i18n import JavaScriptCatalog
 
-from schemalab import views
+from schemalab import account, views
 
 APPS_WITH_PAGES = ("lab", "nodes", "changes", "spark_tasks", "leases", "storage", "catalog")
 
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("sign-in/<str:token>/", views.sign_in_with_link, name="sign-in-link"),
+    path("account/", account.account, name="account"),
+    path("account/sql-password/", account.set_sql, name="account-sql"),
+    path("account/sql-password/remove/", account.remove_sql, name="account-sql-remove"),
+    path("account/password/", account.set_page, name="account-page"),
     path("processes/<str:name>/<str:command>/", views.control, name="process-control"),
     path("admin/", admin.site.urls),
     path("language/", include("django.conf.urls.i18n")),

@@ -1,0 +1,15 @@
+"""What every process of the page must know of people who try to sign in."""
+
+from django.db import models
+
+
+class SignInTally(models.Model):
+    """Wrong passwords for one subject: a name at an address, an address, a name (`nodes.attempts`)."""
+
+    subject = models.TextField(primary_key=True)
+    failures = models.IntegerField(default=0)
+    last_at = models.DateTimeField(db_index=True)
+    is_known = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.failures}"
