@@ -17,7 +17,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import OrderedDict, deque
+import time
+from collections import Counter, OrderedDict, deque
 from contextlib import suppress
 from typing import Any
 
@@ -26,6 +27,7 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.conf import settings
 
 from catalog import live
+from catalog.pace import Bucket
 from catalog.relay import relay
 from catalog.services import session_group
 from catalog.shared_reads import SharedReads
@@ -36,6 +38,13 @@ log = logging.getLogger(__name__)
 BROKEN = 1011
 SIGNED_OUT = 4401
 SILENT = 4408
+TOO_FAST = 1008
+SOCKETS_MAX_EACH = 50
+"""Tabs of one person: further ones poll."""
+MESSAGES_PER_S, MESSAGES_AT_ONCE = 5.0, 40.0
+STREAM_CHARS_MAX = 200
+PARTS_MAX = 100
+SEQ_MAX = 2**63 - 1
 STREAMS_MAX = 8
 BEATS_UNANSWERED_MAX = 6
 HEARD_MAX = 100
@@ -46,6 +55,18 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
     """One browser tab."""
 
     streams: dict[str, int]
+
+    counted_for: int | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve the socket to its end, however that comes: its place is free afterwards."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if self.counted_for is not None:
+                sockets.subtract([self.counted_for])
+                if not sockets[self.counted_for]:
+                    del sockets[self.counted_for]
 
     async def connect(self) -> None:
         self.streams, self.language, self.html = {}, settings.LANGUAGE_CODE, False
@@ -58,11 +79,19 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.unanswered = 0
         self.postman: asyncio.Task[None] | None = None
         self.session: str | None = None
-        await self.accept()
+        self.bucket, self.is_closing = Bucket(MESSAGES_PER_S, MESSAGES_AT_ONCE), False
         user = self.scope.get("user")
         if user is None or not user.is_authenticated:
+            await self.accept()
             await self.close(SIGNED_OUT)
             return
+        if sockets[user.pk] >= SOCKETS_MAX_EACH:
+            log.warning("%r has %d pages open: another one is told to poll", user.get_username(), SOCKETS_MAX_EACH)
+            await self.close()
+            return
+        self.counted_for = user.pk
+        sockets[user.pk] += 1
+        await self.accept()
         self.session = session_group(self.scope["session"].session_key or "")
         await self.channel_layer.group_add(self.session, self.channel_name)
         await self.send_json(live.hello())
@@ -80,6 +109,21 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         if self.session is not None:
             await self.channel_layer.group_discard(self.session, self.channel_name)
 
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_kwargs: Any) -> None:
+        """A message of at most what uvicorn lets through (--ws-max-size), and not too many of them."""
+        if self.is_closing:
+            return
+        if not self.bucket.take(time.monotonic()):
+            self.is_closing = True
+            await self.close(TOO_FAST)
+            return
+        try:
+            content = json.loads(text_data or "")
+        except (ValueError, RecursionError):
+            await self._refuse(None, "a message is a JSON object, as text")
+            return
+        await self.receive_json(content)
+
     async def receive_json(self, content: Any, **_kwargs: Any) -> None:
         kind = content.get("type") if isinstance(content, dict) else None
         if kind == "subscribe":
@@ -89,7 +133,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         elif kind == "pong":
             self.unanswered = 0
         else:
-            await self._refuse(None, f"unknown message type {kind!r}: subscribe, unsubscribe or pong")
+            await self._refuse(None, f"unknown message type {str(kind)[:50]!r}: subscribe, unsubscribe or pong")
 
     async def session_over(self, _message: dict[str, Any]) -> None:
         """Whoever opened this page has signed out, in whichever tab."""
@@ -163,8 +207,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         await self.send_json({"type": "ping", "server_time": live.hello()["server_time"], "seqs": dict(self.streams)})
 
     async def _subscribe(self, wish: dict[str, Any]) -> None:
-        stream, since = str(wish.get("stream")), wish.get("since")
-        if since is not None and (not isinstance(since, int) or since < 0):
+        stream, since = str(wish.get("stream"))[:STREAM_CHARS_MAX], wish.get("since")
+        if since is not None and (not isinstance(since, int) or not 0 <= since <= SEQ_MAX):
             await self._refuse(stream, "since must be the number of the last event seen, or be left out")
             return
         if len(self.streams) >= STREAMS_MAX and stream not in self.streams:
@@ -178,7 +222,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.language = _language(wish.get("language"), self.language)
         self.html = bool(wish.get("html"))
         if isinstance(wish.get("parts"), list):
-            self.wanted[stream] = {str(name) for name in wish["parts"]}
+            self.wanted[stream] = {str(name) for name in wish["parts"][:PARTS_MAX]}
         async with self.turn:
             # First the group, then the reading: what is told between the two is then seen twice, never lost.
             if stream not in self.streams:
@@ -233,6 +277,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
 
 
 shared_reads = SharedReads()
+sockets: Counter[int] = Counter()
+"""How many each user has open in this process."""
 _read = database_sync_to_async(lambda work, *arguments: work(*arguments))
 
 

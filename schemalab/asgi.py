@@ -14,10 +14,12 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 
+from schemalab.request_bounds import bounded
+
 
 def websocket_routes() -> list:
     return import_module("catalog.routing").websocket_urlpatterns if find_spec("catalog.routing") else []
 
 
 live = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_routes())))
-application = ProtocolTypeRouter({"http": pages, "websocket": live})
+application = ProtocolTypeRouter({"http": bounded(pages), "websocket": live})

@@ -42,6 +42,8 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SILENCED_SYSTEM_CHECKS: list[str] = []
 
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # a statement of 1 MB, every character of it escaped
+
 ROOT_URLCONF = "schemalab.urls"
 ASGI_APPLICATION = "schemalab.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -1,0 +1,24 @@
+"""How fast somebody may go: a bucket that fills steadily, and a token from it for each thing they do."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Bucket:
+    """`per_s` a second for as long as one likes, `burst` at once."""
+
+    per_s: float
+    burst: float
+    level: float = -1.0
+    filled_at: float = 0.0
+
+    def take(self, now: float) -> bool:
+        """Take one; False when there is none."""
+        if self.level < 0:
+            self.level, self.filled_at = self.burst, now
+        self.level = min(self.burst, self.level + (now - self.filled_at) * self.per_s)
+        self.filled_at = now
+        if self.level < 1:
+            return False
+        self.level -= 1
+        return True

@@ -1,0 +1,184 @@
+"""What a client can make the page take in: raw sockets against uvicorn with the flags of the Procfile."""
+
+import json
+import shlex
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from django.conf import settings
+from django.test import Client
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from catalog import consumers
+from schemalab.procfile import read_procfile
+from tests.web.conftest import Site
+
+ClientOf = Callable[[str], Client]
+OWN = ("http", "h11_max_incomplete_event_size", "ws_max_size", "ws_max_queue", "limit_concurrency", "lifespan")
+
+
+def shipped() -> dict[str, Any]:
+    """The flags that `manage.py up` starts the page with, as uvicorn understands them."""
+    command = read_procfile((Path(__file__).parents[2] / "Procfile").read_text())["web"]
+    arguments = shlex.split(command.replace("$HOST", "127.0.0.1").replace("$PORT", "0"))
+    words = arguments[arguments.index("uvicorn") + 1 :]
+    parsed = uvicorn.main.make_context("uvicorn", words).params
+    return {name: parsed[name] for name in OWN}
+
+
+@pytest.fixture
+def site(transactional_db: None, redis_url: str) -> Iterator[Site]:
+    from schemalab.asgi import application
+
+    server = uvicorn.Server(uvicorn.Config(application, host="127.0.0.1", port=0, log_level="error", **shipped()))
+    thread = threading.Thread(target=server.run, name="bounded site", daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    yield Site(f"127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}")
+    server.should_exit = True
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def connected(site: Site) -> socket.socket:
+    host, port = site.host.split(":")
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+def answer_to(site: Site, *parts: bytes) -> bytes:
+    """What comes back until the server closes; it may close while we still send."""
+    with connected(site) as client:
+        try:
+            for part in parts:
+                client.sendall(part)
+        except OSError:
+            pass
+        return rest_of(client)
+
+
+def rest_of(client: socket.socket) -> bytes:
+    got = b""
+    try:
+        while part := client.recv(65536):
+            got += part
+    except ConnectionResetError:
+        pass
+    return got
+
+
+HEAD = b"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+MB = b"x" * 2**20
+
+
+def test_requests_are_bounded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One server for all of it: starting and emptying the database costs more than the cases."""
+    monkeypatch.setattr("schemalab.http_protocol.HEAD_S_MAX", 0.3)
+    monkeypatch.setattr("schemalab.request_bounds.BODY_S_MAX", 0.3)
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+    long_head = answer_to(site, b"GET /help/ HTTP/1.1\r\nHost: localhost\r\n", b"X-Long: ", *[MB] * 8)
+    assert long_head == b"" or b" 400 " in long_head[:20], "refused; we may still send when it closes"
+
+    announced = answer_to(site, HEAD + b"Content-Length: %d\r\n\r\n" % (most + 1))
+    assert announced.startswith(b"HTTP/1.1 413 ")
+    assert f"longer than {most} bytes".encode() in announced
+
+    chunks = [b"%x\r\n%s\r\n" % (len(MB), MB)] * 8
+    in_pieces = answer_to(site, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *chunks)
+    assert in_pieces == b"" or b" 413 " in in_pieces[:20], "refused; we may still send when it closes"
+
+    began = time.monotonic()
+    assert b" 408 " in answer_to(site, HEAD + b"Content-Length: 100\r\n\r\nslow")[:20]
+    assert answer_to(site, b"GET /help/ HT") == b""
+    assert answer_to(site, b"") == b""
+    assert time.monotonic() - began < 20
+
+    with connected(site) as kept:
+        kept.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert kept.recv(65536).startswith(b"HTTP/1.1 ")
+        kept.sendall(b"GET /heal")
+        assert b"HTTP/1.1 2" not in rest_of(kept)
+
+    assert b" 200 " in answer_to(site, b"GET /help/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")[:20]
+
+
+def test_sockets_are_bounded(
+    site: Site, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(consumers, "SOCKETS_MAX_EACH", 3)
+    clients = {name: client_of(name) for name in ("lea", "sam")}
+
+    def browse(name: str) -> Any:
+        headers = {"Cookie": site.cookie(clients[name])}
+        return connect(f"ws://{site.host}/live/", additional_headers=headers, origin=f"http://{site.host}")
+
+    with browse("lea") as socket:
+        said = [said_to(socket, message) for message in ("{", "[" * 60_000, "[]", json.dumps({"type": "x" * 60_000}))]
+        assert said[0] == said[1] == "a message is a JSON object, as text"
+        assert all(len(text) < 200 for text in said)
+        assert "must be the number" in said_to(
+            socket, json.dumps({"type": "subscribe", "stream": "cluster", "since": 10**30})
+        )
+
+    with browse("lea") as socket:
+        socket.send("x" * 65_537)
+        assert code_of(socket) == 1009, "a message that is too long"
+
+    with browse("lea") as socket:
+        for _ in range(200):
+            try:
+                socket.send('{"type": "pong"}')
+            except ConnectionClosed:
+                break
+        assert code_of(socket) == 1008, "too many messages"
+
+    assert until_free(browse, 3)
+    with ExitStack() as tabs:
+        for _ in range(3):
+            tabs.enter_context(browse("lea"))
+        with pytest.raises(InvalidStatus):
+            browse("lea")
+        with browse("sam") as other:
+            assert json.loads(other.recv(20))["type"] == "hello"
+    assert "'lea' has 3 pages open" in caplog.text
+    assert until_free(browse, 3), "who leaves makes room"
+    assert "Traceback" not in caplog.text
+
+
+def until_free(browse: Callable[[str], Any], count: int) -> bool:
+    deadline = time.monotonic() + 20
+    while consumers.sockets and time.monotonic() < deadline:
+        time.sleep(0.02)
+    with ExitStack() as tabs:
+        for _ in range(count):
+            tabs.enter_context(browse("lea"))
+    while consumers.sockets and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not consumers.sockets
+
+
+def said_to(socket: Any, message: str) -> str:
+    socket.send(message)
+    while True:
+        heard = json.loads(socket.recv(20))
+        if heard["type"] == "error":
+            return heard["message"]
+
+
+def code_of(socket: Any) -> int:
+    try:
+        while True:
+            socket.recv(20)
+    except ConnectionClosed as closed:
+        return closed.rcvd.code if closed.rcvd else 0
