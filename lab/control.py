@@ -58,6 +58,8 @@ class Without(Enum):
     """let a transaction run on past its deadline (T4)"""
     CONFLICTS = "conflicts"
     """commit although what was read or written has changed (T1)"""
+    LIFE = "life"
+    """believe that a lost COMMIT succeeded although the store has crashed since (T7)"""
     CREATION = "creation"
     """put a row over one that is there (T7)"""
     GRACE = "grace"

@@ -21,6 +21,7 @@ from lab.rows import BadRow, assignments, key_of, new_row, op_text, row_text, su
 from lab.world import Letter, Node, Transaction, World
 from leases import vocabulary
 from leases.rules import NotLeasable, check_leasable
+from storage.commit_outcomes import Outcome, commit_outcome
 from storage.constraints import constraint_violations
 from storage.mutations import Act, Op, TableNotWritable, delete_row, in_order, insert_row, update_row
 from storage.pairs import CannotDerive, StoredRow, after, name_of, prefix, rows_of
@@ -62,7 +63,7 @@ def serving(world: World, actor: str) -> Node:
 
 def pin(world: World, node: Node, table: TableId, *, fresh: bool = False) -> tuple[int, int]:
     """A request and the version granted to it; raises `LabError` when there is none yet."""
-    request = ask(world, node, table, fresh=fresh)
+    request = ask_for(world, node, table, fresh=fresh)
     world.settle()
     if request in world.refused:
         raise LabError(world.refused.pop(request))
@@ -72,7 +73,7 @@ def pin(world: World, node: Node, table: TableId, *, fresh: bool = False) -> tup
     return request, world.granted.pop(request)
 
 
-def ask(world: World, node: Node, table: TableId, *, fresh: bool = False) -> int:
+def ask_for(world: World, node: Node, table: TableId, *, fresh: bool = False) -> int:
     """Ask the node's machine for a version, without waiting for the answer."""
     world.requests += 1
     world.hears(node.name, vocabulary.Pin(world.requests, table, fresh))
@@ -101,18 +102,47 @@ def begin(world: World, actor: str) -> Transaction:
 
 
 def commit(world: World, actor: str, *, late: bool = False) -> None:
-    """Commit; `late` when it is the last message of a frozen process that arrives."""
+    """Commit, and hear the answer; `late` when it is the last message of a frozen process that arrives."""
+    one = world.transactions.get(actor)
+    if one is None or not one.is_sent:
+        one = send_commit(world, actor, late=late)
+    elif one.is_lost:
+        raise LabError("its session was lost at COMMIT: no answer comes any more (ask)")
+    if one.is_committing:
+        world.store.flush()
+    _leave(world, one)
+
+
+def send_commit(world: World, actor: str, *, late: bool = False) -> Transaction:
+    """COMMIT is on its way: done and flushed at some time, and not answered yet."""
     if not late:
         serving(world, actor)
     one = _running(world, actor)
     if Without.CONFLICTS in world.control.without:
         one.store.began_at = len(world.store.writes)
     try:
-        one.store.commit()
+        one.store.send_commit()
     except StoreError as error:
-        raise LabError(_refusal(world, error)) from error
-    finally:
         _leave(world, one)
+        raise LabError(_refusal(world, error)) from error
+    one.is_sent = True
+    return one
+
+
+def ask_outcome(world: World, actor: str) -> Outcome:
+    """The session was lost at COMMIT: what the store says of the transaction's id, and what that proves (T7)."""
+    serving(world, actor)
+    one = world.transactions.get(actor)
+    if one is None or not one.is_sent:
+        raise LabError(f"{actor} has not sent a COMMIT")
+    assert one.store.id is not None, "who has written nothing sends no COMMIT that waits"
+    began_in = one.store.began_in
+    asked_in = began_in if Without.LIFE in world.control.without else world.store.life
+    status = world.store.status(one.store.id)
+    outcome = commit_outcome(status, began_in=str(began_in), asked_in=str(asked_in))
+    if outcome is not Outcome.IN_PROGRESS:
+        _leave(world, one)
+    return outcome
 
 
 def rollback(world: World, actor: str) -> None:
@@ -126,6 +156,8 @@ def _running(world: World, actor: str) -> Transaction:
     one = world.transactions.get(actor)
     if one is None:
         raise LabError(f"{actor} is not in a transaction")
+    if one.is_sent:
+        raise LabError(f"the COMMIT of {actor} is on its way")
     if one.ended is not None:
         _leave(world, one)
         raise LabError(f"the transaction was ended: {one.ended} (40001)")

@@ -23,7 +23,7 @@ from leases.holdings import NodeLeases
 from leases.rules import Hindrance
 from storage.clauses import Referenced, Violation, check
 from storage.pairs import Pair
-from storage.store import MemoryStore, MemoryTransaction
+from storage.store import Fate, MemoryStore, MemoryTransaction
 
 DELIVERIES_MAX = 10_000
 """So many letters may follow from one event; more means that the cluster talks to itself."""
@@ -49,6 +49,7 @@ class Transaction:
     """A transaction of `actor`; its snapshot shows the versions `newest`. `ended`: why it was ended from outside.
 
     A table is pinned first and `entered` a round trip later: only then the lock is held and the deadline armed (T2).
+    `is_sent`: COMMIT was sent, and not answered yet; `is_lost`: its session was lost since.
     """
 
     actor: str
@@ -58,6 +59,17 @@ class Transaction:
     pins: dict[TableId, tuple[int, int]] = field(default_factory=dict)
     entered: dict[TableId, int] = field(default_factory=dict)
     ended: str | None = None
+    is_sent: bool = False
+    is_lost: bool = False
+
+    @property
+    def is_committing(self) -> bool:
+        """From here on nobody can end it."""
+        return self.store.fate is Fate.FLUSHING
+
+    @property
+    def holds_locks(self) -> bool:
+        return self.store.fate in (Fate.OPEN, Fate.FLUSHING)
 
     def uses(self, table: TableId, version: int) -> bool:
         return table in self.pins and self.pins[table][1] == version
@@ -129,6 +141,9 @@ class World:
         self._drop_transactions(name)
 
     def _drop_transactions(self, name: NodeId) -> None:
+        for one in self.transactions.values():
+            if one.node == name:
+                self.end_transaction(one, "its node is gone")
         self.transactions = {actor: one for actor, one in self.transactions.items() if one.node != name}
 
     def hears(self, name: NodeId, event: vocabulary.Event) -> None:
@@ -315,7 +330,12 @@ class World:
         leases = self.nodes[one.node].leases
         held = (leases.table(table).version(version) for table, version in one.entered.items())
         is_over = any(lease is not None and lease.expires_at <= self.now for lease in held)
-        if is_over and one.ended is None and not self.control.without & {Without.FENCE, Without.DEADLINE}:
+        if (
+            is_over
+            and one.ended is None
+            and one.store.fate is Fate.OPEN
+            and not self.control.without & {Without.FENCE, Without.DEADLINE}
+        ):
             self.say(f"{one.actor}: its transaction is past its deadline and ends")
             self.end_transaction(one, "it was past its deadline")
 
@@ -357,19 +377,29 @@ class World:
         """The versions of each table whose lock a running transaction holds (T2)."""
         found: dict[TableId, set[int]] = {}
         for one in self.transactions.values():
-            for table, version in one.entered.items() if one.ended is None else ():
+            for table, version in one.entered.items() if one.holds_locks else ():
                 found.setdefault(table, set()).add(version)
         return found
 
     def end_transaction(self, one: Transaction, reason: str) -> None:
-        """Its session is ended from outside: nothing of it will be acknowledged (L8, T4)."""
-        one.ended = one.ended or reason
-        one.store.rollback()
+        """Its session is ended from outside: nothing of it will be acknowledged (L8, T4). A COMMIT is done first."""
+        if one.is_committing:
+            self.store.flush()
+        if one.store.fate is Fate.OPEN:
+            one.ended = reason
+            one.store.rollback()
+
+    def crash_store(self, kept: int) -> None:
+        """The store crashes and recovers: every session ends, and of the commits on their way `kept` are there (T7)."""
+        self.store.crash(kept)
+        for one in self.transactions.values():
+            one.is_lost = one.is_sent
+            self.end_transaction(one, "the store crashed")
 
     def end_lock_holders(self, table: TableId, *, below: int) -> None:
         """L8: end the sessions that hold a version older than `below` without a lease."""
         for one in self.transactions.values():
-            if one.ended is None and table in one.entered and one.entered[table] < below:
+            if one.holds_locks and table in one.entered and one.entered[table] < below:
                 self.say(f"{one.actor}: its session on {self.table_name(table, one.entered[table])} is ended")
                 self.end_transaction(one, "its session was ended: it held back a change without a lease")
 

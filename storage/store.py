@@ -3,13 +3,18 @@
 The memory store is the lab's: its contents are a value (`MemoryStore.pairs` can be copied,
 compared and hashed by the explorer), and a transaction works on a snapshot and is refused at
 commit when something it read or wrote has changed since (40001), as PostgreSQL refuses it.
+
+It forgets as PostgreSQL does, too: a commit counts once it is flushed, a crash loses those that are not, and
+gives their ids out again (T7).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Protocol
 
 from storage.buckets import BUCKETS, storage_of
+from storage.commit_outcomes import NOT_GIVEN
 from storage.mutations import Act, Op
 from storage.pairs import Pair
 
@@ -90,20 +95,66 @@ def apply_op(pairs: dict[bytes, bytes | None], op: Op) -> None:
         pairs[op.key] = put(pairs, op)
 
 
+class Fate(Enum):
+    """What becomes of a transaction, whoever knows it."""
+
+    OPEN = "open"
+    FLUSHING = "COMMIT is on its way, and not flushed"
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+
+
 @dataclass
 class MemoryStore:
-    """Pairs in dicts. `writes` counts what was done to each key, for the conflict check."""
+    """Pairs in dicts. `writes` counts what was done to each key, for the conflict check.
+
+    `life` grows with each crash. Ids of transactions are given at their first write; those below `flushed_id` are never
+    given again. `flushing` are the commits on their way, in order.
+    """
 
     storages: int = 2
     buckets: int = BUCKETS
     pairs: list[dict[bytes, bytes | None]] = field(default_factory=list)
     writes: list[tuple[int, bytes]] = field(default_factory=list)
+    life: int = 1
+    next_id: int = 1
+    flushed_id: int = 1
+    fates: dict[int, Fate] = field(default_factory=dict)
+    flushing: "list[MemoryTransaction]" = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.pairs = self.pairs or [{} for _ in range(self.storages)]
 
     def begin(self) -> "MemoryTransaction":
-        return MemoryTransaction(self, [dict(p) for p in self.pairs], began_at=len(self.writes))
+        return MemoryTransaction(self, [dict(p) for p in self.pairs], began_at=len(self.writes), began_in=self.life)
+
+    def flush(self, commits: int | None = None) -> None:
+        """Make so many of the commits on their way durable and seen, the oldest first; all unless said."""
+        for one in self.flushing[:commits]:
+            for op in one.ops:
+                apply_op(self.pairs[self.home(op) - 1], op)
+                self.writes.append((self.home(op), op.key))
+            self.flushed_id = max(self.flushed_id, one.next_id)
+            one.end(Fate.COMMITTED)
+        del self.flushing[:commits]
+
+    def crash(self, kept: int = 0) -> None:
+        """All transactions end; of the commits on their way only the first `kept` had been flushed."""
+        self.flush(kept)
+        for one in self.flushing:
+            one.end(Fate.ABORTED)
+        self.flushing.clear()
+        self.fates = {number: fate for number, fate in self.fates.items() if number < self.flushed_id}
+        self.fates |= {number: Fate.ABORTED for number, fate in self.fates.items() if fate is Fate.OPEN}
+        self.next_id = self.flushed_id
+        self.life += 1
+
+    def status(self, number: int) -> str:
+        """What is said of an id (`storage.commit_outcomes`): of whoever has it now."""
+        fate = self.fates.get(number)
+        if fate is None:
+            return NOT_GIVEN
+        return "in progress" if fate in (Fate.OPEN, Fate.FLUSHING) else fate.value
 
     def contents(self) -> list[dict[bytes, bytes | None]]:
         return [dict(p) for p in self.pairs]
@@ -113,6 +164,7 @@ class MemoryStore:
 
     def fill(self, op: Op) -> bool:
         """Put the pair of `op` only where there is neither a pair nor a tombstone (R2). True when it was put."""
+        self.flush()
         pairs = self.pairs[self.home(op) - 1]
         if op.key in pairs:
             return False
@@ -129,6 +181,7 @@ class MemoryStore:
         return self._remove_where(prefix, tombstones_only=False)
 
     def _remove_where(self, prefix: bytes, *, tombstones_only: bool) -> int:
+        self.flush()
         count = 0
         for number, pairs in enumerate(self.pairs, 1):
             gone = [k for k, v in pairs.items() if k.startswith(prefix) and (v is None or not tombstones_only)]
@@ -149,6 +202,11 @@ class MemoryTransaction:
     ops: list[Op] = field(default_factory=list)
     points: set[tuple[int, bytes]] = field(default_factory=set)
     ranges: list[tuple[int, bytes, bytes]] = field(default_factory=list)
+    began_in: int = 1
+    fate: Fate = Fate.OPEN
+    id: int | None = None
+    next_id: int = 0
+    """The id that was to be given next when COMMIT was sent."""
 
     def get(self, storage: int, key: bytes) -> bytes | None:
         self.points.add((storage, key))
@@ -160,6 +218,7 @@ class MemoryTransaction:
 
     def apply(self, ops: Iterable[Op]) -> None:
         for op in ops:
+            self._take_id()
             home = self.store.home(op)
             apply_op(self.snapshot[home - 1], op)
             self.points.add((home, op.key))
@@ -167,16 +226,40 @@ class MemoryTransaction:
 
     def commit(self) -> None:
         """Raises `SerializationFailure` when a key this transaction saw or wrote has changed since it began."""
+        self.send_commit()
+        if self.ops:
+            self.store.flush()
+
+    def send_commit(self) -> None:
+        """COMMIT, until it waits to be flushed: nobody sees anything of it. Raises `SerializationFailure`."""
         for storage, key in self._changed_since():
             if (storage, key) in self.points or any(s == storage and lo <= key < hi for s, lo, hi in self.ranges):
+                self.rollback()
                 raise SerializationFailure(f"another transaction changed {key.hex()} since this one began")
-        for op in self.ops:
-            home = self.store.home(op)
-            apply_op(self.store.pairs[home - 1], op)
-            self.store.writes.append((home, op.key))
+        if not self.ops:
+            self.end(Fate.COMMITTED)
+            return
+        self.next_id = self.store.next_id
+        self.end(Fate.FLUSHING)
+        self.store.flushing.append(self)
 
     def rollback(self) -> None:
         self.ops.clear()
+        self.end(Fate.ABORTED)
+
+    def end(self, fate: Fate) -> None:
+        """Note what becomes of it; in another life its id may be another one's."""
+        if self.id is not None and self.began_in == self.store.life:
+            self.store.fates[self.id] = fate
+        self.fate = fate
+
+    def _take_id(self) -> None:
+        if self.id is None:
+            self.id = self.store.next_id
+            self.store.next_id += 1
+            self.store.fates[self.id] = Fate.OPEN
 
     def _changed_since(self) -> Iterator[tuple[int, bytes]]:
-        return iter(self.store.writes[self.began_at :])
+        yield from self.store.writes[self.began_at :]
+        for other in self.store.flushing if self.ops else ():  # who has only read comes before them
+            yield from ((self.store.home(op), op.key) for op in other.ops)

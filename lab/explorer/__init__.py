@@ -8,6 +8,7 @@ effects     what statements and reorganisations do to pairs, by calling `storage
 linked      the same where rows of one table refer to rows of another
 plain       one world step by step: what each actor may do now, and why not
 atomic      the same world with transactions as single events: far fewer states
+commits     sessions lost at COMMIT, over a store that crashes and gives ids out again
 fill        the fill, range by range, with a second worker
 symmetry    worlds that differ in names only
 search      breadth first until a clause breaks, everything is seen, or the budget is spent

@@ -2,5 +2,8 @@
 
 from lab.language import COMMANDS, Lab, Refusal, perform
 from lab.sentences import changes, nodes, reorganisation, rows, schema
+from lab.sentences.rows import TOLD_OF_COMMIT
 
-__all__ = ["COMMANDS", "Lab", "Refusal", "changes", "nodes", "perform", "reorganisation", "rows", "schema"]
+__all__ = [
+    "COMMANDS", "TOLD_OF_COMMIT", "Lab", "Refusal", "changes", "nodes", "perform", "reorganisation", "rows", "schema",
+]  # fmt: skip

@@ -13,7 +13,7 @@ from leases.gossip import News
 def _take(lab: Lab, match: Match) -> None:
     node = statements.serving(lab.world, match[1])
     table = lab.world.control.find(match[2])
-    request = statements.ask(lab.world, node, table, fresh=bool(match[3]))
+    request = statements.ask_for(lab.world, node, table, fresh=bool(match[3]))
     lab.callers[request] = (node.name, table, match[4] or "")
     lab.world.settle()
     if request in lab.world.refused:

@@ -3,9 +3,17 @@
 import re
 
 from lab import statements
+from lab.control import LabError
 from lab.language import Lab, Match, command
 from lab.rows import literals
+from storage.commit_outcomes import Outcome
 
+TOLD_OF_COMMIT = {
+    Outcome.COMMITTED: "it has committed",
+    Outcome.ABORTED: "nothing was committed (40001)",
+    Outcome.UNKNOWN: "nobody knows (08007)",
+    Outcome.IN_PROGRESS: "in progress: ask again",
+}
 ASSIGNMENT = re.compile(r"(\w+)\s*=\s*('(?:[^']|'')*'|[^\s,]+)")
 
 
@@ -29,6 +37,20 @@ def _pin(lab: Lab, match: Match) -> None:
 def _late_commit(lab: Lab, match: Match) -> None:
     statements.commit(lab.world, match[1], late=True)
     lab.world.say(f"{match[1]}: committed")
+
+
+@command("SESSION: send commit", r"([\w.]+): send commit", "COMMIT is on its way; `commit` brings the answer")
+def _send_commit(lab: Lab, match: Match) -> None:
+    one = lab.world.transactions.get(match[1])
+    if one is not None and not one.store.ops:
+        raise LabError(f"{match[1]} has written nothing: there is nothing to wait for")
+    statements.send_commit(lab.world, match[1])
+
+
+@command("SESSION: ask", r"([\w.]+): ask", "no answer to COMMIT came: what does the store say of its id? (T7)")
+def _ask(lab: Lab, match: Match) -> None:
+    outcome = statements.ask_outcome(lab.world, match[1])
+    lab.world.say(f"{match[1]}: {TOLD_OF_COMMIT[outcome]}")
 
 
 @command("SESSION: insert TABLE (..)", r"([\w.]+): insert (\w+) (\(.*\))", "insert a row")
@@ -61,3 +83,20 @@ def _say_done(lab: Lab, actor: str, done: statements.Done) -> None:
     lab.world.say(f"{actor}: under {done.descriptor}")
     for line in done.written:
         lab.world.say(f"  {line}")
+
+
+@command(
+    "store crashes [keeping N]",
+    r"store crashes(?: keeping (\d+))?",
+    "commits on their way are lost but the first N (T7)",
+)
+def _store_crashes(lab: Lab, match: Match) -> None:
+    before = len(lab.world.store.flushing)
+    kept = min(int(match[1] or 0), before)
+    lab.world.crash_store(kept)
+    lab.world.say(f"the store has recovered: {kept} of {before} commits on their way are there")
+
+
+@command("store flushes", r"store flushes", "commits on their way are durable now, and seen")
+def _store_flushes(lab: Lab, match: Match) -> None:
+    lab.world.store.flush()

@@ -23,6 +23,8 @@ def client(now: Situation) -> Made:
     is_open = session in now.lab.world.transactions
     if node.is_frozen:
         return f"{session}: late commit" if is_open and now.rng.random() < 0.05 else None
+    if is_open and now.lab.world.transactions[session].is_sent:
+        return _unanswered(now, session)
     if is_open and now.rng.random() > now.habits.haste:
         return None
     dice = now.rng.random()
@@ -33,6 +35,14 @@ def client(now: Situation) -> Made:
     if dice < 0.4:
         return f"{session}: {'commit' if dice < 0.37 else 'rollback'}"
     return _statement(now, session)
+
+
+def _unanswered(now: Situation, session: str) -> Made:
+    """COMMIT was sent: the answer comes, or the node asks; much may happen before."""
+    if now.rng.random() < 0.5:
+        return None
+    is_lost = now.lab.world.transactions[session].is_lost
+    return f"{session}: ask" if is_lost or now.rng.random() < 0.5 else f"{session}: commit"
 
 
 def _statement(now: Situation, session: str) -> Event:

@@ -20,6 +20,7 @@ from lab.simulator.ledger import Write
 from lab.simulator.situation import Event, Habits, Made, Situation
 from lab.simulator.submissions import PETS, family, submit
 from leases.gossip import News
+from storage.store import Fate
 
 __all__ = ["CLOSING_ROUNDS_MAX", "Event", "Situation", "calm", "ending", "habits", "next_event", "opening"]
 
@@ -193,6 +194,27 @@ def release(now: Situation) -> Made:
     return f"release {now.some_table().name} {now.node.name}"
 
 
+def unanswered_commit(now: Situation) -> Made:
+    """A session that has written sends its COMMIT, which takes a while to be flushed."""
+    world = now.lab.world
+    ready = [
+        actor
+        for actor, one in world.transactions.items()
+        if one.store.fate is Fate.OPEN and one.store.ops and not world.nodes[one.node].is_frozen
+    ]
+    return f"{ready[int(now.rng.random() * len(ready))]}: send commit" if ready else None
+
+
+def store_crash(now: Situation) -> Made:
+    """Most often when a COMMIT is on its way."""
+    flushing = len(now.lab.world.store.flushing)
+    if not flushing:
+        return "store crashes" if now.rng.random() < 0.02 else None
+    if now.rng.random() < 0.2:
+        return "store flushes"
+    return f"store crashes keeping {int(now.rng.random() * (flushing + 1))}"
+
+
 FACTORS = (0.3, 1.0, 1.0, 3.0)
 KINDS: tuple[tuple[float, Fault | None, Maker], ...] = (
     (30, None, client),
@@ -216,6 +238,8 @@ KINDS: tuple[tuple[float, Fault | None, Maker], ...] = (
     (1, Fault.OPERATOR, operator),
     (0.8, Fault.OPERATOR, release),
     (1.5, Fault.OPERATOR, wish),
+    (15, Fault.FORGET, unanswered_commit),
+    (12, Fault.FORGET, store_crash),
 )
 
 
@@ -260,6 +284,7 @@ CLOSING_ROUNDS_MAX = 12
 def calm(lab: Lab) -> list[Event]:
     """Faults stop."""
     lines = ["spread news"]
+    lines += ["store flushes"] if lab.world.store.flushing else []
     for name, node in lab.world.nodes.items():
         lines += [f"{name}: mend", f"{name}: let go", f"{name}: thaw"]
         lines += [] if node.is_running else [f"{name}: start"]

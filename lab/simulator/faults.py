@@ -25,6 +25,8 @@ class Fault(Enum):
     """several workers fill the same range; a replaced executor acts on"""
     OPERATOR = "operator"
     """people drain nodes, take leases away, cancel, pause"""
+    FORGET = "forget"
+    """the store crashes, loses commits it has not flushed, and gives their ids out again"""
 
 
 ALL = frozenset(Fault)
@@ -32,19 +34,22 @@ NONE: frozenset[Fault] = frozenset()
 
 
 def faults_named(text: str) -> frozenset[Fault]:
-    """`all`, `none`, or names separated by commas; raises `BadFaults`."""
-    if text == "all":
-        return ALL
-    if text == "none":
-        return NONE
-    return frozenset(_fault(name.strip()) for name in text.split(","))
+    """`none`, or names separated by commas, `all` among them, with a minus those left out; raises `BadFaults`."""
+    chosen = NONE
+    for name in (word.strip() for word in text.split(",") if text != "none"):
+        if name.startswith("-"):
+            chosen -= {_fault(name[1:])}
+        else:
+            chosen |= ALL if name == "all" else {_fault(name)}
+    return chosen
 
 
 def names_of(faults: Iterable[Fault]) -> str:
     """The faults as `faults_named` reads them."""
     chosen = frozenset(faults)
-    if chosen == ALL:
-        return "all"
+    left_out = [f"-{fault.value}" for fault in Fault if fault not in chosen]
+    if len(left_out) < len(chosen) / 2:
+        return ",".join(["all", *left_out])
     return ",".join(fault.value for fault in Fault if fault in chosen) or "none"
 
 

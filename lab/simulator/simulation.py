@@ -17,11 +17,13 @@ from random import Random
 from catalog.descriptor import Descriptor
 from changes.plan import Move
 from lab.control import Without
-from lab.sentences import Lab, Refusal, perform
+from lab.sentences import TOLD_OF_COMMIT, Lab, Refusal, perform
 from lab.simulator.events import CLOSING_ROUNDS_MAX, Event, Situation, calm, ending, habits, next_event, opening
 from lab.simulator.faults import ALL, Fault
 from lab.simulator.judge import Finding, Judge, Memory
 from lab.simulator.ledger import Inconsistent, Ledger
+from storage import commit_outcomes
+from storage.store import Fate, MemoryTransaction
 
 EVENTS = 120
 
@@ -57,6 +59,8 @@ class Simulation:
     happened: list[Event] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     finding: Finding | None = None
+    sent: dict[str, MemoryTransaction] = field(default_factory=dict)
+    """Sessions whose COMMIT was sent and not answered."""
 
     def __post_init__(self) -> None:
         self.lab.world.control.without |= self.without
@@ -85,12 +89,15 @@ class Simulation:
             said = perform(self.lab, event.line)
         except Refusal:
             self.counts[f"{verb} refused"] += 1
+            self._learn_fates()
         else:
             self.counts[verb] += 1
+            self._learn_fates()
             self._note(event, verb, said)
         finally:
             for actor in [actor for actor in self.ledger.opened if actor not in self.lab.world.transactions]:
                 self.ledger.forget(actor)
+            self.sent = {actor: one for actor, one in self.sent.items() if actor in self.lab.world.transactions}
 
     def _note(self, event: Event, verb: str, said: list[str]) -> None:
         """What a statement that succeeded means for the ledger."""
@@ -102,10 +109,39 @@ class Simulation:
             self.finding = self.judge.read(event.reads, self._version(f"{actor}: ", said), _rows(event.reads, said))
         elif verb == "begin":
             self.ledger.begin(actor)
+        elif verb == "send":
+            self.sent[actor] = self.lab.world.transactions[actor].store
+        elif verb == "ask":
+            self._hear(actor, said[-1].removeprefix(f"{actor}: "))
         elif verb in ("commit", "late"):
-            self.ledger.commit(actor)
+            self._acknowledged(actor)
         elif verb in ("release", "revoke"):
             self.judge.is_blind_to_leases = True
+
+    def _learn_fates(self) -> None:
+        """What the store has done by now with each COMMIT on its way, in order; nobody has said it yet."""
+        for actor, one in self.sent.items():
+            if actor in self.ledger.opened and one.fate is Fate.COMMITTED:
+                self.ledger.commit(actor)
+            elif one.fate is Fate.ABORTED:
+                self.ledger.forget(actor)
+
+    def _acknowledged(self, actor: str) -> None:
+        one = self.sent.pop(actor, None)
+        if one is None:
+            self.ledger.commit(actor)
+        elif one.fate is not Fate.COMMITTED:
+            self.finding = Finding("lost", f"{actor} was told that its transaction has committed, but it was lost")
+
+    def _hear(self, actor: str, told: str) -> None:
+        """What a node tells of a lost COMMIT must be so; that nobody knows is always true."""
+        self.counts[f"told that {told}"] += 1
+        if told == TOLD_OF_COMMIT[commit_outcomes.Outcome.COMMITTED]:
+            self._acknowledged(actor)
+        elif told != TOLD_OF_COMMIT[commit_outcomes.Outcome.IN_PROGRESS]:
+            one = self.sent.pop(actor)
+            if told == TOLD_OF_COMMIT[commit_outcomes.Outcome.ABORTED] and one.fate is not Fate.ABORTED:
+                self.finding = Finding("lost", f"{actor} was told that nothing was committed, but it was")
 
     def _version(self, beginning: str, said: list[str]) -> Descriptor:
         """The version that a statement says it ran under."""

@@ -18,7 +18,7 @@ from lab.simulator.seeds import Report, run_all
 from lab.simulator.simulation import Setup, replay, simulate
 
 ROOT = Path(__file__).parents[3]
-SHORT = range(20_001, 20_051)
+SHORT = range(20_051, 20_101)
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,9 @@ def test_nothing_is_found_in_a_short_range(short_range: Report) -> None:
         pytest.param("deliver", id="letters arrived one by one"),
         pytest.param("lose", id="letters were lost"),
         pytest.param("crash", id="nodes and workers died"),
+        pytest.param("store", id="the store crashed"),
+        pytest.param("ask", id="the outcome of a lost COMMIT was asked for"),
+        pytest.param("told that nobody knows (08007)", id="the outcome of a lost COMMIT was not known"),
     ],
 )
 def test_what_must_happen_sometimes_for_the_range_to_mean_anything(short_range: Report, happening: str) -> None:
@@ -127,6 +130,7 @@ def test_a_finding_becomes_a_golden_script_that_shows_it() -> None:
         pytest.param("all", ALL, id="all"),
         pytest.param("none", NONE, id="none"),
         pytest.param("loss,crash", frozenset({Fault.LOSS, Fault.CRASH}), id="some"),
+        pytest.param("all,-forget", ALL - {Fault.FORGET}, id="all but one"),
     ],
 )
 def test_faults_have_names(text: str, faults: frozenset[Fault]) -> None:
