@@ -93,9 +93,24 @@ def _version(number: int, known: Mapping[str, Any] | None) -> Json:
     }
 
 
+def _holder(holder: Mapping[str, Any]) -> Json:
+    """Whom to ask for an older version: without its seconds, which only count."""
+    return {name: holder[name] for name in ("session", "user", "application", "statement", "is_running")}
+
+
 def _row(node: Mapping[str, Any], versions: Sequence[Json], leased: Sequence[Mapping[str, Any]]) -> Json:
     own = {lease["version"]: lease["expires_at"] for lease in leased if lease["node"] == node["name"]}
-    cells = [{"version": v["version"], "phase": v["phase"], "expires_at": own.get(v["version"])} for v in versions]
+    held = {lease["version"]: lease.get("holders", ()) for lease in leased if lease["node"] == node["name"]}
+    newest = versions[-1]["version"]
+    cells = [
+        {
+            "version": v["version"],
+            "phase": v["phase"],
+            "expires_at": own.get(v["version"]),
+            "holders": [_holder(one) for one in held.get(v["version"], ())] if v["version"] < newest else [],
+        }
+        for v in versions
+    ]
     return {
         "node": node["name"],
         "state": node["state"],

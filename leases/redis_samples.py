@@ -1,9 +1,10 @@
-"""A node's last minute, in Redis: told once a second, gone seconds after the node is.
+"""A node's last minute and who holds its leases, in Redis: told once a second, gone seconds after the node is.
 
 Nothing depends on it. Where Redis is away the page shows no figures, and nodes go on.
 """
 
 import logging
+import math
 from collections.abc import Iterable
 from functools import cache
 
@@ -12,6 +13,8 @@ from redis import Redis
 from redis import asyncio as redis_asyncio
 from redis.exceptions import RedisError
 
+from leases import holders
+from leases.holders import Holder, MalformedHolders
 from leases.samples import SECONDS, MalformedSample, Sample, from_text
 
 log = logging.getLogger(__name__)
@@ -26,14 +29,16 @@ def open_client(url: str) -> redis_asyncio.Redis:
     return redis_asyncio.from_url(url, socket_timeout=REDIS_S_MAX, socket_connect_timeout=REDIS_S_MAX)
 
 
-async def publish(client: redis_asyncio.Redis, node: str, sample: Sample) -> bool:
-    """Tell the node's newest second. False: nobody could be told."""
+async def publish(client: redis_asyncio.Redis, node: str, sample: Sample, held: str = "", lease_s: float = 0.0) -> bool:
+    """Tell the node's newest second, and who holds its leases, until they end. False: nobody could be told."""
     key = _key(node)
     try:
         async with client.pipeline(transaction=True) as pipe:
             pipe.lpush(key, sample.to_text())
             pipe.ltrim(key, 0, SECONDS - 1)
             pipe.expire(key, GONE_AFTER_S)
+            if held:
+                pipe.set(_holders_key(node), held, ex=math.ceil(max(GONE_AFTER_S, lease_s)))
             await pipe.execute()
     except (RedisError, OSError) as error:
         log.debug("sample of %s not told: %s", node, error)
@@ -61,6 +66,19 @@ def read_all(nodes: Iterable[str]) -> dict[str, list[Sample]]:
         return {}
 
 
+def read_holders(nodes: Iterable[str]) -> dict[str, tuple[int, tuple[Holder, ...]]]:
+    """By node the incarnation that told it, and who holds its leases; empty where Redis does not answer."""
+    names = sorted(set(nodes))
+    if not names:
+        return {}
+    try:
+        texts = _reader(settings.REDIS_URL).mget([_holders_key(name) for name in names])
+        return {name: holders.from_text(text.decode()) for name, text in zip(names, texts, strict=True) if text}
+    except (RedisError, OSError, MalformedHolders) as error:
+        log.warning("holders of leases not read: %s", error)
+        return {}
+
+
 @cache
 def _reader(url: str) -> Redis:
     return Redis.from_url(url, socket_timeout=REDIS_S_MAX, socket_connect_timeout=REDIS_S_MAX)
@@ -68,3 +86,7 @@ def _reader(url: str) -> Redis:
 
 def _key(node: str) -> str:
     return f"schemalab:samples:{node}"
+
+
+def _holders_key(node: str) -> str:
+    return f"schemalab:holders:{node}"

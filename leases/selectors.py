@@ -1,7 +1,7 @@
 """Who leases what, who blocks whom and until when at most. Reads only; times are the database's."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,10 @@ from django.db import connection
 from catalog.descriptor import Descriptor, from_json
 from catalog.elements import FOREIGN_KEY, REFERENCED, Constraint, NodeId, State, TableId
 from leases import rules
+from leases.holders import Holder, of_lease
+from leases.holders import to_json as holder_json
 from leases.models import Lease, Node
+from leases.redis_samples import read_holders
 
 LINKS = (FOREIGN_KEY, REFERENCED)
 
@@ -28,6 +31,8 @@ class LeaseOn:
     incarnation: int
     expires_at: datetime
     remaining_s: float
+    holders: tuple[Holder, ...] = ()
+    """Whose transactions use it, as the node has told within the last second or so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +79,28 @@ def leases_on(table_id: int | None = None) -> list[LeaseOn]:
         return [LeaseOn(*row) for row in cursor.fetchall()]
 
 
+def held_leases(table_id: int | None = None) -> list[LeaseOn]:
+    """The same with who holds each one."""
+    found = leases_on(table_id)
+    told = read_holders(lease.node for lease in found)
+    return [
+        replace(
+            lease,
+            holders=of_lease(
+                told,
+                node=lease.node,
+                incarnation=lease.incarnation,
+                table_id=lease.table_id,
+                version=lease.version,
+            ),
+        )
+        for lease in found
+    ]
+
+
 def nodes() -> list[NodeWithLeases]:
     """Every node that was ever registered, with its live leases."""
-    leases = leases_on()
+    leases = held_leases()
     return [
         NodeWithLeases(
             name=node.name,
@@ -177,6 +201,7 @@ def lease_json(lease: LeaseOn) -> dict[str, Any]:
         "incarnation": lease.incarnation,
         "expires_at": lease.expires_at.isoformat(),
         "remaining_s": round(lease.remaining_s, 3),
+        "holders": [holder_json(holder) for holder in lease.holders],
     }
 
 

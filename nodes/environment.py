@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from catalog.descriptor import Descriptor
+from leases.holders import Holder
 from nodes.directory import Directory
 from nodes.libpq import StorePool
 from nodes.meter import Meter
@@ -19,6 +20,7 @@ TABLES_MAX = 256
 if TYPE_CHECKING:
     from leases.asyncio_keeper import LeaseKeeper, Pin
     from nodes.query import Engine
+    from nodes.session import Session
 
 
 @dataclass(eq=False)
@@ -44,6 +46,15 @@ class Environment:
         """How many transactions use some version now: each may hold a change back."""
         return len({id(transaction) for _, transaction in self._holders.values()})
 
+    def holders(self) -> list[Holder]:
+        """Who uses which version now, for people who wait for it."""
+        now = time.monotonic()
+        return [
+            Holder(pin.table_id, pin.version, *by.label(), for_s=now - transaction.began)
+            for pin, transaction in self._holders.values()
+            if (by := transaction.by) is not None
+        ]
+
     @property
     def engine(self) -> Engine:
         """Made when the first query needs it; its libraries are loaded before that (`nodes.query.warm_up`)."""
@@ -62,8 +73,9 @@ class Environment:
             known = self._tables[id(descriptor)] = Table(descriptor, self.storages, self.buckets)
         return known
 
-    def begin(self, *, is_read_only: bool = False) -> Transaction:
-        return Transaction(self.pool, self.storages, self._settle, is_read_only)
+    def begin(self, *, is_read_only: bool = False, by: Session | None = None) -> Transaction:
+        """A transaction of session `by`."""
+        return Transaction(self.pool, self.storages, self._settle, is_read_only, by)
 
     async def pin(self, transaction: Transaction, table_id: int, *, fresh: bool = False) -> Pin:
         """The version a transaction uses of a table, from its first use to its end (T1)."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from expressions.errors import ADMIN_SHUTDOWN, FatalError
-from leases import redis_samples
+from leases import holders, redis_samples
 from leases.asyncio_keeper import FATAL_EXIT_CODE, LeaseKeeper, Pin
 from nodes.admission import Admission
 from nodes.clients import Clients, Greeting
@@ -166,7 +166,8 @@ class Server:
                 sample = self.env.meter.take(
                     time.monotonic(), at=time.time(), open_transactions=self.env.open_transactions
                 )
-                await redis_samples.publish(client, self.settings.name, sample)
+                held = holders.to_text(self.incarnation, self.env.holders())
+                await redis_samples.publish(client, self.settings.name, sample, held, self.settings.lease_s)
 
     def _trap_signals(self) -> None:
         loop = asyncio.get_running_loop()

@@ -32,6 +32,7 @@ from expressions.errors import (
 )
 from expressions.sqltypes import TEXT, UNKNOWN, parameter_type
 from expressions.typed import Context
+from leases.holders import shown
 from leases.rules import LeaseError
 from nodes import dml
 from nodes.binding import values_of
@@ -95,6 +96,8 @@ class Session:
     is_explicit: bool = False
     is_failed: bool = False
     is_read_only: bool = False
+    statement: str = ""
+    is_running: bool = False
     _owned: set[Transaction] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -102,6 +105,11 @@ class Session:
         self._known = SessionValues(self)
         self.schema = SchemaStatements(self)
         self.names = Names(self.env)
+
+    def label(self) -> tuple[int, str, str, str, bool]:
+        """Who holds what this session holds: session, user, program, and the statement that runs or ran last."""
+        program = self.variables.get("application_name")
+        return self.client.pid, self.user, program, shown(self.statement), self.is_running
 
     # -- what the wire asks -------------------------------------------------------------------------------------
 
@@ -144,6 +152,7 @@ class Session:
             if self.is_read_only:
                 raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {word} in a read-only transaction")
         timer, began, is_answered = self._timer(), perf_counter(), False
+        self.statement, self.is_running = prepared.sql, True
         try:
             if statement.kind in PLANNED:
                 result = await self._planned(statement, prepared.oids, values, formats, alone=alone)
@@ -154,6 +163,7 @@ class Session:
         except LeaseError as error:
             raise lease_trouble(error) from error
         finally:
+            self.is_running = False
             self.env.meter.finished(perf_counter() - began, is_error=not is_answered)
             if timer is not None:
                 timer.cancel()
@@ -219,7 +229,7 @@ class Session:
         fresh, in_one_flight, is_reloaded = False, True, False
         last: SqlError | None = None
         for attempt in range(TRIES_MAX):
-            transaction = self.env.begin(is_read_only=self._is_pure_read(statement))
+            transaction = self.env.begin(is_read_only=self._is_pure_read(statement), by=self)
             try:
                 plan, context = await self.plan(transaction, statement, oids, values, formats, fresh=fresh)
                 result = await self.run(transaction, plan, context, commit=in_one_flight)
@@ -297,7 +307,7 @@ class Session:
         if self.transaction is not None:
             return await self._fields_in(self.transaction, statement, parameters, fresh=False)
         for fresh in (False, True):
-            transaction = self.env.begin(is_read_only=True)
+            transaction = self.env.begin(is_read_only=True, by=self)
             try:
                 return await self._fields_in(transaction, statement, parameters, fresh=fresh)
             except SqlError as error:
@@ -330,7 +340,7 @@ class Session:
     def block(self) -> Transaction:
         """The transaction of the block; a new implicit one when there is none."""
         if self.transaction is None:
-            self.transaction = self.env.begin(is_read_only=self.is_read_only)
+            self.transaction = self.env.begin(is_read_only=self.is_read_only, by=self)
         return self.transaction
 
     def begin(self, *, is_read_only: bool) -> None:
@@ -339,7 +349,7 @@ class Session:
             return
         self.is_explicit, self.is_read_only = True, is_read_only
         if self.transaction is None:
-            self.transaction = self.env.begin(is_read_only=is_read_only)
+            self.transaction = self.env.begin(is_read_only=is_read_only, by=self)
 
     async def commit(self) -> str:
         """COMMIT: the tag tells what became of it."""
@@ -409,7 +419,7 @@ class Session:
         last: SqlError | None = None
         fresh = False
         for attempt in range(TRIES_MAX):
-            transaction = self.env.begin()
+            transaction = self.env.begin(by=self)
             try:
                 plan, _ = await self.plan(transaction, statement, (), (), (), fresh=fresh)
                 assert isinstance(plan, TruncatePlan)
@@ -428,7 +438,7 @@ class Session:
         raise last
 
     async def _explain(self, statement: Statement) -> Result:
-        transaction = self.env.begin(is_read_only=True)
+        transaction = self.env.begin(is_read_only=True, by=self)
         try:
             for fresh in (False, True):
                 catalog = await self.catalog(transaction, statement.tables, fresh=fresh)

@@ -13,6 +13,7 @@ import datetime as dt
 import functools
 import logging
 import struct
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -121,6 +122,9 @@ class Transaction:
     storages: int
     settle: Callable[["Transaction"], None]
     is_read_only: bool = False
+    by: object = None
+    """The session it belongs to, for those who ask who holds a lease."""
+    began: float = field(default_factory=time.monotonic)
     pins: dict[int, PinLike] = field(default_factory=dict)
     connection: StoreConnection | None = None
     savepoints: list[tuple[str, str]] = field(default_factory=list)

@@ -32,7 +32,7 @@ class Command(BaseCommand):
                 raise CommandError(USAGE, returncode=2)
 
     def _show(self, table: Table | None, *, as_json: bool) -> None:
-        leases = selectors.leases_on(None if table is None else table.id)
+        leases = selectors.held_leases(None if table is None else table.id)
         if as_json:
             self.stdout.write(json.dumps([selectors.lease_json(lease) for lease in leases], indent=2))
         elif not leases:
@@ -40,6 +40,8 @@ class Command(BaseCommand):
         for lease in [] if as_json else leases:
             older = "" if lease.version == lease.newest else f"  (newest: {lease.newest})"
             self.stdout.write(f"{lease.table}@{lease.version}  {lease.node}  for {lease.remaining_s:.1f} s{older}")
+            for holder in lease.holders:
+                self.stdout.write(f"    held for {holder.for_s:.1f} s: {holder}")
 
     def _revoke(self, table: Table, node: str) -> None:
         try:

@@ -1,0 +1,83 @@
+"""Who holds a version of a table: the sessions of a node whose transactions use it, by person, program and statement.
+
+A lease says which node; whoever waits for it wants to know whom to ask. A node tells once a second what it knows,
+beside its samples: nothing depends on it, and no transaction reads it (T6). Of a frozen node the last word stays
+until its leases are over.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+TOLD_MAX = 50
+"""Of one node: the oldest ones, which are those that somebody may wait for."""
+STATEMENT_MAX = 200
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Session `session` of a node has used `version` of a table for `for_s` seconds when it was told."""
+
+    table_id: int
+    version: int
+    session: int
+    user: str
+    application: str
+    statement: str
+    is_running: bool
+    for_s: float
+
+    def __str__(self) -> str:
+        who = f"{self.user} ({self.application})" if self.application else self.user
+        what = "runs" if self.is_running else "is idle after"
+        return f"session {self.session} of {who} {what} {self.statement}" if self.statement else f"{who} is idle"
+
+
+class MalformedHolders(ValueError):
+    """A text that names no holders."""
+
+
+def shown(statement: str) -> str:
+    """A statement in one line, without control characters, cut: it comes from a user and goes to a terminal."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in statement[: 2 * STATEMENT_MAX]).split())
+    return line if len(line) <= STATEMENT_MAX else f"{line[:STATEMENT_MAX]} .."
+
+
+def to_text(incarnation: int, holders: Iterable[Holder]) -> str:
+    """What a node tells: its oldest holders."""
+    oldest = sorted(holders, key=lambda one: -one.for_s)[:TOLD_MAX]
+    return json.dumps({"incarnation": incarnation, "holders": [asdict(one) for one in oldest]})
+
+
+def from_text(text: str) -> tuple[int, tuple[Holder, ...]]:
+    """The incarnation that told it, and its holders, oldest first. Raises `MalformedHolders`."""
+    try:
+        body = json.loads(text)
+        found = tuple(Holder(**one) for one in body["holders"])
+        return int(body["incarnation"]), tuple(replace(one, statement=shown(one.statement)) for one in found)
+    except (ValueError, TypeError, KeyError) as error:
+        raise MalformedHolders(f"no holders: {text[:80]!r}") from error
+
+
+def of_lease(
+    told: Mapping[str, tuple[int, Sequence[Holder]]], *, node: str, incarnation: int, table_id: int, version: int
+) -> tuple[Holder, ...]:
+    """Who holds one lease, as its node's present incarnation has told."""
+    known, holders = told.get(node, (0, ()))
+    if known != incarnation:
+        return ()
+    return tuple(one for one in holders if (one.table_id, one.version) == (table_id, version))
+
+
+def to_json(holder: Holder) -> Json:
+    """As commands and pages show it."""
+    return {
+        "session": holder.session,
+        "user": holder.user,
+        "application": holder.application,
+        "statement": holder.statement,
+        "is_running": holder.is_running,
+        "for_s": round(holder.for_s, 1),
+    }
