@@ -192,10 +192,14 @@ class LeaseKeeper:
     def _step(self, event: vocabulary.Event) -> None:
         if self._stopped_because is not None:
             return
-        self._state, effects = machine.step(self._state, event, self._loop.time())
-        for effect in effects:
-            self._perform(effect)
-        self._uses.learn(self._state)
+        try:
+            self._state, effects = machine.step(self._state, event, self._loop.time())
+            for effect in effects:
+                self._perform(effect)
+            self._uses.learn(self._state)
+        except Exception as mistake:  # what was left to do is lost, an exit perhaps: better no node than half of one
+            self._die(f"its lease keeper made a mistake: {mistake}")
+            raise
 
     def _perform(self, effect: vocabulary.Effect) -> None:
         match effect:

@@ -86,6 +86,8 @@ def step(state: NodeLeases, event: Event, now: float) -> Step:
     """What the node becomes by `event` at `now` (its monotonic clock), and what its shell must do, in order."""
     after, effects = _react(state, event, now)
     after, upkeep = do_upkeep(after, now)
+    if after.phase is Phase.STOPPED:  # by what is due on another table, in this very step: nothing is granted any more
+        effects = tuple(_refuse_stopped(after, one) if isinstance(one, Grant) else one for one in effects)
     drained = (DrainDone(),) if after.is_drained and not state.is_drained else ()
     return set_alarm(after, (*effects, *upkeep, *drained))
 
@@ -133,10 +135,12 @@ def _react(state: NodeLeases, event: Event, now: float) -> Step:
 
 def _react_stopped(state: NodeLeases, event: Event) -> Step:
     """A node that stopped only says no; answers still on their way are nobody's any more."""
-    if isinstance(event, Pin):
-        reason = f"node {state.node} has stopped serving: a lease could not be renewed"
-        return state, (Refuse(event.request, event.table, Why.STOPPED, reason),)
-    return state, ()
+    return state, (_refuse_stopped(state, event),) if isinstance(event, Pin) else ()
+
+
+def _refuse_stopped(state: NodeLeases, asked: Pin | Grant) -> Refuse:
+    reason = f"node {state.node} has stopped serving: a lease could not be renewed"
+    return Refuse(asked.request, asked.table, Why.STOPPED, reason)
 
 
 # Callers

@@ -80,6 +80,21 @@ def test_a_thousand_statements_cost_no_step_of_the_machine(stage: Stage, monkeyp
     stage.play(scene)
 
 
+def test_a_keeper_that_makes_a_mistake_ends_its_node(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Effects that come after it would be lost, and the node go on without them."""
+
+    async def scene(keeper: LeaseKeeper) -> None:
+        def mistaken(_grant: object) -> None:
+            raise AssertionError("granted and not held")
+
+        monkeypatch.setattr(keeper, "_grant", mistaken)
+        with pytest.raises((AssertionError, NodeStopped)):
+            await keeper.pin(USERS)
+
+    stage.play(scene)
+    assert stage.fatal == ["its lease keeper made a mistake: granted and not held"]
+
+
 def test_stopping_a_keeper_ends_who_still_runs(stage: Stage) -> None:
     async def scene(keeper: LeaseKeeper) -> None:
         await keeper.pin(USERS)

@@ -246,6 +246,17 @@ def test_the_newest_version_that_could_not_be_renewed_ends_the_process(user: Nod
     assert of(Refuse, user.hears(Pin("c", USERS))) != []
 
 
+def test_a_node_that_stops_while_it_is_asked_grants_nothing_and_exits(user: Node) -> None:
+    """The alarm may come late: then a caller's own step finds that another table's lease is over."""
+    other = TableId(8)
+    user.hears(Pin("b", other), at=50.0)
+    user.hears(Acquired(other, 1, 1150.0, LEASE_S, "others"))
+    said = user.hears(Pin("c", other), at=99.99)
+    refusals = [one for one in said if isinstance(one, Refuse)]
+    assert [(one.request, one.why) for one in refusals] == [("c", Why.STOPPED)]
+    assert [type(one) for one in said if isinstance(one, Grant | Exit)] == [Exit]
+
+
 def test_renewal_is_tried_until_it_is_too_late(user: Node) -> None:
     user.hears(Tick(), at=50.0)
     user.hears(RenewFailed("connection refused"))
