@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.utils.timezone import now
 
 from catalog.descriptor import Descriptor
@@ -31,6 +31,7 @@ from spark_tasks.models import ReorgPulse, ReorgRun, RunState
 from spark_tasks.pace import share_of_time
 from spark_tasks.services import status_of
 from storage.pairs import after, prefix
+from storage.postgres import PLAN_LOCALLY
 from storage.statements import COLUMN_SUFFIX, kv
 
 COUNT_MAX = 20_000
@@ -173,7 +174,8 @@ def estimate_rows(table: Descriptor | None) -> Rows:
 def _storage_rows(table: Descriptor, storage: int) -> Rows:
     low = prefix(table, table.placement.id)
     pairs = kv(storage, table.table_id)
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(PLAN_LOCALLY)
         cursor.execute(
             f"SELECT count(*), count(*) FILTER (WHERE {COLUMN_SUFFIX} = %s)"
             f" FROM (SELECT key FROM {pairs} WHERE key >= %s AND key < %s LIMIT %s) AS counted",

@@ -41,7 +41,7 @@ Step = Callable[[KeyRange, int], tuple[int, bytes | None]]
 DELETE_PAGE = """WITH page AS MATERIALIZED (
     SELECT key FROM {kv} WHERE key >= %b AND key < %b{only} ORDER BY key LIMIT %b
 ), gone AS (
-    DELETE FROM {kv} AS kv USING page WHERE kv.key = page.key{only_kv}
+    DELETE FROM {kv} AS kv WHERE key = ANY(ARRAY(SELECT key FROM page)){only_kv}
 ) SELECT count(*), (SELECT key FROM page ORDER BY key DESC LIMIT 1) FROM page"""
 
 

@@ -16,7 +16,7 @@ from catalog.elements import PRIMARY, IndexId
 from spark_tasks.elements import Elements
 from spark_tasks.source import KeySpace
 from storage.pairs import after, prefix
-from storage.postgres import column_suffixes, kv
+from storage.postgres import PLAN_LOCALLY, column_suffixes, kv
 from storage.statements import COLUMN_SUFFIX
 
 Connection = psycopg.Connection[Any]
@@ -79,6 +79,7 @@ def clear_tombstones(cursor: Any, table_id: int, found: list[Tombstones]) -> int
     meanwhile may go too: no range has been read yet.
     """
     removed = 0
+    cursor.execute(PLAN_LOCALLY)
     for seen in found:
         if seen.keys:
             sql = f"DELETE FROM {kv(seen.storage, table_id)} WHERE key = ANY(%s::bytea[]) AND value IS NULL"

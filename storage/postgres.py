@@ -34,27 +34,33 @@ from storage.statements import (
 from storage.store import DuplicateKey, SerializationFailure
 
 __all__ = [
-    "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "VERSION_NOT_VISIBLE", "Holder", "KeyTooLong", "PostgresStore",
-    "PostgresTransaction", "Statement", "arm_deadline_sql", "column_suffixes", "drop_table", "end_sessions",
-    "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv", "layout_mistake",
-    "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence", "statements_for",
-    "take_spare_table", "try_exclusive",
+    "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "VERSION_NOT_VISIBLE", "Holder", "KeyTooLong",
+    "PostgresStore", "PostgresTransaction", "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
+    "end_sessions", "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv",
+    "layout_mistake", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence",
+    "statements_for", "take_spare_table", "try_exclusive",
 ]  # fmt: skip
 
 BELOW_FENCE, VERSION_NOT_VISIBLE, HASH_DIFFERS, LEASE_OVER = "SL001", "SL002", "SL003", "SL004"
 """How `enter` refuses: the version is too old; newer than the snapshot; another schema; no time left."""
 
+PLAN_SETTINGS = {"enable_seqscan": "off", "enable_bitmapscan": "off", "max_parallel_workers_per_gather": "0"}
+"""What leaves PostgreSQL one way to read pairs, whatever it believes of the table: by key, in key order (T6).
+
+It takes the column filter of a page (`substr(key, ..) = ANY`) for twenty times as narrow as it is, and would answer
+each page with a parallel scan and a sort of the whole table.
+"""
 SESSION_SETTINGS = {
     "default_transaction_isolation": "serializable",
-    "enable_seqscan": "off",
-    "enable_bitmapscan": "off",
-    "max_parallel_workers_per_gather": "0",
+    **PLAN_SETTINGS,
     "jit": "off",
     "timezone": "UTC",
     "synchronous_commit": "on",
 }
-"""Of every session that reads or writes pairs in serializable transactions (T6): keys and key ranges only. What they
-acknowledge survives a crash (T7), whatever the server's default is."""
+"""Of every session that reads or writes pairs in serializable transactions. What they acknowledge survives a crash
+(T7), whatever the server's default is."""
+PLAN_LOCALLY = "; ".join(f"SET LOCAL {name} = {value}" for name, value in PLAN_SETTINGS.items())
+"""The same plans for the rest of a transaction, in a session that also does other things."""
 
 
 def session_options(application_name: str, **settings: str) -> dict[str, str]:

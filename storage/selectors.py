@@ -8,6 +8,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
 from storage.browse import PairLine, describe
 from storage.pairs import after, prefix
+from storage.postgres import PLAN_LOCALLY
 from storage.statements import next_low, scan_sql
 
 PAIRS_SHOWN = 50
@@ -26,7 +27,7 @@ def pairs_page(
     sql = scan_sql(storage, descriptor.table_id, tombstones=True).replace("%b", "%s")
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET LOCAL statement_timeout = '2s'")
+            cursor.execute(f"{PLAN_LOCALLY}; SET LOCAL statement_timeout = '2s'")
             cursor.execute(sql, [max(low, start), after(low), limit + 1])
             rows = [(bytes(key), None if value is None else bytes(value)) for key, value in cursor.fetchall()]
     except ProgrammingError as error:

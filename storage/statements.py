@@ -56,13 +56,13 @@ _DELETE = "DELETE FROM {kv} AS kv WHERE key = ANY(%b::bytea[])"
 _INSERT = "INSERT INTO {kv} AS kv (key, value) SELECT * FROM unnest(%b::bytea[], %b::bytea[]) ON CONFLICT (key)"
 _PUT = f"{_INSERT} DO UPDATE SET value = excluded.value"
 _TOMBSTONE = "INSERT INTO {kv} AS kv (key) SELECT unnest(%b::bytea[]) ON CONFLICT (key) DO UPDATE SET value = NULL"
-_OWNER = "(SELECT own.value FROM unnest(%b::bytea[], %b::bytea[]) AS own (key, value) WHERE own.key = kv.key)"
+_OWN = "(kv.key, kv.value) IN (SELECT * FROM unnest(%b::bytea[], %b::bytea[]))"
 
 SQL = {
     Act.REMOVE: _DELETE,
-    Act.REMOVE_UNIQUE: f"{_DELETE} AND (value IS NULL OR value = {_OWNER})",
+    Act.REMOVE_UNIQUE: f"{_DELETE} AND (value IS NULL OR {_OWN})",
     Act.TOMBSTONE: _TOMBSTONE,
-    Act.TOMBSTONE_UNIQUE: f"{_TOMBSTONE} WHERE kv.value IS NULL OR kv.value = {_OWNER}",
+    Act.TOMBSTONE_UNIQUE: f"{_TOMBSTONE} WHERE kv.value IS NULL OR {_OWN}",
     Act.CREATE: f"{_PUT} WHERE kv.value IS NULL RETURNING key",
     Act.PUT: _PUT,
     Act.PUT_UNIQUE: f"{_PUT} WHERE kv.value IS NULL OR kv.value = excluded.value RETURNING key",

@@ -1,0 +1,163 @@
+"""PostgreSQL reads pairs by key, in key order, whatever it believes of a table: no plan can flip (T6)."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import count
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection, transaction
+
+from catalog.elements import PRIMARY
+from changes.selectors import estimate_rows
+from spark_tasks.delete import DELETE_PAGE
+from spark_tasks.tidy import Tombstones, clear_tombstones
+from storage.mutations import Act
+from storage.postgres import PLAN_LOCALLY, drop_table, kv, session_options, take_spare_table
+from storage.selectors import pairs_page
+from storage.statements import (
+    COLUMN_SUFFIX,
+    PAGE_PAIRS,
+    SQL,
+    get_sql,
+    held_ranges_sql,
+    packed_scan_sql,
+    scan_sql,
+    value_scan_sql,
+)
+from tests.storage.stage import Stage
+
+LOW, HIGH = b"\x00\x01", b"\x00\x02"
+COLUMNS = [b"\x00\x00", b"\x00\x03"]
+KEYS = [LOW + number.to_bytes(4) + b"\x00\x00" for number in range(0, 3000, 3)]
+ENDS = [key + b"\xff" for key in KEYS]
+NAMED = f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
+
+Params = tuple[Any, ...]
+
+
+def statements(table_id: int) -> dict[str, tuple[str, Params]]:
+    """Every statement that reads or removes pairs, each with parameters as large as they come."""
+    pairs, page = kv(1, table_id), (LOW, HIGH, PAGE_PAIRS)
+    named = (LOW, HIGH, COLUMNS, PAGE_PAIRS)
+    first = f"SELECT key FROM {pairs} WHERE key >= %b AND key < %b AND"
+    return {
+        "a page of pairs": (scan_sql(1, table_id), page),
+        "a page of some columns": (scan_sql(1, table_id, columns=True), named),
+        "a packed page": (packed_scan_sql(1, table_id), page),
+        "a packed page of some columns": (packed_scan_sql(1, table_id, columns=True), named),
+        "a page of pairs and tombstones": (scan_sql(1, table_id, tombstones=True), (LOW, HIGH, 51)),
+        "pairs with given values": (value_scan_sql(1, table_id), (*named, [b"x"] * 100, PAGE_PAIRS)),
+        "pairs by key": (get_sql(1, table_id), (KEYS,)),
+        "ranges that hold a pair": (held_ranges_sql(1, table_id), (KEYS, ENDS)),
+        "removal by key": (SQL[Act.REMOVE].format(kv=pairs), (KEYS,)),
+        "removal of one's own": (SQL[Act.REMOVE_UNIQUE].format(kv=pairs), (KEYS, KEYS, KEYS)),
+        "deletion of entries": (DELETE_PAGE.format(kv=pairs, only="", only_kv=""), (LOW, HIGH, 50_000)),
+        "deletion of values": (DELETE_PAGE.format(kv=pairs, only=NAMED, only_kv=""), (LOW, HIGH, COLUMNS, 50_000)),
+        "purge": (
+            DELETE_PAGE.format(kv=pairs, only=" AND value IS NULL", only_kv=" AND kv.value IS NULL"),
+            (LOW, HIGH, 50_000),
+        ),
+        "strangers": (f"{first} NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[])) ORDER BY key LIMIT %b", (*named[:3], 10)),
+        "tombstones": (f"{first} value IS NULL ORDER BY key LIMIT %b", (LOW, HIGH, 10)),
+        "entries counted": (
+            f"SELECT count(*) FROM {pairs} WHERE key >= %b AND key < %b AND value IS NOT NULL",
+            page[:2],
+        ),
+    }
+
+
+FILL = """INSERT INTO {kv} SELECT '\\x0001'::bytea || int4send(n) || int2send(c::int2), '\\x01'
+FROM generate_series(0, {rows}) AS n, unnest(ARRAY[0, 1, 2, 3]) AS c"""
+SIZES = {
+    "empty": [],
+    "small, never analysed": [FILL.format(kv="{kv}", rows=200)],
+    "large, never analysed": [FILL.format(kv="{kv}", rows=20_000)],
+    "large, analysed": [FILL.format(kv="{kv}", rows=20_000), "VACUUM ANALYZE {kv}"],
+    "churned": [
+        FILL.format(kv="{kv}", rows=20_000),
+        "ANALYZE {kv}",
+        "DELETE FROM {kv} WHERE key > '\\x000100000100'",
+        "UPDATE {kv} SET value = NULL WHERE key < '\\x000100000080'",
+    ],
+}
+
+
+@pytest.fixture(params=SIZES)
+def table_id(request: pytest.FixtureRequest, dsn: str) -> Iterator[int]:
+    with psycopg.connect(dsn, autocommit=True) as opened:
+        made = take_spare_table(opened.cursor())
+        opened.execute(f"ALTER TABLE {kv(1, made)} SET (autovacuum_enabled = off)")
+        for sql in SIZES[request.param]:
+            opened.execute(sql.format(kv=kv(1, made)))
+        yield made
+        drop_table(opened.cursor(), 2, made)
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for below in plan.get("Plans", ()):
+        yield from nodes(below)
+
+
+def faults(plan: dict[str, Any], table_id: int) -> list[str]:
+    """What a plan does that grows with the table: pairs read otherwise than by key, or sorted before a page is cut."""
+    found = []
+    for node in nodes(plan):
+        kind = node["Node Type"]
+        if node.get("Relation Name") == f"kv_{table_id}" and kind != "ModifyTable" and "Index Cond" not in node:
+            found.append(f"{kind} of all pairs")
+        reads_pairs = any("Relation Name" in below for below in nodes(node))
+        if kind.startswith("Gather") or (kind in ("Sort", "Incremental Sort", "Hash") and reads_pairs):
+            found.append(kind)
+    return found
+
+
+def explained(cursor: psycopg.Cursor[Any], sql: str, params: Params) -> dict[str, Any]:
+    """The plan that a prepared statement gets in this session."""
+    numbers = count(1)
+    cursor.execute("PREPARE asked AS " + re.sub("%b", lambda _: f"${next(numbers)}", sql))
+    given = psycopg.ClientCursor(cursor.connection)
+    row = given.execute(f"EXPLAIN (FORMAT JSON) EXECUTE asked ({', '.join(['%s'] * len(params))})", params).fetchone()
+    cursor.execute("DEALLOCATE asked", prepare=False)
+    assert row is not None
+    plan: dict[str, Any] = row[0][0]["Plan"]
+    return plan
+
+
+def test_no_statement_reads_pairs_but_by_key(dsn: str, table_id: int) -> None:
+    """In a data session, planned for its parameters or for any; in Django's session when it asks for such plans."""
+    found: dict[str, list[str]] = {}
+
+    def look(where: str, cursor: psycopg.Cursor[Any], names: Iterable[str]) -> None:
+        asked = statements(table_id)
+        for name in names:
+            if wrong := faults(explained(cursor, *asked[name]), table_id):
+                found[f"{name}, {where}"] = wrong
+
+    for mode in ("force_custom_plan", "force_generic_plan"):
+        with psycopg.connect(dsn, autocommit=True, **session_options("test plans", plan_cache_mode=mode)) as opened:
+            look(mode, opened.cursor(), statements(table_id))
+    with psycopg.connect(dsn) as opened:
+        opened.execute(PLAN_LOCALLY)
+        look("locally", opened.cursor(), ("a page of pairs and tombstones", "removal by key"))
+    assert found == {}
+
+
+def test_pages_and_the_clear_ask_for_such_plans(stage: Stage) -> None:
+    """Django's session has PostgreSQL's own settings."""
+    said: list[str] = []
+
+    def hear(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        said.append(sql)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(hear), transaction.atomic():
+        pairs_page(stage.now, storage=1, index=PRIMARY)
+        estimate_rows(stage.now)
+        clear_tombstones(connection.cursor(), stage.table_id, [Tombstones(1, [b"x"])])
+    before = ""
+    for sql in said:
+        assert "kv_" not in sql or PLAN_LOCALLY in before, sql
+        before = sql if "kv_" not in sql else ""
