@@ -11,6 +11,8 @@ from storage.postgres import layout_mistake
 
 VERSION_MIN = 17  # transaction_timeout, the deadline of T4
 CONNECT_S_MAX = 5
+LOCKS_ON_ONE_MOST = 10_000
+"""Pages of a table that a transaction remembers one by one: what it costs grows with their square."""
 
 
 class Unusable(Exception):
@@ -44,10 +46,12 @@ def shortcomings(url: str, *, nodes: int) -> str | None:
         has = {name: _setting(connection, name) for name in wanted}
     if (share := has["max_pred_locks_per_relation"]) < 0:  # of the transaction's: -2 is half of them
         has["max_pred_locks_per_relation"] = has["max_pred_locks_per_transaction"] // -share
-    short = [f"{name} is {has[name]}, not {least}" for name, least in wanted.items() if has[name] < least]
-    if not short:
-        return None
-    return f"DATABASE_URL: the database at {where(url)} will refuse statements under load: {', '.join(short)} (or more)"
+    said = []
+    if short := [f"{name} is {has[name]}, not {least}" for name, least in wanted.items() if has[name] < least]:
+        said.append(f"will refuse statements under load: {', '.join(short)} (or more)")
+    if (most := LOCKS_ON_ONE_MOST) < (given := has["max_pred_locks_per_relation"]):
+        said.append(f"will take minutes for long reads: max_pred_locks_per_relation is {given}, not {most} (or less)")
+    return f"DATABASE_URL: the database at {where(url)} {'; it '.join(said)}" if said else None
 
 
 def _setting(connection: psycopg.Connection[Any], name: str) -> int:
