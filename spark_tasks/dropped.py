@@ -22,11 +22,15 @@ LOCK_TIMEOUT = "50ms"
 LEFT = """
 SELECT t.id FROM catalog_table t
 WHERE t.state = 'dropped' AND to_regclass('storage_1.fence_' || t.id) IS NOT NULL
-  AND EXISTS (SELECT FROM catalog_descriptor d WHERE d.table_id = t.id)
+  AND (EXISTS (SELECT FROM catalog_descriptor d WHERE d.table_id = t.id) OR NOT EXISTS (
+    SELECT FROM pg_stat_activity a WHERE a.datname = current_database() AND a.backend_type = 'client backend'
+    AND a.pid <> pg_backend_pid() AND greatest(age(a.backend_xmin), age(a.backend_xid)) >= age(t.xmin)))
   AND NOT EXISTS (SELECT FROM spark_tasks_auditjob a WHERE a.table_id = t.id AND a.ended_at IS NULL)
 ORDER BY t.id LIMIT %s
 """
-"""A table that never had a version may be in the hands of a frozen node's transaction (T9): it is left alone."""
+"""A table that never had a version was made by a transaction that rolled back, or whose node died (T9). That one may be
+frozen; it is over once no snapshot is older than the row that says so. Only its maker ever knew the table's id.
+"""
 
 
 def drop_storage_of_dropped_tables() -> list[int]:

@@ -7,9 +7,11 @@ import pytest
 
 from catalog.elements import State
 from catalog.models import Table
+from changes.ddl import parse
+from changes.services import free_orphaned_tables, free_table, reserve_table
 from spark_tasks.dropped import drop_storage_of_dropped_tables
 from spark_tasks.models import AuditJob
-from storage.postgres import VERSION_NOT_VISIBLE
+from storage.postgres import VERSION_NOT_VISIBLE, session_options
 from tests.storage.stage import Stage, new_stage, strike, user
 
 
@@ -68,7 +70,53 @@ def test_an_audit_under_way_is_waited_for(stage: Stage) -> None:
     assert stage.table_id in drop_storage_of_dropped_tables()
 
 
-def test_a_table_that_never_had_a_version_is_left_alone(stage: Stage) -> None:
-    strike(stage)
-    Table.objects.create(id=stage.table_id, name="reserved", state=Table.State.DROPPED)
-    assert stage.table_id not in drop_storage_of_dropped_tables()
+# --- tables whose transaction rolled back (T9)
+
+ROUNDS = 25
+
+
+def reserved(number: int) -> int:
+    """A table that a transaction of a node is making; the node is not there any more."""
+    statement = parse(f"CREATE TABLE made_{number} (id bigint PRIMARY KEY, name text UNIQUE)")
+    return reserve_table(statement, node="a node that died", incarnation=1).table_id
+
+
+def are_kept(dsn: str, table_ids: list[int]) -> list[bool]:
+    asked = "SELECT to_regclass('storage_2.kv_' || id) IS NOT NULL FROM unnest(%s::int[]) AS id"
+    with psycopg.connect(dsn) as opened:
+        return [kept for (kept,) in opened.execute(asked, (table_ids,)).fetchall()]
+
+
+def drop_all() -> list[int]:
+    """As the timetable does, a few at a time."""
+    dropped = []
+    for _ in range(ROUNDS):
+        if not (more := drop_storage_of_dropped_tables()):
+            break
+        dropped += more
+    return dropped
+
+
+def test_tables_of_transactions_that_rolled_back_leave_nothing(dsn: str) -> None:
+    made = [reserved(number) for number in range(ROUNDS)]
+    assert are_kept(dsn, made) == [True] * ROUNDS
+    for table_id in made:
+        free_table(table_id)
+    assert set(made) <= set(drop_all())
+    assert are_kept(dsn, made) == [False] * ROUNDS
+
+
+def test_a_table_whose_node_died_goes_once_no_snapshot_can_be_its_transactions(dsn: str) -> None:
+    """A frozen node's transaction keeps it, whether or not it has written to it yet; one that is reserved stays."""
+    made, later = reserved(1), reserved(2)
+    with psycopg.connect(dsn, **session_options("schemalab node frozen 1")) as frozen:
+        frozen.execute("SELECT 1")
+        free_orphaned_tables()
+        still = reserved(3)
+        assert made not in drop_all()
+        frozen.execute(f"INSERT INTO storage_1.kv_{made} VALUES ('x', '')")
+        assert made not in drop_all()
+    assert {made, later} <= set(drop_all())
+    assert are_kept(dsn, [made, later, still]) == [False, False, True]
+    free_table(still)
+    drop_all()
