@@ -18,6 +18,8 @@ from bench.report import Figure
 from tests.cluster import RunningCluster
 
 CLIENTS = 200
+CLIENTS_EACH = 40
+"""Sockets of one person: their number is bounded."""
 STREAM = "cluster"
 ROUNDS = 5
 PAUSE_S = 1.0
@@ -44,11 +46,14 @@ def measure(cluster: RunningCluster) -> list[Figure]:
 
 async def watch(cluster: RunningCluster) -> list[float]:
     """Seconds from each event to each client."""
-    cookie = sign_in(cluster)
+    cookies = [sign_in(cluster, f"watcher{number}") for number in range(CLIENTS // CLIENTS_EACH)]
     delays: list[float] = []
     ready = asyncio.Semaphore(0)
     async with asyncio.TaskGroup() as group:
-        watchers = [group.create_task(listen(cluster, cookie, ready, delays)) for _ in range(CLIENTS)]
+        watchers = [
+            group.create_task(listen(cluster, cookies[number // CLIENTS_EACH], ready, delays))
+            for number in range(CLIENTS)
+        ]
         for _ in watchers:
             await asyncio.wait_for(ready.acquire(), READY_S_MAX)
         await asyncio.to_thread(make_events, cluster)
@@ -82,11 +87,13 @@ def make_events(cluster: RunningCluster) -> None:
             time.sleep(PAUSE_S)
 
 
-def sign_in(cluster: RunningCluster) -> str:
-    """The cookie of a session, as a Cookie header."""
+def sign_in(cluster: RunningCluster, name: str) -> str:
+    """The cookie of a new person's session, as a Cookie header."""
+    cluster.manage("users", "add", name)
+    link = cluster.manage("signin-link", "--user", name).stdout.strip()
     jar = http.cookiejar.CookieJar()
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
-    with opener.open(cluster.new_sign_in_link()) as answer:
+    with opener.open(link) as answer:
         answer.read()
     return "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import psycopg
@@ -26,6 +26,12 @@ PANES_MAX = 64
 PANES_MAX_EACH = 4
 ROWS_SHOWN = 200
 CELL_CHARS_MAX = 500
+ANSWER_CHARS_MAX = 2**20
+GRIDS_MAX = 50
+NOTICES_MAX = 200
+ROWS_READ_MAX = 100_000
+RUN_S_MAX = 60.0
+"""What one run may take: then its statement is stopped, as by the button."""
 CONNECT_S = 5
 HAS_ROWS = (pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.TUPLES_OK)
 
@@ -71,19 +77,29 @@ class Answer:
     error: Trouble | None = None
     ms: float = 0.0
     transaction: str = "idle"
+    stopped_after: str = ""
+    """ "rows" or "seconds", when it reached that limit."""
+    grids_left_out: int = 0
+    chars: int = 0
+
+    def add(self, grid: Grid) -> None:
+        if len(self.grids) < GRIDS_MAX:
+            self.grids.append(grid)
+        else:
+            self.grids_left_out += 1
 
 
 class Pane:
     """One session on one node."""
 
-    def __init__(self, node: str, connect: Callable[[], psycopg.Connection]) -> None:
-        self.node = node
+    def __init__(self, node: str, connect: Callable[[], psycopg.Connection], user: str = "") -> None:
+        self.node, self.user = node, user
         self.turn = threading.Lock()
         self.is_given_up = False
         self.used_at = time.monotonic()
         self.connection = connect()
         self.notices: list[Trouble] = []
-        self.connection.add_notice_handler(lambda said: self.notices.append(_trouble(said)))
+        self.connection.add_notice_handler(self._note)
 
     @property
     def transaction(self) -> str:
@@ -102,7 +118,8 @@ class Pane:
             self.notices.clear()
             answer = Answer(self.node, sql)
             try:
-                _exchange(self.connection, sql, answer)
+                with self._limited(answer):
+                    _exchange(self.connection, sql, answer)
             except psycopg.OperationalError as error:
                 answer.error = Trouble("FATAL", error.sqlstate or "08006", str(error).strip())
             answer.ms = (time.monotonic() - started) * 1000
@@ -114,6 +131,27 @@ class Pane:
             self.turn.release()
             if self.is_given_up:
                 self.close()
+
+    def _note(self, said: psycopg.errors.Diagnostic) -> None:
+        if len(self.notices) < NOTICES_MAX:
+            self.notices.append(_trouble(said))
+
+    @contextlib.contextmanager
+    def _limited(self, answer: Answer) -> Iterator[None]:
+        """While inside, the time runs."""
+
+        def stop() -> None:
+            answer.stopped_after = answer.stopped_after or "seconds"
+            with contextlib.suppress(psycopg.Error):
+                self.stop()
+
+        timer = threading.Timer(RUN_S_MAX, stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def stop(self) -> None:
         """Ask the node to stop the statement that runs."""
@@ -141,23 +179,28 @@ def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:
         if result.status == pq.ExecStatus.FATAL_ERROR:
             answer.error = _trouble(psycopg.errors.Diagnostic(result))
             if grid.columns:
-                answer.grids.append(grid)
+                answer.add(grid)
             grid = Grid()
             continue
         if result.status in HAS_ROWS:
             grid.columns = grid.columns or [_name(result, n) for n in range(result.nfields)]
-            _keep(result, grid)
+            _keep(result, grid, answer)
+            if grid.row_count >= ROWS_READ_MAX and not answer.stopped_after:
+                answer.stopped_after = "rows"
+                connection.cancel_safe(timeout=CONNECT_S)
         if result.status != pq.ExecStatus.SINGLE_TUPLE:
             grid.tag = (result.command_status or b"").decode()
-            answer.grids.append(grid)
+            answer.add(grid)
             grid = Grid()
 
 
-def _keep(result: pq.abc.PGresult, grid: Grid) -> None:
+def _keep(result: pq.abc.PGresult, grid: Grid, answer: Answer) -> None:
     for row in range(result.ntuples):
         grid.row_count += 1
-        if len(grid.rows) < ROWS_SHOWN:
-            grid.rows.append([_cell(result.get_value(row, column)) for column in range(result.nfields)])
+        if len(grid.rows) < ROWS_SHOWN and answer.chars < ANSWER_CHARS_MAX:
+            cells = [_cell(result.get_value(row, column)) for column in range(result.nfields)]
+            answer.chars += sum(len(cell or "") + 1 for cell in cells)
+            grid.rows.append(cells)
 
 
 def _name(result: pq.abc.PGresult, column: int) -> str:
@@ -194,7 +237,7 @@ class Panes:
     def get(self, owner: str, number: str) -> Pane | None:
         return self.open.get((owner, number))
 
-    def take(self, owner: str, number: str, node: str, connect: Callable[[], psycopg.Connection]) -> Pane:
+    def take(self, owner: str, number: str, node: str, connect: Callable[[], psycopg.Connection], user: str) -> Pane:
         """The pane's session on `node`; one on another node, or a dead one, is closed and replaced."""
         self.close_idle()
         pane = self.open.get((owner, number))
@@ -202,11 +245,11 @@ class Panes:
             return pane
         self.close(owner, number)
         with self.guard:
-            mine = sum(1 for other, _ in self.open if other == owner)
+            mine = sum(1 for other in self.open.values() if other.user == user)
             if len(self.open) >= PANES_MAX or mine >= PANES_MAX_EACH:
                 raise PaneError(f"{len(self.open)} console sessions are open, {mine} of them yours; end one first")
         try:
-            pane = Pane(node, connect)
+            pane = Pane(node, connect, user)
         except psycopg.OperationalError as error:
             raise PaneError(f"{node} does not answer: {str(error).strip()}") from error
         with self.guard:

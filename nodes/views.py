@@ -45,7 +45,8 @@ def run(request: HttpRequest, number: str) -> HttpResponse:
         raise Http404(f"there is no node {name}")
     shown: dict[str, Any] = {"number": number, "node": node.name}
     try:
-        pane = panes.take(_owner(request), number, node.name, lambda: _connect(node, request.user.get_username()))
+        user = request.user.get_username()
+        pane = panes.take(_owner(request), number, node.name, lambda: _connect(node, user), user)
         shown["answer"] = pane.run(sql)
     except PaneError as refusal:
         shown["refusal"] = str(refusal)

@@ -23,6 +23,7 @@ PAGES = [
     "/changes/new/?statement=ALTER%20TABLE%20axe_table%20ADD%20FOREIGN%20KEY%20(b)%20REFERENCES%20axe_parent",
     "/changes/1/",
     "/console/?panes=2",
+    "/account/",
     "/help/",
     "/about/",
 ]

@@ -44,6 +44,43 @@ def test_signing_out_gives_up_what_was_left_open(browser: Client) -> None:
     assert others.transaction == "closed"
 
 
+def test_a_person_has_so_many_sessions_however_many_browsers(browser: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nodes.panes.PANES_MAX_EACH", 2)
+    for number in ("1", "2"):
+        open_pane(browser, number)
+    again = Client()
+    again.force_login(User.objects.get(username="olga"))
+    said = again.post("/console/1/run/", {"sql": "SELECT 1", "node": "n1"}).content.decode()
+    assert "2 of them yours; end one first" in said
+    others = signed_in("paul")
+    assert open_pane(others, "1").transaction == "open"
+    for one in (browser, others):
+        one.post("/sign-out/")
+
+
+def test_an_answer_is_bounded(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nodes.panes.ROWS_READ_MAX", 1000)
+    monkeypatch.setattr("nodes.panes.ANSWER_CHARS_MAX", 10_000)
+    pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
+    endless = pane.run("SELECT repeat('x', 499), generate_series(1, 1000000000)")
+    assert endless.stopped_after == "rows"
+    assert sum(len(cell or "") for row in endless.grids[0].rows for cell in row) < 11_000
+    many = pane.run("SELECT 1;" * 100)
+    assert (len(many.grids), many.grids_left_out) == (50, 50)
+    assert pane.run("SELECT 2").grids[0].rows == [["2"]], "the session goes on"
+    pane.close()
+
+
+def test_a_statement_is_stopped_when_its_time_is_over(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nodes.panes.RUN_S_MAX", 0.2)
+    pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
+    answer = pane.run("SELECT pg_sleep(600)")
+    assert answer.stopped_after == "seconds"
+    assert answer.error is not None
+    assert answer.error.sqlstate == "57014"
+    pane.close()
+
+
 def test_a_statement_that_runs_holds_nobody_up_and_can_be_stopped(dsn: str) -> None:
     pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
     answers: list[Answer] = []
