@@ -11,6 +11,7 @@ statements do. Results and parameters are binary.
 import asyncio
 import contextlib
 import logging
+import select
 import struct
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
@@ -32,6 +33,8 @@ POOL_WAIT_S = 10.0
 STOP_S_MAX = 10.0
 CONNECT_S_MAX = 10
 READ_COMMITTED = "BEGIN ISOLATION LEVEL READ COMMITTED"
+READS_MAX = 32
+"""Pieces of an answer read before others get their turn."""
 BYTEA = 17
 
 _ARRAY_HEAD = struct.Struct("!iiiii")
@@ -133,6 +136,8 @@ class StoreConnection:
         self._pgconn.notice_handler = self._on_notice
         self._pgconn.enter_pipeline_mode()
         self._fd = self._pgconn.socket
+        self._arrivals = select.poll()
+        self._arrivals.register(self._fd, select.POLLIN)
         self._loop.add_reader(self._fd, self._on_readable)
         self.is_lost = False
         self.is_ready = True
@@ -180,7 +185,11 @@ class StoreConnection:
         assert self._flight is None, "a session of the store does one flight at a time"
         if self.is_lost:
             raise self._lost()
-        flight = _Flight(self._loop.create_future(), self._send(commands))
+        try:
+            flight = _Flight(self._loop.create_future(), self._send(commands))
+        except psycopg.OperationalError as error:
+            self._lose(str(error))
+            raise self._lost() from error
         self._flight, self.is_ready = flight, False
         self._push()
         try:
@@ -202,8 +211,13 @@ class StoreConnection:
 
     async def close(self, why: str = "the node closed the session at the store") -> None:
         """End the session; a flight under way is lost."""
-        self._lose(why)
+        self.discard(why)
         await self._owner.close()
+
+    def discard(self, why: str = "the node closed the session at the store") -> None:
+        """Lose the session, and give its socket back."""
+        self._lose(why)
+        self._pgconn.finish()
 
     def _send(self, commands: Sequence[Command]) -> deque[tuple[str, bytes] | None]:
         """Hand the commands to libpq; returns, for each result to come, what it prepares (SQL and name) or None."""
@@ -242,6 +256,26 @@ class StoreConnection:
             self._lose(str(error))
 
     def _on_readable(self) -> None:
+        """Read until nothing more comes.
+
+        libpq reads a piece at a time, and an event loop may call this for the last time: uvloop watches a socket no
+        longer after its first error, whatever still lies in it. The end of the stream is among what has to be read.
+        """
+        for _ in range(READS_MAX):
+            self._read()
+            if self.is_lost or not (arrived := self._arrivals.poll(0)):
+                return
+            if not arrived[0][1] & select.POLLIN:
+                self._lose("the connection to the store broke")
+                return
+        self._loop.call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        if not self.is_lost:
+            self._on_readable()
+
+    def _read(self) -> None:
+        """Take what is there; the session is lost when its stream has ended."""
         try:
             self._pgconn.consume_input()
             while self._flight is not None and not self._pgconn.is_busy():
@@ -361,7 +395,9 @@ class StorePool:
 
     def give_back(self, connection: StoreConnection) -> None:
         """The session is in no transaction any more, or lost."""
-        if not connection.is_lost and not self.is_closed:
+        if connection.is_lost or self.is_closed:
+            connection.discard()
+        else:
             self._idle.append(connection)
         self._slots.release()
 
@@ -370,6 +406,7 @@ class StorePool:
             connection = self._idle.pop()
             if not connection.is_lost:
                 return connection
+            connection.discard()
         return None
 
     @contextlib.asynccontextmanager
