@@ -14,21 +14,34 @@ from typing import Any
 
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
-from django.db import connection, transaction
+from django.db import InternalError, OperationalError, connection, transaction
 from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 
 CONTROL_S = 2.0
+TRANSACTION_TIMEOUT = "25P04"
 TELL = "SELECT catalog_tell(%s, %s, %s, %s)"
+
+
+class OutOfTime(OperationalError):
+    """The server ended a control transaction at its limit: nothing of it is kept, and its connection is lost."""
 
 
 @contextmanager
 def control_transaction(seconds: float = CONTROL_S) -> Iterator[Any]:
-    """READ COMMITTED with explicit locks (T6), ended by the server after so long whatever its client does (L7)."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        limit_transaction(cursor, seconds)
-        yield cursor
+    """READ COMMITTED with explicit locks (T6), ended by the server after so long whatever its client does (L7).
+
+    Raises `OutOfTime` then: the same work may succeed when tried again.
+    """
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            limit_transaction(cursor, seconds)
+            yield cursor
+    except InternalError as error:
+        if getattr(error.__cause__, "sqlstate", None) != TRANSACTION_TIMEOUT:
+            raise
+        raise OutOfTime(f"a control transaction was not over within {seconds:g} s: nothing of it was kept") from error
 
 
 def limit_transaction(cursor: Any, seconds: float = CONTROL_S) -> None:

@@ -93,16 +93,17 @@ class TooMany(ChangeError):
 def submit(statement: str, *, who: str) -> Change:
     """Store the change that `statement` asks for and set it going; raises `DdlError`, `NothingToDo`, `TooMany`.
 
-    `TooFast` is a `DdlError`: nobody submits faster than they can mean, whichever way they come.
+    `TooFast` is a `DdlError`: nobody submits faster than they can mean, whichever way they come. Only what would be
+    stored counts: what asks for nothing, as a drop IF EXISTS of what is not there, and what is refused do not.
 
     A statement that cannot be applied stores nothing (X5).
     """
     parsed = parse(statement)
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
-        check_pace(who)
         view = selectors.catalog_view()
         action = resolve(parsed, view)
+        check_pace(who)
         plan = _plan(action, view, cursor)
         ahead = selectors.open_changes_of(plan.table_ids)
         if len(ahead) >= QUEUED_MAX:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from datetime import timedelta
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.utils.timezone import now
 
 from changes.ddl_errors import DdlError
 from changes.models import Change, Proof
 
-SUBMISSIONS_MAX = 100
-"""Of one person, whichever way they come: page, command or node."""
 QUESTIONS_MAX = 120
 """Of all people together: one process answers them, one after the other."""
 SPAN = timedelta(minutes=1)
@@ -20,15 +19,22 @@ CONFIGURATION_LIMIT_EXCEEDED = "53400"
 
 
 class TooFast(DdlError):
-    """More submissions within a minute than one person can mean."""
+    """More submissions within a minute than one person may make; in `left_s` seconds there is room again."""
+
+    def __init__(self, limit: int, left_s: int) -> None:
+        message = f"{limit} changes within a minute are yours, which is the limit"
+        super().__init__(CONFIGURATION_LIMIT_EXCEEDED, message, hint=f"Try again in {left_s} s.")
+        self.left_s = left_s
 
 
 def check_pace(who: str) -> None:
-    """Raises `TooFast` when this person has submitted too many changes within the last minute."""
-    left_s = _pause_s(Change.objects.filter(who=who), "created_at", SUBMISSIONS_MAX)
+    """Raises `TooFast` when this person has submitted too many changes within the last minute.
+
+    The limit is of one person, whichever way they come: page, command or node.
+    """
+    left_s = _pause_s(Change.objects.filter(who=who), "created_at", settings.CHANGES_PER_MINUTE)
     if left_s:
-        message = f"{SUBMISSIONS_MAX} changes within a minute are yours, which is the limit"
-        raise TooFast(CONFIGURATION_LIMIT_EXCEEDED, message, hint=f"Try again in {left_s} s.")
+        raise TooFast(settings.CHANGES_PER_MINUTE, left_s)
 
 
 def pause_before_question_s() -> int:

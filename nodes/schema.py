@@ -26,6 +26,7 @@ from expressions.errors import (
     OBJECT_IN_USE,
     QUERY_CANCELED,
     READ_ONLY_TRANSACTION,
+    SERIALIZATION_FAILURE,
     TOO_MANY_CONNECTIONS,
     SqlError,
 )
@@ -35,6 +36,7 @@ from nodes.statements import Statement
 from nodes.transaction import Retry, Transaction, positional
 
 if TYPE_CHECKING:
+    from changes.throttle import TooFast
     from nodes.session import Session
 
 log = logging.getLogger(__name__)
@@ -45,6 +47,8 @@ PLACES = threading.BoundedSemaphore(FOLLOWED_MAX)
 LOOK_S = 5.0
 PAUSES_S = (0.05, 0.5, 0.0)
 """Between tries to tell what became of a new table."""
+ROOM_TRIES_MAX = 60
+"""Others of the same user may be faster each time there is room for one more change."""
 STORE_TRIES, STORE_PAUSE_S = 30, 1.0
 
 
@@ -88,14 +92,16 @@ class SchemaStatements:
     async def _submit(self, statement: Statement) -> Result:
         from changes.ddl_check import NothingToDo
         from changes.ddl_errors import DdlError
-        from changes.services import ChangeError, submit
+        from changes.services import ChangeError
 
-        who = self.session.user
         try:
-            with place_to_follow():
-                submission = in_database_thread(lambda: submit(statement.text, who=who))
-                change, cancel = await finished(submission)  # once it is stored, its number has to be told
-                await self._follow(change.pk, change.table_name, cancel)
+            for _ in range(ROOM_TRIES_MAX):
+                full = await self._submit_if_room(statement)
+                if full is None:
+                    return Result(tag_of(statement))
+                self.session.client.notice(f"{full.message}: waiting for {full.left_s} s")
+                await asyncio.sleep(full.left_s)
+            raise full
         except NothingToDo as nothing:
             self.session.client.notice(nothing.message, sqlstate=nothing.sqlstate)
             return Result(tag_of(statement))
@@ -103,7 +109,24 @@ class SchemaStatements:
             raise ddl_error(error, statement) from None
         except ChangeError as error:
             raise SqlError(error.sqlstate, str(error)) from None
-        return Result(tag_of(statement))
+
+    async def _submit_if_room(self, statement: Statement) -> TooFast | None:
+        """Submit and follow; the refusal when this user has submitted too many within the last minute.
+
+        A program waits where a person is refused: its next statement comes after this one. A cancel ends the wait.
+        """
+        from changes.services import submit
+        from changes.throttle import TooFast
+
+        who = self.session.user
+        try:
+            with place_to_follow():
+                submission = in_database_thread(lambda: submit(statement.text, who=who))
+                change, cancel = await finished(submission)  # once it is stored, its number has to be told
+                await self._follow(change.pk, change.table_name, cancel)
+        except TooFast as full:
+            return full
+        return None
 
     async def _follow(self, change_id: int, table: str, cancel: asyncio.CancelledError | None) -> None:
         """Tell each step until the change has ended, unless nobody wants to know."""
@@ -247,14 +270,26 @@ class StoreDown(SqlError):
     """The store does not answer now."""
 
 
+class StoreBusy(StoreDown):
+    """The store answers, but not in time: nothing was kept."""
+
+    def __init__(self) -> None:
+        message = "the schema change could not be taken in time: others are being taken, or the store is slow"
+        super().__init__(SERIALIZATION_FAILURE, message, hint="nothing was stored: try again")
+
+
 async def in_database_thread(work: Callable[[], T]) -> T:
     """Run something that uses Django's connection; the thread's connection is closed with it."""
 
     def run() -> T:
         from django.db import InterfaceError, OperationalError, connection
 
+        from catalog.services import OutOfTime
+
         try:
             return work()
+        except OutOfTime as error:
+            raise StoreBusy from error
         except (OperationalError, InterfaceError) as error:
             raise StoreDown(CONNECTION_FAILURE, f"the store does not answer: {error}") from error
         finally:

@@ -124,6 +124,27 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("NODE_PORT", "7101", whole(1, 65435), "port of the first node; a taken one is skipped"),
     Setting("NODE_PASSWORD", "", text, "the owner's SQL password; when set, nodes ask for passwords on loopback too"),
+    Setting(
+        "NODE_SESSIONS_PER_USER", "100", whole(1, 200), "sessions that one user may have on one node, of 200 in all"
+    ),
+    Setting(
+        "NODE_STATEMENT_S",
+        "300",
+        number(0, 86400),
+        "default of `statement_timeout` in seconds; 0: none. Schema changes and TRUNCATE heed only a session's own",
+    ),
+    Setting(
+        "NODE_IDLE_IN_TRANSACTION_S",
+        "900",
+        number(0, 86400),
+        "default of `idle_in_transaction_session_timeout` in seconds; 0: none",
+    ),
+    Setting(
+        "CHANGES_PER_MINUTE",
+        "100",
+        whole(1, 1_000_000),
+        "changes that one user may submit within a minute; SQL connections wait, others are refused",
+    ),
     Setting("LEASE_S", "300", number(1, 86400), "length of a lease in seconds; the demo uses 30"),
     Setting("STORAGE_COUNT", "2", whole(1, 16), "number of storages; fixed once there is data"),
     Setting("BUCKET_COUNT", "3000", whole(1, 65536), "buckets that rows are spread over; fixed once there is data"),

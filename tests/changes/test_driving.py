@@ -6,9 +6,11 @@ from datetime import timedelta
 
 import psycopg
 import pytest
+from django.db import connection
 
 from catalog.models import StoryEvent, Table
 from catalog.selectors import newest_descriptor
+from catalog.services import control_transaction
 from catalog.types import SqlType
 from changes import driving, services
 from changes.ddl_errors import DdlError
@@ -458,3 +460,19 @@ def test_x3_the_database_ends_the_drivers_sessions_and_the_change_goes_on(cluste
 
 
 ENDED_MAX = 4
+
+
+def test_a_control_transaction_that_the_server_ends_at_its_limit_counts_as_a_lost_connection():
+    """It comes as Django's InternalError (25P04), wherever the transaction was; the driver connects again (X2)."""
+    for slow in (lambda cursor: cursor.execute("SELECT pg_sleep(1)"), lambda _: time.sleep(0.5)):
+        with pytest.raises(driving.LOST, match="not over within 0.05 s: nothing of it was kept"):
+            work_slowly(slow)
+        connection.close()
+    with control_transaction() as cursor:
+        cursor.execute("SELECT 1")
+
+
+def work_slowly(slow):
+    with control_transaction(0.05) as cursor:
+        slow(cursor)
+        cursor.execute("SELECT 1")

@@ -2,16 +2,20 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.utils.timezone import now
 
 from changes import proofs, services
 from changes.ddl import parse
+from changes.ddl_check import NothingToDo
+from changes.ddl_errors import DdlError
 from changes.models import Change, Proof, Status
 from changes.planner import make_plan
-from changes.throttle import QUESTIONS_MAX, SUBMISSIONS_MAX, TooFast
+from changes.throttle import QUESTIONS_MAX, TooFast
 
 pytestmark = pytest.mark.django_db(transaction=True)
 USERS = "CREATE TABLE users (id bigint PRIMARY KEY)"
@@ -20,7 +24,8 @@ USERS = "CREATE TABLE users (id bigint PRIMARY KEY)"
 def submitted(who: str, *, seconds_ago: float = 20.0) -> None:
     """As many changes as one person may submit."""
     plan = {"statement": USERS, "table_id": 1, "table_ids": [1], "table_name": "users", "plan": {}}
-    Change.objects.bulk_create(Change(**plan, who=who, status=Status.CANCELLED) for _ in range(SUBMISSIONS_MAX))
+    rows = (Change(**plan, who=who, status=Status.CANCELLED) for _ in range(settings.CHANGES_PER_MINUTE))
+    Change.objects.bulk_create(rows)
     Change.objects.update(created_at=now() - timedelta(seconds=seconds_ago))
 
 
@@ -31,11 +36,29 @@ def nobody_works(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_person_who_submits_too_fast_is_told_when_to_try_again() -> None:
     submitted("ann")
-    with pytest.raises(TooFast, match=f"{SUBMISSIONS_MAX} changes within a minute are yours") as refused:
+    with pytest.raises(TooFast, match="^100 changes within a minute are yours") as refused:
         services.submit(USERS, who="ann")
     assert refused.value.sqlstate == "53400"
     assert re.fullmatch(r"Try again in (3\d|40) s\.", refused.value.hint or "")
     assert services.submit(USERS, who="bob").status == Status.QUEUED
+
+
+def test_what_asks_for_nothing_and_what_is_refused_do_not_count() -> None:
+    submitted("ann")
+    with pytest.raises(NothingToDo):
+        services.submit("DROP TABLE IF EXISTS nowhere", who="ann")
+    with pytest.raises(DdlError, match='"nowhere" does not exist'):
+        services.submit("DROP TABLE nowhere", who="ann")
+    assert Change.objects.count() == settings.CHANGES_PER_MINUTE
+
+
+def test_the_limit_is_a_setting(settings: Any) -> None:
+    settings.CHANGES_PER_MINUTE = 3
+    submitted("ann")
+    with pytest.raises(TooFast, match="^3 changes within a minute are yours"):
+        services.submit(USERS, who="ann")
+    settings.CHANGES_PER_MINUTE = 4
+    assert services.submit(USERS, who="ann").status == Status.QUEUED
 
 
 def test_after_a_minute_one_may_submit_again() -> None:
