@@ -46,7 +46,10 @@ class Names:
         descriptor = None if known is None else await self._used(transaction, known, name, fresh=False)
         if descriptor is None:
             found = await directory.find(name)
-            descriptor = None if found is None else await self._used(transaction, found, name, fresh=True)
+            if found is not None and not fresh:  # whoever else waits for this table's first lease shares it (L3)
+                descriptor = await self._used(transaction, found, name, fresh=False)
+            if found is not None and descriptor is None:
+                descriptor = await self._used(transaction, found, name, fresh=True)
         return descriptor
 
     async def _used(self, transaction: Transaction, table_id: int, name: str, *, fresh: bool) -> Descriptor | None:
