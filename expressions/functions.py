@@ -170,6 +170,16 @@ def _defined(name: str, engine: str) -> str:
     return f"list_transform([{{0}}], lambda x: CASE WHEN x < 0 THEN {refusal}{zero} ELSE {engine}(x) END)[1]"
 
 
+_CHARACTER = (
+    "list_transform([{0}], lambda x: CASE WHEN x = 0 THEN error('SQLSTATE 54000 null character not permitted') "
+    "WHEN x < 0 THEN error('SQLSTATE 22023 character number must be positive') "
+    "WHEN x > 1114111 OR x BETWEEN 55296 AND 57343 "
+    "THEN error('SQLSTATE 54000 requested character not valid for encoding') "
+    "ELSE chr(x) END)[1]"
+)
+"""chr(n): no text holds a NUL, wherever it comes from. (The lambda names the operand once.)"""
+
+
 def _comparisons() -> Iterator[tuple[str, Overload]]:
     for of in (*NINE, INTERVAL):
         for name, compute in arithmetic.COMPARISONS.items():
@@ -304,7 +314,7 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     yield "split_part", Overload((TEXT, TEXT, INT4), TEXT, "split_part({0}, {1}, {2})")
     yield "starts_with", Overload((TEXT, TEXT), BOOL, "starts_with({0}, {1})", str.startswith)
     yield "ascii", Overload((TEXT,), INT4, "CAST(ascii({0}) AS INTEGER)")
-    yield "chr", Overload((INT4,), TEXT, "chr({0})")
+    yield "chr", Overload((INT4,), TEXT, _CHARACTER)
     yield "md5", Overload((TEXT,), TEXT, "md5({0})")
     yield "regexp_replace", Overload((TEXT, TEXT, TEXT), TEXT, "regexp_replace({0}, {1}, {2})")
     yield "regexp_replace", Overload((TEXT, TEXT, TEXT, TEXT), TEXT, "regexp_replace({0}, {1}, {2}, {3})")

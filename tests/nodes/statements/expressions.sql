@@ -39,6 +39,11 @@ SELECT length('héllo'), char_length('ab'), octet_length('é'), upper('hello'), 
 SELECT substring('hello' from 2 for 3), substring('hello', 2), substr('hello', -1, 3), substr('hello', 2, 100), left('hello', 2), left('hello', -2), right('hello', 2), right('hello', -2);
 SELECT position('l' in 'hello'), strpos('hello', 'z'), replace('banana', 'an', 'x'), replace('a', '', 'b'), translate('12345', '143', 'ax');
 SELECT lpad('5', 3, '0'), rpad('ab', 4), lpad('abcdef', 3), trim('  x '), ltrim('xxax', 'x'), rtrim('ab  '), btrim('xyabyx', 'xy'), trim(both 'x' from 'xax');
+SELECT chr(0);
+SELECT chr(id - id) FROM people WHERE id = 1;
+SELECT chr(-1);
+SELECT chr(1114112), chr(NULL);
+SELECT chr(NULL), chr(8364);
 SELECT split_part('a,b,c', ',', 2), split_part('a,b,c', ',', 9), split_part('a,b,c', ',', -1), starts_with('abc', 'ab'), ascii('a'), chr(65), md5('a');
 SELECT concat('a', NULL, 1, true), concat_ws('-', 'a', NULL, 'b'), 'abc' LIKE 'a%', 'abc' NOT LIKE '_b_', 'aBc' ILIKE 'AB_', 'abc' ~ 'B', 'abc' ~* 'B', 'abc' !~ 'x';
 SELECT 'a%c' LIKE 'a\%c', 'abc' LIKE 'a\%c', regexp_replace('abcabc', 'b', 'x'), regexp_replace('abcabc', 'b', 'x', 'g');
