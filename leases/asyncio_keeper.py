@@ -375,4 +375,4 @@ class LeaseKeeper:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             log.error("lease keeper of %s", self._node, exc_info=task.exception())
-            self._die(f"the lease keeper of node {self._node} failed: {task.exception()!r}")
+            self._die(f"the lease keeper of node {self._node} failed; the node's log says more")

@@ -126,4 +126,4 @@ def _shut_down(connection: psycopg.AsyncConnection[Row]) -> None:
 
 
 def _first_line(error: psycopg.Error) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+    return str(error).strip().partition("\n")[0] or "the session was lost"

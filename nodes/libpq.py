@@ -104,6 +104,11 @@ class _Flight:
     seen: int = 0
 
 
+def first_line(error: Exception) -> str:
+    """What libpq said, without its advice to people who call it themselves."""
+    return str(error).strip().partition("\n")[0]
+
+
 def int4(value: int) -> bytes:
     return _INT4.pack(value)
 
@@ -188,7 +193,7 @@ class StoreConnection:
         try:
             flight = _Flight(self._loop.create_future(), self._send(commands))
         except psycopg.OperationalError as error:
-            self._lose(str(error))
+            self._lose(first_line(error))
             raise self._lost() from error
         self._flight, self.is_ready = flight, False
         self._push()
@@ -246,14 +251,14 @@ class StoreConnection:
             if self._pgconn.flush():
                 self._loop.add_writer(self._fd, self._on_writable)
         except psycopg.OperationalError as error:
-            self._lose(str(error))
+            self._lose(first_line(error))
 
     def _on_writable(self) -> None:
         try:
             if not self._pgconn.flush():
                 self._loop.remove_writer(self._fd)
         except psycopg.OperationalError as error:
-            self._lose(str(error))
+            self._lose(first_line(error))
 
     def _on_readable(self) -> None:
         """Read until nothing more comes.
@@ -285,7 +290,7 @@ class StoreConnection:
             if self._flight is None:
                 self._pgconn.is_busy()  # lets libpq read what came unasked: a farewell
         except psycopg.OperationalError as error:
-            self._lose(str(error))
+            self._lose(first_line(error))
             return
         if self._pgconn.status == pq.ConnStatus.BAD:
             self._lose("the store closed the session")
@@ -388,7 +393,7 @@ class StorePool:
             return self._idle_one() or await StoreConnection.connect(self.dsn, self.application_name, self.options)
         except psycopg.OperationalError as error:
             self._slots.release()
-            raise StoreConnectionLost(CONNECTION_FAILURE, f"the store does not answer: {error}") from error
+            raise StoreConnectionLost(CONNECTION_FAILURE, f"the store does not answer: {first_line(error)}") from error
         except BaseException:
             self._slots.release()
             raise

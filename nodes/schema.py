@@ -30,7 +30,7 @@ from expressions.errors import (
     TOO_MANY_CONNECTIONS,
     SqlError,
 )
-from nodes.libpq import Command, finished
+from nodes.libpq import Command, finished, first_line
 from nodes.results import Result
 from nodes.statements import Statement
 from nodes.transaction import Retry, Transaction, positional
@@ -291,7 +291,7 @@ async def in_database_thread(work: Callable[[], T]) -> T:
         except OutOfTime as error:
             raise StoreBusy from error
         except (OperationalError, InterfaceError) as error:
-            raise StoreDown(CONNECTION_FAILURE, f"the store does not answer: {error}") from error
+            raise StoreDown(CONNECTION_FAILURE, f"the store does not answer: {first_line(error)}") from error
         finally:
             connection.close()
 

@@ -7,6 +7,7 @@ the store's last words and the end of the stream, has to be read all the same.
 import asyncio
 from typing import Any
 
+import psycopg
 import uvloop
 
 from expressions.errors import SqlError
@@ -32,11 +33,14 @@ async def through_a_crash(dsn: str) -> list[Any]:
     pool, settled = StorePool(dsn, "crashed", "", size_max=SESSIONS + 4), list[Transaction]()
     transactions = [Transaction(pool, 2, settled.append) for _ in range(SESSIONS)]
     idle = [await pool.take() for _ in range(4)]
+    listening = asyncio.create_task(listen(dsn))
     tasks = [asyncio.create_task(busy(transaction, n)) for n, transaction in enumerate(transactions)]
     while not all(t.connection is not None and not t.connection.is_ready for t in transactions):
         await asyncio.sleep(0.05)
     await asyncio.sleep(0.5)
     await asyncio.to_thread(crash, dsn)
+    await asyncio.wait([listening], timeout=END_S_MAX)
+    assert isinstance(listening.exception(), psycopg.OperationalError), "psycopg's own waits end as well"
     done, hanging = await asyncio.wait(tasks, timeout=END_S_MAX)
     assert not hanging, f"{len(hanging)} of {SESSIONS} sessions hang"
     assert len(settled) == SESSIONS
@@ -49,6 +53,14 @@ async def through_a_crash(dsn: str) -> list[Any]:
         pool.give_back(session)
     await pool.close()
     return [task.exception() for task in done]
+
+
+async def listen(dsn: str) -> None:
+    """What followers and pages do: wait for news, on a session that ends."""
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as listener:
+        await listener.execute("LISTEN news")
+        async for _ in listener.notifies():
+            pass
 
 
 async def busy(transaction: Transaction, number: int) -> None:
