@@ -53,6 +53,7 @@ CHECK_VIOLATION = "23514"
 DIVISION_BY_ZERO = "22012"
 NUMBER_OUT_OF_RANGE = "22003"
 INVALID_TEXT = "22P02"
+BAD_CHARACTER = "22021"
 INVALID_BINARY = "22P03"
 INVALID_REGULAR_EXPRESSION = "2201B"
 INVALID_PARAMETER_VALUE = "22023"
@@ -85,6 +86,7 @@ class SqlError(Exception):
     column: str | None = None
     constraint: str | None = None
     severity: str = "ERROR"
+    routine: str | None = None
 
     def __str__(self) -> str:
         return self.message

@@ -107,7 +107,7 @@ class Channel(asyncio.Protocol):
         """Write what is gathered; wait while the client does not take it."""
         self.write()
         if self._writable is not None:
-            await self._writable
+            await asyncio.shield(self._writable)  # a cancelled statement is over, the client's slowness is not
         if self.is_lost:
             raise ConnectionResetError
 

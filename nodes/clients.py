@@ -1,4 +1,8 @@
-"""All connections of a node: who is admitted, who is found for a cancel, and how they end."""
+"""All connections of a node: who is admitted, who is found for a cancel, and how they end.
+
+Whoever has not signed in yet takes nobody's place: of those there are few, and when one more comes the one that has
+waited longest goes. Signed in, all users share `CLIENTS_MAX` places and none may have more than its share.
+"""
 
 import asyncio
 import secrets
@@ -12,6 +16,8 @@ from nodes.pgwire import Client, Session
 from nodes.rights import Person
 
 CLIENTS_MAX = 200
+UNKNOWN_MAX = 200
+"""Connections that have not signed in yet: as many as may come at once and be signed in."""
 
 
 @dataclass(slots=True)
@@ -20,6 +26,8 @@ class Greeting:
 
     open_session: Callable[[Client, Person, dict[str, str]], Session]
     admission: Admission = field(default_factory=Admission)
+    sessions_max_each: int = CLIENTS_MAX
+    """How many sessions one user may have."""
 
 
 @dataclass(eq=False)
@@ -29,6 +37,7 @@ class Clients:
     greeting: Greeting
     clients: dict[int, Client] = field(default_factory=dict)
     refusal: FatalError | None = None
+    _unknown: dict[int, Client] = field(default_factory=dict)
     _last_pid: int = 0
 
     def channel(self) -> Channel:
@@ -37,8 +46,12 @@ class Clients:
     def _arrive(self, channel: Channel) -> None:
         self._last_pid += 1
         client = Client(self, channel, self._last_pid, self.greeting)
-        self.clients[client.pid] = client
+        self.clients[client.pid] = self._unknown[client.pid] = client
         client.task = asyncio.get_running_loop().create_task(client.serve())
+        if len(self._unknown) > UNKNOWN_MAX:
+            longest = self._unknown.pop(next(iter(self._unknown)))
+            message = f"{UNKNOWN_MAX} connections to this node have not signed in, and this one was the first of them"
+            longest.end_now(FatalError(TOO_MANY_CONNECTIONS, message))
 
     def _leave(self, channel: Channel) -> None:
         for client in list(self.clients.values()):
@@ -49,11 +62,23 @@ class Clients:
         """Admit no more: the node is going, or has enough."""
         if self.refusal is not None:
             raise self.refusal
-        if len(self.clients) > CLIENTS_MAX:
+        if len(self.clients) - len(self._unknown) >= CLIENTS_MAX:
             raise FatalError(TOO_MANY_CONNECTIONS, f"this node has {CLIENTS_MAX} clients already")
+
+    def admit(self, client: Client, person: Person) -> None:
+        """The client has signed in as `person`. Raises 53300 when all places, or all of theirs, are taken."""
+        self.refuse_too_many()
+        self._unknown.pop(client.pid, None)
+        theirs = 1 + sum(1 for other in self.clients.values() if other is not client and other.person is person)
+        if theirs > self.greeting.sessions_max_each:
+            message = f'user "{person.name}" has {self.greeting.sessions_max_each} sessions on this node already'
+            raise FatalError(
+                TOO_MANY_CONNECTIONS, message, hint="close some, use another node, or set NODE_SESSIONS_PER_USER"
+            )
 
     def forget(self, client: Client) -> None:
         self.clients.pop(client.pid, None)
+        self._unknown.pop(client.pid, None)
 
     def cancel(self, pid: int, secret: int) -> None:
         client = self.clients.get(pid)

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from expressions.errors import PROTOCOL_VIOLATION, FatalError, SqlError, position_of
+from expressions.errors import BAD_CHARACTER, PROTOCOL_VIOLATION, FatalError, SqlError, position_of
 
 PROTOCOL_3 = 3
 SSL_REQUEST = 80877103
@@ -75,8 +75,8 @@ class Reader:
         self.body = body
         self.offset = 0
 
-    def int16(self) -> int:
-        return int(self._unpack(_SHORT))
+    def count(self) -> int:
+        return int(self._unpack(_COUNT))
 
     def int32(self) -> int:
         return int(self._unpack(_INT))
@@ -107,12 +107,15 @@ class Reader:
 
 
 def decode_text(raw: bytes) -> str:
-    """A client's text, which must be UTF-8."""
+    """A client's text, which must be UTF-8 and hold no NUL."""
     try:
-        return raw.decode()
+        text = raw.decode()
     except UnicodeDecodeError as error:
         shown = " ".join(f"0x{byte:02x}" for byte in raw[error.start : error.start + 4])
-        raise SqlError("22021", f'invalid byte sequence for encoding "UTF8": {shown}') from None
+        raise SqlError(BAD_CHARACTER, f'invalid byte sequence for encoding "UTF8": {shown}') from None
+    if "\x00" in text:
+        raise SqlError(BAD_CHARACTER, 'invalid byte sequence for encoding "UTF8": 0x00')
+    return text
 
 
 def check_password_head(head: bytes | bytearray) -> None:
@@ -128,7 +131,7 @@ def check_password_head(head: bytes | bytearray) -> None:
 def read_parse(body: bytes) -> Parse:
     reader = Reader(body)
     name, sql = reader.text(), reader.text()
-    oids = tuple(reader.int32() for _ in range(reader.int16()))
+    oids = tuple(reader.int32() for _ in range(reader.count()))
     reader.end()
     return Parse(name, sql, oids)
 
@@ -230,7 +233,7 @@ def command_complete(tag: str) -> bytes:
 
 
 def parameter_description(oids: Sequence[int]) -> bytes:
-    return message(b"t", _SHORT.pack(len(oids)) + b"".join(_INT.pack(oid) for oid in oids))
+    return message(b"t", _COUNT.pack(len(oids)) + b"".join(_INT.pack(oid) for oid in oids))
 
 
 def row_description(fields: Sequence[Field]) -> bytes:
@@ -274,6 +277,7 @@ def _fields(error: SqlError, sql: str) -> bytes:
         (b"t", error.table),
         (b"c", error.column),
         (b"n", error.constraint),
+        (b"R", error.routine),
     )
     shown = (code + cstring(value.replace("\x00", "")) for code, value in pairs if value is not None)
     return b"".join(shown) + b"\x00"

@@ -1,5 +1,7 @@
 """The beginning of a session: what a client may ask for when it connects."""
 
+from dataclasses import dataclass
+
 from expressions.errors import FEATURE_NOT_SUPPORTED, INVALID_CATALOG_NAME, FatalError, SqlError
 from nodes.environment import Environment
 from nodes.rights import Person
@@ -12,7 +14,27 @@ from nodes.vouching import VOUCHED
 NOT_SETTINGS = ("user", "database", "options", "replication", VOUCHED)
 
 
-def open_session(env: Environment, client: Client, person: Person, parameters: dict[str, str]) -> Session:
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a session may use unless it says otherwise; 0 seconds: no limit."""
+
+    sessions_max_each: int = 200
+    statement_s: float = 0.0
+    idle_in_transaction_s: float = 0.0
+
+    def as_settings(self) -> dict[str, str]:
+        return {
+            "statement_timeout": str(round(self.statement_s * 1000)),
+            "idle_in_transaction_session_timeout": str(round(self.idle_in_transaction_s * 1000)),
+        }
+
+
+NO_LIMITS = Limits()
+
+
+def open_session(
+    env: Environment, client: Client, person: Person, parameters: dict[str, str], limits: Limits = NO_LIMITS
+) -> Session:
     """The session of a client that has just connected. Raises `FatalError` for what it asked wrongly."""
     user = parameters["user"]
     database = parameters.get("database") or user
@@ -21,8 +43,8 @@ def open_session(env: Environment, client: Client, person: Person, parameters: d
     if parameters.get("replication", "false") not in ("false", "off", "0", "no"):
         raise FatalError(FEATURE_NOT_SUPPORTED, "replication connections are not supported")
     variables = Variables()
-    variables.initial["session_authorization"] = variables.values["session_authorization"] = user
-    variables.initial["schemalab.node"] = variables.values["schemalab.node"] = env.node
+    for name, value in {"session_authorization": user, "schemalab.node": env.node, **limits.as_settings()}.items():
+        variables.initial[name] = variables.values[name] = value
     try:
         for name, value in {**parameters, **options_of(parameters)}.items():
             if name not in NOT_SETTINGS and not name.startswith("_pq_."):

@@ -4,15 +4,20 @@ A `Client` is one connection from its first byte to its last. It knows the order
 authentication, simple and extended queries, cancel) and nothing of SQL: statements go to a `Session`.
 The rules that are easily broken:
 
+    an error is sent at once: a client that has sent Flush waits for it
     after an error in the extended protocol everything up to Sync is skipped
     statements up to Sync, or of one simple query, are one transaction unless BEGIN says otherwise
     ReadyForQuery tells the truth about the transaction: I idle, T in one, E in a failed one
+
+Nobody waits for a client for ever: not for one that does not sign in, nor, while its transaction holds versions and
+a session at the store, for one that neither sends the next statement nor takes its rows.
 """
 
 import asyncio
+import contextlib
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,6 +28,7 @@ from expressions.errors import (
     INVALID_STATEMENT_NAME,
     PROGRAM_LIMIT,
     PROTOCOL_VIOLATION,
+    QUERY_CANCELED,
     SYNTAX_ERROR,
     FatalError,
     SqlError,
@@ -43,9 +49,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SQL_BYTES_MAX = 2**20
-STARTUP_S_MAX = 30.0
+STARTUP_S_MAX = 10.0
 PREPARED_MAX = 1000
 GOODBYE = "terminating connection due to administrator command"
+IDLE_IN_TRANSACTION = "25P03"
 
 
 class Statement(Protocol):
@@ -75,6 +82,10 @@ class Session(Protocol):
 
     def setting_changes(self) -> int: ...
 
+    def statement_s_max(self, statement: object | None) -> float | None: ...
+
+    def idle_s_max(self) -> float | None: ...
+
     async def close(self) -> None: ...
 
 
@@ -96,6 +107,8 @@ class Client:
     _reported: dict[str, str] = field(default_factory=dict)
     _reported_at: int = -1
     _skip_to_sync: bool = False
+    _batch: int = 0
+    _undescribed: Portal | None = None
     is_executing: bool = False
     _is_waiting: bool = False
     interrupt: SqlError | None = None
@@ -132,6 +145,7 @@ class Client:
         if signed_in is None:
             return
         self.person, parameters = signed_in
+        self.clients.admit(self, self.person)
         self.session = self.greeting.open_session(self, self.person, parameters)
         self._report()
         self.channel.send(messages.backend_key(self.pid, self.secret))
@@ -179,7 +193,8 @@ class Client:
         if self._goodbye is not None and self.session.status() == b"I":
             raise self._goodbye
         self._is_waiting = True
-        kind, body = await self.channel.message()
+        with self._clients_turn():
+            kind, body = await self.channel.message()
         self._is_waiting = False
         if kind == ord("X"):
             return False
@@ -216,6 +231,7 @@ class Client:
             await self.session.fail(error)
         finally:
             self.channel.send(messages.error_response(error, self.sql))
+            self.channel.write()
 
     async def _dispatch(self, kind: str, body: bytes) -> None:
         if kind == "Q":
@@ -242,7 +258,38 @@ class Client:
         assert self.session is not None
         self._report()
         self.channel.send(messages.ready(self.session.status()))
-        await self.channel.flush()
+        with self._clients_turn():
+            await self.channel.flush()
+
+    @contextlib.contextmanager
+    def _clients_turn(self) -> Iterator[None]:
+        """While inside it is the client's turn; the connection ends if it lets a transaction wait too long for it."""
+        assert self.session is not None
+        limit_s = self.session.idle_s_max()
+        if limit_s is None:
+            yield
+            return
+        why = FatalError(IDLE_IN_TRANSACTION, "terminating connection due to idle-in-transaction timeout")
+        timer = asyncio.get_running_loop().call_later(limit_s, self.end_now, why)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    @contextlib.contextmanager
+    def _timed(self, statement: object | None) -> Iterator[None]:
+        """While inside, the statement runs against its time limit: waiting, working and sending."""
+        assert self.session is not None
+        limit_s = self.session.statement_s_max(statement)
+        if limit_s is None:
+            yield
+            return
+        why = SqlError(QUERY_CANCELED, "canceling statement due to statement timeout")
+        timer = asyncio.get_running_loop().call_later(limit_s, self.cancel, why)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _report(self) -> None:
         """Tell the client the settings that libpq keeps track of, when they are new."""
@@ -275,14 +322,20 @@ class Client:
             self.channel.send(messages.EMPTY_QUERY)
         for statement in statements:
             prepared = Prepared(self.sql, statement)
-            result = await self._run(prepared, (), (), alone=len(statements) == 1)
-            if result.fields is not None:
-                self.channel.send(messages.row_description(result.fields))
-            await self._answer(Portal(prepared, (), (), result), 0)
-        if self.session.has_implicit_block():
-            async with self._interruptible():
-                await self.session.end_implicit()
+            with self._timed(statement):
+                result = await self._run(prepared, (), (), alone=len(statements) == 1)
+                if result.fields is not None:
+                    self.channel.send(messages.row_description(result.fields))
+                await self._answer(Portal(prepared, (), (), result), 0)
+        await self._end_implicit()
         await self._ready()
+
+    async def _end_implicit(self) -> None:
+        assert self.session is not None
+        if self.session.has_implicit_block():
+            with self._timed(None):
+                async with self._interruptible():
+                    await self.session.end_implicit()
 
     # -- extended query -----------------------------------------------------------------------------------------
 
@@ -298,11 +351,13 @@ class Client:
         statements = self.session.parse(parse.sql)
         if len(statements) > 1:
             raise SqlError(SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement")
-        async with self._interruptible():
-            if statements:
-                self.prepared[parse.name] = await self.session.prepare(parse.sql, statements[0], parse.oids)
-            else:
-                self.prepared[parse.name] = Prepared(parse.sql, None)
+        prepared = Prepared(parse.sql, None)
+        if statements:
+            with self._timed(statements[0]):
+                async with self._interruptible():
+                    prepared = await self.session.prepare(parse.sql, statements[0], parse.oids)
+        prepared.batch = self._batch
+        self.prepared[parse.name] = prepared
         self.channel.send(messages.PARSE_COMPLETE)
 
     def _bind(self, body: bytes) -> None:
@@ -331,22 +386,49 @@ class Client:
             prepared = self._statement(name)
             self.channel.send(messages.parameter_description(prepared.oids))
         else:
-            prepared = self._portal(name).prepared
-        fields = prepared.fields
-        self.channel.send(messages.NO_DATA if fields is None else messages.row_description(fields))
+            portal = self._portal(name)
+            prepared = portal.prepared
+            if portal.result is None and not self._is_told(prepared) and await self._next_kind() == ord("E"):
+                self._undescribed = portal
+                return
+        self._describe_now(prepared)
+
+    def _describe_now(self, prepared: Prepared) -> None:
+        prepared.is_told = True
+        self.channel.send(description(prepared.fields))
+
+    def _is_told(self, prepared: Prepared) -> bool:
+        """Whether the client may have read what the statement's result looks like."""
+        prepared.is_told = prepared.is_told or prepared.batch != self._batch
+        return prepared.is_told
+
+    async def _next_kind(self) -> int:
+        """The kind of the next message. A client that sent neither Sync nor Flush cannot be waiting for us."""
+        with self._clients_turn():
+            return await self.channel.next_kind()
 
     async def _execute(self, body: bytes) -> None:
         name, rows_max = messages.read_execute(body)
+        undescribed, self._undescribed = self._undescribed, None
+        if undescribed is not None and undescribed is not self.portals.get(name):
+            self._describe_now(undescribed.prepared)
         portal = self._portal(name)
-        self.sql = portal.prepared.sql
-        if portal.prepared.statement is None:
+        prepared, self.sql = portal.prepared, portal.prepared.sql
+        if prepared.statement is None:
+            if undescribed is portal:
+                self._describe_now(prepared)
             self.channel.send(messages.EMPTY_QUERY)
             return
-        if portal.result is None:
-            # A client that sent neither Sync nor Flush cannot be waiting: it is safe to look at what comes next.
-            alone = rows_max == 0 and await self.channel.next_kind() == ord("S")
-            portal.result = await self._run(portal.prepared, portal.values, portal.formats, alone=alone)
-        await self._answer(portal, max(rows_max, 0))
+        alone = portal.result is None and rows_max == 0 and await self._next_kind() == ord("S")
+        with self._timed(prepared.statement):
+            if portal.result is None:
+                is_told = self._is_told(prepared)
+                portal.result = await self._run(prepared, portal.values, portal.formats, alone=alone)
+                if not is_told:
+                    prepared.fields = portal.result.fields
+            if undescribed is portal:
+                self._describe_now(prepared)
+            await self._answer(portal, max(rows_max, 0))
 
     def _close(self, body: bytes) -> None:
         kind, name = messages.read_target(body)
@@ -359,12 +441,11 @@ class Client:
     async def _sync(self) -> None:
         assert self.session is not None
         self._skip_to_sync = False
-        if self.session.has_implicit_block():
-            try:
-                async with self._interruptible():
-                    await self.session.end_implicit()
-            except SqlError as error:
-                await self._fail(error)
+        self._batch += 1
+        try:
+            await self._end_implicit()
+        except SqlError as error:
+            await self._fail(error)
         if self.session.status() == b"I":
             self.portals.clear()
         await self._ready()
@@ -400,3 +481,8 @@ class Client:
     def _interruptible(self) -> "Interruptible":
         """While inside, a cancel request turns into an error of the statement."""
         return Interruptible(self)
+
+
+def description(fields: Sequence[messages.Field] | None) -> bytes:
+    """The answer to Describe."""
+    return messages.NO_DATA if fields is None else messages.row_description(fields)

@@ -1,7 +1,13 @@
-"""What is prepared and what is bound: a statement, its portal, and how the rows of a portal reach the client."""
+"""What is prepared and what is bound: a statement, its portal, and how the rows of a portal reach the client.
+
+A client reads rows by the description that it was told, perhaps long ago. So once told, the description of a prepared
+statement is a promise: when a schema change makes its result another one, the statement is refused (0A000, as
+PostgreSQL does), and drivers prepare it again by themselves. One that nobody was told yet follows the schema.
+"""
 
 from dataclasses import dataclass
 
+from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from nodes import messages
 from nodes.channel import Channel
 from nodes.messages import Field
@@ -10,14 +16,25 @@ from nodes.results import Result, Row
 ROWS_AT_ONCE = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Prepared:
-    """A statement whose parameters and result are known. `statement` is None for an empty one."""
+    """A statement whose parameters and result are known. `statement` is None for an empty one.
+
+    `batch` numbers the messages up to one Sync: a client has read all of an earlier batch.
+    """
 
     sql: str
     statement: object | None
     oids: tuple[int, ...] = ()
     fields: tuple[Field, ...] | None = None
+    batch: int = 0
+    is_told: bool = False
+
+    def check_result(self, fields: tuple[Field, ...] | None) -> None:
+        """Raises 0A000 when the result is not what the client was told."""
+        if self.is_told and fields != self.fields:
+            message = "cached plan must not change result type"
+            raise SqlError(FEATURE_NOT_SUPPORTED, message, routine="RevalidateCachedQuery")
 
 
 @dataclass(slots=True)

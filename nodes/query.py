@@ -121,11 +121,14 @@ class Engine:
                     await pages.aclose()  # type: ignore[attr-defined]
 
     async def _in_thread(self, connection: Any, tables: dict[str, Feed], work: Callable[[], Any]) -> Any:
-        """Run in a thread; a cancel interrupts the engine and waits until it has stopped."""
-        future = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        """Run in a thread. A cancel takes it out of the queue, or interrupts it and waits until it has stopped."""
+        queued = self._threads.submit(work)
+        future = asyncio.wrap_future(queued)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
+            if queued.cancel():
+                raise
             connection.interrupt()
             await asyncio.wait([future])
             future.exception()

@@ -24,7 +24,7 @@ from nodes.clients import Clients, Greeting
 from nodes.directory import Directory
 from nodes.environment import Environment
 from nodes.libpq import StorePool
-from nodes.opening import open_session
+from nodes.opening import NO_LIMITS, Limits, open_session
 from nodes.people import People
 from nodes.pgwire import Client
 from nodes.rights import Person
@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 GRACE_S = 3.0
 CONTROL_SESSIONS = 2
 BACKLOG = 200
+KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
+"""Seconds of silence before the first probe, and between probes; their number."""
 
 
 class CannotServe(Exception):
@@ -57,6 +59,7 @@ class Settings:
     password: str = field(default="", repr=False)
     secret_key: str = field(default="", repr=False)
     home: Path | None = None
+    limits: Limits = NO_LIMITS
 
 
 def is_loopback(host: str) -> bool:
@@ -73,6 +76,7 @@ def bind(settings: Settings) -> socket.socket:
     for port in wanted:
         listener = socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        keep_alive(listener)
         try:
             listener.bind((settings.host, port))
         except OSError as error:
@@ -83,6 +87,14 @@ def bind(settings: Settings) -> socket.socket:
             remember_port(settings, listener.getsockname()[1])
             return listener
     raise CannotServe(f"no port of {settings.host} is free")
+
+
+def keep_alive(listener: socket.socket) -> None:
+    """Have the system end connections whose other side is gone without a word; those accepted here inherit it."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in KEEPALIVE.items():
+        if hasattr(socket, option):
+            listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
 def remembered_port(settings: Settings) -> int:
@@ -124,7 +136,8 @@ class Server:
         )
         self.env = environment(settings, self.incarnation, keeper)
         people = People(self.env.directory.ask)
-        clients = Clients(Greeting(self._open, admission(settings, people)))
+        greeting = Greeting(self._open, admission(settings, people), settings.limits.sessions_max_each)
+        clients = Clients(greeting)
         self._trap_signals()
         async with keeper:
             serving = await asyncio.get_running_loop().create_server(
@@ -175,7 +188,7 @@ class Server:
             loop.add_signal_handler(number, self.stop)
 
     def _open(self, client: Client, person: Person, parameters: dict[str, str]) -> object:
-        return open_session(self.env, client, person, parameters)
+        return open_session(self.env, client, person, parameters, self.settings.limits)
 
     def _fatal(self, reason: str) -> None:
         self._why = f"this node stops serving: {reason}"

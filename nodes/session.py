@@ -22,7 +22,6 @@ from expressions.errors import (
     CANNOT_CONNECT_NOW,
     IN_FAILED_TRANSACTION,
     NO_ACTIVE_TRANSACTION,
-    QUERY_CANCELED,
     READ_ONLY_TRANSACTION,
     UNDEFINED_COLUMN,
     UNDEFINED_TABLE,
@@ -30,7 +29,7 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.sqltypes import TEXT, UNKNOWN, parameter_type
+from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
 from expressions.typed import Context
 from leases.holders import shown
 from leases.rules import LeaseError
@@ -41,7 +40,6 @@ from nodes.explain import explain
 from nodes.foreign_keys import pin_others
 from nodes.messages import Field
 from nodes.names import Names
-from nodes.pgwire import Prepared
 from nodes.plans import (
     DeletePlan,
     InsertPlan,
@@ -51,6 +49,7 @@ from nodes.plans import (
     UpdatePlan,
     make_plan,
 )
+from nodes.portals import Prepared
 from nodes.reads import fields_of, select_result
 from nodes.results import Result, Row
 from nodes.rights import Person
@@ -69,6 +68,8 @@ TRIES_MAX = 12
 PAUSE_S, PAUSE_S_MAX = 0.002, 0.1
 PLANNED = frozenset({"select", "insert", "update", "delete"})
 WRITES = frozenset({"insert", "update", "delete", "truncate", "ddl"})
+AS_LONG_AS_IT_TAKES = frozenset({"ddl", "truncate"})
+UNDECLARED = (0, UNKNOWN.oid)
 RELOADABLE = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN})
 
 
@@ -79,8 +80,6 @@ class Client(Protocol):
     prepared: dict[str, Prepared]
 
     def notice(self, text: str, severity: str = "NOTICE", sqlstate: str = "00000") -> None: ...
-
-    def cancel(self, why: SqlError) -> None: ...
 
 
 @dataclass(eq=False)
@@ -137,8 +136,7 @@ class Session:
             fields = await self._fields(statement, parameters)
         except LeaseError as error:
             raise lease_trouble(error) from error
-        types = [TEXT if t is UNKNOWN else t for t in parameters.types]
-        return Prepared(sql, statement, tuple(t.oid for t in types), fields)
+        return Prepared(sql, statement, told_oids(parameters.types, oids), fields)
 
     async def execute(
         self, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int], *, alone: bool
@@ -151,11 +149,11 @@ class Session:
             self.person.check_may_write(word)
             if self.is_read_only:
                 raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {word} in a read-only transaction")
-        timer, began, is_answered = self._timer(), perf_counter(), False
+        began, is_answered = perf_counter(), False
         self.statement, self.is_running = prepared.sql, True
         try:
             if statement.kind in PLANNED:
-                result = await self._planned(statement, prepared.oids, values, formats, alone=alone)
+                result = await self._planned(statement, prepared, values, formats, alone=alone)
             else:
                 result = await self._unplanned(statement, alone=alone)
             is_answered = True
@@ -165,8 +163,6 @@ class Session:
         finally:
             self.is_running = False
             self.env.meter.finished(perf_counter() - began, is_error=not is_answered)
-            if timer is not None:
-                timer.cancel()
 
     def has_implicit_block(self) -> bool:
         return self.transaction is not None and not self.is_explicit
@@ -210,20 +206,21 @@ class Session:
     # -- statements with a plan ---------------------------------------------------------------------------------
 
     async def _planned(
-        self, statement: Statement, oids: Sequence[int], values: Sequence[bytes | None], formats: Sequence[int],
+        self, statement: Statement, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int],
         *, alone: bool,
     ) -> Result:  # fmt: skip
         if alone and self.transaction is None and not self.is_explicit:
-            return await self._alone(statement, oids, values, formats)
+            return await self._alone(statement, prepared, values, formats)
         transaction = self.block()
-        plan, context = await self.plan(transaction, statement, oids, values, formats)
+        plan, context = await self.plan(transaction, statement, prepared.oids, values, formats)
+        prepared.check_result(plan_fields(plan))
         try:
             return await self.run(transaction, plan, context, commit=False)
         except Retry as retry:
             raise self._told(retry) from retry
 
     async def _alone(
-        self, statement: Statement, oids: Sequence[int], values: Sequence[bytes | None], formats: Sequence[int]
+        self, statement: Statement, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int]
     ) -> Result:
         """A statement that is its own transaction, tried again while nothing of it was kept."""
         fresh, in_one_flight, is_reloaded = False, True, False
@@ -231,7 +228,8 @@ class Session:
         for attempt in range(TRIES_MAX):
             transaction = self.env.begin(is_read_only=self._is_pure_read(statement), by=self)
             try:
-                plan, context = await self.plan(transaction, statement, oids, values, formats, fresh=fresh)
+                plan, context = await self.plan(transaction, statement, prepared.oids, values, formats, fresh=fresh)
+                prepared.check_result(plan_fields(plan))
                 result = await self.run(transaction, plan, context, commit=in_one_flight)
                 if result.more is not None:
                     result.more = self._streamed(transaction, result.more)
@@ -282,7 +280,7 @@ class Session:
         catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
         plan = await self._made(statement, catalog, parameters)
         await pin_others(self.env, transaction, plan, fresh=fresh)
-        bound = values_of(parameters.types, values, formats)
+        bound = values_of(oids, values, formats)
         return plan, self.context(transaction, bound)
 
     def context(self, transaction: Transaction, parameters: Sequence[Any] = ()) -> Context:
@@ -298,7 +296,7 @@ class Session:
                 return await dml.update(self.env, transaction, plan, context, commit=commit)
             case DeletePlan():
                 return await dml.delete(self.env, transaction, plan, context, commit=commit)
-        raise unsupported(type(plan).__name__)
+        raise unsupported("this statement")
 
     async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
         """The columns of the statement's result; None when it has none."""
@@ -470,12 +468,18 @@ class Session:
         """What a client is told: 40001 or 40P01, whatever the store's code was."""
         return SqlError(retry.sqlstate, retry.message, hint=retry.hint)
 
-    def _timer(self) -> asyncio.TimerHandle | None:
-        limit_ms = int(self.variables.get("statement_timeout"))
-        if not limit_ms:
+    def statement_s_max(self, statement: object | None) -> float | None:
+        """How long a statement may take. The node's default is not meant for what goes on for as long as it takes."""
+        is_long = isinstance(statement, Statement) and statement.kind in AS_LONG_AS_IT_TAKES
+        if is_long and not self.variables.is_changed("statement_timeout"):
             return None
-        why = SqlError(QUERY_CANCELED, "canceling statement due to statement timeout")
-        return asyncio.get_running_loop().call_later(limit_ms / 1000, self.client.cancel, why)
+        return self.variables.seconds("statement_timeout")
+
+    def idle_s_max(self) -> float | None:
+        """How long the client may let us wait: as long as it likes while nobody else waits for what it holds."""
+        if self.transaction is None and not self._owned:
+            return None
+        return self.variables.seconds("idle_in_transaction_session_timeout")
 
 
 def plan_fields(plan: Plan) -> tuple[Field, ...] | None:
@@ -483,6 +487,14 @@ def plan_fields(plan: Plan) -> tuple[Field, ...] | None:
         return fields_of(plan.outputs)
     returning = getattr(plan, "returning", None)
     return None if returning is None else fields_of(returning.outputs)
+
+
+def told_oids(types: Sequence[Type], declared: Sequence[int]) -> tuple[int, ...]:
+    """What each parameter is, for the client and for what it sends: as it said itself, else as it was found."""
+    said = [*declared, *[0] * (len(types) - len(declared))]
+    return tuple(
+        (TEXT if of is UNKNOWN else of).oid if oid in UNDECLARED else oid for of, oid in zip(types, said, strict=True)
+    )
 
 
 def lease_trouble(error: LeaseError) -> SqlError:

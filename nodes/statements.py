@@ -13,7 +13,7 @@ import postgast
 from google.protobuf.message import DecodeError
 
 from changes.ddl import is_ddl
-from expressions.errors import SYNTAX_ERROR, SqlError
+from expressions.errors import BAD_CHARACTER, SYNTAX_ERROR, SqlError
 
 Node = Any
 CACHED_CHARS_MAX = 8192
@@ -58,7 +58,7 @@ def _remembered(sql: str) -> list[Statement]:
 
 def _parse(sql: str) -> list[Statement]:
     if "\x00" in sql:
-        raise SqlError("22021", 'invalid byte sequence for encoding "UTF8": 0x00')
+        raise SqlError(BAD_CHARACTER, 'invalid byte sequence for encoding "UTF8": 0x00')
     try:
         tree = postgast.parse(sql)
     except postgast.PgQueryError as error:

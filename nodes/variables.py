@@ -43,8 +43,9 @@ ACCEPTED: dict[str, Callable[[str], bool]] = {
     "default_transaction_isolation": lambda v: True,
     "search_path": lambda v: "public" in v,
     "lock_timeout": lambda v: milliseconds("lock_timeout", v) == 0,
-    "idle_in_transaction_session_timeout": lambda v: milliseconds("idle_in_transaction_session_timeout", v) == 0,
 }
+TIME_LIMITS = frozenset({"statement_timeout", "idle_in_transaction_session_timeout"})
+MILLISECONDS_MAX, FIGURES_MAX = 2**31 - 1, 12
 UNITS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000, "": 1}
 BOOLEANS = {"on": "on", "true": "on", "1": "on", "yes": "on", "off": "off", "false": "off", "0": "off", "no": "off"}
 
@@ -76,7 +77,7 @@ class Variables:
         accepts = ACCEPTED.get(known)
         if accepts is not None and not accepts(value):
             raise SqlError(FEATURE_NOT_SUPPORTED, f'{known} cannot be "{value}": it stays "{self.values[known]}"')
-        if known == "statement_timeout":
+        if known in TIME_LIMITS:
             value = str(milliseconds(known, value))
         if known == "default_transaction_read_only":
             value = boolean(known, value)
@@ -91,6 +92,14 @@ class Variables:
     def reset_all(self) -> None:
         self.values = dict(self.initial)
         self.changes += 1
+
+    def seconds(self, name: str) -> float | None:
+        """A time limit; None when there is none."""
+        return int(self.values[name]) / 1000 or None
+
+    def is_changed(self, name: str) -> bool:
+        """Whether the session has set it otherwise than it was at first."""
+        return self.values[name] != self.initial[name]
 
     def reported(self) -> dict[str, str]:
         return {name: self.values[name] for name in REPORTED}
@@ -112,11 +121,15 @@ def milliseconds(name: str, value: str) -> int:
     text = value.strip()
     digits = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
     unit = text[len(digits) :].strip()
-    if not digits.strip().isdigit() or unit not in UNITS:
+    figures = digits.strip()
+    if not figures.isascii() or not figures.isdigit() or unit not in UNITS:
         raise SqlError(
             INVALID_PARAMETER_VALUE, f'invalid value for parameter "{name}": "{value}"', hint="use 500, 5s or 1min"
         )
-    return int(digits) * UNITS[unit]
+    if len(figures) > FIGURES_MAX or int(figures) * UNITS[unit] > MILLISECONDS_MAX:
+        message = f'{value} is outside the valid range for parameter "{name}" (0 .. {MILLISECONDS_MAX} ms)'
+        raise SqlError(INVALID_PARAMETER_VALUE, message)
+    return int(figures) * UNITS[unit]
 
 
 def boolean(name: str, value: str) -> str:

@@ -186,9 +186,19 @@ def worker(cluster: Cluster) -> Iterator[None]:
     command = [sys.executable, "-m", "celery", "--quiet", "-A", "schemalab", "worker", "--pool", "threads"]
     command += ["--concurrency", "4", "--queues", "default,spark", "--loglevel", "ERROR", "--without-gossip"]
     process = subprocess.Popen([*command, "--without-mingle"], cwd=ROOT, env=cluster.environ())
+    wait_for_a_worker()
     yield
     process.terminate()
     process.wait(30)
+
+
+def wait_for_a_worker() -> None:
+    """Until one answers: without a beat, what is sent before that is lost when its time has run out."""
+    from schemalab.celery import app
+
+    deadline = time.monotonic() + 2 * START_S_MAX
+    while not app.control.ping(timeout=0.5):
+        assert time.monotonic() < deadline, "the worker does not answer"
 
 
 Runner = Callable[..., "subprocess.CompletedProcess[str]"]

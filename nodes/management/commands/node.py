@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from leases.services import leave_node, register_node
+from nodes.opening import Limits
 from nodes.query import warm_up
 from nodes.server import CannotServe, Server, Settings, bind, is_loopback
 from storage.postgres import layout_mistake
@@ -47,6 +48,11 @@ class Command(BaseCommand):
             password=settings.NODE_PASSWORD,
             secret_key=settings.SECRET_KEY,
             home=settings.HOME,
+            limits=Limits(
+                sessions_max_each=settings.NODE_SESSIONS_PER_USER,
+                statement_s=settings.NODE_STATEMENT_S,
+                idle_in_transaction_s=settings.NODE_IDLE_IN_TRANSACTION_S,
+            ),
         )
         self.once_the_store_answers(name, lambda: refuse_another_layout(name))
         warm_up()

@@ -1,0 +1,100 @@
+"""A parameter in binary is what its declared type says, or refused: never bytes read as another type."""
+
+import datetime as dt
+import math
+import random
+import struct
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+from psycopg.types.numeric import DecimalBinaryDumper
+
+from expressions.errors import SqlError
+from expressions.sqltypes import PARAMETER_OIDS
+from nodes.binding import values_of
+
+NUMERIC = 1700
+
+
+def one(oid: int, data: bytes, form: int = 1) -> Any:
+    return values_of([oid], [data], [form])[0]
+
+
+def refusal(oid: int, data: bytes, form: int = 1) -> str:
+    with pytest.raises(SqlError) as caught:
+        one(oid, data, form)
+    return caught.value.sqlstate
+
+
+@pytest.mark.parametrize(("oid", "data", "value"), [
+    pytest.param(16, b"\1", True, id="boolean"),
+    pytest.param(21, struct.pack("!h", -5), -5, id="smallint"),
+    pytest.param(23, struct.pack("!i", -(2**31)), -(2**31), id="integer"),
+    pytest.param(20, struct.pack("!q", 2**63 - 1), 2**63 - 1, id="bigint"),
+    pytest.param(26, struct.pack("!I", 2**32 - 1), 2**32 - 1, id="oid, which has no sign"),
+    pytest.param(700, struct.pack("!f", 0.1), struct.unpack("!f", struct.pack("!f", 0.1))[0], id="real"),
+    pytest.param(701, struct.pack("!d", 0.1), 0.1, id="double"),
+    pytest.param(25, "ä".encode(), "ä", id="text"),
+    pytest.param(1043, b"", "", id="varchar"),
+    pytest.param(1082, struct.pack("!i", -1), dt.date(1999, 12, 31), id="date"),
+    pytest.param(1114, struct.pack("!q", 1), dt.datetime.fromisoformat("2000-01-01 00:00:00.000001"), id="timestamp"),
+    pytest.param(1184, struct.pack("!q", 0), dt.datetime(2000, 1, 1, tzinfo=dt.UTC), id="timestamptz"),
+    pytest.param(2950, bytes(16), UUID(int=0), id="uuid"),
+])  # fmt: skip
+def test_binary_forms(oid: int, data: bytes, value: Any) -> None:
+    assert one(oid, data) == value
+
+
+@pytest.mark.parametrize("oid", [o for o in PARAMETER_OIDS if o not in (25, 1043, 1042, 19, 1186)])
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 4, 5, 8, 9, 15, 16, 17])
+def test_another_length_is_refused(oid: int, length: int) -> None:
+    right = {16: 1, 21: 2, 23: 4, 20: 8, 26: 4, 700: 4, 701: 8, 1082: 4, 1114: 8, 1184: 8, 2950: 16, NUMERIC: 8}
+    if length != right[oid]:
+        assert refusal(oid, bytes(length)) == "22P03"
+
+
+@pytest.mark.parametrize("text", [
+    "0", "0.00", "1", "-1", "10000", "99999999", "0.1", "-0.0001", "12345.6789", "1e20", "1e-20",
+    "123456789012345678.9", "NaN", "Infinity", "-Infinity",
+])  # fmt: skip
+def test_a_numeric_is_the_double_that_its_text_is(text: str) -> None:
+    data = bytes(DecimalBinaryDumper(Decimal).dump(Decimal(text)) or b"")
+    found, expected = one(NUMERIC, data), float(text)
+    assert found == expected or (math.isnan(found) and math.isnan(expected))
+
+
+def test_numerics_at_random() -> None:
+    dumper, chance = DecimalBinaryDumper(Decimal), random.Random(4)
+    for _ in range(300):
+        number = Decimal(chance.randint(-(10**18), 10**18)).scaleb(chance.randint(-30, 30))
+        assert one(NUMERIC, bytes(dumper.dump(number) or b"")) == float(number)
+
+
+@pytest.mark.parametrize(("data", "sqlstate"), [
+    pytest.param(struct.pack("!HhHH", 1, 0, 0, 0), "22P03", id="a digit is missing"),
+    pytest.param(struct.pack("!HhHHH", 0, 0, 0, 0, 1), "22P03", id="a digit too many"),
+    pytest.param(struct.pack("!HhHHH", 1, 0, 0, 0, 10_000), "22P03", id="no digit of base 10000"),
+    pytest.param(struct.pack("!HhHHH", 1, 0, 0x1234, 0, 1), "22P03", id="no sign"),
+    pytest.param(struct.pack("!HhHHH", 1, 32767, 0, 0, 1), "22003", id="too large for a double"),
+    pytest.param(struct.pack("!HhHHH", 1, -32768, 0, 0, 1), "22003", id="too small for a double"),
+    pytest.param(struct.pack("!d", 1.5), "22P03", id="a double under its name"),
+])  # fmt: skip
+def test_a_numeric_that_is_none_is_refused(data: bytes, sqlstate: str) -> None:
+    assert refusal(NUMERIC, data) == sqlstate
+
+
+@pytest.mark.parametrize(("oid", "data", "form", "sqlstate"), [
+    pytest.param(1186, bytes(16), 1, "0A000", id="an interval in binary, by name"),
+    pytest.param(17, b"x", 1, "0A000", id="bytea, by name"),
+    pytest.param(1082, struct.pack("!i", 2**31 - 1), 1, "22008", id="an infinite date"),
+    pytest.param(1114, struct.pack("!q", 2**63 - 1), 1, "22008", id="an infinite timestamp"),
+    pytest.param(25, b"a\0b", 1, "22021", id="NUL in binary text"),
+    pytest.param(25, b"a\0b", 0, "22021", id="NUL in text"),
+    pytest.param(23, b"1\0", 0, "22021", id="NUL in a number"),
+    pytest.param(25, b"\xff", 0, "22021", id="text that is not UTF-8"),
+    pytest.param(25, b"x", 2, "22023", id="a form that does not exist"),
+])  # fmt: skip
+def test_what_cannot_be_is_refused(oid: int, data: bytes, form: int, sqlstate: str) -> None:
+    assert refusal(oid, data, form) == sqlstate

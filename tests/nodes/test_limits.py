@@ -1,0 +1,220 @@
+"""Clients that are greedy, idle, silent or gone cost a node little, and nobody else anything for long."""
+
+import asyncio
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+
+from expressions.errors import FatalError, SqlError
+from nodes.clients import Clients, Greeting
+from nodes.opening import Limits, open_session
+from nodes.pgwire import Client
+from nodes.query import THREADS_MAX, Engine
+from nodes.rights import Person
+from nodes.server import Settings, bind
+from nodes.statements import parse as parsed
+from nodes.variables import Variables
+from tests.nodes.conftest import Cluster
+from tests.nodes.wire import Raw, execute, fields, kinds, message, parse, query  # fmt: skip
+from tests.nodes.wire import bind as bound
+
+GREETING = Greeting(lambda *_: None, sessions_max_each=2)  # type: ignore[arg-type, return-value]
+
+
+@pytest.fixture
+def raw(cluster: Cluster) -> Iterator[Raw]:
+    with Raw(cluster.ports["n1"]) as connection:
+        connection.startup()
+        yield connection
+
+
+def ask(raw: Raw, *messages: bytes) -> list[tuple[bytes, bytes]]:
+    raw.send(b"".join(messages))
+    return raw.until_ready()
+
+
+# -- connections
+
+
+def test_a_client_that_is_gone_without_a_word_is_noticed() -> None:
+    settings = Settings("n", "127.0.0.1", 0, "", "", 30.0, 2, 3000)
+    with bind(settings) as listener:
+        listener.listen()
+        with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+            probes = [accepted.getsockopt(socket.IPPROTO_TCP, option) for option in
+                      (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)]  # fmt: skip
+            assert probes[0] + probes[1] * probes[2] <= 120
+
+
+def test_of_those_who_do_not_sign_in_the_longest_silent_one_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nodes.clients.UNKNOWN_MAX", 3)
+
+    async def crowd() -> list[bytes]:
+        clients = Clients(GREETING)
+        server = await asyncio.get_running_loop().create_server(clients.channel, "127.0.0.1", 0)
+        async with server:
+            silent = [await asyncio.open_connection(*server.sockets[0].getsockname()) for _ in range(4)]
+            first = await asyncio.wait_for(silent[0][0].read(), 10)
+            others = [client.task for client in clients.clients.values()]
+            assert len(others) == 3
+            assert not any(task is None or task.done() for task in others)
+            for _, writer in silent:
+                writer.close()
+        return [first]
+
+    (said,) = asyncio.run(crowd())
+    error = fields(said[5:])
+    assert (error["S"], error["C"]) == ("FATAL", "53300")
+    assert "3 connections to this node have not signed in" in error["M"]
+
+
+def test_a_user_has_so_many_sessions_and_takes_nobody_elses() -> None:
+    clients = Clients(GREETING)
+    mine = [Client(clients, None, pid, GREETING) for pid in range(5)]  # type: ignore[arg-type]
+    ann, bob = Person("ann"), Person("bob")
+
+    def admit(client: Client, person: Person) -> None:
+        clients.clients[client.pid], client.person = client, person
+        clients.admit(client, person)
+
+    admit(mine[0], ann)
+    admit(mine[1], ann)
+    with pytest.raises(FatalError, match='user "ann" has 2 sessions on this node already') as refused:
+        admit(mine[2], ann)
+    assert refused.value.sqlstate == "53300"
+    clients.forget(mine[2])
+    admit(mine[3], bob)
+    clients.forget(mine[0])
+    admit(mine[4], ann)
+
+
+# -- idle transactions
+
+
+@pytest.mark.parametrize("held", [
+    pytest.param([query("BEGIN")], id="in a block that has done nothing"),
+    pytest.param([query("BEGIN"), query("SELECT 1")], id="in a block"),
+    pytest.param([parse("SELECT 1"), bound(), execute(), message(b"H")], id="before the end of a pipeline"),
+    pytest.param([query("BEGIN"), parse("SELECT 1")], id="within a block and a pipeline"),
+])  # fmt: skip
+def test_an_idle_transaction_is_ended(raw: Raw, held: list[bytes]) -> None:
+    ask(raw, query("SET idle_in_transaction_session_timeout = '300ms'"))
+    raw.send(b"".join(held))
+    answers = []
+    while (answer := raw.message()) is not None:
+        answers.append(answer)
+    told = fields(answers[-1][1])
+    assert (told["S"], told["C"]) == ("FATAL", "25P03")
+    assert told["M"] == "terminating connection due to idle-in-transaction timeout"
+
+
+def test_who_holds_nothing_may_be_idle(raw: Raw) -> None:
+    ask(raw, query("SET idle_in_transaction_session_timeout = '100ms'"))
+    for sql in ("SELECT 1", "BEGIN; SELECT 1; COMMIT"):
+        assert ask(raw, query(sql))[-1] == (b"Z", b"I")
+        time.sleep(0.3)
+    assert kinds(ask(raw, query("SELECT 1"))) == "TDCZ"
+
+
+# -- statements
+
+
+def test_who_does_not_take_the_rows_runs_against_the_clock(raw: Raw) -> None:
+    ask(raw, query("SET statement_timeout = '400ms'"))
+    raw.send(query("SELECT repeat('x', 1000) FROM generate_series(1, 100000)"))
+    time.sleep(1.5)
+    answers = raw.until_ready()
+    assert kinds(answers)[-2:] == "EZ"
+    assert fields(answers[-2][1])["C"] == "57014"
+    answers = ask(raw, query("RESET statement_timeout"))
+    assert kinds(answers) == "CZ", answers
+
+
+def test_a_query_that_waits_for_its_turn_can_be_cancelled() -> None:
+    engine, busy = Engine(), threading.Event()
+
+    async def queue() -> None:
+        for _ in range(THREADS_MAX):
+            engine._threads.submit(busy.wait, 60)
+        waiting = asyncio.ensure_future(anext(engine.run("SELECT 1", {})))
+        await asyncio.sleep(0.05)
+        waiting.cancel()
+        done, _ = await asyncio.wait([waiting], timeout=10)
+        assert waiting in done
+        assert waiting.cancelled()
+        busy.set()
+        assert (await anext(engine.run("SELECT 1", {}))).num_rows == 1
+
+    try:
+        asyncio.run(queue())
+    finally:
+        busy.set()
+        engine.close()
+
+
+def test_the_node_has_limits_of_its_own_and_a_session_may_choose_others() -> None:
+    env, limits = SimpleNamespace(node="n1"), Limits(statement_s=5, idle_in_transaction_s=60)
+    parameters = {"user": "ann", "database": "schemalab"}
+    session = open_session(env, SimpleNamespace(pid=1), Person("ann"), parameters, limits)  # type: ignore[arg-type]
+    select, ddl, truncate = parsed("SELECT 1; DROP TABLE t; TRUNCATE t")
+    assert [session.statement_s_max(s) for s in (select, ddl, truncate, None)] == [5, None, None, 5]
+    assert session.variables.get("statement_timeout") == "5000"
+    assert session.variables.seconds("idle_in_transaction_session_timeout") == 60
+    assert session.idle_s_max() is None
+    session.variables.set("statement_timeout", "2s")
+    assert [session.statement_s_max(s) for s in (select, ddl, truncate)] == [2, 2, 2]
+    session.variables.set("statement_timeout", "0")
+    assert session.statement_s_max(select) is None
+    session.variables.reset_all()
+    assert session.statement_s_max(select) == 5
+
+
+@pytest.mark.parametrize("value", ["²", "٣", "-1", "1.5s", "", "1 parsec", "9" * 5000, "2147483648", "25d"])
+def test_a_time_that_is_none_is_refused(value: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        Variables().set("statement_timeout", value)
+    assert caught.value.sqlstate == "22023"
+
+
+@pytest.mark.parametrize(("value", "kept"), [("0", "0"), ("250", "250"), ("3 s", "3000"), ("24d", "2073600000")])
+def test_times(value: str, kept: str) -> None:
+    variables = Variables()
+    variables.set("statement_timeout", value)
+    assert variables.get("statement_timeout") == kept
+
+
+def test_a_client_that_flushes_hears_of_an_error_at_once(raw: Raw) -> None:
+    """It waits for the answer and sends Sync only then; up to that nothing more is done."""
+    for wrong in (
+        parse("SELEC 1", "a"),
+        parse("SELECT nothing", "b"),
+        bound(name="nobody"),
+        message(b"D", b"Snobody\0"),
+        parse("SELECT 1/0", "c") + bound(name="c") + execute(),
+        message(b"D", b"Pnobody\0"),
+        execute(portal="nobody"),
+        message(b"F", b"\0\0\0\1"),
+        bound(name="nobody"),
+    ):
+        raw.send(wrong + message(b"H"))
+        answers = [raw.message()]
+        while answers[-1] is not None and answers[-1][0] in b"12":
+            answers.append(raw.message())
+        assert (answers[-1] or b"")[:1] == (b"E",)
+        raw.send(parse("SELECT 1") + bound() + execute() + message(b"H") + message(b"S"))
+        assert raw.until_ready() == [(b"Z", b"I")]
+
+
+def test_more_parameters_than_a_signed_number_counts(raw: Raw) -> None:
+    answers = ask(raw, parse("SELECT 1", "many", oids=(23,) * 32767), message(b"D", b"Smany\0"), message(b"S"))
+    assert kinds(answers) == "1tTZ"
+    wide = b"w\0SELECT 1\0" + struct.pack("!H", 40_000) + struct.pack("!i", 23) * 40_000
+    answers = ask(raw, message(b"P", wide), message(b"D", b"Sw\0"), message(b"S"))
+    assert kinds(answers) == "1tTZ"
+    assert len(answers[1][1]) == 2 + 4 * 40_000
