@@ -161,8 +161,13 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"console": {"class": "schemalab.outages.Handler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": _chosen["LOG_LEVEL"]},
     # A line per regular task and second says nothing: what happened is told by the tasks themselves.
-    "loggers": {name: {"level": "WARNING"} for name in ("celery.app.trace", "celery.beat", "celery.worker.strategy")},
+    "loggers": {
+        **{name: {"level": "WARNING"} for name in ("celery.app.trace", "celery.beat", "celery.worker.strategy")},
+        # uvicorn brings a handler of its own, which would tell each request that fails without the database.
+        "uvicorn": {"handlers": ["console"], "propagate": False},
+        "uvicorn.access": {"handlers": [], "propagate": False},  # a line per request says nothing either
+    },
 }
