@@ -17,6 +17,8 @@ from channels.layers import get_channel_layer
 from django.db import InternalError, OperationalError, connection, transaction
 from redis.exceptions import RedisError
 
+from catalog.story import shortened
+
 log = logging.getLogger(__name__)
 
 CONTROL_S = 2.0
@@ -56,7 +58,7 @@ def tell(kind: str, subject: str, payload: Mapping[str, Any], streams: Iterable[
     """
     assert connection.in_atomic_block, "a story event belongs to the transaction that makes it true"
     with connection.cursor() as cursor:
-        cursor.execute(TELL, [sorted(set(streams)), kind, subject, json.dumps(payload)])
+        cursor.execute(TELL, [sorted(set(streams)), kind, subject, json.dumps(shortened(payload))])
         told = cursor.fetchone()[0]
     events = json.loads(told) if isinstance(told, str) else told
     transaction.on_commit(lambda: push(events), robust=True)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 CLUSTER = "cluster"
+TEXT_MAX = 500  # of one detail of an event
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
@@ -82,6 +83,15 @@ UNCOUNTED: dict[str, str] = {
 UNEXPLAINED: dict[str, str] = {"reorganisation resumed": "{What} leads on where it stopped."}
 """How the same is told when nothing was wrong: somebody had paused it, or its driver was replaced."""
 NO_ROWS = UNCOUNTED | {"reorganisation finished": "{What} finished: nothing to do."}
+
+
+def shortened(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload as it is stored: a long text, such as a statement, is cut, and how long it was is said."""
+    return {name: _cut(detail) if isinstance(detail, str) else detail for name, detail in payload.items()}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]} .. ({len(text)} characters)"
 
 
 def sentence(kind: str, payload: Mapping[str, Any]) -> str:

@@ -92,6 +92,7 @@ def _configuration(scratch: Path) -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -Djava.io.tmpdir={scratch}",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        **_authentication(),
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.ui.enabled": "false",
@@ -102,6 +103,11 @@ def _configuration(scratch: Path) -> dict[str, str]:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
         "spark.python.worker.faulthandler.enabled": "false",
     }
+
+
+def _authentication() -> dict[str, str]:
+    """Nobody else on this machine may give the session work; a cluster's own secret is for its owner to set there."""
+    return {"spark.authenticate": "true"} if settings.SPARK_MASTER.startswith("local") else {}
 
 
 def _is_alive(session: "SparkSession | None") -> bool:

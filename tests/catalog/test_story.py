@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from catalog.story import sentence
+from catalog.story import TEXT_MAX, sentence, shortened
 from catalog.templatetags.look import arrows
 
 
@@ -62,3 +62,8 @@ def test_an_event_in_plain_english(kind: str, payload: dict[str, Any], said: str
 )
 def test_a_page_has_arrows_that_no_line_ends_at(text: str, shown: str) -> None:
     assert arrows(text) == shown
+
+
+def test_a_long_statement_is_cut_and_said_to_be() -> None:
+    kept = shortened({"who": "ann", "statement": "x" * (TEXT_MAX + 1), "rows": 3})
+    assert kept == {"who": "ann", "statement": f"{'x' * TEXT_MAX} .. ({TEXT_MAX + 1} characters)", "rows": 3}

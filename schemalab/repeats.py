@@ -1,0 +1,29 @@
+"""A line that comes again and again is shown a few times, then only counted: numbers in it make no other line."""
+
+import re
+
+NUMBERS = re.compile(r"\d+")
+SHOWN_MAX = 3
+
+
+class Repeats:
+    """The lines of one process, as they should be shown."""
+
+    def __init__(self) -> None:
+        self._shape = ""
+        self._times = 0
+
+    def hear(self, line: str) -> list[str]:
+        """What to show now that this line has come."""
+        shape = NUMBERS.sub("0", line)
+        if shape == self._shape and shape.strip():
+            self._times += 1
+            return [line] if self._times <= SHOWN_MAX else []
+        told = self.end()
+        self._shape, self._times = shape, 1
+        return [*told, line]
+
+    def end(self) -> list[str]:
+        """What is still to be said when nothing more comes."""
+        more, self._times, self._shape = self._times - SHOWN_MAX, 0, ""
+        return [f".. and {more} more such lines"] if more > 0 else []
