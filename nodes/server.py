@@ -20,6 +20,7 @@ from expressions.errors import ADMIN_SHUTDOWN, FatalError
 from leases import holders, redis_samples
 from leases.asyncio_keeper import FATAL_EXIT_CODE, LeaseKeeper, Pin
 from nodes.admission import Admission
+from nodes.alarm import keep_alarm
 from nodes.clients import Clients, Greeting
 from nodes.directory import Directory
 from nodes.environment import Environment
@@ -145,6 +146,7 @@ class Server:
             )
             log.info("node %s incarnation %s serves port %s", settings.name, self.incarnation, self.port)
             beside = [asyncio.create_task(self._tell_samples()), asyncio.create_task(people.watch(clients.end_of))]
+            beside.append(asyncio.create_task(keep_alarm(settings.lease_s)))
             code = await self._ended
             for task in beside:
                 task.cancel()

@@ -3,6 +3,7 @@
 import os
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
 
@@ -22,4 +23,19 @@ def websocket_routes() -> list:
 
 
 live = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_routes())))
-application = ProtocolTypeRouter({"http": bounded(pages), "websocket": live})
+
+
+async def alive(scope: Any, receive: Any, send: Any) -> None:
+    """Answer for the event loop alone, whatever the database or a page does."""
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+limited_pages = bounded(pages)
+
+
+async def over_http(scope: Any, receive: Any, send: Any) -> None:
+    await (alive if scope["path"] == "/alive" else limited_pages)(scope, receive, send)
+
+
+application = ProtocolTypeRouter({"http": over_http, "websocket": live})

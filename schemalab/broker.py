@@ -7,10 +7,13 @@ asks a connection that it has just thrown away for its address; and the pauses b
 import logging
 from typing import Any
 
+from celery.beat import PersistentScheduler
 from celery.worker.consumer import Consumer
 from celery.worker.state import maybe_shutdown
 from kombu.transport import TRANSPORT_ALIASES, redis
 from redis.exceptions import ConnectionError as RedisConnectionError
+
+from schemalab.heartbeat import EVERY_S, beat
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +49,23 @@ class WaitingConsumer(Consumer):
         self.first_connection_attempt = False
         return conn
 
+    def register_with_event_loop(self, hub: Any) -> None:
+        """Called when the loop over messages begins, on each connection anew."""
+        beat()
+        hub.timer.call_repeatedly(EVERY_S, beat)
+        super().register_with_event_loop(hub)
+
     def _not_yet(self, error: Exception, pause_s: float) -> None:
+        beat()
         log.warning("no broker, again in %.1f s: %s", pause_s, error)
+
+
+class BeatingScheduler(PersistentScheduler):
+    """Beat's timetable; each look at it is a sign of life."""
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        beat()
+        return min(super().tick(*args, **kwargs), EVERY_S)
 
 
 def install() -> None:

@@ -63,6 +63,7 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     worker_consumer="schemalab.broker:WaitingConsumer",
+    beat_scheduler="schemalab.broker:BeatingScheduler",
     worker_cancel_long_running_tasks_on_connection_loss=False,
     timezone="UTC",
     enable_utc=True,

@@ -4,6 +4,7 @@ from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
+CONNECT_S_MAX = 10  # a server that is frozen takes a connection and never answers
 DJANGO_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 
 
@@ -15,5 +16,9 @@ def django_database(url: str) -> dict[str, Any]:
         "ENGINE": "django.db.backends.postgresql",
         **named,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {**parts, "application_name": parts.get("application_name", "schemalab")},
+        "OPTIONS": {
+            "connect_timeout": CONNECT_S_MAX,
+            **parts,
+            "application_name": parts.get("application_name", "schemalab"),
+        },
     }

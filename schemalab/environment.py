@@ -53,6 +53,14 @@ def words(value: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in value.split(",") if word.strip())
 
 
+def hosts(value: str) -> tuple[str, ...]:
+    """Names, or .NAME for all below it; not `*`: whoever can name the page by any host can send forged links."""
+    named = words(value)
+    if "*" in named:
+        raise NotAllowed("host names by commas, .NAME for all below one; not *, which is every name")
+    return named
+
+
 def switch(value: str) -> bool:
     if value.lower() in TRUE_WORDS:
         return True
@@ -110,6 +118,15 @@ def origin(value: str) -> str:
     return value.rstrip("/")
 
 
+MEMORY_MB_MIN, MEMORY_MB_MAX = 64, 1_000_000
+MEMORY = (
+    ("NODE", "1024", "a node: it is ended when it has more"),
+    ("WEB", "1024", "the page's process"),
+    ("WORKER", "1536", "each worker, of changes, of the clock's work and of proofs, and of the clock"),
+    ("SPARK", "4096", "the Spark worker with its JVM and its Python processes"),
+    ("POSTGRES", "4096", "the embedded PostgreSQL, all its sessions together, shared buffers apart"),
+    ("REDIS", "512", "the embedded Redis"),
+)
 SETTINGS: tuple[Setting, ...] = (
     Setting("DATABASE_URL", "", url("postgresql", "postgres"), "PostgreSQL 17 or newer; empty: the embedded one"),
     Setting("REDIS_URL", "", url("redis", "rediss", "unix"), "Redis, as redis-py spells it; empty: the embedded one"),
@@ -117,7 +134,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("HOST", "127.0.0.1", text, "address on which the page listens"),
     Setting("PORT", "0", whole(0, 65535), "port of the page; 0: 8000 or the next free one"),
     Setting("PUBLIC_URL", "", origin, "address under which users reach the page, when that is not HOST:PORT"),
-    Setting("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", words, "host names the page answers to, by commas"),
+    Setting("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", hosts, "host names the page answers to, by commas"),
     Setting("NODES", "3", whole(1, 100), "how many nodes `manage.py up` starts"),
     Setting(
         "NODE_HOST", "127.0.0.1", text, "address on which nodes listen; beyond loopback everybody needs a password"
@@ -144,6 +161,10 @@ SETTINGS: tuple[Setting, ...] = (
         "100",
         whole(1, 1_000_000),
         "changes that one user may submit within a minute; SQL connections wait, others are refused",
+    ),
+    *(
+        Setting(f"{kind}_MEMORY_MB", default, whole(MEMORY_MB_MIN, MEMORY_MB_MAX), f"most memory of {whose}")
+        for kind, default, whose in MEMORY
     ),
     Setting("LEASE_S", "300", number(1, 86400), "length of a lease in seconds; the demo uses 30"),
     Setting("STORAGE_COUNT", "2", whole(1, 16), "number of storages; fixed once there is data"),

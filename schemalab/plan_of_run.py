@@ -2,10 +2,15 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from schemalab.embedded.locations import Locations
+
+
+def reach(host: str) -> str:
+    """Where somebody on this machine finds who listens there."""
+    return "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +29,12 @@ class Plan:
     lease_s: float
     java_home: Path
     with_demo: bool
+    memory_mb: Mapping[str, int] = field(default_factory=dict)
+    """The most that each kind of process may have."""
 
     @property
     def address(self) -> str:
-        return f"http://{'127.0.0.1' if self.host in ('0.0.0.0', '::') else self.host}:{self.port}"  # noqa: S104
+        return f"http://{reach(self.host)}:{self.port}"
 
     @property
     def chosen(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ A process may end while it is looked at; then it has none of these.
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,15 +37,21 @@ def is_stopped(pid: int) -> bool:
     return _stat(pid)[STATE : STATE + 1] in (["T"], ["t"])
 
 
-def family(pid: int) -> list[int]:
+def children() -> dict[int, list[int]]:
+    """Whose children are whose, of all processes, now."""
+    found = defaultdict(list)
+    for pid in pids():
+        for parent in _stat(pid)[PARENT : PARENT + 1]:
+            found[int(parent)].append(pid)
+    return found
+
+
+def family(pid: int, children_of: Mapping[int, list[int]] | None = None) -> list[int]:
     """The process and all its descendants, parents first. Those whose parent has died are not among them."""
-    children = defaultdict(list)
-    for other in pids():
-        for parent in _stat(other)[PARENT : PARENT + 1]:
-            children[int(parent)].append(other)
+    known = children() if children_of is None else children_of
     found = [pid]
     for member in found:
-        found.extend(children[member])
+        found.extend(known.get(member, ()))
     return found
 
 

@@ -26,6 +26,8 @@ def describe_end(code: int) -> str:
     """What an exit code (negative: a signal) says about a process's end."""
     if code == LEASE_LOST:
         return "ended itself because it could not renew its lease"
+    if code == -signal.SIGPROF:
+        return "ended itself because its event loop stood still for a whole lease"
     if code < 0:
         known = {number.value: number.name for number in signal.Signals}
         return f"was ended by {known.get(-code, f'signal {-code}')}"

@@ -1,4 +1,4 @@
-"""Tells the cluster's story of processes that crash.
+"""Tells the cluster's story of processes that crash, and of what operators do to them.
 
 In order, beside the supervision; a crash of the database itself is told once the database is back.
 """
@@ -10,7 +10,7 @@ from contextlib import suppress
 from django.db import Error, connection, transaction
 
 from catalog.services import tell
-from catalog.story import CLUSTER
+from catalog.story import CLUSTER, sentence
 
 TRIES_MAX = 60
 PAUSE_S = 1.0
@@ -22,14 +22,14 @@ class Storyteller:
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
-        self._facts: asyncio.Queue[tuple[str, str, str]] = asyncio.Queue(WAITING_MAX)
+        self._facts: asyncio.Queue[tuple[str, str, dict[str, str]]] = asyncio.Queue(WAITING_MAX)
         self._task: asyncio.Task[None] | None = None
 
-    def report(self, kind: str, process: str, why: str) -> None:
+    def report(self, kind: str, process: str, /, **facts: str) -> None:
         try:
-            self._facts.put_nowait((kind, process, why))
+            self._facts.put_nowait((kind, process, facts))
         except asyncio.QueueFull:
-            self._say(f"too much to tell: left out that {process} {why or 'is running'}")
+            self._say(f"too much to tell: left out: {in_words(kind, process, facts)}")
 
     async def __aenter__(self) -> "Storyteller":
         self._task = asyncio.create_task(self._tell_all())
@@ -43,20 +43,24 @@ class Storyteller:
 
     async def _tell_all(self) -> None:
         while True:
-            kind, process, why = await self._facts.get()
+            kind, process, facts = await self._facts.get()
             for _attempt in range(TRIES_MAX):
-                if await asyncio.to_thread(told, kind, process, why):
+                if await asyncio.to_thread(told, kind, process, facts):
                     break
                 await asyncio.sleep(PAUSE_S)
             else:
-                self._say(f"the database does not answer: not told that {process} {why or 'is running'}")
+                self._say(f"the database does not answer: not told: {in_words(kind, process, facts)}")
 
 
-def told(kind: str, process: str, why: str) -> bool:
+def in_words(kind: str, process: str, facts: dict[str, str]) -> str:
+    return sentence(kind, {"process": process, **facts})
+
+
+def told(kind: str, process: str, facts: dict[str, str]) -> bool:
     """Tell one fact; False when the database does not answer."""
     try:
         with transaction.atomic():
-            tell(kind, process, {"process": process, "why": why}, [CLUSTER])
+            tell(kind, process, {"process": process, **facts}, [CLUSTER])
     except Error:
         return False
     finally:

@@ -12,23 +12,27 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from schemalab import readiness
+from schemalab import heartbeat, questions, readiness
 from schemalab.children import Launch
 from schemalab.control import ControlServer
 from schemalab.embedded import postgres, redis
 from schemalab.embedded.leftovers import end_leftovers
 from schemalab.embedded.locations import prepare_folders
-from schemalab.plan_of_run import Plan
+from schemalab.plan_of_run import Plan, reach
 from schemalab.processes import Supervised
 from schemalab.procfile import ROOT, command_line, read_procfile
+from schemalab.questions import Question
 from schemalab.reachable import check_database, check_layout, check_redis, shortcomings
 from schemalab.restarts import PAUSE_S_MAX_SERVICE
 from schemalab.sources import RUNNING_FILE
 from schemalab.storyteller import Storyteller
 from schemalab.terminal import Terminal
+from schemalab.watch import Watch
 
 READY_S_MAX = 60.0
 MIGRATE_S_MAX = 600.0
@@ -57,9 +61,9 @@ class Cluster:
         self._terminal = terminal
         self._announce = announce
         self._processes: dict[str, Supervised] = {}
-        self._kinds: dict[str, str] = {}
         self._commands = read_procfile((ROOT / "Procfile").read_text())
         self._storyteller = Storyteller(self.say)
+        self._watch = Watch(plan.lease_s)
         self._stop = asyncio.Event()
         self._given_up = threading.Event()
 
@@ -74,7 +78,8 @@ class Cluster:
         prepare_folders(self.plan.locations)
         running_file.write_text("".join(f"{name}={value}\n" for name, value in self.plan.chosen.items()))
         try:
-            async with ControlServer(self.plan.locations.control_socket, self._processes), self._storyteller:
+            channel = ControlServer(self.plan.locations.control_socket, self._processes, self._storyteller.report)
+            async with channel, self._storyteller, self._watch:
                 await self._start_and_wait()
         finally:
             await self._stop_all()
@@ -145,10 +150,32 @@ class Cluster:
             self._begin(kind, kind, self._from_procfile(kind))
 
     def _begin(self, name: str, kind: str, launch: Launch, **options: Any) -> Supervised:
-        process = Supervised(name, launch, self._terminal.say, report=self._storyteller.report, **options)
-        self._processes[name], self._kinds[name] = process, kind
+        memory_mb = self.plan.memory_mb.get(kind)
+        launch = replace(launch, memory_mb=memory_mb, env={**launch.env, heartbeat.VARIABLE: str(self._pulse(name))})
+        process = Supervised(name, launch, self._terminal.say, kind=kind, report=self._storyteller.report, **options)
+        self._processes[name] = process
         process.begin()
+        self._watch.add(process, self._question(name, kind), memory_mb)
         return process
+
+    def _pulse(self, name: str) -> Path:
+        return self.plan.locations.sockets / f"{name}.heartbeat"
+
+    def _question(self, name: str, kind: str) -> Question | None:
+        """How to ask whether it lives; what ends by itself is not asked."""
+        plan = self.plan
+        match kind:
+            case "postgres":
+                return questions.ask_postgres(plan.locations)
+            case "redis":
+                return questions.ask_redis(plan.redis_url)
+            case "node":
+                return questions.ask_node(reach(plan.node_host), plan.node_ports[name])
+            case "web":
+                return questions.ask_web(reach(plan.host), plan.port)
+            case "worker" | "house" | "spark" | "lab" | "beat":
+                return questions.ask_heartbeat(self._pulse(name))
+        return None
 
     def _from_procfile(self, kind: str, **values: str) -> Launch:
         argv = command_line(self._commands[kind], {**self.plan.env, **values})
@@ -168,7 +195,7 @@ class Cluster:
     async def _stop_all(self) -> None:
         self.say("stopping")
         for kinds in STOP_ORDER:
-            group = [process for name, process in self._processes.items() if self._kinds[name] in kinds]
+            group = [process for process in self._processes.values() if process.kind in kinds]
             limit = NODE_STOP_S_MAX if kinds == ("node",) else None
             await asyncio.gather(*(self._stop_one(process, limit) for process in group))
         self.say("stopped")

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from schemalab.control import COMMANDS, CommandRefused, NotRunning
 from schemalab.health import health
-from schemalab.process_control import control_process
+from schemalab.process_control import OnlyByCommand, control_from_page
 from schemalab.sign_in_links import MINUTES_MAX, LinkRefused, use_token
 
 
@@ -50,8 +50,8 @@ def control(request: HttpRequest, name: str, command: str) -> HttpResponse:
     if command not in COMMANDS:
         raise Http404
     try:
-        messages.success(request, control_process(command, name, who=request.user.get_username()))
-    except (CommandRefused, NotRunning) as refused:
+        messages.success(request, control_from_page(command, name, who=request.user.get_username()))
+    except (CommandRefused, NotRunning, OnlyByCommand) as refused:
         messages.error(request, str(refused))
     target = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})

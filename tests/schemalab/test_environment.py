@@ -37,6 +37,13 @@ def test_a_good_value_is_parsed(name: str, value: str, parsed: object) -> None:
             id="another database is refused",
         ),
         pytest.param(
+            "ALLOWED_HOSTS",
+            "lab.example.org,*",
+            "ALLOWED_HOSTS='lab.example.org,*' is not allowed: "
+            "it must be host names by commas, .NAME for all below one; not *, which is every name",
+            id="a page that answers to every name is refused",
+        ),
+        pytest.param(
             "NODES",
             "three",
             "NODES='three' is not allowed: it must be a whole number from 1 to 100",

@@ -1,17 +1,22 @@
 """Killing, freezing and starting a process from the page: who may, what it says, and the story of it."""
 
+import getpass
+import json
+
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils.timezone import now
+from pytest_django import DjangoDbBlocker
 
 from catalog.models import StoryEvent
 from catalog.story import sentence
 from leases.models import Node
 from schemalab.control import CommandRefused
 from schemalab.roles import give_roles
+from schemalab.storyteller import told
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_url")]
 
@@ -29,14 +34,17 @@ def signed_in(client: Client, name: str, role: str) -> Client:
 
 
 @pytest.fixture
-def supervisor(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """Commands that reached the supervisor; it refuses to thaw."""
-    heard: list[tuple[str, str]] = []
+def supervisor(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
+    """Commands that reached the supervisor, with who wants them; it runs n3 and a worker, and refuses to thaw."""
+    heard: list[tuple[str, str, str]] = []
+    runs = [{"name": "n3", "kind": "node", "state": "up", "pid": 1}, {"name": "worker", "kind": "worker"}]
 
-    def send(_socket: object, command: str, name: str) -> dict[str, object]:
+    def send(_socket: object, command: str, name: str = "", *, who: str = "") -> dict[str, object]:
+        if command == "status":
+            return {"ok": True, "processes": runs}
         if command == "thaw":
             raise CommandRefused(f"{name} is not frozen")
-        heard.append((command, name))
+        heard.append((command, name, who))
         return {"ok": True, "text": f"{name}: {command}"}
 
     monkeypatch.setattr("schemalab.process_control.send", send)
@@ -49,14 +57,30 @@ def said(client: Client, url: str, **data: str) -> tuple[str, list[str]]:
     return response["Location"], [str(message) for message in get_messages(response.wsgi_request)]
 
 
-def test_an_operator_kills_a_node_and_the_story_says_who(operator: Client, supervisor: list[tuple[str, str]]) -> None:
+def test_an_operator_kills_a_node_by_name(operator: Client, supervisor: list[tuple[str, str, str]]) -> None:
     assert said(operator, "/processes/n3/kill/", next="/leases/") == ("/leases/", ["n3: kill"])
-    assert supervisor == [("kill", "n3")]
+    assert supervisor == [("kill", "n3", "olga")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_story_says_who() -> None:
+    assert told("process killed", "n3", {"who": "olga"})
     event = StoryEvent.objects.get()
     assert sentence(event.kind, event.payload) == "olga killed process n3; it stays down until it is started."
 
 
-def test_a_refusal_is_shown_and_not_told(operator: Client, supervisor: list[tuple[str, str]]) -> None:
+@pytest.mark.parametrize("command", ["freeze", "kill"])
+@pytest.mark.parametrize("name", ["web", "postgres"])
+def test_nobody_takes_away_from_the_page_what_it_needs_to_give_it_back(
+    operator: Client, supervisor: list[tuple[str, str, str]], command: str, name: str
+) -> None:
+    _target, [message] = said(operator, f"/processes/{name}/{command}/")
+    assert message.startswith(f"without {name} this page could not")
+    assert message.endswith(f"manage.py processes {command} {name}")
+    assert supervisor == []
+
+
+def test_a_refusal_is_shown_and_not_told(operator: Client, supervisor: list[tuple[str, str, str]]) -> None:
     assert said(operator, "/processes/n3/thaw/") == ("/", ["n3 is not frozen"])
     assert not StoryEvent.objects.exists()
 
@@ -66,7 +90,7 @@ def test_without_a_running_cluster_the_page_says_so(operator: Client) -> None:
     assert message == "the cluster is not running: start it with `manage.py up`"
 
 
-def test_nobody_is_sent_to_a_foreign_page(operator: Client, supervisor: list[tuple[str, str]]) -> None:
+def test_nobody_is_sent_to_a_foreign_page(operator: Client, supervisor: list[tuple[str, str, str]]) -> None:
     target, _messages = said(operator, "/processes/n3/kill/", next="https://elsewhere.example/")
     assert target == "/"
 
@@ -78,7 +102,7 @@ def test_nobody_is_sent_to_a_foreign_page(operator: Client, supervisor: list[tup
         pytest.param("operator", "/processes/n3/dance/", 404, id="an unknown command is not a page"),
     ],
 )
-def test_who_may_not(client: Client, supervisor: list[tuple[str, str]], role: str, url: str, status: int) -> None:
+def test_who_may_not(client: Client, supervisor: list[tuple[str, str, str]], role: str, url: str, status: int) -> None:
     assert signed_in(client, "ann", role).post(url).status_code == status
     assert supervisor == []
 
@@ -87,30 +111,53 @@ def test_one_must_be_signed_in(client: Client) -> None:
     assert client.post("/processes/n3/kill/")["Location"].startswith("/sign-in/")
 
 
-@pytest.fixture
-def n3() -> None:
-    Node.objects.create(name="n3", incarnation=1, host="127.0.0.1", port=5433, pid=1, heartbeat_at=now(), state="up")
-
-
 def refused_command(*words: str) -> tuple[int, str]:
     with pytest.raises(CommandError) as refused:
-        call_command("node-control", *words)
+        call_command(*words)
     return refused.value.returncode, str(refused.value)
 
 
-@pytest.mark.parametrize("action", ["kill", "start", "drain"])
+@pytest.mark.parametrize("action", ["kill", "start"])
 @pytest.mark.parametrize("name", [pytest.param("n9", id="unknown"), pytest.param("worker", id="no node")])
 def test_the_command_takes_nodes_and_lists_nothing_else(
-    supervisor: list[tuple[str, str]], n3: None, action: str, name: str
+    supervisor: list[tuple[str, str, str]], action: str, name: str
 ) -> None:
-    assert refused_command(action, name) == (2, f"there is no node {name}; known: n3")
+    assert refused_command("node-control", action, name) == (2, f"there is no node {name}; known: n3")
     assert supervisor == []
 
 
-def test_the_command_kills_a_node(supervisor: list[tuple[str, str]], n3: None) -> None:
-    call_command("node-control", "kill", "n3")
-    assert supervisor == [("kill", "n3")]
+def test_only_a_node_that_ever_was_is_drained() -> None:
+    Node.objects.create(name="n3", incarnation=1, host="127.0.0.1", port=5433, pid=1, heartbeat_at=now(), state="up")
+    assert refused_command("node-control", "drain", "n9") == (2, "there is no node n9; known: n3")
 
 
-def test_what_the_supervisor_refuses_ends_the_command_with_1(supervisor: list[tuple[str, str]], n3: None) -> None:
-    assert refused_command("thaw", "n3") == (1, "n3 is not frozen")
+def test_what_the_supervisor_refuses_ends_the_command_with_1(supervisor: list[tuple[str, str, str]]) -> None:
+    assert refused_command("node-control", "thaw", "n3") == (1, "n3 is not frozen")
+    assert refused_command("processes", "thaw", "worker") == (1, "worker is not frozen")
+
+
+@pytest.mark.parametrize("words", [("node-control", "kill", "n3"), ("processes", "kill", "worker")])
+def test_the_commands_need_no_database(
+    supervisor: list[tuple[str, str, str]], django_db_blocker: DjangoDbBlocker, words: tuple[str, ...]
+) -> None:
+    with django_db_blocker.block():
+        call_command(*words)
+    assert supervisor == [(*words[1:], getpass.getuser())]
+
+
+def test_the_command_lists_every_process(
+    supervisor: list[tuple[str, str, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("processes", "--json")
+    assert [process["name"] for process in json.loads(capsys.readouterr().out)] == ["n3", "worker"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(("kill", "n9"), "there is no process n9; known: n3, worker", id="an unknown process"),
+        pytest.param(("kill",), "name the process to kill: processes kill NAME", id="no process"),
+    ],
+)
+def test_a_process_is_named(supervisor: list[tuple[str, str, str]], words: tuple[str, ...], message: str) -> None:
+    assert refused_command("processes", *words) == (2, message)

@@ -108,6 +108,7 @@ def test_a_command_gets_its_values_and_the_programs_of_this_python() -> None:
     [
         pytest.param(75, "ended itself because it could not renew its lease", id="a node that lost its lease"),
         pytest.param(-9, "was ended by SIGKILL", id="a kill"),
+        pytest.param(-27, "ended itself because its event loop stood still for a whole lease", id="a node's alarm"),
         pytest.param(1, "crashed with exit code 1", id="a crash"),
         pytest.param(0, "ended without being asked", id="an end without a reason"),
     ],

@@ -1,6 +1,8 @@
 """One supervised process: output, restart after a crash, a kill that lasts, freeze and thaw, nothing left behind."""
 
 import asyncio
+import os
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -10,9 +12,9 @@ import psutil
 import pytest
 
 from schemalab.children import Launch
-from schemalab.control import CommandRefused, ControlServer, NotRunning, send
+from schemalab.control import CommandRefused, ControlServer, NotRunning, obey, send
 from schemalab.polling import wait_for
-from schemalab.processes import Supervised
+from schemalab.processes import Supervised, tell_nobody
 
 LIMIT_S = 20.0
 SLEEPS = "import time; print('here', flush=True); time.sleep(600)"
@@ -124,6 +126,36 @@ def test_nothing_is_left_behind(code: str) -> None:
     supervise(code, scenario)
 
 
+def test_one_that_was_frozen_by_hand_can_be_thawed_and_one_thawed_by_hand_is_not_frozen() -> None:
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here")
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGSTOP)
+        wait_for(lambda: process.state == "frozen", what="the signal", seconds_max=LIMIT_S)
+        process.thaw()
+        wait_for(lambda: process.state == "up", what="the signal", seconds_max=LIMIT_S)
+        process.freeze()
+        wait_for(lambda: process.is_frozen and not process._is_freeze_asked, what="the signal", seconds_max=LIMIT_S)
+        os.kill(process.pid, signal.SIGCONT)
+        wait_for(lambda: process.state == "up", what="the signal", seconds_max=LIMIT_S)
+
+    supervise(SLEEPS, scenario)
+
+
+def test_what_it_started_in_sessions_of_their_own_is_frozen_and_killed_with_it() -> None:
+    """PostgreSQL starts each server of a session so."""
+
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here", times=2)
+        assert process.pid is not None
+        [child] = psutil.Process(process.pid).children()
+        process.freeze()
+        wait_for(lambda: child.status() == psutil.STATUS_STOPPED, what="the signal", seconds_max=LIMIT_S)
+        process.kill()
+
+    supervise(HAS_A_CHILD.replace("])", "], start_new_session=True)"), scenario)
+
+
 def test_a_frozen_one_can_be_stopped() -> None:
     async def scenario(process: Supervised, heard: Heard) -> None:
         await heard.until("here")
@@ -138,7 +170,7 @@ def ask(tmp_path: Path, command: str, name: str = "") -> dict[str, Any]:
 
     async def scenario(process: Supervised, heard: Heard) -> None:
         await heard.until("here")
-        async with ControlServer(tmp_path / "c.sock", {"n1": process}):
+        async with ControlServer(tmp_path / "c.sock", {"n1": process}, tell_nobody):
             assert (tmp_path / "c.sock").stat().st_mode & 0o777 == 0o600
             answer.update(await asyncio.to_thread(send, tmp_path / "c.sock", command, name))
 
@@ -149,6 +181,18 @@ def ask(tmp_path: Path, command: str, name: str = "") -> dict[str, Any]:
 def test_the_control_channel_tells_what_runs(tmp_path: Path) -> None:
     [process] = ask(tmp_path, "status")["processes"]
     assert (process["name"], process["state"]) == ("n1", "up")
+
+
+def test_what_is_done_through_it_is_reported_with_who_did_it() -> None:
+    told: list[tuple[str, str, dict[str, str]]] = []
+
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here")
+        request = {"command": "freeze", "name": "n1", "who": "olga"}
+        obey({"n1": process}, request, lambda kind, name, /, **facts: told.append((kind, name, facts)))
+
+    supervise(SLEEPS, scenario)
+    assert told == [("process frozen", "n1", {"who": "olga"})]
 
 
 def test_the_control_channel_freezes(tmp_path: Path) -> None:

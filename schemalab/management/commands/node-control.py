@@ -1,6 +1,7 @@
 """`manage.py node-control drain|undrain|kill|freeze|thaw|start NAME`: what the lease console can do to a node.
 
-Draining is asked of the node; the others happen to its process, through the control channel of the running `up`.
+Draining is asked of the node; the others happen to its process, through the control channel of the running `up`, and
+need no database.
 Exit code 0: done or asked; 1: refused, or no cluster runs; 2: there is no such node.
 """
 
@@ -12,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from leases.services import UnknownNode, check_node, drain_node, undrain_node
 from schemalab.control import COMMANDS, CommandRefused, NotRunning
-from schemalab.process_control import control_process
+from schemalab.process_control import control_process, processes
 
 DRAINS = {"drain": drain_node, "undrain": undrain_node}
 
@@ -27,17 +28,24 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, action: str, name: str, json: bool, **options: Any) -> None:
         try:
-            check_node(name)
             if action in DRAINS:
+                check_node(name)
                 DRAINS[action](name, who=getpass.getuser())
                 answer = {"ok": True, "text": f"{name}: {action} asked"}
             else:
+                check_node_process(name)
                 answer = {"ok": True, "text": control_process(action, name, who=getpass.getuser())}
         except UnknownNode as unknown:
             raise CommandError(str(unknown), returncode=2) from None
         except (NotRunning, CommandRefused) as refused:
             raise CommandError(str(refused)) from None
         self.stdout.write(as_json(answer) if json else answer["text"])
+
+
+def check_node_process(name: str) -> None:
+    known = [process["name"] for process in processes() if process["kind"] == "node"]
+    if name not in known:
+        raise UnknownNode(f"there is no node {name}; known: {', '.join(known)}")
 
 
 def as_json(answer: dict[str, Any]) -> str:

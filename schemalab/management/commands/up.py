@@ -24,6 +24,18 @@ from schemalab.supervise import Cluster, UpFailed
 from schemalab.terminal import Terminal
 
 DEMO_LEASE_S = "30"
+MEMORY_OF = {
+    "postgres": "POSTGRES",
+    "redis": "REDIS",
+    "web": "WEB",
+    "worker": "WORKER",
+    "house": "WORKER",
+    "lab": "WORKER",
+    "beat": "WORKER",
+    "spark": "SPARK",
+    "node": "NODE",
+}
+"""Which setting limits the memory of which kind of process."""
 TROUBLE = (AlreadyRunning, NoJava, PortTaken, ServiceFailed, TookTooLong, UnsafeFolder, Unusable, UpFailed)
 
 
@@ -81,6 +93,7 @@ def plan_of(ports: Ports, *, nodes: int | None, port: int | None, with_demo: boo
         lease_s=chosen["LEASE_S"],
         java_home=find_java_home(),
         with_demo=with_demo,
+        memory_mb={kind: chosen[f"{setting}_MEMORY_MB"] for kind, setting in MEMORY_OF.items()},
     )
 
 

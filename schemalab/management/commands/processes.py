@@ -1,0 +1,48 @@
+"""`manage.py processes`, `manage.py processes kill|freeze|thaw|start NAME`: every process that `up` runs.
+
+It asks the running `up` alone, so it works when the database or the page is the one that is frozen or down.
+Exit code 0: done; 1: refused, or no cluster runs; 2: there is no such process.
+"""
+
+import getpass
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from schemalab.control import COMMANDS, CommandRefused, NotRunning
+from schemalab.process_control import control_process, processes
+
+
+class Command(BaseCommand):
+    help = "List the processes of the running cluster; kill, freeze, thaw or start one of them."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("action", nargs="?", choices=COMMANDS)
+        parser.add_argument("name", nargs="?", help="a process: postgres, redis, web, worker, n1 ..")
+        parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+    def handle(self, *args: Any, action: str | None, name: str | None, json: bool, **options: Any) -> None:
+        if action is not None and name is None:
+            raise CommandError(f"name the process to {action}: processes {action} NAME", returncode=2)
+        try:
+            found = processes()
+            if action is None or name is None:
+                self.stdout.write(as_json(found) if json else in_lines(found))
+                return
+            known = [process["name"] for process in found]
+            if name not in known:
+                raise CommandError(f"there is no process {name}; known: {', '.join(known)}", returncode=2)
+            text = control_process(action, name, who=getpass.getuser())
+        except (NotRunning, CommandRefused) as refused:
+            raise CommandError(str(refused)) from None
+        self.stdout.write(as_json({"ok": True, "text": text}) if json else text)
+
+
+def as_json(answer: Any) -> str:
+    return json.dumps(answer)
+
+
+def in_lines(found: list[dict[str, Any]]) -> str:
+    return "\n".join(f"{one['name']:8}  {one['state']:8}  {one['pid'] or '-'}" for one in found)
