@@ -133,7 +133,9 @@ def _parse_integer(sql_type: SqlType, text: str) -> int:
     return value
 
 
-_DOUBLE = re.compile(r"\s*([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
+_DOUBLE = re.compile(
+    r"\s*([+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?|[+-]?inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE
+)
 
 
 def _parse_double(sql_type: SqlType, text: str) -> float:

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import postgast
-from google.protobuf.message import DecodeError
 
 from changes.actions import Name, Sql
-from changes.ddl_errors import SYNTAX_ERROR, TOO_COMPLEX, UNDEFINED_SCHEMA, DdlError, unsupported
+from changes.ddl_errors import SYNTAX_ERROR, UNDEFINED_SCHEMA, DdlError, unsupported
+from expressions import grammar
+from expressions.errors import SqlError
 
 Node = Any
 
@@ -25,16 +26,15 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.text, self.bytes = text, text.encode()
+        self._tokens: list[Node] | None = None
 
     def statements(self) -> list[Node]:
-        if "\x00" in self.text:
-            raise DdlError("22021", 'invalid byte sequence for encoding "UTF8": 0x00')
         try:
-            return list(postgast.parse(self.text).stmts)
+            return list(grammar.parse(self.text).stmts)
         except postgast.PgQueryError as error:
             raise refused_by_grammar(error) from error
-        except DecodeError as error:
-            raise DdlError(TOO_COMPLEX, "statement is nested too deeply") from error
+        except SqlError as error:
+            raise DdlError(error.sqlstate, error.message, position=self.where(error.offset), hint=error.hint) from error
 
     def where(self, byte: int) -> int | None:
         """The character (from 1) at a byte offset (from 0; negative when the grammar does not say)."""
@@ -94,8 +94,11 @@ class Source:
         return Sql(str(postgast.deparse(kept)).removeprefix("SELECT "), node, self.text)
 
     def tokens(self) -> list[Node]:
-        comments = (postgast.pg_query_pb2.SQL_COMMENT, postgast.pg_query_pb2.C_COMMENT)
-        return [token for token in postgast.scan(self.text).tokens if token.token not in comments]
+        """The words and signs of the statement, without comments; read once, however often they are looked through."""
+        if self._tokens is None:
+            comments = (postgast.pg_query_pb2.SQL_COMMENT, postgast.pg_query_pb2.C_COMMENT)
+            self._tokens = [token for token in postgast.scan(self.text).tokens if token.token not in comments]
+        return self._tokens
 
     def _is(self, token: Node, word: str) -> bool:
         spelled = self.bytes[token.start : token.end].decode(errors="replace")
@@ -105,8 +108,6 @@ class Source:
 
 
 def refused_by_grammar(error: postgast.PgQueryError) -> DdlError:
-    if error.message.startswith("memory exhausted"):
-        return DdlError(TOO_COMPLEX, "statement is nested too deeply", position=error.cursorpos or None)
     if error.message == "MATCH PARTIAL not yet implemented":
         return unsupported("MATCH PARTIAL", position=error.cursorpos or None, hint=MATCH_SIMPLE)
     return DdlError(SYNTAX_ERROR, error.message, position=error.cursorpos or None)

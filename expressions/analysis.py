@@ -20,6 +20,9 @@ from expressions.errors import (
     CANNOT_COERCE,
     DATATYPE_MISMATCH,
     GROUPING_ERROR,
+    PROGRAM_LIMIT,
+    STATEMENT_TOO_COMPLEX,
+    TOO_MANY_ARGUMENTS,
     UNDEFINED_FUNCTION,
     UNDEFINED_PARAMETER,
     WINDOWING_ERROR,
@@ -50,11 +53,17 @@ from expressions.typed import (
     Parameter,
     evaluate,
     parse_value,
+    size_of,
 )
 
 Node = Any
 PARAMETERS_MAX = 65535
 DEPTH_MAX = 200
+PARTS_MAX = 100_000
+LIST_MAX = 20_000
+ARGUMENTS_MAX = 100
+DIGITS_MAX = 300
+DOUBLE_BITS_MAX = 1023
 
 SESSION_VALUES = {
     "version": "version", "current_database": "database", "current_catalog": "database", "current_schema": "schema",
@@ -101,11 +110,14 @@ class Analyzer:
             raise unsupported(f"{(kind or 'this').replace('_', ' ')} in an expression", _location(node, kind))
         self._depth += 1
         if self._depth > DEPTH_MAX:
-            raise SqlError("54001", f"the expression is nested deeper than {DEPTH_MAX} levels")
+            raise SqlError(STATEMENT_TOO_COMPLEX, f"the expression is nested deeper than {DEPTH_MAX} levels")
         try:
             result: Expr = method(getattr(node, kind), scope)
         finally:
             self._depth -= 1
+        if size_of(result) > PARTS_MAX:
+            message = f"the expression has more than {PARTS_MAX} parts when each is written out"
+            raise SqlError(STATEMENT_TOO_COMPLEX, message, _location(node, kind))
         return result
 
     def condition(self, node: Node, scope: Scope, clause: str) -> Expr:
@@ -281,12 +293,16 @@ class Analyzer:
             return self._and(equal, node.location)
         if name == "<>":
             return self._not(self._and(equal, node.location), node.location)
-        strictly = name[0]
-        result = self.operator(name, pairs[-1], node.location)
-        for pair, same in zip(reversed(pairs[:-1]), reversed(equal[:-1]), strict=True):
-            earlier = self.operator(strictly, pair, node.location)
-            result = self._or([earlier, self._and([same, result], node.location)], node.location)
-        return result
+        # The first pair that is not equal decides, also when that is not known: flat, however many there are.
+        decided = [
+            (self._not_true(same, node.location), self.operator(name[0], pair, node.location))
+            for pair, same in zip(pairs[:-1], equal[:-1], strict=True)
+        ]
+        return self._case(decided, self.operator(name, pairs[-1], node.location), BOOL, node.location)
+
+    def _not_true(self, arg: Expr, offset: int) -> Expr:
+        compute = arithmetic.is_not_value(True)
+        return Call("IS", "({0} IS NOT TRUE)", (arg,), BOOL, compute, strict=False, offset=offset)
 
     def _row(self, node: Node, scope: Scope) -> list[Expr]:
         if not _is_row(node):
@@ -359,6 +375,7 @@ class Analyzer:
 
     def _x_in(self, node: Node, scope: Scope) -> Expr:
         negated = operator_name(node.name) == "<>"
+        refuse_long_list(len(node.rexpr.list.items), node.location)
         if _is_row(node.lexpr):
             tests = [self._row_equality(node.lexpr, item, scope, node.location) for item in node.rexpr.list.items]
             found: Expr = self._or(tests, node.location) if len(tests) > 1 else tests[0]
@@ -366,7 +383,11 @@ class Analyzer:
             args = [self.expr(node.lexpr, scope), *(self.expr(item, scope) for item in node.rexpr.list.items)]
             args, _ = self.common(args, "IN")
             template = "({0} IN (" + ", ".join(f"{{{i}}}" for i in range(1, len(args))) + "))"
-            found = Call("IN", template, tuple(args), BOOL, arithmetic.one_of, strict=False, offset=node.location)
+            if all(isinstance(arg, Literal) for arg in args[1:]):
+                compute, reads = arithmetic.one_of_values([a.value for a in args[1:] if isinstance(a, Literal)]), 1
+            else:
+                compute, reads = arithmetic.one_of, None
+            found = Call("IN", template, tuple(args), BOOL, compute, strict=False, offset=node.location, reads=reads)
         return self._not(found, node.location) if negated else found
 
     def _row_equality(self, left: Node, right: Node, scope: Scope, offset: int) -> Expr:
@@ -383,6 +404,7 @@ class Analyzer:
         name = operator_name(node.name)
         left = self.expr(node.lexpr, scope)
         items = self._array_items(node.rexpr, scope)
+        refuse_long_list(len(items or ()), node.location)
         if items is None:
             raise unsupported(f"{word} over an array that is not written out", node.location, hint="use IN (..)")
         tests = [self.operator(name, (left, item), node.location) for item in items]
@@ -447,10 +469,15 @@ class Analyzer:
             self.expr(node.defresult, scope) if node.HasField("defresult") else Literal(None, UNKNOWN, node.location)
         )
         typed, of = self.common([*values, default], "CASE")
-        args = [e for pair in zip(conditions, typed[:-1], strict=True) for e in pair] + [typed[-1]]
-        whens = " ".join(f"WHEN {{{i}}} THEN {{{i + 1}}}" for i in range(0, len(args) - 1, 2))
-        template = f"CASE {whens} ELSE {{{len(args) - 1}}} END"
-        return Call("case", template, tuple(args), of, arithmetic.case, strict=False, offset=node.location)
+        return self._case(list(zip(conditions, typed[:-1], strict=True)), typed[-1], of, node.location)
+
+    def _case(self, whens: Sequence[tuple[Expr, Expr]], default: Expr, of: Type, offset: int) -> Expr:
+        if not whens:
+            return default
+        args = [*(expr for when in whens for expr in when), default]
+        words = " ".join(f"WHEN {{{i}}} THEN {{{i + 1}}}" for i in range(0, len(args) - 1, 2))
+        template = f"CASE {words} ELSE {{{len(args) - 1}}} END"
+        return Call("case", template, tuple(args), of, arithmetic.case, strict=False, offset=offset)
 
     def _func_call(self, node: Node, scope: Scope) -> Expr:
         name = function_name(node)
@@ -464,6 +491,9 @@ class Analyzer:
             return self._aggregate(name, node, scope)
         if node.agg_star or node.agg_distinct or node.HasField("over") or len(node.agg_order):
             raise SqlError("42809", f"{name} is not an aggregate function", node.location)
+        if len(node.args) > ARGUMENTS_MAX:
+            message = f"cannot pass more than {ARGUMENTS_MAX} arguments to a function"
+            raise SqlError(TOO_MANY_ARGUMENTS, message, node.location)
         args = [self.expr(arg, scope) for arg in node.args]
         if name in SESSION_VALUES and not args:
             return session_value(SESSION_VALUES[name], node.location)
@@ -635,14 +665,16 @@ class Analyzer:
 
 def number_literal(text: str, offset: int) -> Literal:
     """A number too long for an integer, or with a point or an exponent."""
-    digits = text.replace("_", "").removeprefix("-")
-    if digits.isdigit() or digits[:2].lower() in ("0x", "0o", "0b"):
-        value = int(text.replace("_", ""), 0 if digits.startswith("0") and not digits.isdigit() else 10)
+    plain = text.replace("_", "")
+    digits = plain.removeprefix("-")
+    has_base = digits[:2].lower() in ("0x", "0o", "0b")
+    if has_base or (digits.isdigit() and len(digits) <= DIGITS_MAX):
+        value = int(plain, 0 if has_base else 10)
         for of in (INT4, INT8):
             if -arithmetic.LIMITS[of] <= value < arithmetic.LIMITS[of]:
                 return Literal(value, of, offset)
-        return Literal(float(value), FLOAT8, offset, is_exact=True)
-    return Literal(parse_value(FLOAT8, text.replace("_", ""), offset), FLOAT8, offset, is_exact=True)
+        plain = str(float(value)) if value.bit_length() <= DOUBLE_BITS_MAX else "1e999"
+    return Literal(parse_value(FLOAT8, plain, offset), FLOAT8, offset, is_exact=True)
 
 
 def rounded(literal: Literal, target: Type, offset: int) -> Literal:
@@ -651,6 +683,14 @@ def rounded(literal: Literal, target: Type, offset: int) -> Literal:
     assert isinstance(value, float)
     whole = math.floor(abs(value) + 0.5) * (-1 if value < 0 else 1)
     return Literal(placed(lambda: arithmetic.ranged(target, whole), offset), target, literal.offset)
+
+
+def refuse_long_list(length: int, offset: int) -> None:
+    if length > LIST_MAX:
+        message = f"a list of {length} values is longer than {LIST_MAX}"
+        raise SqlError(
+            PROGRAM_LIMIT, message, offset, hint="ask in parts, or insert the values into a table and join it"
+        )
 
 
 def session_value(name: str, offset: int) -> Call:

@@ -6,7 +6,7 @@ Each function is the twin of a template in `expressions.functions`; `tests/nodes
 import datetime as dt
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from catalog.types import BadValue, SqlType, parse_text, to_text
@@ -163,6 +163,18 @@ def one_of(_: Any, needle: Callable[[], Any], *thunks: Callable[[], Any]) -> boo
         elif COMPARISONS["="](wanted, value):
             return True
     return result
+
+
+def one_of_values(values: Sequence[Any]) -> Compute:
+    """x IN (..) of constants: looked up, not compared one by one."""
+    known = frozenset(order_key(value) for value in values if value is not None)
+    otherwise = None if any(value is None for value in values) else False
+
+    def found(_: Any, needle: Callable[[], Any]) -> bool | None:
+        wanted = needle()
+        return None if wanted is None else True if order_key(wanted) in known else otherwise
+
+    return found
 
 
 def distinct(_: Any, a: Callable[[], Any], b: Callable[[], Any]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from expressions import arithmetic, texts
 from expressions.arithmetic import Compute
+from expressions.limits import guarded
 from expressions.sqltypes import (
     BOOL,
     DATE,
@@ -207,7 +208,8 @@ def _dates() -> Iterator[tuple[str, Overload]]:
 
 def _texts() -> Iterator[tuple[str, Overload]]:
     two = (TEXT, TEXT)
-    yield "||", Overload(two, TEXT, "({0} || {1})", lambda a, b: a + b)
+    joined = guarded("strlen({0}) + strlen({1})", "{1}")
+    yield "||", Overload(two, TEXT, f"({{0}} || {joined})", texts.concatenated)
     yield "~~", Overload(two, BOOL, "({0} LIKE {1} ESCAPE '\\')", texts.like)
     yield "!~~", Overload(two, BOOL, "({0} NOT LIKE {1} ESCAPE '\\')", texts.not_like)
     yield "~~*", Overload(two, BOOL, "({0} ILIKE {1} ESCAPE '\\')")
@@ -298,15 +300,18 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     yield "right", Overload((TEXT, INT4), TEXT, "right({0}, {1})", texts.right)
     yield "position", Overload((TEXT, TEXT), INT4, "CAST(strpos({0}, {1}) AS INTEGER)")
     yield "strpos", Overload((TEXT, TEXT), INT4, "CAST(strpos({0}, {1}) AS INTEGER)")
-    replaced = "CASE WHEN {1} = '' THEN {0} ELSE replace({0}, {1}, {2}) END"
+    count = "(strlen({0}) - strlen(replace({0}, {1}, ''))) // greatest(strlen({1}), 1)"
+    other = guarded(f"strlen({{0}}) + {count} * greatest(strlen({{2}}) - strlen({{1}}), 0)", "{2}")
+    replaced = f"CASE WHEN {{1}} = '' AND {{2}} IS NOT NULL THEN {{0}} ELSE replace({{0}}, {{1}}, {other}) END"
     yield "replace", Overload((TEXT, TEXT, TEXT), TEXT, replaced, texts.replaced)
     yield "translate", Overload((TEXT, TEXT, TEXT), TEXT, "translate({0}, {1}, {2})")
-    yield "repeat", Overload((TEXT, INT4), TEXT, "repeat({0}, greatest({1}, 0))")
+    times = guarded("strlen({0}) * CAST({1} AS BIGINT)", "greatest({1}, {1} - {1})", "BIGINT")  # NULL stays NULL
+    yield "repeat", Overload((TEXT, INT4), TEXT, f"repeat({{0}}, {times})")
     yield "reverse", Overload((TEXT,), TEXT, "reverse({0})")
-    yield "lpad", Overload((TEXT, INT4), TEXT, "lpad({0}, greatest({1}, 0), ' ')")
-    yield "lpad", Overload((TEXT, INT4, TEXT), TEXT, "lpad({0}, greatest({1}, 0), {2})")
-    yield "rpad", Overload((TEXT, INT4), TEXT, "rpad({0}, greatest({1}, 0), ' ')")
-    yield "rpad", Overload((TEXT, INT4, TEXT), TEXT, "rpad({0}, greatest({1}, 0), {2})")
+    yield "lpad", Overload((TEXT, INT4), TEXT, _padded("lpad", "' '"))
+    yield "lpad", Overload((TEXT, INT4, TEXT), TEXT, _padded("lpad", "{2}"))
+    yield "rpad", Overload((TEXT, INT4), TEXT, _padded("rpad", "' '"))
+    yield "rpad", Overload((TEXT, INT4, TEXT), TEXT, _padded("rpad", "{2}"))
     trims = (("btrim", "trim", str.strip), ("ltrim", "ltrim", str.lstrip), ("rtrim", "rtrim", str.rstrip))
     for name, engine, strip in trims:
         yield name, Overload((TEXT,), TEXT, f"{engine}({{0}}, ' ')", lambda a, strip=strip: strip(a, " "))
@@ -316,13 +321,27 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     yield "ascii", Overload((TEXT,), INT4, "CAST(ascii({0}) AS INTEGER)")
     yield "chr", Overload((INT4,), TEXT, _CHARACTER)
     yield "md5", Overload((TEXT,), TEXT, "md5({0})")
-    yield "regexp_replace", Overload((TEXT, TEXT, TEXT), TEXT, "regexp_replace({0}, {1}, {2})")
-    yield "regexp_replace", Overload((TEXT, TEXT, TEXT, TEXT), TEXT, "regexp_replace({0}, {1}, {2}, {3})")
-    yield "concat", Overload((TEXT,), TEXT, "concat({all})", strict=False, variadic=True)
-    yield "concat_ws", Overload((TEXT, TEXT), TEXT, "concat_ws({all})", strict=False, variadic=True)
+    length = "strlen({0}) * (1 + strlen({2}) - strlen(replace({2}, '\\', ''))) + strlen({2})"
+    once = f"regexp_replace({{0}}, {{1}}, {guarded(length, '{2}')})"
+    often = guarded(f"{length} * len(regexp_extract_all({{0}}, {{1}}))", "{2}")
+    yield "regexp_replace", Overload((TEXT, TEXT, TEXT), TEXT, once)
+    yield "regexp_replace", Overload((TEXT, TEXT, TEXT, TEXT), TEXT, f"regexp_replace({{0}}, {{1}}, {often}, {{3}})")
+    yield "concat", Overload((TEXT,), TEXT, _checked("concat({all})"), strict=False, variadic=True)
+    yield "concat_ws", Overload((TEXT, TEXT), TEXT, _checked("concat_ws({all})"), strict=False, variadic=True)
     for of in NINE:
         yield "quote_literal", Overload((of,), TEXT, "('''' || replace(CAST({0} AS VARCHAR), '''', '''''') || '''')")
         break
+
+
+def _padded(name: str, fill: str) -> str:
+    """lpad or rpad; nothing to fill with leaves the text, cut if it is too long."""
+    count = guarded("{1}", "greatest({1}, {1} - {1})", "INTEGER")  # NULL stays NULL
+    return f"CASE WHEN {fill} = '' THEN left({{0}}, {count}) ELSE {name}({{0}}, {count}, {fill}) END"
+
+
+def _checked(computed: str) -> str:
+    """For calls that cannot say beforehand how long their result is, and are not much longer than their operands."""
+    return f"list_transform([{computed}], lambda x: {guarded('strlen(x)', 'x')})[1]"
 
 
 def _times() -> Iterator[tuple[str, Overload]]:

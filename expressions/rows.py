@@ -14,17 +14,16 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 import postgast
-from google.protobuf.message import DecodeError
 from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.types import SqlType
+from expressions import grammar
 from expressions.analysis import Analyzer, Parameters, aggregates_in, windows_in
 from expressions.errors import (
     DATATYPE_MISMATCH,
     GROUPING_ERROR,
-    STATEMENT_TOO_COMPLEX,
     SYNTAX_ERROR,
     UNDEFINED_PARAMETER,
     WINDOWING_ERROR,
@@ -124,11 +123,11 @@ def compiled(descriptor: Descriptor, text: str, scan: Scan | None = None) -> Exp
 def parsed(text: str, offset: int = 0) -> Node:
     """The parse tree of an expression that stands by itself. Raises 42601 with its place."""
     try:
-        statements = postgast.parse(BEFORE + text).stmts
+        statements = grammar.parse(BEFORE + text).stmts
     except postgast.PgQueryError as error:
         raise _refused_by_grammar(error, text, offset) from error
-    except DecodeError as error:
-        raise SqlError(STATEMENT_TOO_COMPLEX, "the expression is nested too deeply", offset) from error
+    except SqlError as error:
+        raise SqlError(error.sqlstate, error.message, offset, hint=error.hint) from error
     select = statements[0].stmt.select_stmt
     target = select.target_list[0].res_target if len(select.target_list) == 1 else None
     fields = {field.name for field, _ in select.ListFields()} - {"target_list", "limit_option", "op"}

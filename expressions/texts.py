@@ -1,15 +1,12 @@
 """Functions of text for one row, character by character as the query engine has them.
 
 Case is Unicode's simple mapping, one character for one: neither of a longer spelling (ŉ) nor of where it
-stands (the final sigma). LIKE knows % and _, and \\ before either.
+stands (the final sigma). What makes texts longer is refused before it does so beyond what a value may have.
 """
 
-import re
-from functools import lru_cache
+from expressions.limits import refuse_length
+from expressions.patterns import pattern_of
 
-from expressions.errors import SqlError
-
-PATTERNS_MAX = 256
 UPPER_SPECIAL = {"ß": "ẞ"}
 LOWER_SPECIAL = {"İ": "i"}
 
@@ -31,8 +28,17 @@ def _lower(char: str) -> str:
     return form if len(form) == 1 else LOWER_SPECIAL.get(char, char)
 
 
+def concatenated(a: str, b: str) -> str:
+    refuse_length(len(a) + len(b))
+    return a + b
+
+
 def replaced(text: str, old: str, new: str) -> str:
-    return text.replace(old, new) if old else text
+    if not old:
+        return text
+    if len(new) > len(old):
+        refuse_length(len(text) + text.count(old) * (len(new) - len(old)))
+    return text.replace(old, new)
 
 
 def left(text: str, count: int) -> str:
@@ -54,22 +60,8 @@ def substring(text: str, start: int, count: int | None = None) -> str:
 
 
 def like(text: str, pattern: str) -> bool:
-    return _expression(pattern).fullmatch(text) is not None
+    return pattern_of(pattern).matches(text)
 
 
 def not_like(text: str, pattern: str) -> bool:
     return not like(text, pattern)
-
-
-@lru_cache(PATTERNS_MAX)
-def _expression(pattern: str) -> re.Pattern[str]:
-    pieces, chars = [], iter(pattern)
-    for char in chars:
-        if char == "\\":
-            char = next(chars, "")
-            if not char:
-                raise SqlError("22025", "LIKE pattern must not end with escape character")
-            pieces.append(re.escape(char))
-        else:
-            pieces.append({"%": ".*", "_": "."}.get(char, re.escape(char)))
-    return re.compile("".join(pieces), re.DOTALL)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.types import BadValue, parse_text, to_text
-from expressions.errors import SqlError
+from expressions.errors import STATEMENT_TOO_COMPLEX, SqlError
 from expressions.sqltypes import FLOAT8, INT4, INT8, INTERVAL, TEXT, UNKNOWN, Type
 
 PyValue = bool | int | float | str | dt.date | dt.datetime | uuid.UUID | None
@@ -54,7 +54,10 @@ class ColumnRef:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator, function or cast. Without `compute` only DuckDB can do it; `strict` means NULL in, NULL out."""
+    """An operator, function or cast. Without `compute` only DuckDB can do it; `strict` means NULL in, NULL out.
+
+    `reads`: the arguments behind so many are constants that `compute` knows already.
+    """
 
     name: str
     template: str
@@ -63,6 +66,11 @@ class Call:
     compute: Callable[..., PyValue] | None = None
     strict: bool = True
     offset: int = field(default=-1, compare=False)
+    reads: int | None = None
+    size: int = field(default=1, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", 1 + sum(size_of(arg) for arg in self.args))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,10 @@ class Fragment:
     is_aggregate: bool = False
     is_query: bool = False
     offset: int = field(default=-1, compare=False)
+    size: int = field(default=1, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", 1 + sum(size_of(part) for part in self.parts if not isinstance(part, str)))
 
 
 Expr = Literal | Parameter | ColumnRef | Call | Fragment
@@ -86,6 +98,11 @@ class Context:
     parameters: Sequence[PyValue] = ()
     now: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
     settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def size_of(expr: Expr) -> int:
+    """How many parts the expression has written out: one that stands in two places counts twice."""
+    return expr.size if isinstance(expr, Call | Fragment) else 1
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -123,7 +140,7 @@ def evaluate(expr: Expr, row: Mapping[Any, PyValue], context: Context) -> PyValu
     assert isinstance(expr, Call), expr
     assert expr.compute is not None, expr.name
     if not expr.strict:
-        return expr.compute(context, *[lambda arg=arg: evaluate(arg, row, context) for arg in expr.args])
+        return expr.compute(context, *[lambda arg=arg: evaluate(arg, row, context) for arg in expr.args[: expr.reads]])
     values = []
     for arg in expr.args:
         value = evaluate(arg, row, context)
@@ -134,7 +151,7 @@ def evaluate(expr: Expr, row: Mapping[Any, PyValue], context: Context) -> PyValu
 
 
 def render(expr: Expr, context: Context) -> str:
-    """The expression as DuckDB's SQL."""
+    """The expression as DuckDB's SQL. Raises 54001 when that would be longer than `RENDERED_CHARS_MAX`."""
     if isinstance(expr, ColumnRef):
         return expr.sql
     if isinstance(expr, Literal):
@@ -145,22 +162,55 @@ def render(expr: Expr, context: Context) -> str:
         return render_parts(expr.parts, context)
     if not expr.template:  # known here, not to the engine: the transaction's time, the session's settings
         return render_value(evaluate(expr, {}, context), expr.type)
-    return expr.template.format(*[render(arg, context) for arg in expr.args], all=_All(expr.args, context))
+    texts = _bounded(expr.args, context)
+    if len(texts) <= NAMED_AGAIN_MAX and _names_again(expr.template, texts):
+        return _named_once(expr, texts)
+    return expr.template.format(*texts, all=", ".join(texts))
 
 
 def render_parts(parts: Sequence["str | Expr"], context: Context) -> str:
-    return "".join(part if isinstance(part, str) else render(part, context) for part in parts)
+    return "".join(_bounded(parts, context))
 
 
-@dataclass(frozen=True, slots=True)
-class _All:
-    """`{all}` in a template: every argument, with commas."""
+RENDERED_CHARS_MAX = 2**23
+NAMED_AGAIN_MAX = 8
+"""Arguments of a call whose template may name one of them twice; those that may take more name each once."""
+SHORT_CHARS = 64
 
-    args: tuple[Expr, ...]
-    context: Context
 
-    def __format__(self, spec: str) -> str:
-        return ", ".join(render(arg, self.context) for arg in self.args)
+def _bounded(parts: "Sequence[str | Expr]", context: Context) -> list[str]:
+    """Each part as text, while all of them together are short enough."""
+    texts: list[str] = []
+    length = 0
+    for part in parts:
+        text = part if isinstance(part, str) else render(part, context)
+        length += len(text)
+        if length > RENDERED_CHARS_MAX:
+            message = f"the statement needs more than {RENDERED_CHARS_MAX} characters of the query engine's language"
+            raise SqlError(STATEMENT_TOO_COMPLEX, message, hint="split it, or pass long values once")
+        texts.append(text)
+    return texts
+
+
+def _names_again(template: str, texts: Sequence[str]) -> bool:
+    """Whether the template would repeat an operand that is more than a word."""
+    return any(len(text) > SHORT_CHARS and template.count(f"{{{i}}}") > 1 for i, text in enumerate(texts))
+
+
+def _named_once(expr: Call, texts: Sequence[str]) -> str:
+    """The call with its longer operands bound to names: what is nested then grows by sums, not by products.
+
+    All of them are bound, because a subquery or an aggregate cannot stand inside the engine's lambda.
+    """
+    bound = [i for i, text in enumerate(texts) if len(text) > SHORT_CHARS or not _is_word(expr.args[i])]
+    operands = ", ".join(f"'a{i}': {texts[i]}" for i in bound)
+    names = [f"s.a{i}" if i in bound else text for i, text in enumerate(texts)]
+    inner = expr.template.format(*names, all=", ".join(names))
+    return f"list_transform([{{{operands}}}], lambda s: {inner})[1]"
+
+
+def _is_word(expr: Expr) -> bool:
+    return not isinstance(expr, Call | Fragment)
 
 
 def quoted(text: str) -> str:

@@ -1,6 +1,7 @@
 """Expressions computed for rows: here, row by row, when they are simple, else by the query engine."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from catalog.elements import ColumnId
@@ -37,10 +38,10 @@ def _filled_in(expr: Expr, values: Mapping[ColumnId, PyValue]) -> Expr:
         return Literal(values[ColumnId(expr.column_id)], expr.type)
     if isinstance(expr, Call):
         args = tuple(_filled_in(a, values) for a in expr.args)
-        return Call(expr.name, expr.template, args, expr.type, expr.compute, expr.strict)
+        return replace(expr, args=args)
     if isinstance(expr, Fragment):
         parts = tuple(p if isinstance(p, str) else _filled_in(p, values) for p in expr.parts)
-        return Fragment(parts, expr.type, expr.is_aggregate, expr.is_query)
+        return replace(expr, parts=parts)
     return expr
 
 

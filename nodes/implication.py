@@ -14,6 +14,7 @@ saying yes by mistake loses rows, so every rule here proves truth.
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
@@ -101,7 +102,7 @@ def _same(one: Expr, other: Expr, context: Context) -> bool:
 
 
 def _as(call: Call, name: str) -> Call:
-    return Call(name, call.template, call.args, call.type, call.compute, call.strict)
+    return replace(call, name=name)
 
 
 def _is_above(given: tuple[PyValue, bool], asked: tuple[PyValue, bool]) -> bool:

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import postgast
-
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, State
 from expressions.analysis import Analyzer, Parameters
@@ -22,7 +20,7 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.rows import compiled
+from expressions.rows import compiled, parsed
 from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN, Type
 from expressions.typed import Context, Expr, Literal, Parameter, walk
@@ -379,7 +377,7 @@ class Planner:
         found: dict[ColumnId, Expr] = {}
         for column in descriptor.columns:
             if column.default is not None and column.state in (State.PUBLIC, State.WRITE_ONLY):
-                expr = self.analyzer.expr(parse_expression(column.default), Scope())
+                expr = self.analyzer.expr(parsed(column.default), Scope())
                 found[column.id] = self.analyzer.coerce(expr, OF_SQL_TYPE[column.type], assignment=True)
         return found
 
@@ -423,11 +421,6 @@ def _excluded(column: Column) -> Expr:
     from expressions.typed import ColumnRef
 
     return ColumnRef(f"x.c{column.id}", OF_SQL_TYPE[column.type], column.name, EXCLUDED, -column.id)
-
-
-def parse_expression(sql: str) -> Node:
-    """The parse tree of an expression that stands by itself in a descriptor."""
-    return postgast.parse(f"SELECT {sql}").stmts[0].stmt.select_stmt.target_list[0].res_target.val
 
 
 def _place(node: Node) -> int:

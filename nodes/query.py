@@ -203,6 +203,8 @@ def translated(error: duckdb.Error) -> SqlError:
         return SqlError(INVALID_REGULAR_EXPRESSION, "invalid regular expression")
     if "logarithm of" in text or "square root of" in text:
         return SqlError("2201F", text.splitlines()[0].partition(": ")[2])
+    if "Like pattern must not end" in text:
+        return SqlError("22025", "LIKE pattern must not end with escape character")
     log.error("the query engine refused: %s", text)
     return SqlError(FEATURE_NOT_SUPPORTED, "the query engine of this node cannot do this", detail=text.splitlines()[0])
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import postgast
-from google.protobuf.message import DecodeError
 
 from changes.ddl import is_ddl
-from expressions.errors import BAD_CHARACTER, SYNTAX_ERROR, SqlError
+from expressions import grammar
+from expressions.errors import SYNTAX_ERROR, SqlError
 
 Node = Any
 CACHED_CHARS_MAX = 8192
@@ -57,15 +57,10 @@ def _remembered(sql: str) -> list[Statement]:
 
 
 def _parse(sql: str) -> list[Statement]:
-    if "\x00" in sql:
-        raise SqlError(BAD_CHARACTER, 'invalid byte sequence for encoding "UTF8": 0x00')
     try:
-        tree = postgast.parse(sql)
+        tree = grammar.parse(sql)
     except postgast.PgQueryError as error:
-        offset = len(sql[: error.cursorpos - 1].encode()) if error.cursorpos else -1
-        raise SqlError(SYNTAX_ERROR, error.message, offset) from None
-    except (DecodeError, RecursionError):
-        raise SqlError("54001", "the statement is nested too deeply") from None
+        raise SqlError(SYNTAX_ERROR, error.message, grammar.offset_of(error, sql)) from None
     source = sql.encode()
     return [_statement(raw, source) for raw in tree.stmts]
 

@@ -1,0 +1,201 @@
+"""PostgreSQL's grammar over texts that anybody may write: the one way to the C parser.
+
+The parser hands its tree over by recursion, one frame of the C stack for each level of nesting, and a full stack ends
+the process: `1+1+1..` of 44 kB did. So a text that is long enough to do harm is read once, token by token, and refused
+when it may nest deeper than `NESTING_MAX`. What is counted is too much rather than too little:
+
+    1 + 1 + 1              each operator stands one level deeper than the next: they add up
+    f(a + b, c || d)       a comma begins anew: the deepest part counts
+    a = 1 AND b = 2        so do AND and OR, but for the AND of BETWEEN
+    a JOIN b UNION c       joins and set operations nest across commas
+    ( [ CASE               what is inside adds to what is outside
+
+A test holds the count against the parser's own trees.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import postgast
+from google.protobuf.message import DecodeError
+
+from expressions.errors import PROGRAM_LIMIT, STATEMENT_TOO_COMPLEX, SqlError
+
+TEXT_BYTES_MAX = 2**20
+SHORT = 4000
+"""Characters that cannot nest deep enough to do harm, whatever they say."""
+NESTING_MAX = 1000
+ITEMS_MAX = 200_000
+"""Commas in one text: what the parser makes of them is decoded in one go, and nothing else runs meanwhile."""
+
+TOO_DEEP = "the statement is nested too deeply"
+
+_NAME = r"[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*+"
+_TAG = r"(?:[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+)?"
+_TOKEN = re.compile(
+    rf"""
+      (?P<remark> --[^\n\r]*+)
+    | (?P<comment> /\*)
+    | [eE]'(?:[^'\\]++|\\.|'')*+'?
+    | '(?:[^']++|'')*+'?
+    | "(?:[^"]++|"")*+"?
+    | (?P<quote> \${_TAG}\$)
+    | (?P<constants> ,(?:\s*+(?:-?[0-9.]++|'[^']*+')\s*+,)++)
+    | (?P<word> {_NAME})
+    | (?P<sign> [][(),;.:~!@#^&|`?+*/%<>=-])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+
+_CHAINS = frozenset("is isnull notnull collate at like ilike similar between in not operator overlaps".split())
+_RELATIONS = frozenset("join union intersect except".split())
+_SEPARATORS = frozenset("or when then else , ;".split())
+_OPENING, _CLOSING = frozenset("( [ case".split()), frozenset(") ] end".split())
+_WORDS = _CHAINS | _RELATIONS | _SEPARATORS | {"and", "case", "end"}
+
+
+def parse(sql: str) -> Any:
+    """The parse tree. Raises `SqlError` (22021, 54000, 54001) for a text that no statement may be, and lets pass what
+    the grammar itself refuses (`postgast.PgQueryError`).
+    """
+    if "\x00" in sql:
+        raise SqlError("22021", 'invalid byte sequence for encoding "UTF8": 0x00')
+    refuse_greedy(sql)
+    try:
+        return postgast.parse(sql)
+    except postgast.PgQueryError as error:
+        if error.message.startswith("memory exhausted"):
+            raise SqlError(STATEMENT_TOO_COMPLEX, TOO_DEEP, offset_of(error, sql)) from None
+        raise
+    except (DecodeError, RecursionError):
+        raise SqlError(STATEMENT_TOO_COMPLEX, TOO_DEEP) from None
+
+
+def offset_of(error: postgast.PgQueryError, sql: str) -> int:
+    """The byte a syntax error is about; the grammar counts characters from 1."""
+    return len(sql[: error.cursorpos - 1].encode()) if error.cursorpos else -1
+
+
+def refuse_greedy(sql: str) -> None:
+    """Raises 54000 or 54001 for a text that is too long, too rich or may be nested too deeply to be parsed."""
+    if len(sql) <= SHORT:
+        return
+    size = len(sql.encode())
+    if size > TEXT_BYTES_MAX:
+        raise SqlError(PROGRAM_LIMIT, f"the statement has {size} bytes; the limit is {TEXT_BYTES_MAX}")
+    nesting, items = _measured(sql)
+    if nesting > NESTING_MAX:
+        raise SqlError(STATEMENT_TOO_COMPLEX, TOO_DEEP, hint=f"operators, joins and brackets: {NESTING_MAX} at most")
+    if items > ITEMS_MAX:
+        message = f"the statement lists {items} items; the limit is {ITEMS_MAX}"
+        raise SqlError(PROGRAM_LIMIT, message, hint="send it in parts")
+
+
+def nesting(sql: str) -> int:
+    """How deep the text may nest: never less than it does."""
+    return _measured(sql)[0]
+
+
+@dataclass(slots=True)
+class _Level:
+    """What stands between two brackets: relations add up over all of it, operators up to the next comma."""
+
+    opening: str
+    relations: int = 0
+    operators: int = 0
+    deepest: int = 0
+    inner: int = 0
+    betweens: int = 0
+
+    def begin_anew(self) -> None:
+        self.deepest = max(self.deepest, self.operators)
+        self.operators = self.betweens = 0
+
+    @property
+    def depth(self) -> int:
+        return 1 + self.relations + max(self.deepest, self.operators) + self.inner
+
+
+@dataclass(slots=True)
+class _Reading:
+    levels: list[_Level] = field(default_factory=lambda: [_Level("")])
+    deepest: int = 0
+    items: int = 0
+
+    def read(self, sql: str) -> None:
+        place, is_qualified = 0, False
+        while (found := _TOKEN.search(sql, place)) is not None:
+            place, kind = found.end(), found.lastgroup
+            if kind == "comment":
+                place = _after_comment(sql, place)
+            elif kind == "sign" and found[0] == ".":
+                is_qualified = True  # the word behind it is a name, whichever it is
+                continue
+            elif kind == "sign":
+                self._count(found[0])
+            elif kind == "word" and not is_qualified and (word := found[0].lower()) in _WORDS:
+                self._count(word)
+            elif kind == "constants":
+                self.items += found[0].count(",") - 1
+                self._count(",")
+            elif kind == "quote":
+                end = sql.find(found[0], place)
+                place = len(sql) if end < 0 else end + len(found[0])
+            is_qualified = is_qualified and kind in ("comment", "remark")
+
+    def _count(self, token: str) -> None:
+        level = self.levels[-1]
+        if token in _OPENING:
+            self.levels.append(_Level(token))
+        elif token in _CLOSING:
+            self._close(token)
+        elif token in _RELATIONS:
+            level.relations += 1
+        elif token == "and" and level.betweens:
+            level.betweens -= 1
+            level.operators += 1
+        elif token == "and" or token in _SEPARATORS:
+            self.items += token == ","
+            level.begin_anew()
+            if token == ";" and len(self.levels) == 1:
+                self.deepest = max(self.deepest, level.depth)
+                self.levels = [_Level("")]
+        else:
+            level.operators += 1
+            level.betweens += token == "between"
+
+    def _close(self, token: str) -> None:
+        """END ends a CASE, and is a name anywhere else; a bracket ends all that was opened since its own."""
+        if token == "end" and self.levels[-1].opening != "case":
+            return
+        while len(self.levels) > 1:
+            level = self.levels.pop()
+            self.levels[-1].inner = max(self.levels[-1].inner, level.depth)
+            if token == "end" or level.opening != "case":
+                return
+
+    def end(self) -> int:
+        """The deepest that was met; what is still open stands inside each other."""
+        while len(self.levels) > 1:
+            level = self.levels.pop()
+            self.levels[-1].inner = max(self.levels[-1].inner, level.depth)
+        return max(self.deepest, self.levels[0].depth)
+
+
+def _measured(sql: str) -> tuple[int, int]:
+    """How deep the text may nest, and how many commas it has."""
+    reading = _Reading()
+    reading.read(sql)
+    return reading.end(), reading.items
+
+
+def _after_comment(sql: str, place: int) -> int:
+    """The place behind a comment, which may hold others."""
+    depth = 1
+    while depth and (edge := _COMMENT_EDGE.search(sql, place)) is not None:
+        depth += 1 if edge[0] == "/*" else -1
+        place = edge.end()
+    return len(sql) if depth else place

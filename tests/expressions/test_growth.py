@@ -1,0 +1,157 @@
+"""A short text means a bounded amount of work: of the query engine's language, of evaluation, of memory."""
+
+import time
+
+import duckdb
+import pytest
+
+from expressions.analysis import Analyzer
+from expressions.errors import SqlError
+from expressions.limits import VALUE_BYTES_MAX
+from expressions.rows import parsed
+from expressions.scopes import Scope
+from expressions.typed import Context, Expr, evaluate, is_simple, render
+from nodes.query import translated
+
+ENGINE = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
+
+
+def analysed(text: str) -> Expr:
+    analyzer = Analyzer({})
+    return analyzer.known(analyzer.expr(parsed(text), Scope()))
+
+
+def computed(text: str) -> object:
+    """By the query engine."""
+    try:
+        row = ENGINE.cursor().execute(f"SELECT {render(analysed(text), Context())}").fetchone()
+    except duckdb.Error as error:
+        return translated(error).sqlstate
+    assert row is not None
+    return row[0]
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        pytest.param("{}::text::float8", id="casts there and back"),
+        pytest.param("{}::text::boolean::int", id="casts to boolean"),
+        pytest.param("coalesce({}, 1)", id="coalesce"),
+        pytest.param("length(substr({}::text, 1, 2))", id="substr"),
+        pytest.param("mod(7, {}::int)", id="a remainder"),
+    ],
+)
+def test_a_chain_of_calls_grows_by_sums(nested: str) -> None:
+    """Casts used to name their operand up to seven times: 78 characters became 1.1 GB."""
+    text = "random()"
+    for _ in range(9):
+        text = nested.format(text)
+    assert len(render(analysed(text), Context())) < 20_000
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        pytest.param("CASE {} WHEN 1 THEN 2 WHEN 3 THEN 4 WHEN 5 THEN 6 END", id="what a CASE is about"),
+        pytest.param("({} = ANY (ARRAY[1, 2, 3, 4]))::int", id="what ANY compares"),
+        pytest.param("({} BETWEEN 1 AND 2)::int", id="what BETWEEN compares"),
+        pytest.param("((1, {0}, 3) < ({0}, 2, 3))::int", id="rows"),
+    ],
+)
+def test_an_expression_that_is_huge_when_written_out_is_refused(nested: str) -> None:
+    text = "1"
+    with pytest.raises(SqlError, match="parts when each is written out|nested too deeply") as caught:
+        for _ in range(40):
+            text = nested.format(text)
+            analysed(text)
+    assert caught.value.sqlstate == "54001"
+
+
+def test_what_the_engine_is_told_is_bounded() -> None:
+    expr = analysed("concat(" + ", ".join(["$1"] * 100) + ")")
+    with pytest.raises(SqlError, match="8388608 characters of the query engine's language"):
+        render(expr, Context(("x" * 100_000,)))
+
+
+def test_a_list_is_bounded() -> None:
+    with pytest.raises(SqlError, match="a list of 20001 values is longer than 20000") as caught:
+        analysed("1 IN (" + "1," * 20_000 + "1)")
+    assert caught.value.sqlstate == "54000"
+
+
+def test_a_list_of_constants_is_looked_up() -> None:
+    expr = analysed("$1 IN (" + ",".join(map(str, range(20_000))) + ")")
+    began = time.process_time()
+    assert [evaluate(expr, {}, Context((i,))) for i in range(19_500, 20_500)].count(True) == 500
+    assert time.process_time() - began < 5.0  # one by one: 20 million comparisons
+
+
+def test_rows_of_many_columns_are_compared_in_a_flat_way() -> None:
+    left, right = "(" + "1, " * 400 + "1)", "(" + "1, " * 400 + "2)"
+    expr = analysed(f"{left} < {right}")
+    assert is_simple(expr)
+    assert evaluate(expr, {}, Context()) is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "repeat('ab', 2147483647)",
+        "repeat('ab', 524289)",
+        "lpad('x', 1500000000, 'ab')",
+        "rpad('x', 1048577)",
+        "replace(repeat('a', 1000000), 'a', 'bb')",
+        "repeat('a', 1000000) || repeat('b', 1000000)",
+        "concat(repeat('a', 1000000), repeat('b', 1000000))",
+        "concat_ws(repeat('a', 600000), 'a', 'b', 'c')",
+        "regexp_replace(repeat('a', 10000), 'a', repeat('b', 1000), 'g')",
+        "regexp_replace(repeat('a', 1000000), '(.*)', '\\1\\1')",
+        "length(" + "replace(" * 20 + "'aa'" + ", 'a', 'aaaa')" * 20 + ")",
+    ],
+)
+def test_a_text_that_grows_too_long_is_refused_before_its_memory_is_taken(text: str) -> None:
+    assert computed(text) == "54000"
+    expr = analysed(text)
+    if is_simple(expr):
+        with pytest.raises(SqlError, match=f"at most {VALUE_BYTES_MAX} bytes"):
+            evaluate(expr, {}, Context())
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("length(repeat('ab', 524288))", VALUE_BYTES_MAX),
+        ("repeat('ab', 2)", "abab"),
+        ("repeat('ab', -1)", ""),
+        ("repeat('ab', NULL)", None),
+        ("lpad('x', 3, 'ab')", "abx"),
+        ("lpad('xyz', 2)", "xy"),
+        ("lpad('x', 5, '')", "x"),
+        ("rpad('x', NULL)", None),
+        ("replace('aaa', 'a', 'bb')", "bbbbbb"),
+        ("replace('aaa', '', 'bb')", "aaa"),
+        ("replace('aaa', 'a', NULL)", None),
+        ("concat('a', NULL, 'b', 1, true)", "ab1t"),
+        ("regexp_replace('a1b2', '([a-z])', '<\\1>', 'g')", "<a>1<b>2"),
+        ("regexp_replace('ABC', 'b', 'x', 'gi')", "AxC"),
+        ("(1, NULL) < (2, 1)", True),
+        ("(1, NULL) < (1, 1)", None),
+        ("(1, 2, 3) >= (1, 2, 3)", True),
+    ],
+)
+def test_what_is_short_enough_is_what_it_was(text: str, value: object) -> None:
+    assert computed(text) == value
+
+
+@pytest.mark.parametrize("text", ["1" * 400, "1" * 5000, "-" + "9" * 400, "0x" + "f" * 400, "1e400", "9" * 310])
+def test_a_number_that_no_type_holds_is_refused_in_words(text: str) -> None:
+    with pytest.raises(SqlError, match="out of range for type double precision") as caught:
+        analysed(text)
+    assert caught.value.sqlstate == "22003"
+
+
+def test_a_text_that_is_no_number_is_refused_at_once() -> None:
+    began = time.process_time()
+    with pytest.raises(SqlError, match="invalid input syntax"):
+        analysed(f"'{'1' * 900_000}x'::float8")
+    assert time.process_time() - began < 5.0  # it took hours: each digit was tried as the last one before the point
