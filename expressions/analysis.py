@@ -383,8 +383,10 @@ class Analyzer:
             args = [self.expr(node.lexpr, scope), *(self.expr(item, scope) for item in node.rexpr.list.items)]
             args, _ = self.common(args, "IN")
             template = "({0} IN (" + ", ".join(f"{{{i}}}" for i in range(1, len(args))) + "))"
+            compute: arithmetic.Compute
+            reads: int | None
             if all(isinstance(arg, Literal) for arg in args[1:]):
-                compute, reads = arithmetic.one_of_values([a.value for a in args[1:] if isinstance(a, Literal)]), 1
+                compute, reads = arithmetic.OneOfValues.of([a.value for a in args[1:] if isinstance(a, Literal)]), 1
             else:
                 compute, reads = arithmetic.one_of, None
             found = Call("IN", template, tuple(args), BOOL, compute, strict=False, offset=node.location, reads=reads)

@@ -7,6 +7,7 @@ import datetime as dt
 import math
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from catalog.types import BadValue, SqlType, parse_text, to_text
@@ -165,16 +166,22 @@ def one_of(_: Any, needle: Callable[[], Any], *thunks: Callable[[], Any]) -> boo
     return result
 
 
-def one_of_values(values: Sequence[Any]) -> Compute:
-    """x IN (..) of constants: looked up, not compared one by one."""
-    known = frozenset(order_key(value) for value in values if value is not None)
-    otherwise = None if any(value is None for value in values) else False
+@dataclass(frozen=True, slots=True)
+class OneOfValues:
+    """x IN (..) of constants: looked up, not compared one by one. Two of the same constants are equal."""
 
-    def found(_: Any, needle: Callable[[], Any]) -> bool | None:
+    known: frozenset[Any]
+    has_null: bool
+
+    @staticmethod
+    def of(values: Sequence[Any]) -> "OneOfValues":
+        return OneOfValues(frozenset(order_key(v) for v in values if v is not None), any(v is None for v in values))
+
+    def __call__(self, _: Any, needle: Callable[[], Any]) -> bool | None:
         wanted = needle()
-        return None if wanted is None else True if order_key(wanted) in known else otherwise
-
-    return found
+        if wanted is None:
+            return None
+        return True if order_key(wanted) in self.known else None if self.has_null else False
 
 
 def distinct(_: Any, a: Callable[[], Any], b: Callable[[], Any]) -> bool:

@@ -8,10 +8,11 @@ exact types first, then implicit casts, then what an unknown literal is likely t
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from expressions import arithmetic, texts
 from expressions.arithmetic import Compute
-from expressions.limits import guarded
+from expressions.limits import grown, guarded
 from expressions.sqltypes import (
     BOOL,
     DATE,
@@ -111,6 +112,7 @@ _PLAIN = {(a, b) for a, b in ASSIGNMENT} | {(INT4, BOOL), (BOOL, INT4)} | {(t, T
 CAST_TEMPLATES |= {pair: "CAST({0} AS " + pair[1].duck + ")" for pair in _PLAIN if pair not in CAST_TEMPLATES}
 
 
+@cache
 def cast_compute(source: Type, target: Type) -> Compute | None:
     """The Python twin of a cast."""
     if source is TEXT and target.sql_type is not None:
@@ -301,11 +303,11 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     yield "position", Overload((TEXT, TEXT), INT4, "CAST(strpos({0}, {1}) AS INTEGER)")
     yield "strpos", Overload((TEXT, TEXT), INT4, "CAST(strpos({0}, {1}) AS INTEGER)")
     count = "(strlen({0}) - strlen(replace({0}, {1}, ''))) // greatest(strlen({1}), 1)"
-    other = guarded(f"strlen({{0}}) + {count} * greatest(strlen({{2}}) - strlen({{1}}), 0)", "{2}")
+    other = grown(f"strlen({{0}}) + {count} * greatest(strlen({{2}}) - strlen({{1}}), 0)", "{2}")
     replaced = f"CASE WHEN {{1}} = '' AND {{2}} IS NOT NULL THEN {{0}} ELSE replace({{0}}, {{1}}, {other}) END"
     yield "replace", Overload((TEXT, TEXT, TEXT), TEXT, replaced, texts.replaced)
     yield "translate", Overload((TEXT, TEXT, TEXT), TEXT, "translate({0}, {1}, {2})")
-    times = guarded("strlen({0}) * CAST({1} AS BIGINT)", "greatest({1}, {1} - {1})", "BIGINT")  # NULL stays NULL
+    times = grown("strlen({0}) * CAST({1} AS BIGINT)", "greatest({1}, {1} - {1})", "BIGINT")  # NULL stays NULL
     yield "repeat", Overload((TEXT, INT4), TEXT, f"repeat({{0}}, {times})")
     yield "reverse", Overload((TEXT,), TEXT, "reverse({0})")
     yield "lpad", Overload((TEXT, INT4), TEXT, _padded("lpad", "' '"))
@@ -322,8 +324,8 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     yield "chr", Overload((INT4,), TEXT, _CHARACTER)
     yield "md5", Overload((TEXT,), TEXT, "md5({0})")
     length = "strlen({0}) * (1 + strlen({2}) - strlen(replace({2}, '\\', ''))) + strlen({2})"
-    once = f"regexp_replace({{0}}, {{1}}, {guarded(length, '{2}')})"
-    often = guarded(f"{length} * len(regexp_extract_all({{0}}, {{1}}))", "{2}")
+    once = f"regexp_replace({{0}}, {{1}}, {grown(length, '{2}')})"
+    often = grown(f"{length} * len(regexp_extract_all({{0}}, {{1}}))", "{2}")
     yield "regexp_replace", Overload((TEXT, TEXT, TEXT), TEXT, once)
     yield "regexp_replace", Overload((TEXT, TEXT, TEXT, TEXT), TEXT, f"regexp_replace({{0}}, {{1}}, {often}, {{3}})")
     yield "concat", Overload((TEXT,), TEXT, _checked("concat({all})"), strict=False, variadic=True)
@@ -335,7 +337,7 @@ def _strings() -> Iterator[tuple[str, Overload]]:
 
 def _padded(name: str, fill: str) -> str:
     """lpad or rpad; nothing to fill with leaves the text, cut if it is too long."""
-    count = guarded("{1}", "greatest({1}, {1} - {1})", "INTEGER")  # NULL stays NULL
+    count = grown("{1}", "greatest({1}, {1} - {1})", "INTEGER")  # NULL stays NULL
     return f"CASE WHEN {fill} = '' THEN left({{0}}, {count}) ELSE {name}({{0}}, {count}, {fill}) END"
 
 

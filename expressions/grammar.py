@@ -14,7 +14,6 @@ A test holds the count against the parser's own trees.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,10 +49,10 @@ _TOKEN = re.compile(
 )
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
-_CHAINS = frozenset("is isnull notnull collate at like ilike similar between in not operator overlaps".split())
-_RELATIONS = frozenset("join union intersect except".split())
-_SEPARATORS = frozenset("or when then else , ;".split())
-_OPENING, _CLOSING = frozenset("( [ case".split()), frozenset(") ] end".split())
+_CHAINS = frozenset("is isnull notnull collate at like ilike similar between in not operator overlaps".split())  # noqa: SIM905
+_RELATIONS = frozenset(["join", "union", "intersect", "except"])
+_SEPARATORS = frozenset(["or", "when", "then", "else", ",", ";"])
+_OPENING, _CLOSING = frozenset(["(", "[", "case"]), frozenset([")", "]", "end"])
 _WORDS = _CHAINS | _RELATIONS | _SEPARATORS | {"and", "case", "end"}
 
 
@@ -146,35 +145,35 @@ class _Reading:
                 place = len(sql) if end < 0 else end + len(found[0])
             is_qualified = is_qualified and kind in ("comment", "remark")
 
-    def _count(self, token: str) -> None:
+    def _count(self, sign: str) -> None:
         level = self.levels[-1]
-        if token in _OPENING:
-            self.levels.append(_Level(token))
-        elif token in _CLOSING:
-            self._close(token)
-        elif token in _RELATIONS:
+        if sign in _OPENING:
+            self.levels.append(_Level(sign))
+        elif sign in _CLOSING:
+            self._close(sign)
+        elif sign in _RELATIONS:
             level.relations += 1
-        elif token == "and" and level.betweens:
+        elif sign == "and" and level.betweens:
             level.betweens -= 1
             level.operators += 1
-        elif token == "and" or token in _SEPARATORS:
-            self.items += token == ","
+        elif sign == "and" or sign in _SEPARATORS:
+            self.items += sign == ","
             level.begin_anew()
-            if token == ";" and len(self.levels) == 1:
+            if sign == ";" and len(self.levels) == 1:
                 self.deepest = max(self.deepest, level.depth)
                 self.levels = [_Level("")]
         else:
             level.operators += 1
-            level.betweens += token == "between"
+            level.betweens += sign == "between"
 
-    def _close(self, token: str) -> None:
+    def _close(self, sign: str) -> None:
         """END ends a CASE, and is a name anywhere else; a bracket ends all that was opened since its own."""
-        if token == "end" and self.levels[-1].opening != "case":
+        if sign == "end" and self.levels[-1].opening != "case":
             return
         while len(self.levels) > 1:
             level = self.levels.pop()
             self.levels[-1].inner = max(self.levels[-1].inner, level.depth)
-            if token == "end" or level.opening != "case":
+            if sign == "end" or level.opening != "case":
                 return
 
     def end(self) -> int:

@@ -8,6 +8,8 @@ from expressions.errors import PROGRAM_LIMIT, SqlError
 
 VALUE_BYTES_MAX = 2**20
 TOO_LONG = f"a value may have at most {VALUE_BYTES_MAX} bytes"
+GROWN_BYTES_MAX = 2**17
+"""For what multiplies lengths: the query engine computes such a text for 2,048 rows at a time."""
 
 
 def too_long() -> SqlError:
@@ -20,10 +22,17 @@ def refuse_length(length: int) -> None:
         raise too_long()
 
 
-def guarded(length: str, operand: str, duck: str = "VARCHAR") -> str:
+def grown(length: str, operand: str, duck: str = "VARCHAR") -> str:
+    """The same as `guarded`, for a call that makes a long text of short ones."""
+    return guarded(length, operand, duck, bytes_max=GROWN_BYTES_MAX)
+
+
+def guarded(length: str, operand: str, duck: str = "VARCHAR", *, bytes_max: int = VALUE_BYTES_MAX) -> str:
     """The engine's text for an `operand` of type `duck`, refused where `length` bytes would come of it.
 
     It stands inside the call it guards: an engine that computes constants beforehand would look at no CASE around it.
+    And it is a text that is no number, not `error()`, which the engine takes to be volatile and refuses in windows.
     """
-    refusal = f"CAST(error('SQLSTATE {PROGRAM_LIMIT} {TOO_LONG}') AS {duck})"
-    return f"CASE WHEN {length} > {VALUE_BYTES_MAX} THEN {refusal} ELSE {operand} END"
+    words = TOO_LONG if bytes_max == VALUE_BYTES_MAX else f"a text may grow to at most {bytes_max} bytes"
+    refusal = f"CAST(CAST('SQLSTATE {PROGRAM_LIMIT} {words}' AS INTEGER) AS {duck})"
+    return f"CASE WHEN {length} > {bytes_max} THEN {refusal} ELSE {operand} END"

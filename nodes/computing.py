@@ -6,6 +6,7 @@ from typing import Any
 
 from catalog.elements import ColumnId
 from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, PyValue, evaluate, is_simple, render, value_text
+from nodes.held_rows import bytes_of
 from nodes.plans import Returning
 from nodes.queries import Output
 from nodes.results import Row
@@ -53,7 +54,9 @@ async def engine_rows(
     rows: list[list[PyValue]] = []
     async for batch in work.env.engine.run(sql, dict(feeds)):
         columns = [values(array, o.type) for array, o in zip(batch.columns, outputs, strict=True)]
+        work.held.take(sum(bytes_of(column) for column in columns))
         rows += [list(items) for items in zip(*columns, strict=True)]
+        await work.turns.give()
     return rows
 
 
@@ -65,4 +68,6 @@ async def returned(work: Writing, returning: Returning | None, rows: Sequence[Ma
     for row in rows:
         computed = await compute_row(work, returning.targets, row)
         answers.append([value_text(t.type, v) for t, v in zip(returning.targets, computed, strict=True)])
+        work.held.take(bytes_of(answers[-1]))
+        await work.turns.give()
     return answers

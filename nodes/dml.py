@@ -15,6 +15,7 @@ from nodes.asking import write
 from nodes.computing import returned
 from nodes.environment import Environment
 from nodes.foreign_keys import bonds_of
+from nodes.held_rows import HeldRows, bytes_of
 from nodes.matching import matching
 from nodes.new_rows import new_rows
 from nodes.plans import DeletePlan, InsertPlan, Returning, UpdatePlan
@@ -29,29 +30,37 @@ from storage.mutations import Op
 async def insert(
     env: Environment, transaction: Transaction, plan: InsertPlan, context: Context, *, commit: bool
 ) -> Result:
-    work = Writing(env, transaction, plan.descriptor, context)
-    rows = await new_rows(work, plan)
-    if plan.conflict is not None:
-        ops, written = await insert_or(work, plan, plan.conflict, rows)
-    else:
-        ops, written = [op for row in rows for op in work.insert(row)], [(None, row) for row in rows]
-    return await _done("INSERT 0", work, plan, ops, written, commit=commit)
+    with HeldRows(env.rows) as held:
+        work = Writing(env, transaction, plan.descriptor, context, held)
+        rows = await new_rows(work, plan)
+        ops: list[Op] = []
+        if plan.conflict is not None:
+            ops, written = await insert_or(work, plan, plan.conflict, rows)
+        else:
+            for row in rows:
+                ops += work.insert(row)
+                await work.turns.give()
+            written = [(None, row) for row in rows]
+        return await _done("INSERT 0", work, plan, ops, written, commit=commit)
 
 
 async def update(
     env: Environment, transaction: Transaction, plan: UpdatePlan, context: Context, *, commit: bool
 ) -> Result:
-    work = Writing(env, transaction, plan.descriptor, context)
     ops: list[Op] = []
     written: list[Written] = []
     exprs = list(plan.assignments.values())
-    for old, values, computed in await matching(work, plan.scan, plan.scans, plan.where, exprs, plan.rules.reads):
-        assigned = dict(zip(plan.assignments, computed, strict=True))
-        after = values | assigned
-        plan.rules.refuse(after)
-        ops += work.update(old, assigned, after)
-        written.append((old, after))
-    return await _done("UPDATE", work, plan, ops, written, commit=commit)
+    with HeldRows(env.rows) as held:
+        work = Writing(env, transaction, plan.descriptor, context, held)
+        for old, values, computed in await matching(work, plan.scan, plan.scans, plan.where, exprs, plan.rules.reads):
+            assigned = dict(zip(plan.assignments, computed, strict=True))
+            after = values | assigned
+            plan.rules.refuse(after)
+            held.take(bytes_of(computed))
+            ops += work.update(old, assigned, after)
+            written.append((old, after))
+            await work.turns.give()
+        return await _done("UPDATE", work, plan, ops, written, commit=commit)
 
 
 async def _done(
@@ -71,12 +80,16 @@ async def _done(
 async def delete(
     env: Environment, transaction: Transaction, plan: DeletePlan, context: Context, *, commit: bool
 ) -> Result:
-    work = Writing(env, transaction, plan.descriptor, context)
     columns = plan.descriptor.public_columns
-    found = await matching(work, plan.scan, plan.scans, plan.where, [], columns)
-    ops = [op for old, _, _ in found for op in work.delete(old)]
-    answers = await returned(work, plan.returning, [values for _, values, _ in found])
-    await write(work, ops, bonds_of(plan), [(old, None) for old, _, _ in found], commit=commit)
+    ops: list[Op] = []
+    with HeldRows(env.rows) as held:
+        work = Writing(env, transaction, plan.descriptor, context, held)
+        found = await matching(work, plan.scan, plan.scans, plan.where, [], columns)
+        for old, _, _ in found:
+            ops += work.delete(old)
+            await work.turns.give()
+        answers = await returned(work, plan.returning, [values for _, values, _ in found])
+        await write(work, ops, bonds_of(plan), [(old, None) for old, _, _ in found], commit=commit)
     return _result("DELETE", len(found), plan.returning, answers)
 
 

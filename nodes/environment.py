@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from catalog.descriptor import Descriptor
 from leases.holders import Holder
 from nodes.directory import Directory
+from nodes.held_rows import NodeRows
 from nodes.libpq import StorePool
 from nodes.meter import Meter
 from nodes.scans import Table
@@ -36,6 +37,7 @@ class Environment:
     keeper: LeaseKeeper
     database: str = "schemalab"
     meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
+    rows: NodeRows = field(default_factory=NodeRows)
     _engine: Engine | None = None
     _tables: dict[int, Table] = field(default_factory=dict)
     _holders: dict[int, tuple[Pin, Transaction]] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from expressions.scopes import Scan
 from expressions.sqltypes import BOOL, INT4
 from expressions.typed import Expr, Literal, PyValue, evaluate, is_simple, render
 from nodes.computing import engine_rows
+from nodes.held_rows import bytes_of
 from nodes.queries import Output
 from nodes.reads import access_of, feed_of, table_of
 from nodes.rows import decoded
@@ -36,15 +37,18 @@ async def matching(
     async for rows in stored_rows(work.transaction, table_of(work.env, scan), way):
         if by_engine:
             numbered = await _match_by_engine(work, scan, scans, condition, exprs, rows)
-            found += [(rows[n], decoded(work.descriptor, rows[n], reads), computed) for n, computed in numbered]
+            for n, computed in numbered:
+                found.append((rows[n], decoded(work.descriptor, rows[n], reads), computed))
+                work.held.take(bytes_of(found[-1][1].values()))
+                await work.turns.give()
         else:
-            found += _match_here(work, rows, condition, exprs, reads)
+            found += await _match_here(work, rows, condition, exprs, reads)
         if len(found) > ROWS_MAX:
             raise too_many("statement")
     return found
 
 
-def _match_here(
+async def _match_here(
     work: Writing, rows: Sequence[StoredRow], condition: Expr, exprs: Sequence[Expr], reads: Sequence[Column]
 ) -> list[Match]:
     found = []
@@ -52,6 +56,8 @@ def _match_here(
         values = decoded(work.descriptor, row, reads)
         if evaluate(condition, values, work.context) is True:
             found.append((row, values, [evaluate(e, values, work.context) for e in exprs]))
+            work.held.take(bytes_of(values.values()))
+        await work.turns.give()
     return found
 
 

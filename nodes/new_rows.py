@@ -14,6 +14,7 @@ from expressions.functions import CAST_TEMPLATES, cast_compute
 from expressions.sqltypes import OF_SQL_TYPE, Type
 from expressions.typed import Expr, PyValue, evaluate, is_simple
 from nodes.computing import compute_once
+from nodes.held_rows import bytes_of
 from nodes.plans import InsertPlan
 from nodes.reads import engine_batches
 from nodes.work import ROWS_MAX, Values, Writing, too_many
@@ -31,6 +32,7 @@ async def new_rows(work: Writing, plan: InsertPlan) -> list[Values]:
     await _add_defaults(work, plan, given)
     for row in given:
         plan.rules.refuse(row)
+        await work.turns.give()
     return given
 
 
@@ -41,6 +43,8 @@ async def _source_rows(work: Writing, plan: InsertPlan) -> list[Values]:
     rows: list[Values] = []
     async for batch in engine_batches(work.env, work.transaction, plan.source, work.context):
         columns = [values(array, o.type) for array, o in zip(batch.columns, plan.source.outputs, strict=True)]
+        work.held.take(sum(bytes_of(column) for column in columns))
+        await work.turns.give()
         casts = [_assignment(o.type, c) for o, c in zip(plan.source.outputs, plan.columns, strict=True)]
         rows += [
             {c.id: cast(v) for c, cast, v in zip(plan.columns, casts, items, strict=True)}
@@ -53,10 +57,13 @@ async def _source_rows(work: Writing, plan: InsertPlan) -> list[Values]:
 
 async def _value_rows(work: Writing, plan: InsertPlan) -> list[Values]:
     if all(e is None or is_simple(e) for row in plan.rows for e in row):
-        return [
-            {c.id: evaluate(e, {}, work.context) for c, e in zip(plan.columns, row, strict=False) if e is not None}
-            for row in plan.rows
-        ]
+        simple: list[Values] = []
+        for row in plan.rows:
+            pairs = zip(plan.columns, row, strict=False)
+            simple.append({c.id: evaluate(e, {}, work.context) for c, e in pairs if e is not None})
+            work.held.take(bytes_of(simple[-1].values()))
+            await work.turns.give()
+        return simple
     rows: list[Values] = [{} for _ in plan.rows]
     exprs = [
         (i, c, e) for i, row in enumerate(plan.rows) for c, e in zip(plan.columns, row, strict=False) if e is not None

@@ -64,7 +64,7 @@ class Session(Protocol):
 
     def status(self) -> bytes: ...
 
-    def parse(self, sql: str) -> Sequence[object]: ...
+    async def parse(self, sql: str) -> Sequence[object]: ...
 
     async def prepare(self, sql: str, statement: object, oids: Sequence[int]) -> Prepared: ...
 
@@ -317,7 +317,7 @@ class Client:
         reader.end()
         self.prepared.pop("", None)
         self.portals.pop("", None)
-        statements = self.session.parse(self.sql)
+        statements = await self.session.parse(self.sql)
         if not statements:
             self.channel.send(messages.EMPTY_QUERY)
         for statement in statements:
@@ -348,7 +348,7 @@ class Client:
             raise SqlError("42P05", f'prepared statement "{parse.name}" already exists')
         if len(self.prepared) >= PREPARED_MAX:
             raise SqlError(PROGRAM_LIMIT, f"a connection keeps at most {PREPARED_MAX} prepared statements")
-        statements = self.session.parse(parse.sql)
+        statements = await self.session.parse(parse.sql)
         if len(statements) > 1:
             raise SqlError(SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement")
         prepared = Prepared(parse.sql, None)

@@ -28,6 +28,7 @@ from expressions.errors import (
     QUERY_CANCELED,
     SqlError,
 )
+from expressions.limits import VALUE_BYTES_MAX, too_long
 from expressions.sqltypes import DATE, INT4, INT8, INTERVAL, TEXT, UUID, Type
 from expressions.typed import value_text
 from nodes.queries import Output
@@ -38,6 +39,7 @@ log = logging.getLogger(__name__)
 MEMORY_LIMIT = "256MB"
 THREADS_MAX = 8
 BATCH_ROWS = 4096
+BATCH_BYTES_MAX = 2**22
 PAGE_TIMEOUT_S = 600
 
 Pages = Callable[[], AsyncIterator[pa.RecordBatch]]
@@ -113,7 +115,8 @@ class Engine:
                 batch = await self._in_thread(connection, tables, lambda: next(reader, None))
                 if batch is None:
                     return
-                yield batch
+                for part in parts_of(batch):
+                    yield part
         finally:
             connection.close()
             for feed in tables.values():
@@ -148,6 +151,20 @@ def _open(connection: Any, sql: str) -> Any:
     return connection.sql(sql).to_arrow_reader(BATCH_ROWS)
 
 
+def parts_of(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+    """The batch in parts of some megabytes: what becomes of it in Python takes several times as much."""
+    rows = max(1, batch.num_rows * BATCH_BYTES_MAX // max(batch.nbytes, BATCH_BYTES_MAX))
+    return [batch.slice(place, rows) for place in range(0, batch.num_rows, rows)]
+
+
+def refuse_long(column: pa.Array) -> None:
+    """Raises 54000 for a text that is longer than a value may be."""
+    if pa.types.is_string(column.type) and column.nbytes > VALUE_BYTES_MAX:
+        longest = pc.max(pc.binary_length(column)).as_py()
+        if longest is not None and longest > VALUE_BYTES_MAX:
+            raise too_long()
+
+
 def rows_of(batch: pa.RecordBatch, outputs: Sequence[Output]) -> list[Row]:
     """A batch as rows of a client's texts."""
     if not outputs:
@@ -158,6 +175,7 @@ def rows_of(batch: pa.RecordBatch, outputs: Sequence[Output]) -> list[Row]:
 
 def texts(column: pa.Array, of: Type) -> list[bytes | None]:
     """A column as a client sees it."""
+    refuse_long(column)
     if of in (INT4, INT8, TEXT, DATE, UUID, INTERVAL):
         if isinstance(column, pa.ExtensionArray):
             return [None if v is None else str(v).encode() for v in column.to_pylist()]
@@ -168,6 +186,7 @@ def texts(column: pa.Array, of: Type) -> list[bytes | None]:
 
 def values(column: pa.Array, of: Type) -> list[Any]:
     """A column as Python values."""
+    refuse_long(column)
     listed: list[Any] = column.to_pylist()
     if of is UUID and listed:
         import uuid
@@ -178,6 +197,9 @@ def values(column: pa.Array, of: Type) -> list[Any]:
 
 _OWN = re.compile(r"[\w ]+: SQLSTATE (\w{5}) (.*)", re.DOTALL)
 
+_GUARD = re.compile(r"Could not convert string 'SQLSTATE (54\d{3}) ([^']*)'")
+"""What `expressions.limits.guarded` makes the engine say."""
+
 
 def translated(error: duckdb.Error) -> SqlError:
     """The engine's refusal as PostgreSQL would put it."""
@@ -185,6 +207,9 @@ def translated(error: duckdb.Error) -> SqlError:
     own = _OWN.match(text)
     if own:
         return SqlError(own.group(1), own.group(2).strip())
+    guarded = _GUARD.search(text)
+    if guarded:
+        return SqlError(guarded.group(1), guarded.group(2))
     if isinstance(error, duckdb.InterruptException):
         return SqlError(QUERY_CANCELED, "canceling statement due to user request")
     if isinstance(error, duckdb.OutOfMemoryException):

@@ -129,11 +129,13 @@ async def select_result(
         return Result("SELECT", fields, rows)
     batches = select(env, transaction, plan, context, commit=commit)
     gathered: list[Row] = []
-    while len(gathered) < GATHERED_ROWS:
+    size = 0
+    while len(gathered) < GATHERED_ROWS and size < GATHERED_BYTES:
         batch = await anext(batches, None)
         if batch is None:
             return Result("SELECT", fields, gathered)
         gathered += batch
+        size += sum(len(value) for row in batch for value in row if value is not None)
     return Result("SELECT", fields, gathered, batches)
 
 
@@ -153,4 +155,5 @@ async def _points(
 
 
 GATHERED_ROWS = 4096
+GATHERED_BYTES = 2**22
 """Rows held back, so that a refused commit can still be tried again unseen."""

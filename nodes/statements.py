@@ -77,11 +77,24 @@ def _statement(raw: Node, source: bytes) -> Statement:
     return Statement(kind, node, text, start, tables)
 
 
+LEAVES = frozenset({"a_const", "column_ref", "param_ref", "string", "integer", "float", "boolean", "a_star"})
 WITH_TABLES = frozenset({"select", "insert", "update", "delete", "truncate", "explain"})
 
 
 def _tables(stmt: Node) -> Iterator[str]:
     """Every name that may be a table's; names of WITH queries are among them and do no harm."""
-    for _, message in postgast.walk(stmt):
+    pending = [stmt]
+    while pending:
+        message = pending.pop()
         if message.DESCRIPTOR.name == "RangeVar" and message.schemaname in ("", "public"):
             yield message.relname
+        for field_, value in message.ListFields():
+            if field_.message_type is None:
+                continue
+            is_node = field_.message_type.name == "Node"
+            for inner in value if field_.is_repeated else (value,):
+                kind = inner.WhichOneof("node") if is_node else None
+                if kind is None:
+                    pending.append(inner)
+                elif kind not in LEAVES:
+                    pending.append(getattr(inner, kind))

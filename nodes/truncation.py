@@ -13,6 +13,7 @@ from nodes.bounds import access
 from nodes.constraints import moving_state
 from nodes.environment import Environment
 from nodes.foreign_keys import bonds_of
+from nodes.held_rows import HeldRows
 from nodes.plans import TruncatePlan
 from nodes.scans import stored_rows
 from nodes.transaction import Transaction
@@ -26,7 +27,7 @@ async def truncate_some(env: Environment, transaction: Transaction, plan: Trunca
     """Delete some rows in a transaction of their own; how many. Zero: all tables are empty."""
     refuse_referenced(transaction, plan)
     for descriptor in referring_first(plan.descriptors):
-        work = Writing(env, transaction, descriptor, Context())
+        work = Writing(env, transaction, descriptor, Context(), HeldRows(env.rows))
         ops, count = await _deletions(work)
         if count:
             await work.writer.write(ops, commit=True)

@@ -1,13 +1,16 @@
 """One statement that writes: its table at one version, its transaction, and the pairs that its rows become."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, TableId
 from expressions.errors import PROGRAM_LIMIT, SqlError
+from expressions.limits import TOO_LONG, VALUE_BYTES_MAX
 from expressions.typed import Context, PyValue
 from nodes.environment import Environment
+from nodes.fairness import Turns
+from nodes.held_rows import HeldRows
 from nodes.rows import stored
 from nodes.scans import Table
 from nodes.transaction import Transaction
@@ -33,6 +36,8 @@ class Writing:
     transaction: Transaction
     descriptor: Descriptor
     context: Context
+    held: HeldRows
+    turns: Turns = field(default_factory=Turns)
 
     @property
     def table(self) -> Table:
@@ -44,6 +49,7 @@ class Writing:
 
     def insert(self, row: Values) -> list[Op]:
         """The operations that put a new row."""
+        refuse_long(self.descriptor, row)
         try:
             return insert_row(self.descriptor, stored(self.descriptor, row), self.env.buckets)
         except CannotDerive as error:
@@ -52,6 +58,7 @@ class Writing:
     def update(self, old: StoredRow, assigned: Values, after: Mapping[ColumnId, PyValue]) -> list[Op]:
         """The operations that give a row its new values; a new key moves every pair it has."""
         descriptor = self.descriptor
+        refuse_long(descriptor, assigned)
         new_key = None
         if not set(assigned).isdisjoint(descriptor.primary_key):
             new_key = b"".join(encoding.encode(c.type, after[c.id]) for c in descriptor.key_columns)
@@ -72,6 +79,14 @@ class Writing:
         descriptor = self.transaction.pins[table_id].descriptor
         assert isinstance(descriptor, Descriptor)
         return descriptor
+
+
+def refuse_long(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> None:
+    """Raises 54000 for a text that is longer than a value may be."""
+    for column_id, value in values.items():
+        if isinstance(value, str) and len(value) * 4 > VALUE_BYTES_MAX and len(value.encode()) > VALUE_BYTES_MAX:
+            column = descriptor.column(column_id).name
+            raise SqlError(PROGRAM_LIMIT, TOO_LONG, table=descriptor.name, column=column)
 
 
 def no_value(descriptor: Descriptor, error: CannotDerive) -> SqlError:

@@ -19,6 +19,8 @@ from storage import encoding
 from storage.pairs import PairName, StrayKey, key_parts, name_of
 
 SHOWN_BYTES_MAX = 200
+READ_BYTES_MAX = 4096
+"""More than a key or a value that is no text ever has; of a longer text only so much is read and shown from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class PairLine:
 def describe(descriptor: Descriptor, storage: int, key: bytes, value: bytes | None) -> PairLine:
     """A stored pair in words under one version of its table."""
     raw = None if value is None else _hex(value)
+    value = value if value is None or len(value) <= READ_BYTES_MAX else _cut_short(value)
     try:
         element, row, says = _words(descriptor, name_of(descriptor, key), value)
     except (StrayKey, encoding.Undecodable, LookupError) as why:
@@ -83,6 +86,15 @@ def _short(text: str) -> str:
     return text if len(text) <= SHOWN_BYTES_MAX else f"{text[:SHOWN_BYTES_MAX]}…"
 
 
+def _cut_short(text: bytes) -> bytes:
+    """A long text as one that ends where reading did: no other value is as long as that."""
+    return text[:READ_BYTES_MAX].decode(errors="ignore").encode() + bytes([encoding.TEXT_END])
+
+
 def _hex(data: bytes) -> str:
     shown = data[:SHOWN_BYTES_MAX].hex()
-    return shown if len(data) <= SHOWN_BYTES_MAX else f"{shown}… ({len(data)} bytes)"
+    return (
+        shown
+        if len(data) <= SHOWN_BYTES_MAX
+        else f"{shown}… ({len(data) if len(data) <= READ_BYTES_MAX else 'many'} bytes)"
+    )

@@ -6,7 +6,7 @@ from django.db import ProgrammingError, connection, transaction
 
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
-from storage.browse import PairLine, describe
+from storage.browse import READ_BYTES_MAX, PairLine, describe
 from storage.pairs import after, prefix
 from storage.postgres import PLAN_LOCALLY
 from storage.statements import next_low, scan_sql
@@ -24,7 +24,8 @@ def pairs_page(
     """
     placement = descriptor.placements[0].id
     low = prefix(descriptor, placement, index)
-    sql = scan_sql(storage, descriptor.table_id, tombstones=True).replace("%b", "%s")
+    page = scan_sql(storage, descriptor.table_id, tombstones=True).replace("%b", "%s")
+    sql = f"SELECT key, substring(value, 1, {READ_BYTES_MAX + 1}) FROM ({page}) AS page ORDER BY key"
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"{PLAN_LOCALLY}; SET LOCAL statement_timeout = '2s'")

@@ -55,15 +55,14 @@ def test_a_chain_of_calls_grows_by_sums(nested: str) -> None:
         pytest.param("CASE {} WHEN 1 THEN 2 WHEN 3 THEN 4 WHEN 5 THEN 6 END", id="what a CASE is about"),
         pytest.param("({} = ANY (ARRAY[1, 2, 3, 4]))::int", id="what ANY compares"),
         pytest.param("({} BETWEEN 1 AND 2)::int", id="what BETWEEN compares"),
-        pytest.param("((1, {0}, 3) < ({0}, 2, 3))::int", id="rows"),
     ],
 )
 def test_an_expression_that_is_huge_when_written_out_is_refused(nested: str) -> None:
     text = "1"
+    for _ in range(14):
+        text = nested.format(text)
     with pytest.raises(SqlError, match="parts when each is written out|nested too deeply") as caught:
-        for _ in range(40):
-            text = nested.format(text)
-            analysed(text)
+        analysed(text)
     assert caught.value.sqlstate == "54001"
 
 
@@ -97,15 +96,15 @@ def test_rows_of_many_columns_are_compared_in_a_flat_way() -> None:
     "text",
     [
         "repeat('ab', 2147483647)",
-        "repeat('ab', 524289)",
+        "repeat('ab', 65537)",
         "lpad('x', 1500000000, 'ab')",
-        "rpad('x', 1048577)",
-        "replace(repeat('a', 1000000), 'a', 'bb')",
-        "repeat('a', 1000000) || repeat('b', 1000000)",
-        "concat(repeat('a', 1000000), repeat('b', 1000000))",
-        "concat_ws(repeat('a', 600000), 'a', 'b', 'c')",
+        "rpad('x', 131073)",
+        "replace(repeat('a', 100000), 'a', 'bb')",
+        " || ".join(["repeat('a', 100000)"] * 11),
+        "concat(" + ", ".join(["repeat('a', 100000)"] * 11) + ")",
+        "concat_ws(repeat('a', 100000)" + ", 'b'" * 12 + ")",
         "regexp_replace(repeat('a', 10000), 'a', repeat('b', 1000), 'g')",
-        "regexp_replace(repeat('a', 1000000), '(.*)', '\\1\\1')",
+        "regexp_replace(repeat('a', 100000), '(.*)', '\\1\\1')",
         "length(" + "replace(" * 20 + "'aa'" + ", 'a', 'aaaa')" * 20 + ")",
     ],
 )
@@ -120,7 +119,7 @@ def test_a_text_that_grows_too_long_is_refused_before_its_memory_is_taken(text: 
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("length(repeat('ab', 524288))", VALUE_BYTES_MAX),
+        ("length(repeat('ab', 65536))", 2**17),
         ("repeat('ab', 2)", "abab"),
         ("repeat('ab', -1)", ""),
         ("repeat('ab', NULL)", None),

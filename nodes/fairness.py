@@ -1,0 +1,41 @@
+"""Long work beside the event loop's other duties, of which renewing the leases is one.
+
+A node that computes for longer than a lease lasts without looking up has lost it, and must end itself (L10). So what
+is long by nature is done in a thread (`in_thread`: the interpreter changes between threads every few milliseconds),
+and a loop over rows that needs the event loop lets others go first every `SLICE_S` (`Turns`).
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+from typing import TypeVar
+
+SLICE_S = 0.01
+LARGE_CHARS = 16_384
+"""Texts beyond this are parsed and planned in the thread."""
+
+T = TypeVar("T")
+
+_THREAD = ThreadPoolExecutor(1, "planning")
+"""One: two would only take the interpreter from each other and, more often, from the event loop."""
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """The value of `work`. Cancelled, it does not wait for what cannot be interrupted."""
+    return await asyncio.get_running_loop().run_in_executor(_THREAD, work)
+
+
+class Turns:
+    """Counts the time since others had their turn."""
+
+    __slots__ = ("_since",)
+
+    def __init__(self) -> None:
+        self._since = perf_counter()
+
+    async def give(self) -> None:
+        """Let others go first if that is due. To be called between rows."""
+        if perf_counter() - self._since > SLICE_S:
+            await asyncio.sleep(0)
+            self._since = perf_counter()

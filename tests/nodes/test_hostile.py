@@ -1,0 +1,98 @@
+"""One greedy or hostile line at a time: it gets an answer, and the node goes on answering others meanwhile."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests.nodes.conftest import Cluster
+
+PATIENCE_S = 20.0
+"""For a machine that is busy with other things; a node that hangs needs for ever."""
+
+ROWS = 500
+HOSTILE = {
+    "operators that nest to the left": ("SELECT 1" + "+1" * 100_000, "54001"),
+    "casts that nest to the left": ("SELECT 1" + "::int" * 50_000, "54001"),
+    "set operations that nest to the left": ("SELECT 1" + " UNION SELECT 1" * 40_000, "54001"),
+    "joins that nest to the left": ("SELECT 1 FROM v" + " JOIN v ON true" * 40_000, "54001"),
+    "a pattern that can be laid in countless ways": (
+        "SELECT count(*) FROM {t} WHERE v LIKE '" + "%a" * 30 + "%b'",
+        None,
+    ),
+    "the same pattern, row by row": ("UPDATE {t} SET n = 1 WHERE v LIKE '" + "%a_" * 30 + "%b'", None),
+    "casts there and back": ("SELECT random()" + "::text::float8" * 12, None),
+    "a text of two billion characters": ("SELECT repeat('ab', 2147483647)", "54000"),
+    "text that is replaced by more": ("SELECT " + "replace(" * 20 + "v" + ", 'a', 'aaaa')" * 20 + " FROM {t}", "54000"),
+    "a padded text for each row": ("INSERT INTO {t} SELECT id + 10000, lpad(v, 1000000), 1 FROM {t}", "54000"),
+    "a list of many values": ("SELECT count(*) FROM {t} WHERE id IN (" + "1," * 300_000 + "1)", "54000"),
+    "a list that is long but may be": ("UPDATE {t} SET n = 2 WHERE n IN (" + "7," * 19_000 + "7)", None),
+    "a value that is too long": (
+        "INSERT INTO {t} VALUES (1, " + " || ".join(["repeat('a', 100000)"] * 11) + ", 1)",
+        "54000",
+    ),
+    "a number of 400 digits": ("SELECT " + "1" * 400, "22003"),
+    "a number that nearly is one": ("SELECT '" + "1" * 900_000 + "x'::float8", "22P02"),
+}
+
+
+@pytest.fixture(scope="module")
+def table(cluster: Cluster) -> str:
+    name = cluster.table("id int PRIMARY KEY, v text, n int")
+    rows = ", ".join(f"({i}, '{'a' * 60}', {i})" for i in range(ROWS))
+    with cluster.connect() as connection:
+        connection.execute(f"INSERT INTO {name} VALUES {rows}")
+    return name
+
+
+@pytest.fixture(autouse=True)
+def others_are_answered(cluster: Cluster, table: str) -> Iterator[None]:
+    """Somebody else asks all the time; the longest wait must be a short one, and the node the same."""
+    waits, is_over = [0.0], threading.Event()
+    with cluster.connect() as other:
+        (pid,) = other.execute("SELECT pg_backend_pid()").fetchone() or (None,)
+
+        def ask() -> None:
+            while not is_over.wait(0.05):
+                began = time.monotonic()
+                other.execute(f"SELECT n FROM {table} WHERE id = 7").fetchone()
+                waits.append(time.monotonic() - began)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        yield
+        is_over.set()
+        asking.join(PATIENCE_S)
+        assert not asking.is_alive()
+        assert other.execute("SELECT pg_backend_pid()").fetchone() == (pid,)
+    assert max(waits) < PATIENCE_S / 2
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_statement_is_answered_and_disturbs_nobody(cluster: Cluster, table: str, name: str) -> None:
+    sql, sqlstate = HOSTILE[name]
+    with cluster.connect() as connection:
+        connection.execute(f"SET statement_timeout = {int(PATIENCE_S * 1000)}")
+        if sqlstate is None:
+            connection.execute(sql.replace("{t}", table))
+        else:
+            with pytest.raises(psycopg.Error) as caught:
+                connection.execute(sql.replace("{t}", table))
+            assert (caught.value.sqlstate or "").startswith(sqlstate), caught.value
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_bulk_insert_does_not_cost_a_node_its_leases(cluster: Cluster) -> None:
+    """A lease of two seconds, and statements whose planning takes longer than that on a busy machine."""
+    cluster.start("short", lease_s=2.0)
+    name = cluster.table("id int PRIMARY KEY, a text, b int, c float8, d timestamp")
+    with cluster.connect("short") as connection:
+        for start in range(0, 30_000, 10_000):
+            rows = ", ".join(
+                f"({i}, 'name {i}', {i}, {i}.5, '2024-01-01 10:00:00')" for i in range(start, start + 10_000)
+            )
+            connection.execute(f"INSERT INTO {name} VALUES {rows}")
+        assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (30_000,)
+    assert cluster.processes["short"].poll() is None
