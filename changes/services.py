@@ -17,10 +17,10 @@ from typing import Any
 
 from celery import current_app
 from django.db import DatabaseError, connection, transaction
-from django.utils.timezone import now
 from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
 
+from catalog import clock
 from catalog.descriptor import Descriptor
 from catalog.models import Table
 from catalog.selectors import events_since, newest_descriptor
@@ -118,7 +118,7 @@ def _plan(action: Action, view: Tables, cursor: Any) -> Plan:
     if isinstance(action, CreateTable):
         make_plan(action, None, table_id=0)  # what can't be planned takes no name
         return make_plan(action, None, table_id=_reserve(action.table.text, cursor))
-    return _plan_on(view.named(action.table.text), action, now(), view)
+    return _plan_on(view.named(action.table.text), action, clock.now(), view)
 
 
 def _plan_on(base: Descriptor | None, action: Action, at: datetime, tables: Tables) -> Plan:

@@ -43,7 +43,14 @@ def pause_before_question_s() -> int:
 
 
 def _pause_s(rows: QuerySet[Change] | QuerySet[Proof], at: str, limit: int) -> int:
-    """Whole seconds until fewer than `limit` of these rows are of the last minute."""
-    recent = rows.filter(**{f"{at}__gt": now() - SPAN}).order_by(f"-{at}").values_list(at, flat=True)
+    """Whole seconds until fewer than `limit` of these rows are of the last minute.
+
+    Those of a process whose clock is far ahead are of no minute yet: they would count until that comes.
+    """
+    recent = (
+        rows.filter(**{f"{at}__gt": now() - SPAN, f"{at}__lt": now() + SPAN})
+        .order_by(f"-{at}")
+        .values_list(at, flat=True)
+    )
     last = list(recent[limit - 1 : limit])
     return math.ceil((last[0] + SPAN - now()).total_seconds()) if last else 0

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from catalog import clock
 from catalog.types import BadValue, parse_text, to_text
 from expressions.errors import STATEMENT_TOO_COMPLEX, SqlError
 from expressions.sqltypes import FLOAT8, INT4, INT8, INTERVAL, TEXT, UNKNOWN, Type
@@ -96,7 +97,7 @@ class Context:
     """What is fixed for one statement: its parameters, and the time its transaction began."""
 
     parameters: Sequence[PyValue] = ()
-    now: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
+    now: dt.datetime = field(default_factory=clock.now)
     settings: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from catalog import clock
 from expressions.errors import ADMIN_SHUTDOWN, FatalError
 from leases import holders, redis_samples
 from leases.asyncio_keeper import FATAL_EXIT_CODE, LeaseKeeper, Pin
@@ -179,7 +180,7 @@ class Server:
             while True:
                 await asyncio.sleep(1.0 - time.monotonic() % 1.0)
                 sample = self.env.meter.take(
-                    time.monotonic(), at=time.time(), open_transactions=self.env.open_transactions
+                    time.monotonic(), at=clock.now().timestamp(), open_transactions=self.env.open_transactions
                 )
                 held = holders.to_text(self.incarnation, self.env.holders())
                 await redis_samples.publish(client, self.settings.name, sample, held, self.settings.lease_s)

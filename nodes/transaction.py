@@ -20,6 +20,7 @@ from typing import Protocol
 
 from psycopg import pq
 
+from catalog import clock
 from expressions.errors import (
     CONNECTION_FAILURE,
     DEADLOCK,
@@ -128,7 +129,7 @@ class Transaction:
     pins: dict[int, PinLike] = field(default_factory=dict)
     connection: StoreConnection | None = None
     savepoints: list[tuple[str, str]] = field(default_factory=list)
-    started_at: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
+    started_at: dt.datetime = field(default_factory=clock.now)
     has_written: bool = False
     is_over: bool = False
     has_committed: bool = False

@@ -18,6 +18,7 @@ from typing import Any
 
 TRUE_WORDS = ("1", "true", "yes", "on")
 FALSE_WORDS = ("0", "false", "no", "off")
+CLOCK_OFFSET_S_MAX = 86400
 
 
 class BadSetting(Exception):
@@ -112,6 +113,18 @@ def url(*schemes: str) -> Parser:
     return parse
 
 
+def clock_offsets(value: str) -> dict[str, float]:
+    """Seconds by node's name."""
+    pairs = [word.partition("=") for word in words(value)]
+    try:
+        found = {name.strip(): float(seconds) for name, _, seconds in pairs}
+    except ValueError:
+        found = {"": 0.0}
+    if not all(name and abs(seconds) <= CLOCK_OFFSET_S_MAX for name, seconds in found.items()):
+        raise NotAllowed(f"NODE=SECONDS by commas, from -{CLOCK_OFFSET_S_MAX} to {CLOCK_OFFSET_S_MAX}")
+    return found
+
+
 def origin(value: str) -> str:
     if value and not value.startswith(("http://", "https://")):
         raise NotAllowed("http://HOST[:PORT] or https://HOST[:PORT], or empty")
@@ -166,6 +179,7 @@ SETTINGS: tuple[Setting, ...] = (
         Setting(f"{kind}_MEMORY_MB", default, whole(MEMORY_MB_MIN, MEMORY_MB_MAX), f"most memory of {whose}")
         for kind, default, whose in MEMORY
     ),
+    Setting("NODE_CLOCK_OFFSET_S", "", clock_offsets, "for tests: a wrong wall clock of some nodes, as n2=3600,n3=-60"),
     Setting("LEASE_S", "300", number(1, 86400), "length of a lease in seconds; the demo uses 30"),
     Setting("STORAGE_COUNT", "2", whole(1, 16), "number of storages; fixed once there is data"),
     Setting("BUCKET_COUNT", "3000", whole(1, 65536), "buckets that rows are spread over; fixed once there is data"),

@@ -5,7 +5,7 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-MINUTES, NODES, LEASE_S = 10.0, 3, 4.0
+MINUTES, NODES, LEASE_S = 10.0, 3, 6.0
 SABOTAGES = ("row", "entry", "acknowledged")
 
 

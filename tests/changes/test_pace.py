@@ -29,6 +29,11 @@ def submitted(who: str, *, seconds_ago: float = 20.0) -> None:
     Change.objects.update(created_at=now() - timedelta(seconds=seconds_ago))
 
 
+def test_rows_of_a_process_whose_clock_is_far_ahead_lock_nobody_out() -> None:
+    submitted("ann", seconds_ago=-3600)
+    assert services.submit(USERS, who="ann").status == Status.QUEUED
+
+
 @pytest.fixture(autouse=True)
 def nobody_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("celery.current_app.send_task", lambda *_, **__: None)

@@ -15,6 +15,7 @@ def test_every_default_is_allowed() -> None:
     ("name", "value", "parsed"),
     [
         pytest.param("LEASE_S", "1.5", 1.5, id="a length of time may have a fraction"),
+        pytest.param("NODE_CLOCK_OFFSET_S", "n2=3600, n3=-60", {"n2": 3600.0, "n3": -60.0}, id="seconds by node"),
         pytest.param("NODES", " 5 ", 5, id="space around a value is dropped"),
         pytest.param("NODES", "", 3, id="an empty value means the default"),
         pytest.param("DEBUG", "Yes", True, id="a switch ignores case"),
