@@ -29,6 +29,7 @@ class Plan:
     lease_s: float
     java_home: Path
     with_demo: bool
+    is_behind_proxy: bool = False
     memory_mb: Mapping[str, int] = field(default_factory=dict)
     """The most that each kind of process may have."""
 
@@ -49,4 +50,6 @@ class Plan:
     @property
     def env(self) -> dict[str, str]:
         home = {"SCHEMALAB_HOME": str(self.locations.home), "JAVA_HOME": str(self.java_home)}
-        return {**os.environ, **self.chosen, **home, "PYTHONUNBUFFERED": "1"}
+        # uvicorn believes whoever connects from loopback where a request comes from: only a proxy of ours may say so.
+        proxies = {} if self.is_behind_proxy else {"FORWARDED_ALLOW_IPS": "nobody"}
+        return {**proxies, **os.environ, **self.chosen, **home, "PYTHONUNBUFFERED": "1"}

@@ -93,6 +93,7 @@ def plan_of(ports: Ports, *, nodes: int | None, port: int | None, with_demo: boo
         lease_s=chosen["LEASE_S"],
         java_home=find_java_home(),
         with_demo=with_demo,
+        is_behind_proxy=bool(chosen["PUBLIC_URL"]),
         memory_mb={kind: chosen[f"{setting}_MEMORY_MB"] for kind, setting in MEMORY_OF.items()},
     )
 
