@@ -7,6 +7,9 @@ from lab.control import LabError
 from lab.language import Lab, Match, command
 from storage.pairs import CannotDerive
 
+ELEMENT = r"(\w+(?: \(as \w+\))?)"
+"""An index or a column by its name; `age (as text)` is the twin of a column whose type changes."""
+
 
 @command("clear INDEX", r"clear (\w+)", "remove the tombstones of before the drain (R6)")
 def _clear(lab: Lab, match: Match) -> None:
@@ -20,7 +23,7 @@ def _fill(lab: Lab, match: Match) -> None:
     lab.world.say(f"filled {match[1]}: {put} put")
 
 
-@command("read INDEX [N rows]", r"read (\w+)(?: (\d+) rows?)?", "an attempt reads rows and puts nothing yet")
+@command("read INDEX [N rows]", rf"read {ELEMENT}(?: (\d+) rows?)?", "an attempt reads rows and puts nothing yet")
 def _read(lab: Lab, match: Match) -> None:
     run = lab.run_of(match[1])
     if not lab.may_read(match[1]):
@@ -29,7 +32,9 @@ def _read(lab: Lab, match: Match) -> None:
     lab.world.say(f"read {reorganise.chunk_text(lab.world, run, chunk)}")
 
 
-@command("put INDEX [last]", r"put (\w+)( last)?", "the attempt that has waited longest puts what it read, or the last")
+@command(
+    "put INDEX [last]", rf"put {ELEMENT}( last)?", "the attempt that has waited longest puts what it read, or the last"
+)
 def _put(lab: Lab, match: Match) -> None:
     run = lab.run_of(match[1])
     if not run.chunks:
