@@ -14,7 +14,7 @@ from catalog.elements import Kind, TableId
 from changes import executor, moves
 from changes.execution import Execution, Mode, execution_from_json
 from changes.grace import Grace
-from changes.plan import Element, Plan, Step, StepKind, describe, pairs_of
+from changes.plan import RUNS, Element, Plan, Step, StepKind, describe, pairs_of
 from lab.control import Hindrances, LabError, Without
 from lab.reorganise import Run, clear, close, delete, fill, labels, names, purge, verify
 from lab.world import World
@@ -106,6 +106,21 @@ class Driver:
                 self._answer(world, self.asked)
         self.state = execution_from_json(json.loads(json.dumps(self.state.to_json())))
         self.asked = None
+        world.settle()
+
+    def fails(self, world: World, error: str) -> None:
+        """What was asked for cannot be done: a run reports it, or the database refuses the step."""
+        at = self.step
+        if at is None or self.asked is None or isinstance(self.asked, moves.Wait):
+            raise LabError("nothing is asked for that could fail")
+        self.asked = None
+        self.hears(world, moves.RunFailed(at.kind, error) if at.kind in RUNS else moves.StepFailed(error))
+
+    def loses_answer(self, world: World) -> None:
+        """What was asked for is done, and nobody hears of it: it stays asked for."""
+        if self.asked is None:
+            raise LabError("nothing is asked for")
+        self._answer(world, self.asked)
         world.settle()
 
     def act_as_zombie(self, world: World) -> None:

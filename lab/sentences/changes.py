@@ -12,7 +12,7 @@ from lab.driving import drive
 from lab.language import Lab, Match, command
 
 RUN_ERROR = "the disk is full"
-"""What a reorganisation reports that is made to fail."""
+"""What a reorganisation, or any other step, reports that is made to fail."""
 
 
 @command("plan DDL", r"plan (.+)", "show the plan of a change, and do nothing")
@@ -91,6 +91,16 @@ def _fail_run(lab: Lab, match: Match) -> None:
     if step is None or step.kind not in RUNS:
         raise LabError("no reorganisation runs")
     lab.change.hears(lab.world, RunFailed(step.kind, RUN_ERROR))
+
+
+@command("fail step", r"fail step", "what the change asked for cannot be done")
+def _fail_step(lab: Lab, match: Match) -> None:
+    lab.change.fails(lab.world, RUN_ERROR)
+
+
+@command("lose answer", r"lose answer", "what the change asked for is done, and it does not hear of it")
+def _lose_answer(lab: Lab, match: Match) -> None:
+    lab.change.loses_answer(lab.world)
 
 
 @command("zombie acts", r"zombie acts", "a worker that was replaced does what it was about to do (X2)")

@@ -1,0 +1,135 @@
+"""`manage.py matrix`: every kind of change, interrupted at every step in every way; 0 when all ended as they must.
+
+1: some cell did not, with what was wrong and the script that shows it; 2: bad usage, with one line that says what.
+"""
+
+import json
+import sys
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from lab.control import Without
+from lab.matrix.grid import Line, Report, cells_of, lines_of, report_on, sample
+from lab.matrix.interruptions import UnknownInterruption, interruptions_named
+from lab.matrix.kinds import UnknownKind, kinds_named
+from lab.matrix.walk import Shown
+from lab.simulator.golden import script_of
+from lab.simulator.simulation import Outcome
+
+SAYS_EVERY_S = 5.0
+WRONG_SHOWN = 10
+
+
+class Command(BaseCommand):
+    help = "Interrupt every kind of change at every step, in a cluster in memory, and judge how it ends."
+    requires_system_checks: tuple[str, ...] = ()
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> ArgumentParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.error = _refuse  # type: ignore[method-assign]
+        return parser
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--kind", action="append", default=[], metavar="WORDS", help="kinds that are called so")
+        parser.add_argument("--interruption", action="append", default=[], metavar="NAME", help="only this one")
+        parser.add_argument("--sample", type=int, metavar="N", help="about so many cells, spread evenly")
+        parser.add_argument("--jobs", type=int, default=1, help="processes; 1 unless said")
+        parser.add_argument("--without", action="append", default=[], metavar="RULE", help="leave out a rule")
+        parser.add_argument("--golden", metavar="FILE", help="write the first wrong cell there, as a script")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, **options: Any) -> None:
+        try:
+            kinds = kinds_named(tuple(options["kind"]))
+            interruptions = interruptions_named(options["interruption"])
+            without = frozenset(map(Without, options["without"]))
+        except (UnknownKind, UnknownInterruption, ValueError) as error:
+            raise CommandError(str(error), returncode=2) from error
+        if options["jobs"] < 1 or (options["sample"] is not None and options["sample"] < 1):
+            raise CommandError("--jobs and --sample are at least 1", returncode=2)
+        lines = lines_of(kinds)
+        cells = cells_of(lines, interruptions)
+        cells = cells if options["sample"] is None else sample(cells, options["sample"])
+        began = said = time.monotonic()
+
+        def watch(report: Report) -> None:
+            nonlocal said
+            if not options["json"] and time.monotonic() - said >= SAYS_EVERY_S:
+                said = time.monotonic()
+                self.stderr.write(f"{report.cells} of {len(cells)} cells, {len(report.wrong)} wrong", ending="\n")
+
+        report = report_on(cells, without=without, jobs=options["jobs"], watch=watch)
+        if options["golden"] is not None and report.wrong:
+            _write(options["golden"], report.wrong[0], without)
+        if options["json"]:
+            self.stdout.write(json.dumps(_json(lines, report, time.monotonic() - began), indent=2))
+        else:
+            self._tell(lines, report, time.monotonic() - began)
+        raise SystemExit(1 if report.wrong else 0)
+
+    def _tell(self, lines: list[Line], report: Report, seconds: float) -> None:
+        kind = None
+        for line in lines:
+            showed = report.by_line.get((line.kind.name, line.road, line.position))
+            if showed is None:
+                continue
+            if line.kind is not kind:
+                kind = line.kind
+                self.stdout.write(f"{kind.name}: {kind.statement}")
+            counts = ", ".join(f"{count} {what}" for what, count in sorted(showed.items()))
+            self.stdout.write(f"  {line.road.value:8}{line.position:3}  {counts:42}  {line.step}")
+        counts = ", ".join(f"{count} {what}" for what, count in sorted(report.outcomes.items()))
+        self.stdout.write(f"{report.cells} cells, {report.events} events, {seconds:.1f} s: {counts}")
+        for shown in report.wrong[:WRONG_SHOWN]:
+            self.stdout.write(f"wrong: {shown.cell}: {shown.finding}")
+
+
+def _json(lines: list[Line], report: Report, seconds: float) -> dict[str, Any]:
+    shown = [(line, report.by_line.get((line.kind.name, line.road, line.position))) for line in lines]
+    return {
+        "cells": report.cells,
+        "events": report.events,
+        "seconds": round(seconds, 3),
+        "outcomes": dict(sorted(report.outcomes.items())),
+        "steps": [
+            {
+                "kind": line.kind.name,
+                "statement": line.kind.statement,
+                "road": line.road.value,
+                "position": line.position,
+                "step": line.step,
+                "showed": dict(sorted(showed.items())),
+            }
+            for line, showed in shown
+            if showed is not None
+        ],
+        "wrong": [
+            {
+                "kind": one.cell.kind.name,
+                "road": one.cell.road.value,
+                "position": one.cell.position,
+                "interruption": one.cell.interruption.value,
+                "rule": one.finding.rule if one.finding else "",
+                "why": one.finding.why if one.finding else "",
+                "script": [event.line for event in one.happened],
+            }
+            for one in report.wrong
+        ],
+    }
+
+
+def _write(path: str, shown: Shown, without: frozenset[Without]) -> None:
+    outcome = Outcome(None, shown.happened, shown.finding, at_end=False, counts=Report().outcomes)
+    try:
+        Path(path).write_text(script_of(outcome, without), encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error}", returncode=2) from error
+
+
+def _refuse(message: str) -> None:
+    sys.stderr.write(f"matrix: {message}\n")
+    raise SystemExit(2)

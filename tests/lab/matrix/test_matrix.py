@@ -1,0 +1,124 @@
+"""Every kind of change, interrupted at every step in every way: a sample here, all of it by `manage.py matrix`."""
+
+import io
+import json
+from collections.abc import Iterator
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from changes.execution import Road
+from changes.plan import Direction, Kind, StepKind
+from lab.control import Without
+from lab.matrix.grid import every_cell, report_on, sample
+from lab.matrix.interruptions import Interruption
+from lab.matrix.kinds import KINDS, kinds_named
+from lab.matrix.walk import Cell, Walk, run_cell
+from lab.simulator.judge import Memory
+from lab.simulator.simulation import Simulation
+
+SAMPLED = 40
+
+
+def test_whatever_comes_in_between_a_change_ends_as_before_or_as_planned() -> None:
+    """About one cell in a hundred and twenty, every interruption among them."""
+    cells = sample(every_cell(), SAMPLED)
+    assert {cell.interruption for cell in cells} == set(Interruption)
+    report = report_on(cells)
+    assert [f"{shown.cell}: {shown.finding}" for shown in report.wrong] == []
+    assert {"done", "cancelled", "failed"} == set(report.outcomes)
+
+
+def plans() -> Iterator[Walk]:
+    for kind in KINDS:
+        walk = Walk(Cell(kind, Road.FORWARD, 0, Interruption.NONE), Simulation())
+        walk.open()
+        yield walk
+
+
+def test_the_matrix_has_every_kind_of_element_both_ways_and_every_kind_of_step() -> None:
+    moved, steps = set(), set()
+    for walk in plans():
+        moved |= {(move.element.kind, move.direction) for move in walk.plan.moves}
+        steps |= {step.kind for step in walk.plan.forward}
+    kinds = {kind for kind in Kind if kind is not Kind.PLACEMENT}
+    assert moved >= {(kind, way) for kind in kinds for way in (Direction.ADD, Direction.DROP)}
+    assert {way for _, way in moved} == set(Direction)
+    assert steps == set(StepKind)
+
+
+def cell(kind: str, road: Road, position: int, interruption: Interruption) -> Cell:
+    return Cell(kinds_named((kind,))[0], road, position, interruption)
+
+
+@pytest.mark.parametrize(
+    ("rule", "at", "clause"),
+    [
+        pytest.param(
+            Without.PURGE, cell("add an index", Road.FORWARD, 0, Interruption.NONE), "C7", id="tombstones are purged"
+        ),
+        pytest.param(
+            Without.DELETION,
+            cell("add an index", Road.FORWARD, 6, Interruption.CANCEL),
+            "C3",
+            id="the way back deletes what was added",
+        ),
+        pytest.param(
+            Without.DELETION,
+            cell("drop an index", Road.FORWARD, 0, Interruption.PAUSE),
+            "C3",
+            id="a dropped index leaves no entry",
+        ),
+        pytest.param(
+            Without.TOMBSTONES,
+            cell("add a unique index", Road.FORWARD, 0, Interruption.NONE),
+            "C5",
+            id="a key that goes under filling leaves a tombstone",
+        ),
+    ],
+)
+def test_the_matrix_turns_red_when_a_rule_is_left_out(rule: Without, at: Cell, clause: str) -> None:
+    shown = run_cell(at, Memory(), frozenset({rule}))
+    assert shown.finding is not None
+    assert shown.finding.rule == clause
+    assert run_cell(at, Memory()).finding is None
+
+
+def ran(*words: str) -> tuple[int, str]:
+    out = io.StringIO()
+    with pytest.raises(SystemExit) as caught:
+        call_command("matrix", *words, stdout=out)
+    return int(caught.value.code or 0), out.getvalue()
+
+
+def test_the_command_prints_a_line_for_each_step_and_ends_with_0() -> None:
+    code, said = ran("--kind", "rename a column", "--interruption", "cancel", "--interruption", "pause")
+    assert code == 0
+    assert "rename a column: alter table users rename column town to city" in said
+    assert "1 cancelled, 1 done" in said
+    assert "4 cells" in said
+
+
+def test_the_command_ends_with_1_and_says_which_cell_is_wrong(tmp_path) -> None:
+    golden = tmp_path / "wrong.txt"
+    words = ("--kind", "drop an index", "--interruption", "none", "--sample", "2", "--without", "deletion")
+    code, said = ran(*words, "--json", "--golden", str(golden))
+    answer = json.loads(said)
+    assert code == 1
+    assert answer["wrong"][0]["rule"] == "C3"
+    assert "without deletion" in golden.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--kind", "nothing"), "no kind of change is called 'nothing'; there are: add an index"),
+        (("--interruption", "rain"), "'rain' is no interruption; there are: none, driver crash"),
+        (("--jobs", "0"), "at least 1"),
+    ],
+)
+def test_bad_usage_ends_with_2_and_says_why(words: tuple[str, ...], why: str) -> None:
+    with pytest.raises(CommandError, match=why) as caught:
+        call_command("matrix", *words)
+    assert caught.value.returncode == 2
