@@ -6,6 +6,8 @@ draws its caret under the word we mean.
 
 from __future__ import annotations
 
+from catalog.mistakes import in_words
+
 SYNTAX_ERROR = "42601"
 NOT_SUPPORTED = "0A000"
 UNDEFINED_TABLE = "42P01"
@@ -47,6 +49,6 @@ def unsupported(what: str, *, position: int | None = None, hint: str | None = No
 
 def unforeseen(mistake: Exception) -> DdlError:
     """A mistake of ours that came up while a statement was planned."""
-    message = f"the change could not be planned: {type(mistake).__name__}: {mistake}"
+    message = f"the change could not be planned: {in_words(mistake)}"
     hint = "This is a mistake in Schema Lab; the worker's log has all of it. Nothing was changed."
     return DdlError(INTERNAL_ERROR, message, hint=hint)

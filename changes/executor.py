@@ -25,6 +25,7 @@ from dataclasses import replace
 from typing import Any
 
 from catalog.descriptor import Descriptor
+from catalog.mistakes import kind_in_words
 from changes.execution import HISTORY_MAX, Execution, Mode, Road, name_of, where, whom
 from changes.interventions import why_no_cancel
 from changes.moves import (
@@ -378,11 +379,11 @@ def _waited(state: Execution, now: float) -> dict[str, Any]:
 def _summary(event: Event) -> str:
     match event:
         case Published(version) | Drained(version):
-            return f"{type(event).__name__} {version}"
+            return f"{kind_in_words(type(event))} {version}"
         case RunDone(kind) | RunFailed(kind):
-            return f"{type(event).__name__} {kind.value}"
+            return f"{kind_in_words(type(event))} {kind.value}"
         case _:
-            return type(event).__name__
+            return kind_in_words(type(event))
 
 
 def _told(state: Execution) -> str:

@@ -22,6 +22,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, Kind, State
+from catalog.mistakes import in_words
 from changes.back import moving
 from changes.composer import FILLED
 from changes.movement import (
@@ -272,7 +273,7 @@ def _in_full(body: Mapping[str, Any]) -> Plan:
     try:
         plan = plan_from_json(body)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        message = f'"plan" must be as manage.py plan --json prints it: {error!r} is wrong or missing'
+        message = f'"plan" must be as manage.py plan --json prints it: {in_words(error)}'
         raise MalformedPlan(message) from error
     if not plan.publishes or any(step.descriptor is None for step in plan.publishes):
         raise MalformedPlan("a plan in full publishes at least once, each time transitions and a descriptor")

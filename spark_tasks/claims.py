@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from catalog.descriptor import Descriptor
+from catalog.mistakes import in_words
 from catalog.selectors import descriptor_at
 from spark_tasks.elements import Elements, elements_of
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
@@ -135,4 +136,4 @@ def require_open(claim: Claim) -> None:
 
 def in_one_line(error: Exception) -> str:
     """An unexpected error as it is kept with the job."""
-    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}".removesuffix(": ")
+    return in_words(error)

@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
+from catalog.mistakes import in_words
 from nodes.traffic.book import Action, Book, Delete, Insert, Look, Read, Row, Shape, Update, Write
 from nodes.traffic.meter import Meter
 
@@ -51,7 +52,7 @@ class Client(threading.Thread):
             if not self._keep_rows:
                 self._delete_own_rows()
         except Exception as error:  # a client that ends early must not look like one with nothing to do
-            self.meter.fail(f"client ended: {error!r}")
+            self.meter.fail(f"client ended: {in_words(error)}")
             raise
         finally:
             if self._connection is not None:

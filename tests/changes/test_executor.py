@@ -291,16 +291,16 @@ def test_a_step_that_cannot_be_done_turns_back() -> None:
 def test_somebody_else_who_moved_the_table_is_noticed() -> None:
     one = started(PLANS["add an index"], 1)
     one.newest = 9
-    with pytest.raises(IllegalTransition, match="somebody else moved it. Before that: Started, Published 3"):
+    with pytest.raises(IllegalTransition, match="somebody else moved it. Before that: started, published 3"):
         one.crash()
 
 
 @pytest.mark.parametrize(
     ("event", "message"),
     [
-        pytest.param(Published(9), "It cannot take Published 9. Before that: Started", id="a version not asked for"),
-        pytest.param(RunDone(StepKind.PURGE), "It cannot take RunDone purge", id="a run not asked for"),
-        pytest.param(RunClosed(), "It cannot take RunClosed", id="a closing not asked for"),
+        pytest.param(Published(9), "It cannot take published 9. Before that: started", id="a version not asked for"),
+        pytest.param(RunDone(StepKind.PURGE), "It cannot take run done purge", id="a run not asked for"),
+        pytest.param(RunClosed(), "It cannot take run closed", id="a closing not asked for"),
     ],
 )
 def test_an_answer_to_no_question_raises_with_the_history(event: Event, message: str) -> None:

@@ -92,7 +92,7 @@ def test_x1_a_change_that_cannot_be_planned_for_a_mistake_of_ours_fails_and_hold
         assert drive(change) == Status.FAILED
     change.refresh_from_db()
     assert change.error["sqlstate"] == "XX000"
-    assert change.error["message"] == "the change could not be planned: KeyError: 'airports'"
+    assert change.error["message"] == "the change could not be planned: airports was not found"
     assert f"change {change.pk} cannot be planned" in caplog.text
     assert "Traceback" in caplog.text
     assert newest_descriptor(trips).constraints == ()
