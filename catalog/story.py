@@ -33,6 +33,7 @@ SENTENCES: dict[str, str] = {
     "table dropped": "{table} is gone; its name is free again.",
     "change submitted": "{who} submitted change {change}: {statement}",
     "change queued": "Change {change} waits behind change {behind}: both move {table}.",
+    "changes needless": "Change {change} drops {table}: {needless} need not go before it, and may be cancelled.",
     "change started": "Change {change} started.",
     "nothing to do": "Change {change} has nothing to do: {why}.",
     "version published": "{table} v{version} published: {what}.",
@@ -117,6 +118,8 @@ def _in_words(name: str, detail: Any) -> Any:
         return "1 row" if detail == 1 else f"{detail:,} rows"
     if name == "seconds" and isinstance(detail, float):
         return f"{detail:.1f}"
+    if name == "needless":
+        return " and ".join(f"change {one}" for one in detail)
     if isinstance(detail, str) and MOMENT.fullmatch(detail):
         return datetime.fromisoformat(detail).astimezone(UTC).strftime("%H:%M:%S")
     return detail

@@ -31,6 +31,7 @@ from django.db.utils import DatabaseError, InterfaceError, OperationalError
 from psycopg import errors
 
 from catalog.elements import NodeId, TableId
+from catalog.mistakes import in_words
 from catalog.services import control_transaction as django_transaction
 from catalog.services import push
 from changes import moves, publishing
@@ -304,7 +305,7 @@ class Driver:
         except (psycopg.Error, DatabaseError, runs.CannotClose) as error:
             log.exception("change %s: %s failed", self.change_id, type(effect).__name__)
             with self._transition() as now:
-                now.feed(moves.StepFailed(str(error).splitlines()[0]))
+                now.feed(moves.StepFailed(in_words(error)))
 
     def _try_publish(self, effect: moves.TryPublish) -> None:
         """L7, in all tables at once (L11). The fences are the last thing, still under the locks."""

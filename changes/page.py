@@ -32,6 +32,7 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "error": _error(snapshot["error"], violations),
         "violations": violations,
         "behind": snapshot["behind"],
+        "needless": snapshot["needless"],
         "may_cancel": snapshot["may_cancel"],
         "may_pause": snapshot["may_pause"],
         "may_resume": snapshot["may_resume"],

@@ -12,7 +12,7 @@ published later is what was shown before. `turn` is the step of no return: once 
 leads to a table as before.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -168,6 +168,15 @@ class Plan:
         left = {partner.table_id: partner for partner in self.partners}
         left |= {new.table_id: new for step in self.publishes for new in step.partners}
         return (self.result, *left.values())
+
+    @property
+    def drops_table(self) -> bool:
+        """Whether nothing is left of its table."""
+        return any(move.element.kind is Kind.TABLE and move.direction is Direction.DROP for move in self.moves)
+
+    def makes_needless(self, table_ids: Collection[int]) -> bool:
+        """Whether what another change does to these tables goes with the table that this one drops."""
+        return self.drops_table and set(table_ids) == {self.table_id}
 
     def moving(self, *directions: Direction) -> tuple[Element, ...]:
         """The elements that are added, dropped, .."""

@@ -18,7 +18,7 @@ from catalog.elements import EXISTS, State, TableId
 from changes import foresight
 from changes.ddl_check import CatalogView
 from changes.execution import Execution, Road, execution_from_json, name_of
-from changes.interventions import Standing, why_not_each
+from changes.interventions import Intervention, Standing, why_not, why_not_each
 from changes.models import MOVING, OPEN, Change, Reservation, Status, Step
 from changes.plan import RUNS, Move, Plan, StepKind, Transition, describe, plan_from_json
 from changes.plan import Step as PlanStep
@@ -288,6 +288,19 @@ def behind(change: Change) -> list[int]:
     return ahead_of(_place(change), places()) if change.is_open else []
 
 
+def needless(change: Change) -> list[int]:
+    """The changes that a queued DROP TABLE waits for in vain, and that may still be cancelled (X6)."""
+    plan, first = plan_from_json(change.plan), behind(change)
+    if not plan.drops_table or not first:
+        return []
+    others = Change.objects.filter(pk__in=first).order_by("id")
+    return [
+        other.pk
+        for other in others
+        if plan.makes_needless(other.table_ids) and why_not(Intervention.CANCEL, standing_of(other)) is None
+    ]
+
+
 def current_step(change: Change) -> dict[str, Any] | None:
     """The step the change is at, on whichever road."""
     state = execution_of(change)
@@ -310,6 +323,7 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
         "blockers": blockers(change),
         "runs": progress_of(change_id),
         "behind": behind(change),
+        "needless": needless(change),
         "may_cancel": refused["cancel"] is None,
         "may_pause": refused["pause"] is None,
         "may_resume": refused["resume"] is None,

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from celery import current_app
-from django.db import DatabaseError, connection, transaction
+from django.db import connection, transaction
 from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
 
@@ -24,7 +24,7 @@ from catalog import clock
 from catalog.descriptor import Descriptor
 from catalog.models import Table
 from catalog.selectors import events_since, newest_descriptor
-from catalog.services import control_transaction, tell
+from catalog.services import OutOfTime, control_transaction, tell
 from catalog.story import CLUSTER, change_stream, table_stream
 from changes import selectors
 from changes.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name
@@ -51,8 +51,6 @@ QUEUED_MAX = 100
 WISHES_MAX = 20
 FOLLOW_S = 5.0
 DRIVER_WANTED_S = 10
-TAKES_TOO_LONG = frozenset({"25P04", "55P03", "57014"})
-"""The deadline of a control transaction, of a lock, or of a statement is over."""
 
 
 class ChangeError(Exception):
@@ -151,6 +149,9 @@ def _tell_submitted(change: Change, ahead: list[Change]) -> None:
     tell("change submitted", change.table_name, payload, streams_of(change))
     if ahead:
         _tell_queued(change, ahead[-1])
+    if needless := selectors.needless(change):
+        said = {"change": change.pk, "table": change.table_name, "needless": needless}
+        tell("changes needless", change.table_name, said, streams_of(change))
     notify(change.pk)
 
 
@@ -333,7 +334,7 @@ def _locked(change_id: int, asked: Intervention, who: str, may_steer_all: bool) 
 
     Raises `NoSuchChange`, `NotYours`, `TooLate` for a cancel that comes too late, `ChangeError`.
     """
-    with _answered_in_time(change_id), control_transaction() as cursor:
+    with answered_in_time(f"change {change_id} is as it was"), control_transaction() as cursor:
         change = Change.objects.select_for_update().filter(pk=change_id).first()
         if change is None:
             raise NoSuchChange(f"there is no change {change_id}")
@@ -349,14 +350,12 @@ def _locked(change_id: int, asked: Intervention, who: str, may_steer_all: bool) 
 
 
 @contextmanager
-def _answered_in_time(change_id: int) -> Iterator[None]:
-    """A database that takes longer than a control transaction may is no mistake of who asked."""
+def answered_in_time(so: str) -> Iterator[None]:
+    """A database that takes longer than a control transaction may is no mistake of who asked. Raises `TryAgain`."""
     try:
         yield
-    except DatabaseError as error:
-        if getattr(error.__cause__, "sqlstate", None) not in TAKES_TOO_LONG:
-            raise
-        raise TryAgain(f"change {change_id} is as it was: the database took too long to answer; try again") from error
+    except OutOfTime as error:
+        raise TryAgain(f"{so}: the database took too long to answer; try again") from error
 
 
 def _wish(change: Change, wish: str, who: str) -> None:

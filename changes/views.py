@@ -82,7 +82,8 @@ def submit(request: HttpRequest) -> HttpResponse:
     statement = request.POST.get("statement", "")
     try:
         _check_length(statement)
-        change = services.submit(statement, who=request.user.get_username())
+        with services.answered_in_time("nothing was stored"):
+            change = services.submit(statement, who=request.user.get_username())
     except (DdlError, NothingToDo, services.ChangeError) as refusal:
         status = 429 if isinstance(refusal, TooFast) else 422
         context = {"section": "changes", "statement": statement} | _help() | _refused(statement, refusal)

@@ -11,8 +11,9 @@ from django.db import connection
 from catalog.models import StoryEvent, Table
 from catalog.selectors import newest_descriptor
 from catalog.services import control_transaction
+from catalog.story import sentence
 from catalog.types import SqlType
-from changes import driving, services
+from changes import driving, selectors, services
 from changes.ddl_errors import DdlError
 from changes.models import Change, Status, Step
 from changes.services import ChangeError, NoSuchChange, TooLate
@@ -476,3 +477,29 @@ def work_slowly(slow):
     with control_transaction(0.05) as cursor:
         slow(cursor)
         cursor.execute("SELECT 1")
+
+
+def test_a_drop_that_waits_says_what_it_makes_needless_and_how_to_cancel_that():
+    table = made().table_id
+    first = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    second = services.submit("CREATE INDEX b ON users (age)", who="bob")
+    drop = services.submit("DROP TABLE users", who="eve")
+    assert selectors.change_snapshot(drop.pk)["needless"] == [first.pk, second.pk]
+    told = StoryEvent.objects.get(stream=f"change:{drop.pk}", kind="changes needless")
+    assert sentence(told.kind, told.payload) == (
+        f"Change {drop.pk} drops users: change {first.pk} and change {second.pk} need not go before it,"
+        " and may be cancelled."
+    )
+    services.cancel(first.pk, who="eve")
+    services.cancel(second.pk, who="eve")
+    assert drive(drop) == Status.DONE
+    assert Table.objects.get(pk=table).state == "dropped"
+
+
+def test_what_another_table_keeps_is_not_needless():
+    made()
+    made("CREATE TABLE pets (id bigint PRIMARY KEY, owner bigint)")
+    services.submit("ALTER TABLE pets ADD FOREIGN KEY (owner) REFERENCES users", who="ann")
+    drop = services.submit("DROP TABLE pets", who="eve")
+    assert selectors.change_snapshot(drop.pk)["behind"]
+    assert selectors.change_snapshot(drop.pk)["needless"] == []

@@ -53,7 +53,7 @@ class Command(BaseCommand):
 
     def _submit(self, options: dict[str, Any]) -> None:
         statement = statement_of(options["statement"], options["file"])
-        with refusals(statement):
+        with refusals(statement), services.answered_in_time("nothing was stored"):
             change = services.submit(statement, who=getpass.getuser())
         if not options["json"]:
             self.stdout.write(f"change {change.pk} submitted")
@@ -124,3 +124,5 @@ class Command(BaseCommand):
             self.stdout.write(f"blocked by {blocker['node']} on {where}, at most until {blocker['until']}")
         for other in seen["behind"]:
             self.stdout.write(f"waits behind change {other}")
+        for other in seen["needless"]:
+            self.stdout.write(f"makes change {other} needless: `change cancel {other}`, and it need not wait for that")
