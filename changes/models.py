@@ -90,6 +90,8 @@ class Step(models.Model):
     ended_at = models.DateTimeField(null=True)
     waited_for = models.JSONField(default=list)
     waited_s = models.FloatField(default=0)
+    tries = models.IntegerField(default=1, db_default=1)
+    """How often it was begun: once, again after each failure, and by each worker that took the change over."""
 
     class Meta:
         ordering = ["-road", "number"]  # forward, then back

@@ -178,7 +178,7 @@ def progress(snapshot: Mapping[str, Any]) -> Json | None:
 
 
 def _taken(step: Mapping[str, Any]) -> Json:
-    kept = ("text", "started_at", "waited_s", "is_back")
+    kept = ("text", "started_at", "waited_s", "is_back", "tries")
     took_s = span_s(step["started_at"], step["ended_at"])
     return {name: step[name] for name in kept} | {"whom": whom(step["waited_for"]), "took_s": took_s}
 

@@ -105,6 +105,8 @@ class Transition:
     """Kinds of story that would not be true here."""
     todo: list[moves.Effect] = field(default_factory=list)
     told: list[Any] = field(default_factory=list)
+    tries: int = 0
+    """How often the step it was at is begun anew here."""
     finish: moves.Finish | None = None
     last: Callable[[], None] | None = None
     """What must come last of all, still under every lock: the fence (L7)."""
@@ -119,7 +121,9 @@ class Transition:
 
     def feed(self, event: moves.Event) -> None:
         """Give the machine an event; tell what it tells, keep what it wants done."""
+        retries = self.state.retries
         self.state, effects = step(self.state, event, self.now)
+        self.tries += isinstance(event, moves.Started) or self.state.retries > retries
         for effect in effects:
             if isinstance(effect, moves.TellStory):
                 self.tell(effect.story.kind, effect.story.payload)
@@ -213,9 +217,9 @@ class Transition:
         waited = before if has_moved else after
         since = self.now - waited.waited_since if waited.waited_since is not None else 0.0
         self.cur.execute(
-            "UPDATE changes_step SET waited_for = %s, waited_s = %s,"
+            "UPDATE changes_step SET waited_for = %s, waited_s = %s, tries = tries + %s,"
             " ended_at = CASE WHEN %s THEN clock_timestamp() END WHERE change_id = %s AND ended_at IS NULL",
-            (json.dumps(list(waited.waited_for)), round(since, 3), has_moved, self.row.id),
+            (json.dumps(list(waited.waited_for)), round(since, 3), self.tries, has_moved, self.row.id),
         )
         if at is not None and self.finish is None:
             self.cur.execute(

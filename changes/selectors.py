@@ -373,12 +373,13 @@ def whens(change: Change, state: Execution, road: Road, begun: Collection[int]) 
 def times(step: Step | None) -> dict[str, Any]:
     """When a step began and ended, and whom it waited for."""
     if step is None:
-        return {"started_at": None, "ended_at": None, "waited_for": [], "waited_s": 0.0}
+        return {"started_at": None, "ended_at": None, "waited_for": [], "waited_s": 0.0, "tries": 0}
     return {
         "started_at": iso(step.started_at),
         "ended_at": iso(step.ended_at),
         "waited_for": step.waited_for,
         "waited_s": step.waited_s,
+        "tries": step.tries,
     }
 
 

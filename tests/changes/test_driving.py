@@ -217,6 +217,8 @@ def test_x2_a_worker_may_die_before_or_after_any_effect(before, statement):
     assert told.count("version drained") == drains
     assert told.count("change done") == 1
     assert told.count("executor replaced") > 0
+    tries = Step.objects.filter(change=change).values_list("tries", flat=True)
+    assert sum(tries) - len(tries) == told.count("executor replaced")
 
 
 def test_x2_a_second_worker_is_told_to_go_while_the_first_lives(cluster):

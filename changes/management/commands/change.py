@@ -116,7 +116,8 @@ class Command(BaseCommand):
             for step in (step for step in steps if step["when"] != "never"):
                 mark = MARKS.get(step["when"], step["when"])
                 waited = f" (waited {step['waited_s']:.1f} s)" if step["waited_s"] else ""
-                self.stdout.write(f"{road:8} {mark:5} {step['text']}{waited}")
+                tries = f" ({step['tries']} tries)" if step["tries"] > 1 else ""
+                self.stdout.write(f"{road:8} {mark:5} {step['text']}{waited}{tries}")
         for blocker in seen["blockers"]:
             where = (
                 f"{blocker['table']} v{blocker['version']}" if seen["plan"]["partners"] else f"v{blocker['version']}"
