@@ -160,7 +160,6 @@ def judge_entries(
     """Each index has exactly the entries that its rows ask for, where they belong (C3, C4, C5)."""
     left = dict(entries)
     for index in body["indexes"]:
-        types = [columns[part["column"]]["type"] for part in index["columns"]]
         for row_key, of_row in stored.items():
             key = tuple(cut([columns[number]["type"] for number in body["primary_key"]], row_key))
             row = found.rows.get(key)
@@ -174,8 +173,8 @@ def judge_entries(
             if storage is None:
                 found.fault(f"row {key} has no entry in index {index['name']}")
                 continue
-            home = home_of(types, b"".join(plain), storages, buckets) if is_single else homes[row_key]
-            if home is not None and home != storage:
+            home = storage_of(crc32c(b"".join(shown)), storages, buckets) if is_single else homes[row_key]
+            if home != storage:
                 found.fault(f"the entry of row {key} in {index['name']} lies on storage {storage}, not {home}")
     for key, value in left:
         found.fault(f"an entry that no row asks for: {key.hex()} -> {value.hex()}")
@@ -259,8 +258,18 @@ def home_of(types: list[str], data: bytes, storages: int, buckets: int) -> int |
     for value in cut(types, data):
         if value is None:
             break
-        for byte in str(value).encode():
-            crc ^= byte
-            for _ in range(8):
-                crc = crc >> 1 ^ (CRC32C if crc & 1 else 0)
+        crc = crc32c(str(value).encode(), crc)
+    return storage_of(crc, storages, buckets)
+
+
+def crc32c(data: bytes, crc: int = 0xFFFFFFFF) -> int:
+    """The checksum of a row's key as text, or of a unique entry's values as they are encoded."""
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (CRC32C if crc & 1 else 0)
+    return crc
+
+
+def storage_of(crc: int, storages: int, buckets: int) -> int:
     return (crc % buckets) * storages // buckets + 1

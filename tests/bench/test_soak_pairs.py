@@ -20,7 +20,8 @@ from catalog.elements import (
 )
 from catalog.types import SqlType
 from storage import encoding
-from storage.buckets import bucket_of, storage_of
+from storage.buckets import storage_of
+from storage.mutations import entry_bucket
 from storage.pairs import StoredRow, column_key, entry_pair, prefix, row_bucket, row_key
 
 STORAGES, BUCKETS = 2, 3000
@@ -62,7 +63,7 @@ def stored_pairs() -> list[Pair]:
         pairs += [(home, column_key(start, row.key, column), data) for column, data in columns.items()]
         for index in TABLE.indexes:
             if index.name != "large" or PARTIAL["large"]({"size": size}):
-                at = storage_of(bucket_of("strcrc32", [word], BUCKETS), STORAGES, BUCKETS) if index.unique else home
+                at = storage_of(entry_bucket(TABLE, TABLE.placement, index, row, BUCKETS), STORAGES, BUCKETS)
                 pairs.append((at, *entry_pair(TABLE, TABLE.placement, index, row)))
     return pairs
 
