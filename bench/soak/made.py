@@ -35,10 +35,11 @@ class TableMaker(Actor):
 
         kind = "table rolled back" if is_undone else "table made"
         outcome, _ = self.session.transact(kind, body)
+        if outcome is not Outcome.REFUSED:
+            self.left.append(name)
         self.session.disconnect()  # what was made here is looked at through another node
         self._look(name, outcome)
         if outcome is not Outcome.REFUSED:
-            self.left.append(name)
             if self.chance.random() < 0.3:
                 self._empty(name, outcome)
             self.drop(name)
