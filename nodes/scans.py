@@ -19,9 +19,19 @@ from nodes.transaction import Transaction, positional
 from storage import pairs
 from storage.buckets import storage_of
 from storage.pairs import Pair, StoredRow, column_key, row_bucket, rows_of
-from storage.statements import PAGE_PAIRS, column_suffixes, get_sql, next_low, packed_scan_sql, scan_sql
+from storage.statements import (
+    PAGE_PAIRS,
+    column_suffixes,
+    get_sql,
+    next_low,
+    packed_scan_sql,
+    remember_whole_sql,
+    scan_sql,
+)
 
 ENTRIES_PAGE = 1000
+LONG_SCAN_PAIRS = 3 * PAGE_PAIRS
+"""A scan that has read so many pairs of a storage remembers its table as one for what follows (T6)."""
 _INT8 = struct.Struct("!q")
 
 
@@ -123,14 +133,23 @@ async def _pair_pages(
     for storage in access.storages:
         sql = positional(scan_sql(storage, table.descriptor.table_id, columns=suffixes is not None))
         for low, high in access.ranges:
-            start = low
+            start, found = low, 0
             while True:
-                page = list(pairs_in((await transaction.run([_page(sql, start, high, suffixes, PAGE_PAIRS // 4)]))[0]))
+                commands = _long_scan(table, storage, found, PAGE_PAIRS // 4)
+                commands.append(_page(sql, start, high, suffixes, PAGE_PAIRS // 4))
+                page = list(pairs_in((await transaction.run(commands))[-1]))
+                found += len(page)
                 if page:
                     yield page
                 if len(page) < PAGE_PAIRS // 4:
                     break
                 start = next_low(page[-1][0])
+
+
+def _long_scan(table: Table, storage: int, found: int, page: int) -> list[Command]:
+    """What precedes the page with which a scan has become long: after `found` pairs, `page` a time."""
+    is_now = found - page < LONG_SCAN_PAIRS <= found
+    return [Command(remember_whole_sql(storage, table.descriptor.table_id))] if is_now else []
 
 
 def _page(sql: str, low: bytes, high: bytes, suffixes: bytes | None, limit: int) -> Command:
@@ -197,10 +216,12 @@ async def arrow_batches(
     for storage in access.storages:
         sql = positional(packed_scan_sql(storage, table.descriptor.table_id, columns=True))
         for low, high in access.ranges:
-            reader, start = RowReader(wanted[1:]), low
+            reader, start, found = RowReader(wanted[1:]), low, 0
             while True:
-                result = (await transaction.run([_page(sql, start, high, suffixes, PAGE_PAIRS)]))[0]
+                commands = _long_scan(table, storage, found, PAGE_PAIRS)
+                result = (await transaction.run([*commands, _page(sql, start, high, suffixes, PAGE_PAIRS)]))[-1]
                 count = _INT8.unpack(result.get_value(0, 0))[0]
+                found += count
                 page = unpack(count, *(result.get_value(0, i) for i in range(1, 5)))
                 if count:
                     yield _typed(table.descriptor, reader.feed(page), columns)

@@ -138,6 +138,15 @@ def packed_scan_sql(storage: int, table_id: int, *, columns: bool = False) -> st
     return _PACKED.format(page=scan_sql(storage, table_id, columns=columns))
 
 
+def remember_whole_sql(storage: int, table_id: int) -> str:
+    """Have the transaction remember that it read all of a pair table: one predicate lock instead of one a page.
+
+    PostgreSQL goes over all locks of a transaction with each page that joins them, so that what a long scan costs grows
+    with the square of its length. A sample of nothing reads nothing, and counts as reading the whole.
+    """
+    return f"SELECT count(*) FROM {kv(storage, table_id)} TABLESAMPLE SYSTEM (0)"
+
+
 def column_suffixes(column_ids: Iterable[int]) -> list[bytes]:
     """What the keys of these columns' pairs end with (0: the row's existence)."""
     return [column_id.to_bytes(2) for column_id in column_ids]

