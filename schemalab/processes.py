@@ -114,7 +114,7 @@ class Supervised:
                 if code:
                     self._say(self.name, f"{self.name} {end}")
                 return
-            backoff = backoff.after(ran_s=time.monotonic() - started)
+            backoff = backoff.after(ran_s=time.monotonic() - started, code=code)
             self._say(self.name, f"{self.name} {end}; starting it again in {backoff.pause_s:g} s")
             self._report("process crashed", self.name, why=end)
             await self._first_of(self._stopping, seconds_max=backoff.pause_s)

@@ -12,13 +12,17 @@ LEASE_LOST = 75  # the exit code of a node that ended itself
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """The pause before the next start doubles with each quick crash, up to a limit."""
+    """The pause before the next start doubles with each quick crash, up to a limit.
+
+    A node that ended itself because its lease was lost is no such crash: it waits for the store as it starts.
+    """
 
     pause_s: float = PAUSE_S_MIN
     pause_s_max: float = PAUSE_S_MAX
 
-    def after(self, *, ran_s: float) -> "Backoff":
-        longer = PAUSE_S_MIN if ran_s >= STEADY_S else min(self.pause_s * 2, self.pause_s_max)
+    def after(self, *, ran_s: float, code: int) -> "Backoff":
+        is_fresh = ran_s >= STEADY_S or code == LEASE_LOST
+        longer = PAUSE_S_MIN if is_fresh else min(self.pause_s * 2, self.pause_s_max)
         return replace(self, pause_s=longer)
 
 

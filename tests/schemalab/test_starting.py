@@ -13,7 +13,7 @@ from schemalab.java import NoJava, find_java_home
 from schemalab.lock import AlreadyRunning, hold
 from schemalab.ports import Ports, PortTaken
 from schemalab.procfile import command_line, read_procfile
-from schemalab.restarts import PAUSE_S_MAX_SERVICE, Backoff, describe_end
+from schemalab.restarts import LEASE_LOST, PAUSE_S_MAX_SERVICE, Backoff, describe_end
 from tests.cluster import ROOT, environment_of
 
 
@@ -120,16 +120,17 @@ def test_how_an_end_is_told(code: int, told: str) -> None:
 def test_pauses_double_up_to_a_limit_and_start_over_after_a_steady_run() -> None:
     backoff, pauses = Backoff(), []
     for _ in range(8):
-        backoff = backoff.after(ran_s=0.1)
+        backoff = backoff.after(ran_s=0.1, code=1)
         pauses.append(backoff.pause_s)
     assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
-    assert backoff.after(ran_s=61).pause_s == 0.5
+    assert backoff.after(ran_s=61, code=1).pause_s == 0.5
+    assert backoff.after(ran_s=5, code=LEASE_LOST).pause_s == 0.5, "a lease was lost: it did not crash"
 
 
 def test_a_service_that_all_others_wait_for_is_back_within_seconds() -> None:
     backoff = Backoff(pause_s_max=PAUSE_S_MAX_SERVICE)
     for _ in range(8):
-        backoff = backoff.after(ran_s=0.1)
+        backoff = backoff.after(ran_s=0.1, code=1)
     assert backoff.pause_s == 2.0
 
 
