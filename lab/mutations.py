@@ -183,7 +183,7 @@ SWITCHES = (
         "spark_tasks.marks:BEGIN",
         " AND token = {token}",
         "",
-        f"{FILL_TESTS}test_an_attempt_that_outlived_its_close_writes_nothing",
+        f"{FILL_TESTS}test_a_chunk_of_a_range_begun_before_the_close_writes_nothing",
     ),
     Switch(
         "R3",

@@ -168,6 +168,7 @@ def index(busy: RunningCluster) -> Iterator[str]:
     assert_consistent(busy)
 
 
+@pytest.mark.soak
 def test_nothing_happens(busy: RunningCluster, traffic: Traffic, index: str) -> None:
     """The same without trouble, so that a failure below means what it says."""
     change = submit(busy, f"CREATE INDEX {index} ON trips (dest)")
@@ -179,7 +180,15 @@ def test_nothing_happens(busy: RunningCluster, traffic: Traffic, index: str) -> 
     assert_consistent(busy)
 
 
-@pytest.mark.parametrize("names", [("n2", "worker", "redis"), ("spark",), ("postgres",)], ids=", ".join)
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(("n2", "worker", "redis"), marks=pytest.mark.soak),
+        pytest.param(("spark",), marks=pytest.mark.soak),
+        ("postgres",),
+    ],
+    ids=", ".join,
+)
 def test_processes_are_killed_in_mid_fill(
     busy: RunningCluster, traffic: Traffic, index: str, names: tuple[str, ...]
 ) -> None:
@@ -201,6 +210,7 @@ def kill(cluster: RunningCluster, name: str) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.soak
 def test_a_node_frozen_beyond_its_lease_cannot_commit(busy: RunningCluster, traffic: Traffic, index: str) -> None:
     """The transaction was written under a version that is two behind when its node wakes up."""
     with psycopg.connect(busy.nodes["n3"].dsn) as connection:
@@ -220,6 +230,7 @@ def test_a_node_frozen_beyond_its_lease_cannot_commit(busy: RunningCluster, traf
     assert_consistent(busy)
 
 
+@pytest.mark.soak
 def test_a_cancelled_fill_leaves_nothing(busy: RunningCluster, traffic: Traffic) -> None:
     change = submit_slow_fill(busy, "CREATE INDEX trips_by_delay ON trips (delay)", rows_per_s=300)
     assert busy.manage("change", "cancel", str(change)).returncode == 0

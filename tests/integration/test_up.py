@@ -127,7 +127,7 @@ def test_a_killed_node_stays_down_until_it_is_started(cluster: RunningCluster) -
     wait_for(lambda: is_up_as(cluster, "n3", other_than=killed), what="n3", seconds_max=AGAIN_S_MAX)
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("end", [pytest.param(signal.SIGINT, marks=pytest.mark.soak), signal.SIGKILL])
 def test_nothing_is_left_when_it_ends(end: signal.Signals) -> None:
     with running_cluster(nodes=1) as cluster:
         everything = psutil.Process(cluster.up.pid).children(recursive=True)

@@ -46,7 +46,7 @@ class Cluster:
         node = self.world.nodes[NodeId(NODES[pick % len(NODES)])]
         match kind:
             case "take" | "take-fresh" if node.is_running:
-                request = statements.ask(self.world, node, USERS, fresh=kind == "take-fresh")
+                request = statements.ask_for(self.world, node, USERS, fresh=kind == "take-fresh")
                 self.waiting[request] = node.name
             case "give" if self.using:
                 request = sorted(self.using)[pick % len(self.using)]

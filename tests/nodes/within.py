@@ -95,7 +95,7 @@ class Within:
 
     async def run(self, sql: str, *, alone: bool = True) -> str | None:
         """A statement; the code it is refused with."""
-        (statement,) = self.session.parse(sql)
+        (statement,) = await self.session.parse(sql)
         try:
             prepared = await self.session.prepare(sql, statement, [])
             self.flights.clear()

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.db import OperationalError
+from django.utils.log import configure_logging
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
@@ -116,6 +118,7 @@ def test_the_services_are_really_asked(services: None, monkeypatch: pytest.Monke
 
 
 def test_every_process_logs_through_it() -> None:
+    configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)  # a server in another test may have set its own
     assert any(isinstance(handler, Handler) for handler in logging.getLogger().handlers)
     assert logging.getLogger("uvicorn.error").parent is logging.getLogger("uvicorn")
     assert any(isinstance(handler, Handler) for handler in logging.getLogger("uvicorn").handlers)

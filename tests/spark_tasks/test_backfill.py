@@ -7,7 +7,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, IndexColumn, IndexId, State
-from spark_tasks import backfill
+from spark_tasks import backfill, marks
 from spark_tasks.claims import claim_run
 from spark_tasks.database import database_dsn
 from spark_tasks.elements import Elements
@@ -152,6 +152,22 @@ def test_an_attempt_that_outlived_its_close_writes_nothing(stage: Stage, runs: R
     assert entries(stage) == set()
     assert run_status(run.id).error == "closed before it ended"
     assert claim_run(run.id) is None, "a closed run is never begun again"
+
+
+def test_a_chunk_of_a_range_begun_before_the_close_writes_nothing(stage: Stage, runs: Runs) -> None:
+    stage.insert(rows_of(stage, 10))
+    to_filling(stage)
+    run, ticket, _ = fill_in_hand(stage, runs)
+    with ticket.connect() as connection:
+        begun = [(piece, marks.progress_of(connection, ticket, piece)) for piece in pieces(run)]
+        close_run(run.id)
+        for piece, progress in begun:
+            with (
+                pytest.raises(RunClosed, match=f"run {run.id} has another token than 1"),
+                marks.chunk(connection, ticket, piece, Order(), progress) as leaves,
+            ):
+                leaves.mark = marks.Mark(rows_done=1, rows_total=1, is_done=True)
+    assert not ReorgRange.objects.filter(run_id=run.id, is_done=True).exists()
 
 
 def test_a_newer_attempt_shuts_out_the_older_one_and_finishes(stage: Stage, runs: Runs) -> None:
@@ -430,4 +446,4 @@ def test_failures_in_a_row_end_a_run_only_where_it_stands_still(runs: Runs, fill
             fill_until(chunk, lose)
         assert run_status(run_id).state == "waiting"
     fill_until(1, lose)
-    assert (run_status(run_id).state, run_status(run_id).error) == ("failed", "Lost: the connection is lost")
+    assert (run_status(run_id).state, run_status(run_id).error) == ("failed", "the connection is lost")

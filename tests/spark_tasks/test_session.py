@@ -30,6 +30,7 @@ def test_spark_does_what_this_process_does(stage: Stage, runs: Runs, spark: None
     ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
 
+@pytest.mark.soak
 def test_a_jvm_that_was_killed_is_replaced(stage: Stage, runs: Runs, spark: None) -> None:
     to_filling(stage)
     os.kill(session.spark().sparkContext._gateway.proc.pid, signal.SIGKILL)

@@ -50,6 +50,7 @@ def test_nobody_asks_where_the_foreign_key_is_absent() -> None:
     assert taken([(INSERT, 1, 2), (MOVE, 1, 2), (DELETE, 2, 0)], "absent,write-only") == [True, True, True]
 
 
+@pytest.mark.soak
 def test_a_row_and_the_removal_of_what_it_refers_to_conflict() -> None:
     """In the plain space reading and writing are steps of their own: what is looked up is read (T1)."""
     guarded = model("self-reference", BOTH, **SMALL)

@@ -33,10 +33,15 @@ SMALL = [
     ),
 ]
 LARGER = [
-    pytest.param(foreign_key(rows=1, ranges=1, values=1, operations=1), id="foreign key, all its versions"),
+    pytest.param(
+        foreign_key(rows=1, ranges=1, values=1, operations=1),
+        id="foreign key, all its versions",
+        marks=pytest.mark.soak,
+    ),
     pytest.param(
         foreign_key("public+public,write-only+write-only", rows=1, ranges=1, values=1, operations=2),
         id="foreign key, a row and its parent at once",
+        marks=pytest.mark.soak,
     ),
     pytest.param(foreign_key(nodes=1, rows=1, ranges=1, operations=1, moves=True), id="foreign key, a key changes"),
     pytest.param(
