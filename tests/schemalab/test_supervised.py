@@ -81,7 +81,7 @@ def test_a_node_that_lost_its_lease_is_started_again_and_the_reason_told() -> No
         await heard.until("here", times=2)
 
     heard = supervise(LOSES_ITS_LEASE, scenario)
-    assert "n1 ended itself because it could not renew its lease; starting it again in 1 s" in heard.lines
+    assert "n1 ended itself because it could not renew its lease; starting it again in 0.5 s" in heard.lines
 
 
 def test_a_killed_one_stays_down_until_it_is_started() -> None:
