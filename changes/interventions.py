@@ -19,7 +19,7 @@ from enum import Enum
 from changes.execution import Execution, Mode, Road
 from changes.plan import why_no_return
 
-QUEUED, PAUSED = "queued", "paused"
+PAUSED = "paused"
 ENDED = ("done", "failed", "cancelled")
 
 

@@ -91,9 +91,9 @@ def execution_of(change: Change) -> Execution:
     return execution_from_json(change.executor_state | {"plan": change.plan})
 
 
-def standing_of(change: Change) -> Standing:
+def standing_of(change: Change, state: Execution | None = None) -> Standing:
     """Where the change stands for people who want something of it."""
-    return Standing(change.status, execution_of(change), tuple(change.wishes))
+    return Standing(change.status, state or execution_of(change), tuple(change.wishes))
 
 
 def may_steer_all(user: Any) -> bool:
@@ -275,7 +275,10 @@ def iso(at: datetime | None) -> str | None:
 
 def changes_in_flight() -> list[dict[str, Any]]:
     """The changes that have not ended, with the step each is at."""
-    return [change_line(change) | {"step": current_step(change), "behind": behind(change)} for change in open_changes()]
+    return [
+        change_line(change) | {"step": current_step(change, execution_of(change)), "behind": behind(change)}
+        for change in open_changes()
+    ]
 
 
 def recent_changes(limit: int = 50) -> list[dict[str, Any]]:
@@ -288,9 +291,8 @@ def behind(change: Change) -> list[int]:
     return ahead_of(_place(change), places()) if change.is_open else []
 
 
-def needless(change: Change) -> list[int]:
-    """The changes that a queued DROP TABLE waits for in vain, and that may still be cancelled (X6)."""
-    plan, first = plan_from_json(change.plan), behind(change)
+def needless(plan: Plan, first: Collection[int]) -> list[int]:
+    """Of the changes that go `first`: those that a DROP TABLE waits for in vain, and that may be cancelled (X6)."""
     if not plan.drops_table or not first:
         return []
     others = Change.objects.filter(pk__in=first).order_by("id")
@@ -301,9 +303,8 @@ def needless(change: Change) -> list[int]:
     ]
 
 
-def current_step(change: Change) -> dict[str, Any] | None:
+def current_step(change: Change, state: Execution) -> dict[str, Any] | None:
     """The step the change is at, on whichever road."""
-    state = execution_of(change)
     if state.step is None or not change.is_open:
         return None
     return step_json(state.plan, state.position, state.step) | {"road": state.road.value}
@@ -313,17 +314,17 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
     """All that a page shows of one change. Raises `Change.DoesNotExist`."""
     change = Change.objects.get(pk=change_id)
     state = execution_of(change)
-    refused = why_not_each(standing_of(change))
+    refused, first = why_not_each(standing_of(change, state)), behind(change)
     return change_line(change) | {
         "plan": plan_json(state.plan),
         "road": state.road.value,
         "position": state.position,
         "roads": roads(change, state),
-        "step": current_step(change),
-        "blockers": blockers(change),
+        "step": current_step(change, state),
+        "blockers": blockers(change, state),
         "runs": progress_of(change_id),
-        "behind": behind(change),
-        "needless": needless(change),
+        "behind": first,
+        "needless": needless(state.plan, first),
         "may_cancel": refused["cancel"] is None,
         "may_pause": refused["pause"] is None,
         "may_resume": refused["resume"] is None,
@@ -383,9 +384,8 @@ def times(step: Step | None) -> dict[str, Any]:
     }
 
 
-def blockers(change: Change) -> list[dict[str, Any]]:
+def blockers(change: Change, state: Execution) -> list[dict[str, Any]]:
     """Who holds the change back right now, and until when at most: the last to end first."""
-    state = execution_of(change)
     step = state.step
     if not change.is_open or step is None or step.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
         return []

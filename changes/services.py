@@ -107,7 +107,7 @@ def submit(statement: str, *, who: str) -> Change:
         if len(ahead) >= QUEUED_MAX:
             raise TooMany(f"{len(ahead)} changes of {plan.table} are waiting already; cancel one, or wait")
         change = _store(plan, names_in(action, view), statement, who)
-        _tell_submitted(change, ahead)
+        _tell_submitted(change, plan, ahead)
         transaction.on_commit(lambda: send_driver(change.pk))
     return change
 
@@ -144,12 +144,12 @@ def _store(plan: Plan, names: Names, statement: str, who: str) -> Change:
     )
 
 
-def _tell_submitted(change: Change, ahead: list[Change]) -> None:
+def _tell_submitted(change: Change, plan: Plan, ahead: list[Change]) -> None:
     payload = {"who": change.who, "change": change.pk, "statement": change.statement, "table": change.table_name}
     tell("change submitted", change.table_name, payload, streams_of(change))
     if ahead:
         _tell_queued(change, ahead[-1])
-    if needless := selectors.needless(change):
+    if plan.drops_table and (needless := selectors.needless(plan, selectors.behind(change))):
         said = {"change": change.pk, "table": change.table_name, "needless": needless}
         tell("changes needless", change.table_name, said, streams_of(change))
     notify(change.pk)

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 SLICE_S = 0.01
 LARGE_CHARS = 16_384
-"""Texts beyond this are parsed and planned in the thread."""
+"""A statement beyond this is parsed and planned in the thread."""
 
 T = TypeVar("T")
 
@@ -24,6 +24,11 @@ _THREAD = ThreadPoolExecutor(1, "planning")
 async def in_thread(work: Callable[[], T]) -> T:
     """The value of `work`. Cancelled, it does not wait for what cannot be interrupted."""
     return await asyncio.get_running_loop().run_in_executor(_THREAD, work)
+
+
+async def in_thread_if_large(text: str, work: Callable[[], T]) -> T:
+    """The value of `work` on a statement's text: in the thread if the text is large, at once otherwise."""
+    return work() if len(text) <= LARGE_CHARS else await in_thread(work)
 
 
 class Turns:

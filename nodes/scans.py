@@ -31,7 +31,7 @@ from storage.statements import (
 
 ENTRIES_PAGE = 1000
 LONG_SCAN_PAIRS = 3 * PAGE_PAIRS
-"""A scan that has read so many pairs of a storage remembers its table as one for what follows (T6)."""
+"""A scan that has read so many pairs of a key range in a storage locks the whole table there from then on (T6)."""
 _INT8 = struct.Struct("!q")
 
 
@@ -135,9 +135,8 @@ async def _pair_pages(
         for low, high in access.ranges:
             start, found = low, 0
             while True:
-                commands = _long_scan(table, storage, found, PAGE_PAIRS // 4)
-                commands.append(_page(sql, start, high, suffixes, PAGE_PAIRS // 4))
-                page = list(pairs_in((await transaction.run(commands))[-1]))
+                command = _page(sql, start, high, suffixes, PAGE_PAIRS // 4)
+                page = list(pairs_in(await _next_page(transaction, table, storage, found, command, PAGE_PAIRS // 4)))
                 found += len(page)
                 if page:
                     yield page
@@ -146,10 +145,13 @@ async def _pair_pages(
                 start = next_low(page[-1][0])
 
 
-def _long_scan(table: Table, storage: int, found: int, page: int) -> list[Command]:
-    """What precedes the page with which a scan has become long: after `found` pairs, `page` a time."""
-    is_now = found - page < LONG_SCAN_PAIRS <= found
-    return [Command(remember_whole_sql(storage, table.descriptor.table_id))] if is_now else []
+async def _next_page(
+    transaction: Transaction, table: Table, storage: int, found: int, command: Command, pairs_max: int
+) -> "object":
+    """What the page's command returns, after `found` pairs in pages of `pairs_max`; a scan that is long now says so."""
+    becomes_long = found - pairs_max < LONG_SCAN_PAIRS <= found
+    before = [Command(remember_whole_sql(storage, table.descriptor.table_id))] if becomes_long else []
+    return (await transaction.run([*before, command]))[-1]
 
 
 def _page(sql: str, low: bytes, high: bytes, suffixes: bytes | None, limit: int) -> Command:
@@ -218,8 +220,8 @@ async def arrow_batches(
         for low, high in access.ranges:
             reader, start, found = RowReader(wanted[1:]), low, 0
             while True:
-                commands = _long_scan(table, storage, found, PAGE_PAIRS)
-                result = (await transaction.run([*commands, _page(sql, start, high, suffixes, PAGE_PAIRS)]))[-1]
+                command = _page(sql, start, high, suffixes, PAGE_PAIRS)
+                result = await _next_page(transaction, table, storage, found, command, PAGE_PAIRS)
                 count = _INT8.unpack(result.get_value(0, 0))[0]
                 found += count
                 page = unpack(count, *(result.get_value(0, i) for i in range(1, 5)))

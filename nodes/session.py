@@ -37,7 +37,7 @@ from nodes import dml
 from nodes.binding import values_of
 from nodes.environment import Environment
 from nodes.explain import explain
-from nodes.fairness import LARGE_CHARS, in_thread
+from nodes.fairness import in_thread_if_large
 from nodes.foreign_keys import pin_others
 from nodes.messages import Field
 from nodes.names import Names
@@ -127,7 +127,7 @@ class Session:
 
     async def parse(self, sql: str) -> Sequence[Statement]:
         """The statements of a text; a large one is read beside the event loop."""
-        return parse(sql) if len(sql) <= LARGE_CHARS else await in_thread(lambda: parse(sql))
+        return await in_thread_if_large(sql, lambda: parse(sql))
 
     async def prepare(self, sql: str, statement: object, oids: Sequence[int]) -> Prepared:
         """Find the types of parameters and result."""
@@ -331,9 +331,7 @@ class Session:
 
     async def _made(self, statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters) -> Plan:
         try:
-            if len(statement.text) <= LARGE_CHARS:
-                return make_plan(statement, catalog, parameters)
-            return await in_thread(lambda: make_plan(statement, catalog, parameters))
+            return await in_thread_if_large(statement.text, lambda: make_plan(statement, catalog, parameters))
         except SqlError as error:
             raise await self.names.explained(error, catalog) from None
 

@@ -4,7 +4,7 @@ pin        one version of each table, from its first use to the end (T1)
 run        BEGIN and `enter` go in the same flight as the first statement (T2)
 renew      a lease renewed at the same version moves the deadline, in the next flight or while none comes (T4)
 savepoint  after ROLLBACK TO, `enter` again for every table that is pinned (T5)
-commit     once it is sent, neither a cancel nor a lost session decides: what the store did stands: it is asked (T7)
+commit     once it is sent, neither a cancel nor a lost session decides: the store is asked what it did (T7)
 """
 
 import asyncio

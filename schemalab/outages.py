@@ -15,6 +15,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from catalog.mistakes import in_words
+
 CHAIN_MAX = 20
 PROBE_S = 0.5
 SETTLED_S = 3.0
@@ -116,9 +118,8 @@ def told_once(record: logging.LogRecord, service: str, error: BaseException) -> 
     line.exc_info = line.exc_text = line.stack_info = None
     line.levelno = max(record.levelno, logging.WARNING)
     line.levelname = logging.getLevelName(line.levelno)
-    why = (str(error).strip() or type(error).__name__).splitlines()[0]
     line.msg = "%s does not answer (%s); what fails for that is not told until it does"
-    line.args = (service, why)
+    line.args = (service, in_words(error))
     return line
 
 

@@ -13,8 +13,9 @@ from django.conf import settings
 from django.db import connection
 from django.db.models.functions import Now
 
+from catalog.mistakes import in_words
 from spark_tasks.audit import NothingToAudit, Report, audit_table
-from spark_tasks.claims import STALE_S, in_one_line
+from spark_tasks.claims import STALE_S
 from spark_tasks.database import database_dsn
 from spark_tasks.heart import Connection, Heart
 from spark_tasks.models import AuditJob, RunState
@@ -56,7 +57,7 @@ def run_audit(job_id: int) -> None:
         _end(job_id, attempt, state=RunState.FAILED, error=str(nothing))
     except Exception as error:
         log.exception("%s failed in attempt %s", job, attempt)
-        _end(job_id, attempt, state=RunState.FAILED, error=in_one_line(error))
+        _end(job_id, attempt, state=RunState.FAILED, error=in_words(error))
     else:
         _report(job_id, attempt, report)
 

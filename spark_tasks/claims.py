@@ -17,7 +17,6 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from catalog.descriptor import Descriptor
-from catalog.mistakes import in_words
 from catalog.selectors import descriptor_at
 from spark_tasks.elements import Elements, elements_of
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
@@ -132,8 +131,3 @@ def require_open(claim: Claim) -> None:
     """A run that others have closed, or taken over, makes no further one. Raises `WasClosed`."""
     if not ReorgRun.objects.select_for_update().filter(id=claim.run.id, token=claim.token):
         raise WasClosed(f"{claim.run} was closed or taken over in attempt {claim.run.attempt}")
-
-
-def in_one_line(error: Exception) -> str:
-    """An unexpected error as it is kept with the job."""
-    return in_words(error)

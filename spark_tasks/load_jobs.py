@@ -20,7 +20,8 @@ from django.db.models import Q, Sum
 from django.db.models.functions import Coalesce, Now
 from kombu.exceptions import OperationalError as BrokerError
 
-from spark_tasks.claims import FAILURES_MAX, STALE_S, in_one_line
+from catalog.mistakes import in_words
+from spark_tasks.claims import FAILURES_MAX, STALE_S
 from spark_tasks.file_rows import CannotLoad
 from spark_tasks.heart import Beat, Connection, Heart
 from spark_tasks.load import load_file
@@ -48,7 +49,7 @@ def run_load(job_id: int) -> None:
         _end(job, [Said(error=str(refusal))])
     except Exception as error:
         log.exception("%s failed in attempt %s", job, job.attempt)
-        _let_another_try(job, in_one_line(error))
+        _let_another_try(job, in_words(error))
     else:
         _end(job, said)
 

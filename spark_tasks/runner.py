@@ -2,6 +2,7 @@
 
 import logging
 
+from catalog.mistakes import in_words
 from spark_tasks.claims import (
     FAILURES_MAX,
     RunFailed,
@@ -10,7 +11,6 @@ from spark_tasks.claims import (
     claim_run,
     count_failure,
     end_run,
-    in_one_line,
     let_another_try,
 )
 from spark_tasks.heart import heart_of_run
@@ -39,7 +39,7 @@ def run_reorganisation(run_id: int) -> None:
     except Exception as error:
         log.exception("%s failed in attempt %s", claim.run, claim.run.attempt)
         if count_failure(claim) >= FAILURES_MAX:
-            end_run(claim, RunState.FAILED, error=in_one_line(error))
+            end_run(claim, RunState.FAILED, error=in_words(error))
         else:
             let_another_try(claim)
             raise

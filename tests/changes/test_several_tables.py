@@ -191,7 +191,8 @@ def test_l11_a_lease_on_an_old_version_of_the_other_table_holds_the_publish_back
     waiting = StoryEvent.objects.get(stream=f"table:{airports}", kind="version waiting")
     assert waiting.payload["whom"] == "n1 on airports"
     assert StoryEvent.objects.filter(stream=f"table:{trips}", kind="version waiting").exists()
-    [blocker] = selectors.blockers(Change.objects.get(pk=change.pk))
+    moving = Change.objects.get(pk=change.pk)
+    [blocker] = selectors.blockers(moving, selectors.execution_of(moving))
     assert (blocker["node"], blocker["table"], blocker["version"]) == ("n1", "airports", 1)
     cluster.release("n1", n1, 1, table_id=airports)
     assert walk.end() == Status.DONE

@@ -23,6 +23,7 @@ from catalog.elements import TableId
 from changes import publishing
 from leases.redis_gossip import publish_news
 from storage.clauses import Referenced, check
+from tests.nodes.wire import Raw
 
 STORAGES = 2
 ROOT = Path(__file__).resolve().parents[2]
@@ -214,3 +215,11 @@ def program(cluster: Cluster) -> Runner:
         return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)
 
     return run
+
+
+@pytest.fixture
+def raw(cluster: Cluster) -> Iterator[Raw]:
+    """A session of node n1, byte by byte."""
+    with Raw(cluster.ports["n1"]) as connection:
+        connection.startup()
+        yield connection

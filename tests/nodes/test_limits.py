@@ -5,7 +5,6 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -19,23 +18,10 @@ from nodes.rights import Person
 from nodes.server import Settings, bind
 from nodes.statements import parse as parsed
 from nodes.variables import Variables
-from tests.nodes.conftest import Cluster
-from tests.nodes.wire import Raw, execute, fields, kinds, message, parse, query  # fmt: skip
+from tests.nodes.wire import Raw, ask, execute, fields, kinds, message, parse, query  # fmt: skip
 from tests.nodes.wire import bind as bound
 
 GREETING = Greeting(lambda *_: None, sessions_max_each=2)  # type: ignore[arg-type, return-value]
-
-
-@pytest.fixture
-def raw(cluster: Cluster) -> Iterator[Raw]:
-    with Raw(cluster.ports["n1"]) as connection:
-        connection.startup()
-        yield connection
-
-
-def ask(raw: Raw, *messages: bytes) -> list[tuple[bytes, bytes]]:
-    raw.send(b"".join(messages))
-    return raw.until_ready()
 
 
 # -- connections

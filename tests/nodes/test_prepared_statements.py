@@ -16,7 +16,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
 from catalog.types import SqlType
 from tests.nodes.conftest import Cluster
-from tests.nodes.wire import SYNC, Raw, bind, describe, execute, fields, kinds, message, parse, query, rows
+from tests.nodes.wire import SYNC, Raw, ask, bind, describe, execute, fields, kinds, message, parse, query, rows
 
 COLUMNS, OTHERS = "id int primary key, a text, b int", "id int primary key, x date"
 A, B, C = ColumnId(2), ColumnId(3), ColumnId(4)
@@ -114,18 +114,6 @@ def test_what_a_changed_table_answers_is_what_postgresql_answers(cluster: Cluste
     told = dict(zip(STATEMENTS, found, strict=True))
     assert told == dict(zip(STATEMENTS, expected, strict=True))
     assert (told["SELECT * FROM {t}"] == CHANGED) == ("as it was" not in case)
-
-
-@pytest.fixture
-def raw(cluster: Cluster) -> Any:
-    with Raw(cluster.ports["n1"]) as connection:
-        connection.startup()
-        yield connection
-
-
-def ask(raw: Raw, *messages: bytes) -> list[tuple[bytes, bytes]]:
-    raw.send(b"".join(messages))
-    return raw.until_ready()
 
 
 def test_a_driver_that_prepares_again_goes_on(cluster: Cluster, raw: Raw) -> None:

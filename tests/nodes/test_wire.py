@@ -9,6 +9,7 @@ from tests.nodes.conftest import Cluster
 from tests.nodes.wire import (
     SYNC,
     Raw,
+    ask,
     bind,
     describe,
     execute,
@@ -19,19 +20,6 @@ from tests.nodes.wire import (
     query,
     rows,
 )  # fmt: skip
-
-
-@pytest.fixture
-def raw(cluster: Cluster):
-    with Raw(cluster.ports["n1"]) as connection:
-        connection.startup()
-        yield connection
-
-
-def ask(raw: Raw, *messages: bytes) -> list[tuple[bytes, bytes]]:
-    raw.send(b"".join(messages))
-    return raw.until_ready()
-
 
 # -- startup
 

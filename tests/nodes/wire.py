@@ -58,6 +58,12 @@ class Raw:
         return got
 
 
+def ask(raw: Raw, *messages: bytes) -> list[tuple[bytes, bytes]]:
+    """What these messages are answered with, up to ReadyForQuery."""
+    raw.send(b"".join(messages))
+    return raw.until_ready()
+
+
 def message(kind: bytes, body: bytes = b"") -> bytes:
     return kind + struct.pack("!i", len(body) + 4) + body
 

@@ -22,18 +22,21 @@ def home() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def our_children() -> set[int]:
-    return {child.pid for child in psutil.Process().children(recursive=True)}
+def processes_in(home: Path) -> set[int]:
+    """Those that work in the folder: the servers, and PostgreSQL's processes for each session."""
+    return {
+        process.pid for process in psutil.process_iter(["cwd"]) if (process.info["cwd"] or "").startswith(str(home))
+    }
 
 
 def test_data_is_kept_over_a_restart_and_no_process_is_left(home: Path) -> None:
-    before = our_children()
     with running_services(locations_of(home)) as services:
         with psycopg.connect(services.database_url) as connection:
             connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
         with Redis.from_url(services.redis_url) as client:
             assert client.ping()
-    assert our_children() <= before
+        assert len(processes_in(home)) >= 2
+    assert processes_in(home) == set()
     with running_services(locations_of(home)) as services, psycopg.connect(services.database_url) as connection:
         assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from nodes.alarm import pause_between
 from schemalab import children, proc, watch
 from schemalab.children import RESERVED_MB, Launch
 from schemalab.heartbeat import VARIABLE
@@ -153,6 +154,13 @@ def node_with_alarm(then: str) -> "subprocess.Popen[str]":
 def test_a_node_ends_itself_while_c_code_holds_the_interpreter() -> None:
     with node_with_alarm(COMPUTES_IN_C) as node:
         assert node.wait(LIMIT_S) == -signal.SIGPROF
+
+
+@pytest.mark.parametrize("processors", [1, 2, 16, 128])
+def test_a_healthy_loop_sets_the_alarm_anew_in_time_while_every_processor_computes(processors: int) -> None:
+    for seconds in (0.5, 5.0, 60.0):
+        assert pause_between(seconds, processors=processors) * processors <= seconds / 4
+    assert pause_between(60.0, processors=1) == 1.0
 
 
 def test_the_alarm_of_a_node_does_not_run_while_it_is_frozen() -> None:

@@ -5,7 +5,6 @@
 
 import json
 import signal
-import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from lab.explored import keep, known_answer
 from lab.explorer.model import (
@@ -31,19 +30,14 @@ from lab.explorer.stage import stand
 from lab.explorer.table import write_table
 from lab.explorer.variants import Variant, all_variants
 from lab.explorer.verdict import Answer, Verdict, explore
+from lab.management.lab_command import LabCommand
 from lab.pictures import picture_of_answer
 
 EXIT_CODES = {Verdict.PROVED: 0, Verdict.VIOLATED: 1, Verdict.UNKNOWN: 3}
 
 
-class Command(BaseCommand):
+class Command(LabCommand):
     help = "Explore every schedule of a small model of a schema change: a proof, a counterexample, or unknown."
-    requires_system_checks: tuple[str, ...] = ()
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> ArgumentParser:
-        parser = super().create_parser(prog_name, subcommand, **kwargs)
-        parser.error = _refuse  # type: ignore[method-assign]
-        return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -175,11 +169,6 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error}", returncode=2) from error
-
-
-def _refuse(message: str) -> None:
-    sys.stderr.write(f"explore: {message}\n")
-    raise SystemExit(2)
 
 
 def _model(options: dict[str, Any]) -> Model:

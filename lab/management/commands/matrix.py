@@ -4,15 +4,15 @@
 """
 
 import json
-import sys
 import time
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from lab.control import Without
+from lab.management.lab_command import LabCommand
 from lab.matrix.grid import Line, Report, cells_of, lines_of, report_on, sample
 from lab.matrix.interruptions import UnknownInterruption, interruptions_named
 from lab.matrix.kinds import UnknownKind, kinds_named
@@ -24,14 +24,8 @@ SAYS_EVERY_S = 5.0
 WRONG_SHOWN = 10
 
 
-class Command(BaseCommand):
+class Command(LabCommand):
     help = "Interrupt every kind of change at every step, in a cluster in memory, and judge how it ends."
-    requires_system_checks: tuple[str, ...] = ()
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> ArgumentParser:
-        parser = super().create_parser(prog_name, subcommand, **kwargs)
-        parser.error = _refuse  # type: ignore[method-assign]
-        return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--kind", action="append", default=[], metavar="WORDS", help="kinds that are called so")
@@ -128,8 +122,3 @@ def _write(path: str, shown: Shown, without: frozenset[Without]) -> None:
         Path(path).write_text(script_of(outcome, without), encoding="utf-8")
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error}", returncode=2) from error
-
-
-def _refuse(message: str) -> None:
-    sys.stderr.write(f"matrix: {message}\n")
-    raise SystemExit(2)

@@ -4,16 +4,16 @@
 """
 
 import json
-import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from lab.control import Without
+from lab.management.lab_command import LabCommand
 from lab.mutations import write_page
 from lab.pictures import picture_of_run
 from lab.simulator.faults import BadFaults, Fault, faults_named, names_of
@@ -28,14 +28,8 @@ SAYS_EVERY_S = 2.0
 EVENTS_MAX = 100_000
 
 
-class Command(BaseCommand):
+class Command(LabCommand):
     help = "Run a cluster in memory from seeds, with faults, and judge it after every event."
-    requires_system_checks: tuple[str, ...] = ()
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> ArgumentParser:
-        parser = super().create_parser(prog_name, subcommand, **kwargs)
-        parser.error = _refuse  # type: ignore[method-assign]
-        return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         which = parser.add_mutually_exclusive_group()
@@ -145,11 +139,6 @@ def _json(report: Report, setup: Setup) -> dict[str, Any]:
         "found": found,
         "sometimes": dict(sorted(report.counts.items())),
     }
-
-
-def _refuse(message: str) -> None:
-    sys.stderr.write(f"simulate: {message}\n")
-    raise SystemExit(2)
 
 
 def _setup(options: dict[str, Any]) -> Setup:

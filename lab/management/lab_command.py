@@ -1,0 +1,23 @@
+"""What the lab's commands have in common: they need no database, and bad usage is one line and exit code 2."""
+
+import sys
+from argparse import ArgumentParser
+from typing import Any, NoReturn
+
+from django.core.management.base import BaseCommand
+
+
+class LabCommand(BaseCommand):
+    """A command without I/O beyond its files."""
+
+    requires_system_checks: tuple[str, ...] = ()
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> ArgumentParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+
+        def refuse(message: str) -> NoReturn:
+            sys.stderr.write(f"{subcommand}: {message}\n")
+            raise SystemExit(2)
+
+        parser.error = refuse  # type: ignore[method-assign]
+        return parser
