@@ -17,7 +17,7 @@ def main() -> None:
     from django.db import OperationalError
 
     from schemalab.environment import BadSetting
-    from schemalab.terminal import PlainStream
+    from schemalab.supervisor.terminal import PlainStream
 
     os.environ["DJANGO_COLORS"] = "nocolor"  # escape sequences of ours would be shown like anybody's
     sys.stdout, sys.stderr = PlainStream(sys.stdout), PlainStream(sys.stderr)

@@ -16,7 +16,7 @@ import psycopg
 
 from bench.report import Figure
 from bench.steps import drain_waits
-from leases.asyncio_keeper import LeaseKeeper
+from leases.asyncio.keeper import LeaseKeeper
 from tests.cluster import RunningCluster, running_cluster
 
 NODES, KEEPERS = 8, 92

@@ -17,7 +17,7 @@ from bench.rows import STORAGES, copy, make_table
 from bench.writers import Seen, write_beside
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
-from storage.arrow import Pairs
+from storage.arrow.encoding import Pairs
 from storage.pairs import after, prefix
 from storage.postgres import kv, session_options
 from tests.cluster import RunningCluster

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor, from_json
 from catalog.elements import ColumnId
-from storage.arrow import Pairs, copy_payload
-from storage.arrow_rows import chosen, row_pairs, row_storages, rows_of_batch
+from storage.arrow.encoding import Pairs, copy_payload
+from storage.arrow.rows import chosen, row_pairs, row_storages, rows_of_batch
 from storage.postgres import kv
 from tests.cluster import RunningCluster
 

@@ -1,0 +1,12 @@
+"""What a schema is, version by version, and the story of what happened to it: the lowest floor.
+
+elements     what a schema is made of: columns, indexes, constraints, placements
+descriptor   one immutable version of a table's schema
+states       the rule table: what a statement does to an element's pairs in each state
+types        the nine SQL types of columns
+hashing      how a router and a storage see that they mean different schemas
+story        what happened, as events people can read
+clock, pace  the wall clock; how fast somebody may go
+text/        wording: descriptors, mistakes, marks in statements, plain text
+live/        from a row of the story to the browser
+"""

@@ -8,6 +8,6 @@ class CatalogConfig(AppConfig):
     name = "catalog"
 
     def ready(self) -> None:
-        """Every app says in its `streams` module what it shows on live pages; see `catalog.live`."""
-        import_module("catalog.signals")
+        """Every app says in its `streams` module what it shows on live pages; see `catalog.live.snapshot`."""
+        import_module("catalog.live.signals")
         autodiscover_modules("streams")

@@ -10,7 +10,7 @@ Two servers may be one version apart, so neighbouring states must tolerate each 
     public        pairs are made, removed and read
 
 Storage (`storage.mutations`), planner, docs and tests read this table; nobody repeats it. Which states may be
-neighbours follows from it: `storage.neighbours` finds the pairs that break a clause by trying everything.
+neighbours follows from it: `tests.storage.neighbours` finds the pairs that break a clause by trying everything.
 """
 
 from dataclasses import dataclass

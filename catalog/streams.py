@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from catalog import descriptor, live, selectors
-from catalog.elements_view import differences, elements
+from catalog import descriptor, selectors
+from catalog.live import snapshot
 from catalog.models import Descriptor, Table
+from catalog.text.descriptors import differences, elements
 
 VERSIONS_SHOWN = 30
 
@@ -55,6 +56,6 @@ def _schema(table_id: int) -> dict[str, Any]:
     }
 
 
-live.register("cluster", "tables", "parts/tables.html", _tables)
-live.register("table", "schema", "parts/schema.html", _schema)
-live.register_stream("table", lambda table_id: Table.objects.filter(pk=table_id).exists())
+snapshot.register("cluster", "tables", "parts/tables.html", _tables)
+snapshot.register("table", "schema", "parts/schema.html", _schema)
+snapshot.register_stream("table", lambda table_id: Table.objects.filter(pk=table_id).exists())

@@ -20,7 +20,8 @@ from django.views.decorators.http import require_GET, require_POST
 from redis import Redis
 from redis.exceptions import RedisError
 
-from catalog import live, selectors
+from catalog import selectors
+from catalog.live import snapshot
 from catalog.models import Table
 from catalog.story import CLUSTER, table_stream
 
@@ -31,13 +32,13 @@ THEME_S = 365 * 24 * 3600
 @login_required
 @require_GET
 def cluster(request: HttpRequest) -> HttpResponse:
-    return render(request, "cluster.html", {"section": "cluster"} | live.page_context(CLUSTER))
+    return render(request, "cluster.html", {"section": "cluster"} | snapshot.page_context(CLUSTER))
 
 
 @login_required
 @require_GET
 def tables(request: HttpRequest) -> HttpResponse:
-    return render(request, "tables.html", {"section": "tables"} | live.page_context(CLUSTER))
+    return render(request, "tables.html", {"section": "tables"} | snapshot.page_context(CLUSTER))
 
 
 @login_required
@@ -47,7 +48,7 @@ def table(request: HttpRequest, table_id: int) -> HttpResponse:
     if shown is None or not shown.descriptors.exists():
         raise Http404(f"there is no table with id {table_id}")
     context = {"section": "tables", "table": shown, "storages": range(1, settings.STORAGE_COUNT + 1)}
-    return render(request, "table.html", context | live.page_context(table_stream(table_id)))
+    return render(request, "table.html", context | snapshot.page_context(table_stream(table_id)))
 
 
 @login_required
@@ -68,15 +69,15 @@ def poll(request: HttpRequest) -> HttpResponse:
         return HttpResponseBadRequest("since must be the number of the last event seen")
     html = request.GET.get("html") == "1"
     try:
-        live.check_may_follow(request.user, stream)
-    except live.NoSuchStream as refusal:
+        snapshot.check_may_follow(request.user, stream)
+    except snapshot.NoSuchStream as refusal:
         status = 404 if request.user.is_authenticated else 403
         return JsonResponse({"type": "error", "stream": stream, "message": str(refusal)}, status=status)
     if since:
-        news = [*live.missed(stream, int(since), html=html), live.state_message(stream, html=html)]
+        news = [*snapshot.missed(stream, int(since), html=html), snapshot.state_message(stream, html=html)]
     else:
-        news = [live.snapshot_of(stream, html=html)]
-    return JsonResponse({"messages": [live.hello(), *news]})
+        news = [snapshot.snapshot_of(stream, html=html)]
+    return JsonResponse({"messages": [snapshot.hello(), *news]})
 
 
 @require_POST

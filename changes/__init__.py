@@ -1,0 +1,14 @@
+"""Schema changes: from a statement to a plan, from a plan to versions that every node has reached.
+
+ddl/           text to action
+planning/      action to plan
+plan/          the plan as a value: its steps, its rollback, its undo
+review/        is a plan safe?
+executor/      the machine that executes a plan: pure
+driver/        the machine's shell: publishes, waits, starts reorganisations, records every transition
+pages/         a change in words and drawings
+queue          one change at a time moves a table (X1)
+rate_limits    how often changes and proofs may be asked for
+proofs         what the explorer says of a plan
+models, selectors, services, streams, tasks, views, urls, admin: as in any Django app
+"""

@@ -25,10 +25,10 @@ from django.utils.translation import gettext_noop
 from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
 
+from changes.driver.schema_change_lease import Ear, open_connection
 from changes.models import Proof
-from changes.plan import RUNS, Plan, plan_from_json
-from changes.postgres import Ear, open_connection
-from changes.throttle import pause_before_question_s
+from changes.plan.model import RUNS, Plan, plan_from_json
+from changes.rate_limits import pause_before_question_s
 
 log = logging.getLogger(__name__)
 

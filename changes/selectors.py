@@ -15,20 +15,20 @@ from django.utils.timezone import now
 from catalog.descriptor import Descriptor
 from catalog.descriptor import from_json as descriptor_from_json
 from catalog.elements import EXISTS, State, TableId
-from changes import foresight
-from changes.ddl_check import CatalogView
-from changes.execution import Execution, Road, execution_from_json, name_of
-from changes.interventions import Intervention, Standing, why_not, why_not_each
+from changes.ddl.resolve import CatalogView
+from changes.driver.publish import live_leases
+from changes.executor.interventions import Intervention, Standing, why_not, why_not_each
+from changes.executor.state import Execution, Road, execution_from_json, name_of
 from changes.models import MOVING, OPEN, Change, Reservation, Status, Step
-from changes.plan import RUNS, Move, Plan, StepKind, Transition, describe, plan_from_json
-from changes.plan import Step as PlanStep
-from changes.publishing import live_leases
-from changes.road import turned
-from changes.tables import KnownTables
-from changes.turns import Place, ahead_of, free_to_move
-from changes.undo import undo_of
+from changes.pages import preview
+from changes.pages.timeline import turned
+from changes.plan.model import RUNS, Move, Plan, StepKind, Transition, describe, plan_from_json
+from changes.plan.model import Step as PlanStep
+from changes.plan.undo import undo_of
+from changes.planning.tables import KnownTables
+from changes.queue import Place, ahead_of, free_to_move
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
-from spark_tasks.pace import share_of_time
+from spark_tasks.runs.pacing import share_of_time
 from spark_tasks.services import status_of
 from storage.pairs import after, prefix
 from storage.postgres import PLAN_LOCALLY
@@ -51,7 +51,7 @@ WHERE t.state <> 'dropped' ORDER BY t.id, d.version DESC
 
 
 def open_changes(table_id: int | None = None) -> list[Change]:
-    """The changes that have not ended, of one table or of all, oldest first. Whose turn it is says `changes.turns`."""
+    """The changes that have not ended, of one table or of all, oldest first. Whose turn it is says `changes.queue`."""
     found = Change.objects.filter(status__in=OPEN).order_by("id")
     return list(found if table_id is None else found.filter(table_ids__contains=[table_id]))
 
@@ -202,18 +202,18 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "table": plan.table,
         "table_id": plan.table_id,
         "table_ids": list(plan.table_ids),
-        "partners": foresight.versions_json(plan.partners),
+        "partners": preview.versions_json(plan.partners),
         "title": plan.title,
         "moves": [_move_json(move) for move in plan.moves],
         "dangers": list(plan.dangers),
         "turn": plan.turn,
         "rows": rows,
-        "estimated_s": round(sum(rows for step in plan.forward if step.kind in foresight.COSTLY) / ROWS_A_SECOND, 1),
-        "versions": foresight.versions(plan),
-        "reorganisations": foresight.reorganisations(plan, rows_a_second=ROWS_A_SECOND),
-        "waits": foresight.waits(plan),
-        "no_return": foresight.no_return(plan) if plan.turn < len(plan.forward) else None,
-        "rollback": foresight.rollback(plan),
+        "estimated_s": round(sum(rows for step in plan.forward if step.kind in preview.COSTLY) / ROWS_A_SECOND, 1),
+        "versions": preview.versions(plan),
+        "reorganisations": preview.reorganisations(plan, rows_a_second=ROWS_A_SECOND),
+        "waits": preview.waits(plan),
+        "no_return": preview.no_return(plan) if plan.turn < len(plan.forward) else None,
+        "rollback": preview.rollback(plan),
         "steps": [step_json(plan, number, step) for number, step in enumerate(plan.forward)],
     }
 
@@ -231,7 +231,7 @@ def step_json(plan: Plan, number: int, step: PlanStep) -> dict[str, Any]:
         "kind": step.kind.value,
         "table": plan.table,
         "version": step.version,
-        "partners": foresight.versions_json(step.partners),
+        "partners": preview.versions_json(step.partners),
         "transitions": [_transition_json(transition) for transition in step.transitions],
         "is_reorganisation": step.kind in RUNS,
         "text": describe(plan, step),

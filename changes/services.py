@@ -27,19 +27,19 @@ from catalog.selectors import events_since, newest_descriptor
 from catalog.services import OutOfTime, control_transaction, tell
 from catalog.story import CLUSTER, change_stream, table_stream
 from changes import selectors
-from changes.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name
-from changes.ddl import Statement, parse
-from changes.ddl_check import NothingToDo, resolve
-from changes.ddl_errors import DdlError
-from changes.execution import name_of
-from changes.interventions import Intervention, why_not, why_not_whose
+from changes.ddl.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name
+from changes.ddl.bindings import AsNamed, Names, named_again, names_from_json, names_in
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import NothingToDo, resolve
+from changes.ddl.statements import Statement, parse
+from changes.driver.schema_change_lease import Ear, open_connection
+from changes.executor.interventions import Intervention, why_not, why_not_whose
+from changes.executor.state import name_of
 from changes.models import ENDED, Change, Reservation, Status
-from changes.naming import AsNamed, Names, named_again, names_from_json, names_in
-from changes.plan import Plan, plan_from_json, with_rows
-from changes.planner import make_plan
-from changes.postgres import Ear, open_connection
-from changes.tables import Tables
-from changes.throttle import check_pace
+from changes.plan.model import Plan, plan_from_json, with_rows
+from changes.planning.planner import make_plan
+from changes.planning.tables import Tables
+from changes.rate_limits import check_pace
 from expressions.typed import Context
 from storage.postgres import take_spare_table
 
@@ -388,7 +388,7 @@ def follow(change_id: int, *, since: int = 0, until: float | None = None) -> Ite
             ear.wait({("schemalab_change", str(change_id))}, left_s)
 
 
-# --- tables made inside a transaction (T9); see changes.new_table
+# --- tables made inside a transaction (T9); see changes.planning.table_in_transaction
 
 
 @dataclass(frozen=True, slots=True)

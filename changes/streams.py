@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from catalog import live
-from changes import page, selectors
+from catalog.live import snapshot as live
+from changes import selectors
 from changes.models import ENDED, Change
+from changes.pages import change_page
 from leases.lanes import lanes
 from leases.selectors import lane_snapshot, leases_on
 
@@ -19,13 +20,13 @@ def summaries(table_id: int | None = None) -> list[Json]:
     """The open changes, of one table or of all, in the order in which they began."""
     leases = _leases()
     snapshots = [selectors.change_snapshot(change.pk) for change in selectors.open_changes(table_id)]
-    return [page.summary(one, leases) for one in snapshots]
+    return [change_page.summary(one, leases) for one in snapshots]
 
 
 def ended(limit: int, **of: Any) -> list[Json]:
     """The changes that ended last."""
     found = Change.objects.filter(status__in=ENDED, **of).order_by("-ended_at")[:limit]
-    return [page.line(selectors.change_line(change)) for change in found]
+    return [change_page.line(selectors.change_line(change)) for change in found]
 
 
 def _leases() -> list[Json]:
@@ -48,7 +49,7 @@ def _with_pulse(part: Json) -> Json:
 
 def _change(change_id: int) -> Json:
     snapshot = selectors.change_snapshot(change_id)
-    shown = page.view(snapshot, _leases())
+    shown = change_page.view(snapshot, _leases())
     return shown | {"is_busy": shown["progress"] is not None}
 
 

@@ -9,8 +9,9 @@ import threading
 from celery import shared_task
 from django.db import connection
 
-from changes import driving, selectors, services
-from changes.turns import free_to_move
+from changes import selectors, services
+from changes.driver import driver
+from changes.queue import free_to_move
 
 BEAT = {
     "find-stuck-changes": {"task": "changes.tasks.find_stuck", "schedule": 2.0, "options": {"expires": 2}},
@@ -34,7 +35,7 @@ def holder() -> str:
 @shared_task
 def drive(change_id: int) -> None:
     """Walk a change until it ends or rests."""
-    driving.drive(change_id, holder=holder())
+    driver.drive(change_id, holder=holder())
 
 
 @shared_task

@@ -11,18 +11,19 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from catalog import live
-from catalog.marking import mark
+from catalog.live import snapshot
 from catalog.story import change_stream
-from changes import page, proofs, selectors, services
-from changes.back import way_back
-from changes.ddl_check import NothingToDo
-from changes.ddl_errors import DdlError
-from changes.interventions import Intervention, why_not, why_not_whose
+from catalog.text.marking import mark
+from changes import proofs, selectors, services
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import NothingToDo
+from changes.executor.interventions import Intervention, why_not, why_not_whose
 from changes.models import Proof
-from changes.road import stations
+from changes.pages import change_page
+from changes.pages.timeline import stations
+from changes.plan.rollback import way_back
+from changes.rate_limits import TooFast
 from changes.streams import summaries
-from changes.throttle import TooFast
 
 LIST_MAX = 200
 STATEMENT_CHARS_MAX = 20_000
@@ -39,7 +40,7 @@ ACTS = {"cancel": services.cancel, "pause": services.pause, "resume": services.r
 @login_required
 @require_GET
 def changes(request: HttpRequest) -> HttpResponse:
-    recent = [page.line(change) for change in selectors.recent_changes(LIST_MAX)]
+    recent = [change_page.line(change) for change in selectors.recent_changes(LIST_MAX)]
     return render(request, "changes.html", {"section": "changes", "open": summaries(), "recent": recent})
 
 
@@ -96,10 +97,10 @@ def submit(request: HttpRequest) -> HttpResponse:
 def change(request: HttpRequest, change_id: int) -> HttpResponse:
     stream = change_stream(change_id)
     try:
-        live.check_may_follow(request.user, stream)
-    except live.NoSuchStream as absent:
+        snapshot.check_may_follow(request.user, stream)
+    except snapshot.NoSuchStream as absent:
         raise Http404(str(absent)) from absent
-    return render(request, "change.html", {"section": "changes"} | live.page_context(stream))
+    return render(request, "change.html", {"section": "changes"} | snapshot.page_context(stream))
 
 
 @login_required
@@ -133,7 +134,7 @@ def _before_acting(request: HttpRequest, found: services.Change, deed: str, refu
         "section": "changes",
         "deed": deed,
         "refusal": refusal,
-        "change": page.view(selectors.change_snapshot(found.pk), []),
+        "change": change_page.view(selectors.change_snapshot(found.pk), []),
         "back": stations(road, -1),
         "back_steps": road,
     }

@@ -90,7 +90,7 @@ class Parameters:
 
 @dataclass(eq=False)
 class Analyzer:
-    """What one statement is analysed with. `subquery` analyses a SELECT inside it (`nodes.selects`)."""
+    """What one statement is analysed with. `subquery` analyses a SELECT inside it (`nodes.sql.selects`)."""
 
     catalog: Mapping[str, Descriptor]
     parameters: Parameters = field(default_factory=Parameters)

@@ -1,0 +1,11 @@
+"""The teaching lab: a cluster in memory, run by scripts, seeds and an exhaustive search, with the product's own rules.
+
+cluster/    a whole cluster as one deterministic value
+scripts/    golden scripts: sentences about a cluster, and what they showed
+simulator/  one seed, one history in which much goes wrong
+explorer/   every schedule of a small model
+matrix/     every kind of change, interrupted at every step in every way
+diagrams/   traces as SVG
+mutations   which rule is noticed by what, when it is left out
+tasks       proofs in a process of their own
+"""

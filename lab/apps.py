@@ -7,6 +7,6 @@ class LabConfig(AppConfig):
     def ready(self) -> None:
         """Stored proofs are about this code and no other; see `changes.proofs`."""
         from changes import proofs
-        from lab.rules import fingerprint
+        from lab.explorer.fingerprint import fingerprint
 
         proofs.judged_by(fingerprint)

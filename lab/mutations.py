@@ -1,7 +1,7 @@
 """Which rule is noticed by what, when it is left out: the check of our own tests.
 
-A rule that the lab can leave out (`lab.control.Without`) is left out in a run of the simulator whose seed is
-known to need it, or in a golden script; a rule that lives in PostgreSQL or in a shell is switched off in production
+A rule that the lab can leave out (`lab.cluster.control_plane.Without`) is left out in a run of the simulator whose seed
+is known to need it, or in a golden script; a rule that lives in PostgreSQL or in a shell is switched off in production
 code (`SWITCHES`) under a test that is named here. `BEHIND` are rules whose loss is not noticed because another one
 stands behind them: for each, what holds instead.
 """
@@ -9,7 +9,7 @@ stands behind them: for each, what holds instead.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab.control import Without
+from lab.cluster.control_plane import Without
 from lab.simulator.faults import ALL, Fault, names_of
 
 REMEMBERS = ALL - {Fault.FORGET}
@@ -128,7 +128,7 @@ SWITCHES = (
     Switch(
         "R2",
         "a fill puts only where there is neither pair nor tombstone",
-        "spark_tasks.backfill:put_where_free",
+        "spark_tasks.reorganise.backfill:put_where_free",
         "DO NOTHING",
         "DO UPDATE SET value = excluded.value",
         COMES_BETWEEN,
@@ -164,7 +164,7 @@ SWITCHES = (
     Switch(
         "R6",
         "tombstones of before the drain are cleared",
-        "spark_tasks.tidy:clear_tombstones",
+        "spark_tasks.reorganise.tombstones:clear_tombstones",
         "value IS NULL",
         "value IS NULL AND false",
         f"{FILL_TESTS}test_tombstones_of_before_the_drain_are_cleared_once",
@@ -180,7 +180,7 @@ SWITCHES = (
     Switch(
         "R7",
         "a chunk asks for the token first",
-        "spark_tasks.marks:BEGIN",
+        "spark_tasks.chunks.chunk:BEGIN",
         " AND token = {token}",
         "",
         f"{FILL_TESTS}test_a_chunk_of_a_range_begun_before_the_close_writes_nothing",
@@ -188,7 +188,7 @@ SWITCHES = (
     Switch(
         "R3",
         "another attempt leads on behind the last mark",
-        "spark_tasks.marks:progress_of",
+        "spark_tasks.chunks.chunk:progress_of",
         "None if key is None else Reached(storage, key)",
         "None",
         f"{INTERRUPTED_TESTS}test_two_pauses_in_one_range_put_no_pair_twice",
@@ -196,7 +196,7 @@ SWITCHES = (
     Switch(
         "R3",
         "a chunk follows the last one, or is none",
-        "spark_tasks.marks:_require_open",
+        "spark_tasks.chunks.chunk:_require_open",
         "if row[1] != progress.chunks:",
         "if False:",
         f"{INTERRUPTED_TESTS}test_a_worker_that_is_run_twice_under_one_token_does_no_chunk_twice",
@@ -212,7 +212,7 @@ SWITCHES = (
     Switch(
         "R7, R8",
         "the purge waits for the close",
-        "spark_tasks.work:purge",
+        "spark_tasks.jobs.phases:purge",
         "if fills.exists():",
         "if False:",
         f"{FILL_TESTS}test_the_purge_waits_for_the_close",
@@ -328,7 +328,7 @@ SWITCHES = (
     Switch(
         "L2, L7",
         "a publish waits for the leases on the last version but one",
-        "changes.publishing:_last_but_one_is_used",
+        "changes.driver.publish:_last_but_one_is_used",
         "if is_free and not leases:",
         "if is_free:",
         f"{PUBLISH_TESTS}test_l7_a_third_version_waits_for_the_leases_on_the_first",
@@ -336,7 +336,7 @@ SWITCHES = (
     Switch(
         "L7",
         "a publish waits for the transactions of the last version but one",
-        "changes.publishing:_last_but_one_is_used",
+        "changes.driver.publish:_last_but_one_is_used",
         "if is_free and not leases:",
         "if not leases:",
         f"{PUBLISH_TESTS}test_l7_a_transaction_that_outlives_its_lease_holds_the_publish_back",
@@ -344,7 +344,7 @@ SWITCHES = (
     Switch(
         "T2, L7",
         "a publish moves the fence",
-        "changes.publishing:close_last_but_one",
+        "changes.driver.publish:close_last_but_one",
         "store.set_fence(cur, storages, new.table_id, max(new.version - 1, 1))",
         "pass",
         f"{PUBLISH_TESTS}test_t2_after_a_publish_no_transaction_of_the_last_but_one_gets_in",
@@ -352,7 +352,7 @@ SWITCHES = (
     Switch(
         "L9",
         "drained means no lease on an older version",
-        "changes.publishing:_is_older_used",
+        "changes.driver.publish:_is_older_used",
         "if leases:",
         "if False:",
         f"{PUBLISH_TESTS}test_l9_drained_means_no_lease_and_no_transaction_of_any_older_version",
@@ -360,7 +360,7 @@ SWITCHES = (
     Switch(
         "L9",
         "drained means no transaction of an older version",
-        "changes.publishing:_is_older_used",
+        "changes.driver.publish:_is_older_used",
         "if not store.try_exclusive(cur, table_id, older):",
         "if False:",
         f"{PUBLISH_TESTS}test_l9_drained_means_no_lease_and_no_transaction_of_any_older_version",
@@ -368,7 +368,7 @@ SWITCHES = (
     Switch(
         "L9",
         "a drain moves the fence",
-        "changes.publishing:drain",
+        "changes.driver.publish:drain",
         "store.set_fence(cur, storages, table_id, version)",
         "pass",
         f"{PUBLISH_TESTS}test_l9_drained_means_no_lease_and_no_transaction_of_any_older_version",
@@ -376,7 +376,7 @@ SWITCHES = (
     Switch(
         "L11",
         "a publish asks who uses any of its tables",
-        "changes.publishing:publish",
+        "changes.driver.publish:publish",
         "_last_but_one_is_used(cur, new) for new in news])",
         "_last_but_one_is_used(cur, new) for new in news[:1]])",
         f"{PUBLISH_TESTS}test_l11_a_lease_on_either_table_holds_both_back",
@@ -384,7 +384,7 @@ SWITCHES = (
     Switch(
         "L11",
         "a publish writes the versions of all its tables",
-        "changes.publishing:publish",
+        "changes.driver.publish:publish",
         "        for new in news:\n            _write_version",
         "        for new in news[:1]:\n            _write_version",
         f"{PUBLISH_TESTS}test_l11_two_tables_are_published_at_once_and_again_without_a_change",
@@ -392,7 +392,7 @@ SWITCHES = (
     Switch(
         "L11, L9",
         "drained means that of all the tables",
-        "changes.publishing:drain",
+        "changes.driver.publish:drain",
         "for table_id, version in tables])",
         "for table_id, version in tables[:1]])",
         f"{PUBLISH_TESTS}test_l11_all_tables_are_drained_or_none",
@@ -400,7 +400,7 @@ SWITCHES = (
     Switch(
         "L8",
         "a session that outlives every lease is ended",
-        "changes.publishing:end_holders",
+        "changes.driver.publish:end_holders",
         "return seen if store.end_sessions(cur, sessions, wait_ms=0) else ()",
         "return seen",
         f"{PUBLISH_TESTS}test_l8_a_session_that_outlives_every_lease_is_ended",
@@ -408,7 +408,7 @@ SWITCHES = (
     Switch(
         "L7",
         "a publisher takes the table's row",
-        "changes.publishing:_lock_table",
+        "changes.driver.publish:_lock_table",
         " FOR UPDATE SKIP LOCKED",
         "",
         f"{PUBLISH_TESTS}test_l7_a_row_that_somebody_looks_at_blocks_without_waiting",
@@ -416,7 +416,7 @@ SWITCHES = (
     Switch(
         "X6",
         "a cancel that comes before the turn is heard before the publish",
-        "changes.driving:Driver._try_publish",
+        "changes.driver.driver:Driver._try_publish",
         "if now.hear_wishes():",
         "if False:",
         "changes/test_driving.py::test_x6_a_cancel_at_any_moment_wins_or_is_refused",

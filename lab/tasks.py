@@ -15,9 +15,9 @@ from django.db import connection
 from catalog.descriptor import Descriptor
 from catalog.states import UndefinedState
 from changes import proofs
-from changes.ddl import parse
-from changes.plan import Plan
-from changes.planner import make_plan
+from changes.ddl.statements import parse
+from changes.plan.model import Plan
+from changes.planning.planner import make_plan
 from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove_parts
 from lab.explorer.search import Budget

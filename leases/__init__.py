@@ -1,0 +1,15 @@
+"""Descriptor leases: which node may use which version of a table until when; at most two versions are alive.
+
+rules         who may use, publish, drain: the rules
+machine       one node's leases as a state machine, with
+vocabulary      what it hears and asks for
+holdings        its state, as frozen values
+upkeep          what is due after every event
+uses          who in this process uses which version
+holders       the sessions behind a lease, for people
+gossip        how news of a version spreads
+lanes         the cluster page's version lanes
+samples       what a node did in a second
+asyncio/      the machine's shell in a node
+redis/        gossip and samples over Redis
+"""

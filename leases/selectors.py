@@ -13,7 +13,7 @@ from leases import rules
 from leases.holders import Holder, of_lease
 from leases.holders import to_json as holder_json
 from leases.models import Lease, Node
-from leases.redis_samples import read_holders
+from leases.redis.samples import read_holders
 
 LINKS = (FOREIGN_KEY, REFERENCED)
 

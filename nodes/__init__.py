@@ -1,0 +1,17 @@
+"""Node processes: PostgreSQL's wire protocol in front, leases and a SERIALIZABLE store behind.
+
+wire/          messages and values, as bytes and back
+clients/       connections, from the first byte to the last
+people/        who may sign in, and do what
+session/       a client's session, statement by statement
+sql/           from a parse tree to a plan
+execution/     a plan, executed
+foreign_keys/  what a statement asks of other tables
+store/         transactions at PostgreSQL
+console/       the SQL console of the page
+traffic/       steady load that checks what it reads
+server         a node's life
+context        what all its sessions share
+alarm          ends a node whose loop stands still
+metrics        what it did in the last second
+"""

@@ -5,7 +5,7 @@ from django.db import models
 
 
 class SqlPassword(models.Model):
-    """A person's password for the SQL ports, kept as what checks it (`nodes.scram.Verifier`)."""
+    """A person's password for the SQL ports, kept as what checks it (`nodes.wire.scram.Verifier`)."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="sql_password"

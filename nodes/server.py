@@ -18,19 +18,20 @@ from pathlib import Path
 
 from catalog import clock
 from expressions.errors import ADMIN_SHUTDOWN, FatalError
-from leases import holders, redis_samples
-from leases.asyncio_keeper import FATAL_EXIT_CODE, LeaseKeeper, Pin
-from nodes.admission import Admission
+from leases import holders
+from leases.asyncio.keeper import FATAL_EXIT_CODE, LeaseKeeper, Pin
+from leases.redis import samples
 from nodes.alarm import keep_alarm
-from nodes.clients import Clients, Greeting
-from nodes.directory import Directory
-from nodes.environment import Environment
-from nodes.libpq import StorePool
-from nodes.opening import NO_LIMITS, Limits, open_session
-from nodes.people import People
-from nodes.pgwire import Client
-from nodes.rights import Person
-from nodes.scram import verifier_of
+from nodes.clients.connection import Client
+from nodes.clients.registry import Clients, Greeting
+from nodes.context import Environment
+from nodes.people.admission import Admission
+from nodes.people.directory import People
+from nodes.people.rights import Person
+from nodes.session.open import NO_LIMITS, Limits, open_session
+from nodes.store.name_cache import Directory
+from nodes.store.pipeline import StorePool
+from nodes.wire.scram import verifier_of
 from storage.postgres import session_options
 
 log = logging.getLogger(__name__)
@@ -176,14 +177,14 @@ class Server:
 
     async def _tell_samples(self) -> None:
         """Every second what this node did in it, for people who watch; nobody listening costs nothing."""
-        async with redis_samples.open_client(self.settings.redis_url) as client:
+        async with samples.open_client(self.settings.redis_url) as client:
             while True:
                 await asyncio.sleep(1.0 - time.monotonic() % 1.0)
                 sample = self.env.meter.take(
                     time.monotonic(), at=clock.now().timestamp(), open_transactions=self.env.open_transactions
                 )
                 held = holders.to_text(self.incarnation, self.env.holders())
-                await redis_samples.publish(client, self.settings.name, sample, held, self.settings.lease_s)
+                await samples.publish(client, self.settings.name, sample, held, self.settings.lease_s)
 
     def _trap_signals(self) -> None:
         loop = asyncio.get_running_loop()

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 
 from nodes.models import SqlPassword
-from nodes.scram import verifier_of
+from nodes.wire.scram import verifier_of
 
 log = logging.getLogger(__name__)
 

@@ -13,11 +13,11 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadReque
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from catalog.marking import mark
+from catalog.text.marking import mark
 from leases.models import Node
-from nodes.panes import CONNECT_S, PaneError, panes
-from nodes.rights import MAY_WRITE
-from nodes.vouching import vouched_parameters
+from nodes.console.sessions import CONNECT_S, PaneError, panes
+from nodes.people.rights import MAY_WRITE
+from nodes.people.vouching import vouched_parameters
 
 NUMBERS = ("1", "2")
 SQL_CHARS_MAX = 20_000

@@ -1,0 +1,14 @@
+"""The site and the cluster of processes around it: settings, supervision, people, the web process.
+
+environment, sources, settings, checks, local_secrets  what a user may set, where it is read, whether it fits
+launch/       what `manage.py up` is to run
+supervisor/   the tree of processes: started, watched, started again
+embedded/     PostgreSQL and Redis as children
+connections/  are they reachable, and what if not
+people/       signing in, roles, accounts
+http/         bounds of requests
+asgi, celery  the web process and the workers
+health        is the cluster well?
+floors        which modules are pure: the import rule
+polling       waiting for what tells nobody when it is so
+"""

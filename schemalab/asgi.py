@@ -15,11 +15,11 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 
-from schemalab.request_bounds import bounded
+from schemalab.http.request_bounds import bounded
 
 
 def websocket_routes() -> list:
-    return import_module("catalog.routing").websocket_urlpatterns if find_spec("catalog.routing") else []
+    return import_module("catalog.live.routing").websocket_urlpatterns if find_spec("catalog.live.routing") else []
 
 
 live = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_routes())))

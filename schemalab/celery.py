@@ -24,7 +24,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
 
 from django.conf import settings
 
-from schemalab import broker
+from schemalab.connections import broker
 
 APPS_WITH_TASKS = ("catalog", "leases", "spark_tasks", "changes", "nodes", "lab")
 warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")  # in containers we do
@@ -62,8 +62,8 @@ app.conf.update(
     task_ignore_result=True,
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
-    worker_consumer="schemalab.broker:WaitingConsumer",
-    beat_scheduler="schemalab.broker:BeatingScheduler",
+    worker_consumer="schemalab.connections.broker:WaitingConsumer",
+    beat_scheduler="schemalab.connections.broker:BeatingScheduler",
     worker_cancel_long_running_tasks_on_connection_loss=False,
     timezone="UTC",
     enable_utc=True,

@@ -3,7 +3,7 @@
 from csp.constants import NONCE, NONE, SELF
 from django.utils.translation import gettext_lazy as _
 
-from schemalab.database import django_database
+from schemalab.connections.database import django_database
 from schemalab.embedded.locations import locations_of
 from schemalab.local_secrets import secret
 from schemalab.sources import BASE_DIR, home, load_settings
@@ -121,7 +121,7 @@ CONTENT_SECURITY_POLICY = {
 
 DATABASES = {"default": django_database(DATABASE_URL)}
 
-AUTHENTICATION_BACKENDS = ["schemalab.sign_in.SlowedBackend"]
+AUTHENTICATION_BACKENDS = ["schemalab.people.passwords.SlowedBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
     for name, options in {
@@ -162,7 +162,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "schemalab.outages.Handler", "formatter": "line"}},
+    "handlers": {"console": {"class": "schemalab.connections.outages.Handler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": _chosen["LOG_LEVEL"]},
     # A line per regular task and second says nothing: what happened is told by the tasks themselves.
     "loggers": {

@@ -6,7 +6,8 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.i18n import JavaScriptCatalog
 
-from schemalab import account, views
+from schemalab import views
+from schemalab.people import account
 
 APPS_WITH_PAGES = ("lab", "nodes", "changes", "spark_tasks", "leases", "storage", "catalog")
 

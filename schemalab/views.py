@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from schemalab.control import COMMANDS, CommandRefused, NotRunning
 from schemalab.health import health
-from schemalab.process_control import OnlyByCommand, control_from_page
-from schemalab.sign_in_links import MINUTES_MAX, LinkRefused, use_token
+from schemalab.people.sign_in_links import MINUTES_MAX, LinkRefused, use_token
+from schemalab.supervisor.control import COMMANDS, CommandRefused, NotRunning
+from schemalab.supervisor.process_control import OnlyByCommand, control_from_page
 
 
 @never_cache

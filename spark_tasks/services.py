@@ -15,10 +15,10 @@ from django.db.models import Count, Q
 from kombu.exceptions import OperationalError as BrokerError
 
 from catalog.services import control_transaction
-from spark_tasks.claims import CATCH_UP
-from spark_tasks.elements import elements_of
+from spark_tasks.jobs.lifecycle import CATCH_UP
 from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState, Wanted
-from spark_tasks.rate import eta_s
+from spark_tasks.runs.run_elements import elements_of
+from spark_tasks.runs.throughput import eta_s
 
 log = logging.getLogger(__name__)
 

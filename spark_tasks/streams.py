@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from catalog import live
+from catalog.live import snapshot
 from catalog.models import Table
 from spark_tasks.models import AuditJob, LoadJob, RunState
-from spark_tasks.redis_state import PHASES
-from spark_tasks.redis_state import read as read_state
+from spark_tasks.spark.warm_up_state import PHASES
+from spark_tasks.spark.warm_up_state import read as read_state
 
 VIOLATIONS_SHOWN = 20
 Json = dict[str, Any]
@@ -74,6 +74,6 @@ def _verdict(job: AuditJob) -> Json:
     }
 
 
-live.register("cluster", "spark", "parts/spark.html", _spark, is_sampled=True)
-live.register("cluster", "load", "parts/load.html", _loads)
-live.register("table", "audit", "parts/audit.html", _audit)
+snapshot.register("cluster", "spark", "parts/spark.html", _spark, is_sampled=True)
+snapshot.register("cluster", "load", "parts/load.html", _loads)
+snapshot.register("table", "audit", "parts/audit.html", _audit)

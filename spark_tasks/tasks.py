@@ -6,13 +6,13 @@ from django.db import connection, transaction
 
 from catalog.services import tell
 from catalog.story import CLUSTER
-from spark_tasks import session
-from spark_tasks.audit_jobs import dead_audits, run_audit
-from spark_tasks.dropped import drop_storage_of_dropped_tables
-from spark_tasks.load_jobs import dead_loads, run_load, send_load
-from spark_tasks.redis_state import telling
-from spark_tasks.runner import run_reorganisation
+from spark_tasks.jobs.audits import dead_audits, run_audit
+from spark_tasks.jobs.loads import dead_loads, run_load, send_load
+from spark_tasks.jobs.runner import run_reorganisation
+from spark_tasks.reorganise.drop_storage import drop_storage_of_dropped_tables
 from spark_tasks.services import dead_runs, resend_if_dead, send_audit
+from spark_tasks.spark import session
+from spark_tasks.spark.warm_up_state import telling
 from storage.postgres import make_spare_tables
 
 SPARES = 8

@@ -1,0 +1,19 @@
+"""A table as pairs: keys, values, what a statement does to them, and the seven clauses they keep.
+
+encoding         values as bytes whose order is the values'
+pairs            a table as pairs
+buckets          on which storage a row lies
+mutations        what a statement does to the pairs of a row
+derived          columns that follow from another
+constraints      which constraints a row breaks
+references       foreign keys over pairs
+referring        how referring rows are found
+clauses          the seven clauses
+offenders        rows that break a rule, named
+commit_outcomes  what became of a transaction lost at COMMIT (T7)
+store            the interface, and a store in memory
+postgres         the store in PostgreSQL
+statements       SQL for pairs
+arrow/           the same rules over columns of Arrow
+browse, selectors, views: the pair browser
+"""

@@ -133,7 +133,7 @@ def scan_sql(storage: int, table_id: int, *, columns: bool = False, tombstones: 
 def packed_scan_sql(storage: int, table_id: int, *, columns: bool = False) -> str:
     """The same page of live pairs in one row: count, all keys, all values, both lengths (4 bytes each).
 
-    `storage.arrow.unpack` turns it into Arrow arrays without a Python object per pair.
+    `storage.arrow.encoding.unpack` turns it into Arrow arrays without a Python object per pair.
     """
     return _PACKED.format(page=scan_sql(storage, table_id, columns=columns))
 

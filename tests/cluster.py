@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemalab.children import Launch
-from schemalab.control import send
+from schemalab.connections.reachable import check_database
 from schemalab.embedded.locations import Locations, locations_of
 from schemalab.environment import SETTINGS
-from schemalab.reachable import check_database
+from schemalab.supervisor.children import Launch
+from schemalab.supervisor.control import send
 from tests.services import LEASE_S, private_home
 
 ROOT = Path(__file__).parents[1]

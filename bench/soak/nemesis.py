@@ -21,8 +21,8 @@ from bench.soak.actors import Stage
 from bench.soak.recovery import Recovery
 from bench.soak.samples import Sampler, StepSeen
 from bench.soak.victims import Victim, victims
-from schemalab.control import CommandRefused, NotRunning
 from schemalab.polling import TookTooLong, wait_for
+from schemalab.supervisor.control import CommandRefused, NotRunning
 from tests.cluster import RunningCluster
 
 PAUSE_S = (2.0, 10.0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from schemalab.control import NotRunning
+from schemalab.supervisor.control import NotRunning
 from tests.cluster import RunningCluster
 
 SUPERVISED = ("worker", "house", "spark", "lab", "beat", "web", "redis")

@@ -9,7 +9,7 @@ UNREAD, or NONE when there is no such attempt, or SPENT when it has put.
 
 from collections.abc import Iterator
 
-from lab.explorer.effects import Effects, Seen
+from lab.explorer.contents import Effects, Seen
 from lab.explorer.model import Broken, Model
 from lab.explorer.road import Do, Stop
 

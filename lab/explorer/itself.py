@@ -11,7 +11,7 @@ writes that (T1).
 from collections.abc import Iterator, Sequence
 
 from catalog.descriptor import Descriptor
-from lab.explorer.effects import (
+from lab.explorer.contents import (
     DELETE,
     INSERT,
     MOVE,

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
-from lab.explorer.effects import (
+from lab.explorer.contents import (
     DELETE,
     DELETE_PARENT,
     INSERT,

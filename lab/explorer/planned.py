@@ -31,9 +31,9 @@ from itertools import groupby
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Constraint, Index, Kind, State
-from changes.back import moving, partners_after, way_back
-from changes.movement import definition_of, is_filling, partner_of, state_of
-from changes.plan import Direction, Element, Plan, Step, StepKind
+from changes.plan.element_states import definition_of, is_filling, partner_of, state_of
+from changes.plan.model import Direction, Element, Plan, Step, StepKind
+from changes.plan.rollback import moving, partners_after, way_back
 from expressions.rows import columns_of
 from lab.explorer.model import COLUMNS, INDEXES, BadModel, Model, Stage
 from lab.explorer.road import Do, Road, Stops

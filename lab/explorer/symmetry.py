@@ -12,10 +12,10 @@ from dataclasses import replace
 from itertools import permutations
 
 from catalog.elements import Kind
-from lab.explorer.atomic import World
-from lab.explorer.effects import Effects, rows_of_range
+from lab.explorer.contents import Effects, rows_of_range
 from lab.explorer.fill import Ranges
 from lab.explorer.model import Model
+from lab.explorer.reduced_space import World
 from lab.explorer.schema import encoded, row_key_of
 from storage.mutations import Op
 from storage.pairs import PREFIX

@@ -13,17 +13,17 @@ from enum import Enum
 from typing import Any
 
 from catalog.elements import Kind, State
-from lab.explorer.atomic import Atomic, World, fits
-from lab.explorer.effects import Effects, Fault, Seen
+from lab.explorer.contents import Effects, Fault, Seen
+from lab.explorer.full_space import Plain, sorted_nodes, step_id
 from lab.explorer.linked import effects_of
 from lab.explorer.model import COLUMNS, Model
-from lab.explorer.plain import Plain, sorted_nodes, step_id
+from lab.explorer.narration import tell
+from lab.explorer.reduced_space import Atomic, World, fits
 from lab.explorer.road import Do, Road
 from lab.explorer.schema import VERIFIED
 from lab.explorer.search import UNHURRIED, Budget, Found, Watch, search
 from lab.explorer.symmetry import Symmetry
 from lab.explorer.witness import Steps, faults_after, from_atomic, from_plain
-from lab.tell import tell
 
 
 def expected(model: Model, road: Road) -> list[int]:

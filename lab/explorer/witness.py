@@ -11,10 +11,10 @@ broken in the same way, until nothing can go.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from lab.explorer.atomic import Atomic, World
-from lab.explorer.effects import Fault, row_of
+from lab.explorer.contents import Fault, row_of
 from lab.explorer.fill import Step
-from lab.explorer.plain import Config, Impossible, Plain, step_id
+from lab.explorer.full_space import Config, Impossible, Plain, step_id
+from lab.explorer.reduced_space import Atomic, World
 from lab.explorer.search import Space, W
 
 Steps = tuple[Step, ...]

@@ -8,12 +8,12 @@ from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 
-from changes.execution import Road
-from lab.control import Without
+from changes.executor.state import Road
+from lab.cluster.control_plane import Without
 from lab.matrix.interruptions import Interruption
 from lab.matrix.kinds import KINDS, ChangeKind
 from lab.matrix.walk import Cell, Shown, run_cell, steps_of
-from lab.simulator.judge import Memory
+from lab.simulator.invariants import Memory
 
 SHARE = 20
 """So many cells one process takes at a time: neighbours, which meet the same pairs under the same versions."""

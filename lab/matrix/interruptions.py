@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from enum import Enum
 
-from changes.execution import Road
-from changes.moves import Outcome
-from changes.plan import Plan, StepKind
+from changes.executor.events import Outcome
+from changes.executor.state import Road
+from changes.plan.model import Plan, StepKind
 
 
 class Interruption(Enum):

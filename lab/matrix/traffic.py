@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterator, Sequence
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State, TableId
 from catalog.types import SqlType
-from lab.language import Lab
-from lab.simulator.ledger import Write
-from lab.simulator.situation import Event
+from lab.scripts.commands import Lab
+from lab.simulator.context import Event
+from lab.simulator.oracle import Write
 
 KEYS = ("1", "2", "3", "4")
 MAY_BE_NULL = "note"

@@ -4,7 +4,7 @@
 
 At the end the tables are as before (rolled back) or as planned (done), and the store holds exactly the pairs of the
 acknowledged rows under that version: no orphan, no tombstone, nothing missing. The judge is the simulator's
-(`lab.simulator.judge`), and a cell is a golden script like any of its runs.
+(`lab.simulator.invariants`), and a cell is a golden script like any of its runs.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,20 +12,20 @@ from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State, TableId
-from changes.back import way_back
-from changes.execution import Mode, Road
-from changes.executor import RETRIES_MAX
-from changes.moves import Outcome, Wait
-from changes.plan import Plan, StepKind, describe
-from lab.control import Without
-from lab.driving import Driver
+from changes.executor.events import Outcome, Wait
+from changes.executor.machine import RETRIES_MAX
+from changes.executor.state import Mode, Road
+from changes.plan.model import Plan, StepKind, describe
+from changes.plan.rollback import way_back
+from lab.cluster.control_plane import Without
+from lab.cluster.driver import Driver
 from lab.matrix import traffic
 from lab.matrix.interruptions import Interruption, expected_outcome
 from lab.matrix.kinds import OPENING, ChangeKind
-from lab.simulator.judge import Finding, Memory
-from lab.simulator.ledger import Write
+from lab.simulator.context import Event
+from lab.simulator.invariants import Finding, Memory
+from lab.simulator.oracle import Write
 from lab.simulator.simulation import Simulation
-from lab.simulator.situation import Event
 from storage.encoding import NULL
 from storage.mutations import insert_row
 from storage.pairs import rows_of

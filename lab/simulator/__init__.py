@@ -1,18 +1,23 @@
 """Deterministic simulation: one seed, one history of a cluster in which much goes wrong.
 
-    seed ──> random.Random ──> events ──> the lab's cluster ──> judge after every event
+    seed ──> random.Random ──> events ──> the lab's cluster ──> invariants after every event
                                  │                                  │ a finding
                                  └── a list of script lines  <── minimise (delete one, replay)
 
-    faults     what may go wrong
-    events     what may happen next, chosen by the seed
-    ledger     the rows that were acknowledged
-    judge      what must hold after every event, and at the end
-    simulation one run, or the replay of a list of events
-    minimise   the shortest list that still shows the finding
-    golden     that list as a golden script
-    seeds      a range of runs
+    faults         what may go wrong
+    events         what may happen next, chosen by the seed
+    context        what a kind of event looks at
+    clients        transactions and statements
+    columns        which column a value belongs to
+    ddl_generator  the next change
+    oracle         the rows that were acknowledged
+    invariants     what must hold after every event, and at the end
+    simulation     one run, or the replay of a list of events
+    minimise       the shortest list that still shows the finding
+    to_script      that list as a golden script
+    seeds          a range of runs, and
+    parallel       over several processes
 
-An event *is* a line of the scripts' language (`lab.language`): what the simulator does, a person
+An event *is* a line of the scripts' language (`lab.scripts.commands`): what the simulator does, a person
 can write, read, and keep as a golden script. Every rule is the product's.
 """

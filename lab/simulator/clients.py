@@ -7,8 +7,8 @@ its statement is refused, as a client's is that was written for another version 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
 from catalog.types import SqlType
-from lab.simulator.ledger import Write
-from lab.simulator.situation import Event, Made, Situation
+from lab.simulator.context import Event, Made, Situation
+from lab.simulator.oracle import Write
 
 SESSIONS = ("a", "b")
 NUMBERS = ("1", "2")

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State, TableId
 from catalog.types import SqlType
-from lab.control import Control
-from lab.rows import value_text
-from lab.simulator.ledger import Rows, RowWrite, Write
+from lab.cluster.control_plane import Control
+from lab.scripts.text import value_text
+from lab.simulator.oracle import Rows, RowWrite, Write
 from storage.pairs import missing_value
 
 NULL = "null"

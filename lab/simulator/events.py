@@ -3,22 +3,22 @@
 A kind of event is drawn by weight and then asked for a line; a kind that has none now is drawn again.
 Each seed has habits of its own: some kinds often, some rarely, some faults not at all; so runs differ more
 than chance alone would make them. What clients do is in `lab.simulator.clients`, which changes are submitted in
-`lab.simulator.submissions`.
+`lab.simulator.ddl_generator`.
 """
 
 from collections.abc import Callable
 from itertools import accumulate
 from random import Random
 
-from changes.execution import Mode
-from changes.plan import RUNS, StepKind
-from lab.driving import Driver
-from lab.language import Lab
+from changes.executor.state import Mode
+from changes.plan.model import RUNS, StepKind
+from lab.cluster.driver import Driver
+from lab.scripts.commands import Lab
 from lab.simulator.clients import NUMBERS, caller, client
+from lab.simulator.context import Event, Habits, Made, Situation
+from lab.simulator.ddl_generator import PETS, family, submit
 from lab.simulator.faults import Fault
-from lab.simulator.ledger import Write
-from lab.simulator.situation import Event, Habits, Made, Situation
-from lab.simulator.submissions import PETS, family, submit
+from lab.simulator.oracle import Write
 from leases.gossip import News
 from storage.store import Fate
 

@@ -6,9 +6,9 @@ that is broken must stay the same; how it shows may change.
 
 from collections.abc import Callable
 
-from lab.control import Without
+from lab.cluster.control_plane import Without
 from lab.simulator.events import Event
-from lab.simulator.judge import Memory
+from lab.simulator.invariants import Memory
 from lab.simulator.simulation import Outcome, replay
 
 Events = tuple[Event, ...]

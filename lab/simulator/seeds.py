@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from lab.simulator.judge import Memory
+from lab.simulator.invariants import Memory
 from lab.simulator.minimise import minimise
 from lab.simulator.simulation import Outcome, Setup, simulate
 

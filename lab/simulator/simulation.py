@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from random import Random
 
 from catalog.descriptor import Descriptor
-from changes.plan import Move
-from lab.control import Without
-from lab.sentences import TOLD_OF_COMMIT, Lab, Refusal, perform
+from changes.plan.model import Move
+from lab.cluster.control_plane import Without
+from lab.scripts.commands_of import TOLD_OF_COMMIT, Lab, Refusal, perform
 from lab.simulator.events import CLOSING_ROUNDS_MAX, Event, Situation, calm, ending, habits, next_event, opening
 from lab.simulator.faults import ALL, Fault
-from lab.simulator.judge import Finding, Judge, Memory
-from lab.simulator.ledger import Inconsistent, Ledger
+from lab.simulator.invariants import Finding, Judge, Memory
+from lab.simulator.oracle import Inconsistent, Ledger
 from storage import commit_outcomes
 from storage.store import Fate, MemoryTransaction
 

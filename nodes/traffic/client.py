@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
-from catalog.mistakes import in_words
+from catalog.text.mistakes import in_words
 from nodes.traffic.book import Action, Book, Delete, Insert, Look, Read, Row, Shape, Update, Write
 from nodes.traffic.meter import Meter
 

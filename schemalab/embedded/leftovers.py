@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from schemalab import proc
 from schemalab.embedded.locations import Locations
+from schemalab.supervisor import kernel
 
 QUIT_S_MAX = 10.0  # a postmaster gives its children five seconds, then kills them
 KILL_S_MAX = 5.0
@@ -50,12 +50,12 @@ def named_postmaster(locations: Locations) -> int | None:
 
 def ours(locations: Locations) -> list[int]:
     """All PostgreSQL processes on this home's data."""
-    return [pid for pid in proc.pids() if _is_ours(pid, locations)]
+    return [pid for pid in kernel.pids() if _is_ours(pid, locations)]
 
 
 def _is_ours(pid: int, locations: Locations) -> bool:
-    program = proc.program(pid)
-    return program is not None and program.name == "postgres" and proc.folder(pid) == locations.data.resolve()
+    program = kernel.program(pid)
+    return program is not None and program.name == "postgres" and kernel.folder(pid) == locations.data.resolve()
 
 
 def _end(pids: list[int], locations: Locations, say: Callable[[str], None]) -> None:

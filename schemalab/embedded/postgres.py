@@ -20,9 +20,9 @@ from types import MappingProxyType
 
 from psycopg import OperationalError, connect, sql
 
-from schemalab.children import Launch, run_to_end
 from schemalab.embedded import leftovers
 from schemalab.embedded.locations import DATABASE, Locations
+from schemalab.supervisor.children import Launch, run_to_end
 
 START_S_MAX = 60.0  # without a word from the server
 RECOVERY_S_MAX = 3600.0

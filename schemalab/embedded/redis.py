@@ -11,10 +11,10 @@ from pathlib import Path
 from redis import Redis
 from redis.exceptions import RedisError
 
-from schemalab.children import Launch
 from schemalab.embedded.locations import Locations
 from schemalab.embedded.postgres import ServiceFailed
 from schemalab.polling import wait_for
+from schemalab.supervisor.children import Launch
 
 START_S_MAX = 20.0
 

@@ -3,7 +3,7 @@
 import sys
 
 from schemalab.embedded.locations import locations_of, remove
-from schemalab.lock import AlreadyRunning, hold
+from schemalab.launch.lock import AlreadyRunning, hold
 from schemalab.sources import home
 
 if __name__ == "__main__":

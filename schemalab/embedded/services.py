@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 
-from schemalab.children import start, stop
 from schemalab.embedded import postgres, redis
 from schemalab.embedded.locations import Locations, prepare_folders
+from schemalab.supervisor.children import start, stop
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, RESTRICT, Constraint, ConstraintId
-from catalog.elements_view import differences, elements
+from catalog.text.descriptors import differences, elements
 from tests.references import AIRPORTS, TRIP_CODE, TRIP_ID, TRIPS, airports, linked, trips
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from catalog.marking import mark
+from catalog.text.marking import mark
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from catalog.mistakes import in_words
+from catalog.text.mistakes import in_words
 
 
 @pytest.mark.parametrize(

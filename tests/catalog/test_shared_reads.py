@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from catalog.shared_reads import SharedReads
+from catalog.live.single_flight import SharedReads
 
 
 class Slow:

@@ -13,8 +13,8 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, TableId
 from catalog.hashing import schema_hash, sharding_hash
 from catalog.types import SqlType
-from changes.postgres import control_transaction, open_connection
-from changes.publishing import Blocked, close_last_but_one, publish
+from changes.driver.publish import Blocked, close_last_but_one, publish
+from changes.driver.schema_change_lease import control_transaction, open_connection
 from storage import postgres as store
 
 STORAGES = settings.STORAGE_COUNT

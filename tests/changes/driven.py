@@ -4,7 +4,8 @@ import threading
 import time
 
 from catalog.models import StoryEvent
-from changes import driving, services
+from changes import services
+from changes.driver import driver
 from changes.models import Change, SchemaChangeLease, Status
 
 USERS = "CREATE TABLE users (id bigint PRIMARY KEY, age integer)"
@@ -15,7 +16,7 @@ class Crash(BaseException):
 
 
 def drive(change: Change, holder: str = "w1", **kwargs) -> Status | None:
-    return driving.drive(change.pk, holder=holder, **kwargs)
+    return driver.drive(change.pk, holder=holder, **kwargs)
 
 
 def made(statement: str = USERS) -> Change:

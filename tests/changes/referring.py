@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from changes.ddl import parse
-from changes.ddl_check import CatalogView, resolve
-from changes.plan import Plan
-from changes.planner import make_plan
+from changes.ddl.resolve import CatalogView, resolve
+from changes.ddl.statements import parse
+from changes.plan.model import Plan
+from changes.planning.planner import make_plan
 
 BEGIN = (
     "CREATE TABLE airports (code text PRIMARY KEY, city text, country text, number int)",

@@ -5,11 +5,11 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.types import SqlType
-from changes.actions import CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
-from changes.ddl import parse
-from changes.ddl_check import CatalogView, resolve
-from changes.plan import Plan
-from changes.planner import make_plan
+from changes.ddl.actions import CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
+from changes.ddl.resolve import CatalogView, resolve
+from changes.ddl.statements import parse
+from changes.plan.model import Plan
+from changes.planning.planner import make_plan
 
 USERS, BY_NAME = Name("users"), Name("by_name")
 COLUMNS = (NewColumn(Name("id"), SqlType.INTEGER), NewColumn(Name("name"), SqlType.TEXT))

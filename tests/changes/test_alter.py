@@ -9,14 +9,14 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import Kind, State
 from catalog.types import SqlType
-from changes.back import moving, way_back
-from changes.ddl_check import NothingToDo
-from changes.ddl_errors import DdlError
-from changes.movement import state_of
-from changes.plan import Direction, Plan, StepKind, describe, plan_from_json
-from changes.review import find_faults, road_faults
-from changes.types import holds_every
-from changes.undo import undo_of
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import NothingToDo
+from changes.plan.element_states import state_of
+from changes.plan.model import Direction, Plan, StepKind, describe, plan_from_json
+from changes.plan.rollback import moving, way_back
+from changes.plan.undo import undo_of
+from changes.planning.castable_types import holds_every
+from changes.review.check import find_faults, road_faults
 from expressions.rows import shown
 from expressions.typed import Context
 from storage import encoding

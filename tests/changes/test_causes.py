@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from catalog.elements import CHECK, FOREIGN_KEY, NOT_NULL, ColumnId, Constraint, ConstraintId, State
-from changes.causes import sqlstate_of
+from changes.pages.failure_codes import sqlstate_of
 from tests.storage.stage import users
 
 OWN = Constraint(ConstraintId(1), "own", NOT_NULL, columns=(ColumnId(2),), state=State.WRITE_ONLY)

@@ -8,7 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from changes import driving, services
+from changes import services
+from changes.driver import driver
 from changes.models import Change, Status
 
 pytestmark = [
@@ -32,7 +33,7 @@ def refused(*words: str) -> tuple[int, str]:
 
 def made(statement: str = USERS) -> Change:
     change = services.submit(statement, who="ann")
-    assert driving.drive(change.pk, holder="w") == Status.DONE
+    assert driver.drive(change.pk, holder="w") == Status.DONE
     return change
 
 
@@ -92,7 +93,7 @@ def test_submit_list_and_show():
     change = Change.objects.get()
     assert USERS in run("change", "list")
     assert json.loads(run("change", "list", "--open", "--json"))[0]["id"] == change.pk
-    driving.drive(change.pk, holder="w")
+    driver.drive(change.pk, holder="w")
     shown = run("change", "show", str(change.pk))
     assert "forward  done  publish users@1: table users absent -> delete-only" in shown
     assert run("change", "list", "--open") == ""
@@ -120,7 +121,7 @@ def test_of_a_change_that_turned_only_the_steps_it_took_are_shown():
         if name == "before TryDrain" and next(asked, None):
             services.cancel(change.pk, who="bob")
 
-    assert driving.drive(change.pk, holder="w", hook=hook) == Status.CANCELLED
+    assert driver.drive(change.pk, holder="w", hook=hook) == Status.CANCELLED
     shown = run("change", "show", str(change.pk)).splitlines()
     told = [line.split()[:3] for line in shown[2:]]
     assert told[:2] == [["forward", "done", "publish"], ["forward", "left", "wait"]]

@@ -5,9 +5,11 @@ from django.conf import settings
 
 from catalog.selectors import newest_descriptor
 from catalog.types import SqlType
-from changes import driving, executor, services
+from changes import services
+from changes.driver import driver
+from changes.executor import machine
 from changes.models import Change, Status
-from spark_tasks import runner
+from spark_tasks.jobs import runner
 from spark_tasks.models import Kind
 from storage import encoding
 from storage.buckets import BUCKETS
@@ -25,7 +27,7 @@ ROWS = 300
 
 def made(statement: str, expected: Status = Status.DONE) -> Change:
     change = services.submit(statement, who="ann")
-    assert driving.drive(change.pk, holder="w") == expected
+    assert driver.drive(change.pk, holder="w") == expected
     return change
 
 
@@ -90,7 +92,7 @@ def test_x4_an_index_cancelled_at_any_stage_leaves_the_table_as_it_was(people, w
             seen.append(name)
             services.cancel(change.pk, who="bob")
 
-    assert driving.drive(change.pk, holder="w", hook=hook) == Status.CANCELLED
+    assert driver.drive(change.pk, holder="w", hook=hook) == Status.CANCELLED
     after = newest_descriptor(people.table_id)
     assert (after.columns, after.indexes, after.state) == (before.columns, before.indexes, before.state)
     assert entries(people, 1) == 0
@@ -127,12 +129,12 @@ def test_x4_past_the_turn_a_failure_is_tried_again(people, monkeypatch):
 
 
 def test_x4_a_failure_that_stays_waits_for_a_person(people, monkeypatch):
-    monkeypatch.setattr(executor, "RETRY_S", 0.01)
-    fail(monkeypatch, Kind.DELETE, times=executor.RETRIES_MAX + 1)
+    monkeypatch.setattr(machine, "RETRY_S", 0.01)
+    fail(monkeypatch, Kind.DELETE, times=machine.RETRIES_MAX + 1)
     change = made("DROP TABLE users", expected=Status.PAUSED)
     assert Change.objects.get(pk=change.pk).error == {"message": "the disk is full"}
     services.resume(change.pk, who="ann")
-    assert driving.drive(change.pk, holder="w") == Status.DONE
+    assert driver.drive(change.pk, holder="w") == Status.DONE
 
 
 def test_an_estimate_counts_the_rows_while_they_are_few(people):

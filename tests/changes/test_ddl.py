@@ -5,11 +5,11 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
 from catalog.types import SqlType, parse_text
-from changes.actions import CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
-from changes.ddl import STATEMENT_BYTES_MAX, Statement, parse
-from changes.ddl_check import CatalogView, NothingToDo, resolve, uniques_of
-from changes.ddl_columns import constant
-from changes.ddl_errors import DdlError
+from changes.ddl.actions import CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
+from changes.ddl.columns import constant
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import CatalogView, NothingToDo, resolve, uniques_of
+from changes.ddl.statements import STATEMENT_BYTES_MAX, Statement, parse
 
 
 def users(**changes) -> Descriptor:

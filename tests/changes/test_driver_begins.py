@@ -5,7 +5,8 @@ import threading
 import psycopg
 import pytest
 
-from changes import driving, services
+from changes import services
+from changes.driver import driver
 from changes.models import Change
 
 pytestmark = [
@@ -24,7 +25,7 @@ def test_a_beginning_that_fails_at_any_step_leaves_nothing(
     change: Change, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     opened: list[psycopg.Connection] = []
-    real = driving.open_connection
+    real = driver.open_connection
 
     def noted(purpose: str) -> psycopg.Connection:
         opened.append(real(purpose))
@@ -33,9 +34,9 @@ def test_a_beginning_that_fails_at_any_step_leaves_nothing(
     def breaks(*_: object) -> None:
         raise psycopg.OperationalError("the database went away")
 
-    monkeypatch.setattr(driving, "open_connection", noted)
-    monkeypatch.setattr(f"changes.driving.{step}", breaks)
-    with pytest.raises(psycopg.OperationalError), driving.Driver(change.pk, "w1", lambda _: None):
+    monkeypatch.setattr(driver, "open_connection", noted)
+    monkeypatch.setattr(f"changes.driver.driver.{step}", breaks)
+    with pytest.raises(psycopg.OperationalError), driver.Driver(change.pk, "w1", lambda _: None):
         pass
     assert opened
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith(("renew", "herald"))] == []

@@ -13,8 +13,9 @@ from catalog.selectors import newest_descriptor
 from catalog.services import control_transaction
 from catalog.story import sentence
 from catalog.types import SqlType
-from changes import driving, selectors, services
-from changes.ddl_errors import DdlError
+from changes import selectors, services
+from changes.ddl.errors import DdlError
+from changes.driver import driver
 from changes.models import Change, Status, Step
 from changes.services import ChangeError, NoSuchChange, TooLate
 from changes.tasks import find_stuck
@@ -438,7 +439,7 @@ def test_with_nobody_in_the_way_a_driver_never_sleeps(monkeypatch):
     """Each step follows the last at once; figures are in the benchmarks."""
     made()
     slept: list[float] = []
-    monkeypatch.setattr(driving.Ear, "wait", lambda _self, _wanted, timeout_s, **_: slept.append(timeout_s))
+    monkeypatch.setattr(driver.Ear, "wait", lambda _self, _wanted, timeout_s, **_: slept.append(timeout_s))
     made("CREATE INDEX a ON users (age)")
     assert slept == []
 
@@ -468,7 +469,7 @@ ENDED_MAX = 4
 def test_a_control_transaction_that_the_server_ends_at_its_limit_counts_as_a_lost_connection():
     """It comes as Django's InternalError (25P04), wherever the transaction was; the driver connects again (X2)."""
     for slow in (lambda cursor: cursor.execute("SELECT pg_sleep(1)"), lambda _: time.sleep(0.5)):
-        with pytest.raises(driving.LOST, match="not over within 0.05 s: nothing of it was kept"):
+        with pytest.raises(driver.LOST, match="not over within 0.05 s: nothing of it was kept"):
             work_slowly(slow)
         connection.close()
     with control_transaction() as cursor:

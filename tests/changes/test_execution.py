@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from changes import execution
-from changes.execution import Execution, Mode, Road, execution_from_json
+from changes.executor import state as execution
+from changes.executor.state import Execution, Mode, Road, execution_from_json
 from tests.changes.tables import every_plan
 
 PLANS = every_plan()

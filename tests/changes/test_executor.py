@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.elements import NodeId, State, TableId
-from changes.ddl import parse
-from changes.ddl_check import CatalogView, resolve
-from changes.execution import Execution, Mode, Road, execution_from_json
-from changes.executor import RETRIES_MAX, TRANSITIONS, IllegalTransition, step
-from changes.moves import (
+from changes.ddl.resolve import CatalogView, resolve
+from changes.ddl.statements import parse
+from changes.executor.events import (
     Blocked,
     CancelRequested,
     CloseRun,
@@ -39,8 +37,10 @@ from changes.moves import (
     Wait,
     Woken,
 )
-from changes.plan import Plan, StepKind
-from changes.planner import make_plan
+from changes.executor.machine import RETRIES_MAX, TRANSITIONS, IllegalTransition, step
+from changes.executor.state import Execution, Mode, Road, execution_from_json
+from changes.plan.model import Plan, StepKind
+from changes.planning.planner import make_plan
 from leases.rules import Hindrance, Lease
 from tests.changes.tables import every_plan, plans
 from tests.references import AIRPORTS, TRIPS, airports, trips

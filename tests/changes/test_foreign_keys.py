@@ -9,19 +9,19 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, PRIMARY, REFERENCED, State
-from changes import foresight
-from changes.actions import Name, NewForeignKey
-from changes.back import moving, partners_after, way_back
-from changes.ddl import parse
-from changes.ddl_check import CatalogView
-from changes.ddl_errors import DdlError
-from changes.handwritten import MalformedPlan, rewritten
-from changes.movement import partner_of, state_of
-from changes.plan import Direction, Plan, Step, StepKind, describe, plan_from_json
-from changes.planner import make_plan
-from changes.review import FaultyPlan, find_faults, review, road_faults
-from changes.tables import KnownTables
-from changes.undo import add_foreign_key, create_table, undo_of
+from changes.ddl.actions import Name, NewForeignKey
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import CatalogView
+from changes.ddl.statements import parse
+from changes.pages import preview
+from changes.plan.element_states import partner_of, state_of
+from changes.plan.model import Direction, Plan, Step, StepKind, describe, plan_from_json
+from changes.plan.rollback import moving, partners_after, way_back
+from changes.plan.undo import add_foreign_key, create_table, undo_of
+from changes.planning.custom_plan import MalformedPlan, rewritten
+from changes.planning.planner import make_plan
+from changes.planning.tables import KnownTables
+from changes.review.check import FaultyPlan, find_faults, review, road_faults
 from tests.changes.referring import LINKS, Tables, after, done, linked, named, planned, unlinked
 
 A, W, P = State.ABSENT, State.WRITE_ONLY, State.PUBLIC
@@ -718,10 +718,10 @@ def test_tables_are_found_by_name_and_id() -> None:
 def test_each_version_says_what_comes_with_it() -> None:
     seen = [
         (version["version"], *((other["table"], other["version"]) for other in version["partners"]))
-        for version in foresight.versions(PLANS["a column that refers"])
+        for version in preview.versions(PLANS["a column that refers"])
     ]
     assert seen == [(7, ("airports", 4)), (8, ("airports", 4)), (9, ("airports", 5)), (10, ("airports", 6))]
-    assert foresight.rollback(PLANS["dropped"])["summary"] == (
+    assert preview.rollback(PLANS["dropped"])["summary"] == (
         "Nothing was lost yet: foreign key trips_code_fkey is public again, and trips and airports are as they were."
     )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from catalog.elements_view import elements
-from changes import foresight
-from changes.plan import Plan, StepKind
-from changes.road import stations
+from catalog.text.descriptors import elements
+from changes.pages import preview
+from changes.pages.timeline import stations
+from changes.plan.model import Plan, StepKind
 from changes.selectors import plan_json
 from tests.changes.tables import KINDS, every_plan, people
 
@@ -21,7 +21,7 @@ def matrix(plan: Plan) -> list[str]:
             [f"{cell['element']}: {'filling' if cell['filling'] else cell['state']}" for cell in version["states"]]
             + version["edits"]
         )
-        for version in foresight.versions(plan)
+        for version in preview.versions(plan)
     ]  # fmt: skip
 
 
@@ -59,8 +59,8 @@ def test_a_version_without_a_state_says_what_it_does(name: str, rows: list[str])
 
 @EVERY_KIND
 def test_every_reorganisation_of_weight_is_named(name: str) -> None:
-    weighty = [step.kind.value for step in PLANS[name].forward if step.kind in foresight.COSTLY]
-    assert [run["kind"] for run in foresight.reorganisations(PLANS[name], rows_a_second=10)] == weighty
+    weighty = [step.kind.value for step in PLANS[name].forward if step.kind in preview.COSTLY]
+    assert [run["kind"] for run in preview.reorganisations(PLANS[name], rows_a_second=10)] == weighty
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_every_reorganisation_of_weight_is_named(name: str) -> None:
     ],
 )
 def test_what_a_rollback_would_do(name: str, summary: str) -> None:
-    assert summary in foresight.rollback(PLANS[name])["summary"]
+    assert summary in preview.rollback(PLANS[name])["summary"]
 
 
 def test_how_often_it_waits() -> None:
-    assert foresight.waits(PLANS["rename a table"]).startswith("It waits once until no node uses an older version")
-    assert foresight.waits(PLANS["add an index"]).startswith("It waits 3 times")
+    assert preview.waits(PLANS["rename a table"]).startswith("It waits once until no node uses an older version")
+    assert preview.waits(PLANS["add an index"]).startswith("It waits 3 times")
 
 
 def test_a_version_that_moves_several_elements_tells_them_all_on_the_road() -> None:

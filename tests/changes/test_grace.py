@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from changes import moves
-from changes.driving import Driver
-from changes.grace import GRACE_S, Grace
-from changes.publishing import Blocked, Held
+from changes.driver.driver import Driver
+from changes.driver.publish import Blocked, Held
+from changes.executor import events
+from changes.executor.grace import GRACE_S, Grace
 
 AIRPORTS, TRIPS = 11, 12
 
@@ -55,7 +55,7 @@ class Transition:
     """Hears what a look came to."""
 
     def feed(self, event: object) -> None:
-        assert isinstance(event, moves.Blocked)
+        assert isinstance(event, events.Blocked)
 
 
 def test_l8_a_row_that_somebody_looks_at_puts_no_clock_back() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from catalog.elements import State
-from changes.handwritten import MalformedPlan, read_plan
-from changes.plan import Plan, StepKind
-from changes.review import find_faults
+from changes.plan.model import Plan, StepKind
+from changes.planning.custom_plan import MalformedPlan, read_plan
+from changes.review.check import find_faults
 from tests.changes.tables import plans
 
 PLANS = plans()

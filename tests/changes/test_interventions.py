@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from changes.back import way_back
-from changes.execution import Execution, Mode, Road
-from changes.executor import step
-from changes.interventions import Intervention, Standing, why_not, why_not_each, why_not_whose
-from changes.moves import CancelRequested, PauseRequested, RefuseCancel, ResumeRequested
-from changes.plan import Plan, StepKind
+from changes.executor.events import CancelRequested, PauseRequested, RefuseCancel, ResumeRequested
+from changes.executor.interventions import Intervention, Standing, why_not, why_not_each, why_not_whose
+from changes.executor.machine import step
+from changes.executor.state import Execution, Mode, Road
+from changes.plan.model import Plan, StepKind
+from changes.plan.rollback import way_back
 from tests.changes.tables import every_plan
 from tests.changes.test_foreign_keys import PLANS as FOREIGN_KEYS
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from changes import driving, services
+from changes import services
+from changes.driver import driver
 from changes.models import Status
 
 pytestmark = [
@@ -66,7 +67,7 @@ def _table(sql: str, params: Any) -> int:
 def transactions(monkeypatch: pytest.MonkeyPatch) -> list[list[Taken]]:
     """The locks of each transaction of the driver, in the order in which they were taken."""
     seen: list[list[Taken]] = []
-    real = driving.control_transaction
+    real = driver.control_transaction
 
     @contextmanager
     def watched(opened: Any) -> Iterator[Any]:
@@ -74,7 +75,7 @@ def transactions(monkeypatch: pytest.MonkeyPatch) -> list[list[Taken]]:
         with real(opened) as cursor:
             yield Watched(cursor, seen[-1])
 
-    monkeypatch.setattr(driving, "control_transaction", watched)
+    monkeypatch.setattr(driver, "control_transaction", watched)
     return seen
 
 
@@ -87,7 +88,7 @@ def drive(statement: str, *, cancelled: bool = False) -> None:
             wishes.pop()(change.pk, who="bob")
 
     expected = Status.CANCELLED if cancelled else Status.DONE
-    assert driving.drive(change.pk, holder="w1", hook=hook) == expected
+    assert driver.drive(change.pk, holder="w1", hook=hook) == expected
 
 
 def in_order(transactions: list[list[Taken]]) -> None:

@@ -4,10 +4,10 @@ import pytest
 from django.core.management import call_command
 
 from changes import services
-from changes.ddl import parse
-from changes.ddl_check import CatalogView, resolve
+from changes.ddl.bindings import AsNamed, Names, names_from_json, names_in
+from changes.ddl.resolve import CatalogView, resolve
+from changes.ddl.statements import parse
 from changes.models import Change
-from changes.naming import AsNamed, Names, names_from_json, names_in
 from tests.changes.driven import made
 from tests.changes.referring import named, unlinked
 

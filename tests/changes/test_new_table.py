@@ -6,11 +6,12 @@ from django.conf import settings
 
 from catalog.models import StoryEvent, Table
 from catalog.selectors import newest_descriptor
-from changes import driving, services
-from changes.ddl import parse
-from changes.ddl_errors import DdlError
+from changes import services
+from changes.ddl.errors import DdlError
+from changes.ddl.statements import parse
+from changes.driver import driver
 from changes.models import Reservation, Status
-from changes.new_table import new_table, statements_at_commit
+from changes.planning.table_in_transaction import new_table, statements_at_commit
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -76,7 +77,7 @@ def index_named(name: str) -> None:
 @pytest.fixture
 def towns() -> None:
     change = services.submit("CREATE TABLE towns (id bigint PRIMARY KEY, age integer)", who="ann")
-    assert driving.drive(change.pk, holder="w") == Status.DONE
+    assert driver.drive(change.pk, holder="w") == Status.DONE
 
 
 @pytest.mark.parametrize("name", INDEXES)

@@ -10,12 +10,12 @@ from django.core.management import CommandError, call_command
 from django.utils.timezone import now
 
 from changes import proofs, services
-from changes.ddl import parse
-from changes.ddl_check import NothingToDo
-from changes.ddl_errors import DdlError
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import NothingToDo
+from changes.ddl.statements import parse
 from changes.models import Change, Proof, Status
-from changes.planner import make_plan
-from changes.throttle import QUESTIONS_MAX, TooFast
+from changes.planning.planner import make_plan
+from changes.rate_limits import QUESTIONS_MAX, TooFast
 
 pytestmark = pytest.mark.django_db(transaction=True)
 USERS = "CREATE TABLE users (id bigint PRIMARY KEY)"

@@ -6,13 +6,13 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
-from changes.actions import CreateIndex, CreateTable, DropIndex, IndexPart, Name, NewColumn
-from changes.back import moving, way_back
-from changes.ddl_errors import DdlError
-from changes.movement import drain, moved, publish
-from changes.plan import Element, Plan, Step, StepKind, describe, plan_from_json
-from changes.planner import make_plan
-from changes.review import FaultyPlan, find_faults, review, road_faults
+from changes.ddl.actions import CreateIndex, CreateTable, DropIndex, IndexPart, Name, NewColumn
+from changes.ddl.errors import DdlError
+from changes.plan.element_states import drain, moved, publish
+from changes.plan.model import Element, Plan, Step, StepKind, describe, plan_from_json
+from changes.plan.rollback import moving, way_back
+from changes.planning.planner import make_plan
+from changes.review.check import FaultyPlan, find_faults, review, road_faults
 from tests.changes.tables import BY_NAME, COLUMNS, CREATE_INDEX, DROP_INDEX, USERS, indexed_users, plans, users
 
 PLANS = plans()

@@ -7,8 +7,10 @@ import pytest
 from catalog.models import StoryEvent
 from catalog.selectors import newest_descriptor
 from catalog.story import sentence
-from changes import driving, page, selectors, services
+from changes import selectors, services
+from changes.driver import driver
 from changes.models import Change, Status
+from changes.pages import change_page
 from changes.tasks import find_stuck
 from tests.changes.driven import Crash, drive, kinds, let_the_dead_lease_expire, made
 
@@ -53,7 +55,7 @@ def test_x1_a_change_with_nothing_left_to_do_is_done_and_holds_up_nobody(
     behind = services.submit("CREATE INDEX of_code ON trips (code)", who="eve")
     services.cancel(ahead.pk, who="ann")
     sent: list[int] = []
-    monkeypatch.setattr(driving, "send_driver", sent.append)
+    monkeypatch.setattr(driver, "send_driver", sent.append)
     assert drive(change) == Status.DONE
     change.refresh_from_db()
     assert (change.status, change.error, change.started_at) == (Status.DONE, None, None)
@@ -72,7 +74,7 @@ def test_x7_a_change_that_was_needless_shows_no_road_and_offers_no_undo(two: tup
     services.cancel(ahead.pk, who="ann")
     drive(change)
     snapshot = selectors.change_snapshot(change.pk)
-    shown = page.view(snapshot, [])
+    shown = change_page.view(snapshot, [])
     assert (snapshot["roads"], snapshot["undo"]) == ({"forward": []}, None)
     assert (shown["forward"], shown["back"], shown["steps"]) == ([], [], [])
 
@@ -88,7 +90,7 @@ def test_x1_a_change_that_cannot_be_planned_for_a_mistake_of_ours_fails_and_hold
         raise KeyError("airports")
 
     with monkeypatch.context() as broken:
-        broken.setattr(driving, "plan_again", breaks)
+        broken.setattr(driver, "plan_again", breaks)
         assert drive(change) == Status.FAILED
     change.refresh_from_db()
     assert change.error["sqlstate"] == "XX000"
@@ -108,7 +110,7 @@ def test_x6_a_change_that_is_cancelled_while_it_is_planned_stays_cancelled(
         services.cancel(change.pk, who="bob")
         raise KeyError("airports")
 
-    monkeypatch.setattr(driving, "plan_again", cancelled_meanwhile)
+    monkeypatch.setattr(driver, "plan_again", cancelled_meanwhile)
     assert drive(change) == Status.CANCELLED
     assert Change.objects.get(pk=change.pk).error is None
 

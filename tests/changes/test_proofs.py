@@ -13,7 +13,8 @@ import pytest
 from django.core.management import call_command
 from django.utils.timezone import now
 
-from changes import driving, proofs, services
+from changes import proofs, services
+from changes.driver import driver
 from changes.models import Proof
 from lab.explorer.search import Budget
 from lab.tasks import USUAL, prove_plan, prove_usual_plans
@@ -50,7 +51,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(statement: str) -> None:
-    driving.drive(services.submit(statement, who="ann").pk, holder="w")
+    driver.drive(services.submit(statement, who="ann").pk, holder="w")
 
 
 def run(*words: str) -> tuple[int, str]:

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from changes.postgres import control_transaction
-from changes.publishing import Blocked, UnexpectedVersion, close_last_but_one, drain, end_holders, publish
+from changes.driver.publish import Blocked, UnexpectedVersion, close_last_but_one, drain, end_holders, publish
+from changes.driver.schema_change_lease import control_transaction
 from tests.changes.cluster import STORAGES, Cluster, InterruptedCursor, reserve, versions
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.elements import Constraint
-from changes.ddl_check import NothingToDo
-from changes.ddl_errors import DdlError
-from changes.plan import Plan, plan_from_json
-from changes.undo import undo_of
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import NothingToDo
+from changes.plan.model import Plan, plan_from_json
+from changes.plan.undo import undo_of
 from tests.changes.referring import Tables, after, done, planned
 from tests.changes.test_foreign_keys import check_every_way_back
 

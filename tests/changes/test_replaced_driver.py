@@ -5,10 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
-from changes import driving, services
+from changes import services
+from changes.driver import driver
 from changes.models import Change, SchemaChangeLease, Status
+from spark_tasks.jobs.runner import run_reorganisation
 from spark_tasks.models import ReorgPulse, ReorgRun, Wanted
-from spark_tasks.runner import run_reorganisation
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -20,7 +21,7 @@ LIMIT_S = 20.0
 @pytest.fixture
 def change() -> Change:
     made = services.submit("CREATE TABLE users (id bigint PRIMARY KEY, age integer)", who="ann")
-    assert driving.drive(made.pk, holder="maker") == Status.DONE
+    assert driver.drive(made.pk, holder="maker") == Status.DONE
     return services.submit("CREATE INDEX by_age ON users (age)", who="ann")
 
 
@@ -37,7 +38,7 @@ class Driver(threading.Thread):
     def run(self) -> None:
         from django.db import connection
 
-        self.outcome.append(driving.drive(self.change.pk, holder=self.name, hook=self._hook))
+        self.outcome.append(driver.drive(self.change.pk, holder=self.name, hook=self._hook))
         connection.close()
 
     def _hook(self, place: str) -> None:
@@ -71,7 +72,7 @@ def test_a_replaced_driver_starts_no_run_of_a_change_that_was_cancelled(change: 
     sleeper = Driver(change, "d1", "before StartRun", time).until_it_stands()
     replaceable()
     services.cancel(change.pk, who="bob")
-    assert driving.drive(change.pk, holder="d2") == Status.CANCELLED
+    assert driver.drive(change.pk, holder="d2") == Status.CANCELLED
     before = ReorgRun.objects.filter(change_id=change.pk).count(), open_runs(change)
     assert sleeper.end() is None
     assert (ReorgRun.objects.filter(change_id=change.pk).count(), open_runs(change)) == before
@@ -84,7 +85,7 @@ def test_a_replaced_driver_does_not_set_going_what_its_successor_has_paused(
     sleeper = Driver(change, "d1", "before StartRun").until_it_stands()
     replaceable()
     services.pause(change.pk, who="bob")
-    assert driving.drive(change.pk, holder="d2") == Status.PAUSED
+    assert driver.drive(change.pk, holder="d2") == Status.PAUSED
     assert sleeper.end() is None
     [pulse] = ReorgPulse.objects.filter(run__change_id=change.pk)
     assert pulse.wanted == Wanted.PAUSE

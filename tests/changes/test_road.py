@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from changes.road import stations, taken, turned
+from changes.pages.timeline import stations, taken, turned
 from tests.changes.tables import plans
 
 KINDS = ("publish", "drain", "publish", "drain", "clear", "fill", "verify", "close", "publish", "drain", "purge")

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from catalog.elements import Kind, State
-from changes.safety import DANGERS, DEFINED, check_step, danger
+from changes.review.neighbour_states import DANGERS, DEFINED, check_step, danger
 
 A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
 

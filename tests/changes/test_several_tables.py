@@ -10,10 +10,12 @@ from catalog.elements import FOREIGN_KEY, REFERENCED
 from catalog.models import StoryEvent, Table
 from catalog.selectors import newest_descriptor
 from catalog.story import sentence
-from changes import driving, page, selectors, services, streams
-from changes.execution import whom
+from changes import selectors, services, streams
+from changes.driver import driver
+from changes.driver.schema_change_lease import LostTheTable, TableIsTaken, let_go, lock_grip, renew_tables, take_tables
+from changes.executor.state import whom
 from changes.models import Change, Claim, SchemaChangeLease, Status, Step
-from changes.postgres import LostTheTable, TableIsTaken, let_go, lock_grip, renew_tables, take_tables
+from changes.pages import change_page
 from changes.tasks import find_stuck
 from spark_tasks.models import ReorgRun
 from tests.changes.driven import Crash, Walk, dies_at, drive, kinds, let_the_dead_lease_expire, made
@@ -287,7 +289,7 @@ def test_x1_after_an_end_every_change_that_may_begin_is_sent_a_driver(
     others = [services.submit(f"CREATE INDEX i{t} ON {t} (code)", who="bob") for t in ("trips", "airports")]
     services.submit("CREATE INDEX third ON trips (code, id)", who="eve")
     sent: list[int] = []
-    monkeypatch.setattr(driving, "send_driver", sent.append)
+    monkeypatch.setattr(driver, "send_driver", sent.append)
     assert drive(first) == Status.DONE
     assert sent == [other.pk for other in others]
 
@@ -444,7 +446,7 @@ def test_a_change_is_shown_by_each_of_its_tables(cluster, two: tuple[int, int]) 
     snapshot = selectors.change_snapshot(change.pk)
     assert snapshot["step"]["partners"] == [{"table": "airports", "table_id": airports, "version": 3}]
     assert snapshot["table_ids"] == sorted(two)
-    assert page.view(snapshot, [])["partners"][0]["version"] == 2
+    assert change_page.view(snapshot, [])["partners"][0]["version"] == 2
     cluster.release("n1", n1, 1, table_id=airports)
     assert walk.end() == Status.DONE
     for table_id in two:
@@ -507,7 +509,7 @@ def test_a_node_that_holds_both_tables_is_told_once() -> None:
     ]
     snapshot = {"blockers": blockers, "status": "waiting", "table_ids": [1, 2], "step": step, "partners": [{}]}
     leases = [{"node": node, "version": 3, "table_id": 1} for node in ("n1", "n2", "n3", "n4")]
-    shown = page.wait(snapshot, leases)
+    shown = change_page.wait(snapshot, leases)
     assert (shown["newest"], shown["there"], shown["nodes"]) == ("trips v3 · airports v5", 2, 4)
     assert [(one["node"], one["shown"], one["until"]) for one in shown["holders"]] == [
         ("n2", "airports v4 · trips v2", until),

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from changes.handwritten import MalformedPlan, rewritten
-from changes.plan import Direction, Element, Move
-from changes.review import FaultyPlan, find_faults, review
+from changes.plan.model import Direction, Element, Move
+from changes.planning.custom_plan import MalformedPlan, rewritten
+from changes.review.check import FaultyPlan, find_faults, review
 from tests.changes.tables import every_plan, people, planned
 
 PLANS = every_plan()

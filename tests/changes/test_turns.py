@@ -2,7 +2,7 @@
 
 import pytest
 
-from changes.turns import Place, ahead_of, free_to_move
+from changes.queue import Place, ahead_of, free_to_move
 
 TRIPS, AIRPORTS, RUNS = 1, 2, 3
 

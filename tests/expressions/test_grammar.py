@@ -8,12 +8,12 @@ from google.protobuf.message import DecodeError
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from changes.ddl import parse as parse_ddl
-from changes.ddl_errors import DdlError
+from changes.ddl.errors import DdlError
+from changes.ddl.statements import parse as parse_ddl
 from expressions import grammar
 from expressions.errors import SqlError
 from expressions.rows import parsed
-from nodes.statements import parse as parse_statements
+from nodes.sql.statements import parse as parse_statements
 
 TIMES = 5_000
 CHAINS = {

@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 import pytest
 from django.core.management import CommandError, call_command
 
-from lab.control import Without
-from lab.diagram import Event, draw
-from lab.pictures import picture_of_answer, picture_of_run
+from lab.cluster.control_plane import Without
+from lab.diagrams.sequence import Event, draw
+from lab.diagrams.traces import picture_of_answer, picture_of_run
 from lab.simulator.events import Event as Line
-from lab.simulator.judge import Memory
+from lab.simulator.invariants import Memory
 from lab.simulator.simulation import replay
 from tests.lab.explorer.models import answer_to
 

@@ -4,9 +4,9 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import NO_ACTION, RESTRICT, NodeId, State, TableId
-from lab import statements
-from lab.control import LabError, Without
-from lab.world import World
+from lab.cluster import node_statements
+from lab.cluster.control_plane import LabError, Without
+from lab.cluster.world import World
 from tests.references import AIRPORTS, BY_CITY, CITY, TRIPS, airports, linked, trips
 
 LAX, OSL = ["LAX", "Los Angeles", "LA"], ["OSL", "Oslo", "O"]
@@ -18,8 +18,8 @@ def linked_world(state: State = State.PUBLIC, **how: str) -> World:
     world.publish(airports())
     world.publish(trips())
     for row in (LAX, OSL):
-        statements.insert(world, "n1", AIRPORTS, row)
-    statements.insert(world, "n1", TRIPS, ["1", "LAX", "LA"])
+        node_statements.insert(world, "n1", AIRPORTS, row)
+    node_statements.insert(world, "n1", TRIPS, ["1", "LAX", "LA"])
     child, parent = linked(trips(), airports(), state, **how)  # type: ignore[arg-type]
     world.publish(child, parent)
     world.settle()
@@ -30,7 +30,7 @@ def refusal(world: World, *statement: object) -> str:
     """Why a statement of node n2 is refused."""
     verb, table, *rest = statement
     with pytest.raises(LabError) as refused:
-        getattr(statements, str(verb))(world, "n2", table, *rest)
+        getattr(node_statements, str(verb))(world, "n2", table, *rest)
     return str(refused.value)
 
 
@@ -41,8 +41,8 @@ def test_a_row_that_refers_to_nothing_is_refused_from_write_only_on() -> None:
         " (write-only in trips@2; 23503)"
     )
     assert "23503" in refusal(world, "update", TRIPS, ["1"], [("code", "XXX")])
-    statements.insert(world, "n2", TRIPS, ["2", None, None])
-    statements.update(world, "n2", TRIPS, ["2"], [("code", "OSL")])
+    node_statements.insert(world, "n2", TRIPS, ["2", None, None])
+    node_statements.update(world, "n2", TRIPS, ["2"], [("code", "OSL")])
 
 
 @pytest.mark.parametrize("restrict", [False, True])
@@ -54,21 +54,21 @@ def test_a_row_that_is_referred_to_stays(restrict: bool) -> None:
     why = f"{who} (public in airports@2; {state})"
     assert refusal(world, "delete", AIRPORTS, ["LAX"]) == why
     assert refusal(world, "update", AIRPORTS, ["LAX"], [("code", "LOS")]) == why
-    statements.update(world, "n2", AIRPORTS, ["LAX"], [("name", "Angeles")])
-    statements.delete(world, "n2", AIRPORTS, ["OSL"])
-    statements.delete(world, "n2", TRIPS, ["1"])
-    statements.delete(world, "n2", AIRPORTS, ["LAX"])
+    node_statements.update(world, "n2", AIRPORTS, ["LAX"], [("name", "Angeles")])
+    node_statements.delete(world, "n2", AIRPORTS, ["OSL"])
+    node_statements.delete(world, "n2", TRIPS, ["1"])
+    node_statements.delete(world, "n2", AIRPORTS, ["LAX"])
 
 
 def test_values_that_are_unique_by_an_index_are_found_by_it() -> None:
     world = World()
     world.publish(airports())
     world.publish(trips())
-    statements.insert(world, "n1", AIRPORTS, LAX)
+    node_statements.insert(world, "n1", AIRPORTS, LAX)
     child, parent = linked(trips(), airports(), column=trips().column_named("city").id, to=CITY)
     assert child.foreign_keys[0].index == BY_CITY.id
     world.publish(child, parent)
-    statements.insert(world, "n1", TRIPS, ["1", None, "LA"])
+    node_statements.insert(world, "n1", TRIPS, ["1", None, "LA"])
     assert "23503" in refusal(world, "insert", TRIPS, ["2", None, "Rome"])
     assert "23503" in refusal(world, "update", AIRPORTS, ["LAX"], [("city", "Rome")])
 
@@ -85,7 +85,7 @@ def test_a_table_that_refers_to_itself_sees_its_own_row() -> None:
     world = World()
     world.publish(trips())
     world.publish(self_linked())
-    statements.insert(world, "n1", TRIPS, ["1", None, None])
+    node_statements.insert(world, "n1", TRIPS, ["1", None, None])
     assert world.violations(TRIPS, world.control.newest(TRIPS)) == []
 
 
@@ -93,13 +93,13 @@ def test_a_table_that_refers_to_itself_sees_its_own_row() -> None:
 def test_of_an_insert_that_refers_to_a_row_and_its_delete_one_is_refused(first: str) -> None:
     world = linked_world()
     for actor in ("n1", "n2"):
-        statements.begin(world, actor)
-    statements.insert(world, "n1", TRIPS, ["2", "OSL", None])
-    statements.delete(world, "n2", AIRPORTS, ["OSL"])
+        node_statements.begin(world, actor)
+    node_statements.insert(world, "n1", TRIPS, ["2", "OSL", None])
+    node_statements.delete(world, "n2", AIRPORTS, ["OSL"])
     winner, loser = ("n1", "n2") if first == "child" else ("n2", "n1")
-    statements.commit(world, winner)
+    node_statements.commit(world, winner)
     with pytest.raises(LabError, match="40001"):
-        statements.commit(world, loser)
+        node_statements.commit(world, loser)
     assert world.violations(TRIPS, world.control.newest(TRIPS)) == []
 
 
@@ -107,11 +107,11 @@ def test_without_the_check_for_conflicts_both_succeed_and_c6_is_broken() -> None
     world = linked_world()
     world.control.without.add(Without.CONFLICTS)
     for actor in ("n1", "n2"):
-        statements.begin(world, actor)
-    statements.insert(world, "n1", TRIPS, ["2", "OSL", None])
-    statements.delete(world, "n2", AIRPORTS, ["OSL"])
-    statements.commit(world, "n1")
-    statements.commit(world, "n2")
+        node_statements.begin(world, actor)
+    node_statements.insert(world, "n1", TRIPS, ["2", "OSL", None])
+    node_statements.delete(world, "n2", AIRPORTS, ["OSL"])
+    node_statements.commit(world, "n1")
+    node_statements.commit(world, "n2")
     (broken,) = world.violations(TRIPS, world.control.newest(TRIPS))
     assert broken.clause == "C6"
     assert broken.why.endswith("breaks constraint trips_code_fkey: no row of airports has (code) = ('OSL')")

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, TableId
 from catalog.types import SqlType
-from changes.execution import Road
-from lab import statements
-from lab.control import LabError
-from lab.driving import Driver
-from lab.reorganise import put_chunk, read_chunk
-from lab.sentences import Lab, Refusal, perform
-from lab.world import World
+from changes.executor.state import Road
+from lab.cluster import node_statements
+from lab.cluster.control_plane import LabError
+from lab.cluster.driver import Driver
+from lab.cluster.reorganisation import put_chunk, read_chunk
+from lab.cluster.world import World
+from lab.scripts.commands_of import Lab, Refusal, perform
 from leases import vocabulary
 from leases.holdings import Phase
 
@@ -46,7 +46,7 @@ class Cluster:
         node = self.world.nodes[NodeId(NODES[pick % len(NODES)])]
         match kind:
             case "take" | "take-fresh" if node.is_running:
-                request = statements.ask_for(self.world, node, USERS, fresh=kind == "take-fresh")
+                request = node_statements.ask_for(self.world, node, USERS, fresh=kind == "take-fresh")
                 self.waiting[request] = node.name
             case "give" if self.using:
                 request = sorted(self.using)[pick % len(self.using)]

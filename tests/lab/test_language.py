@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from lab.script import BadScript, play, read
-from lab.sentences import COMMANDS, Lab, Refusal, perform
+from lab.scripts.commands_of import COMMANDS, Lab, Refusal, perform
+from lab.scripts.golden import BadScript, play, read
 
 GOOD = "# Why.\ntable users (id int primary key)\n---\npublished users@1\n"
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "scripts.md"

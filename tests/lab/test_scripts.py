@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.script import play
+from lab.scripts.golden import play
 
 SCRIPTS = sorted((Path(__file__).parent.parent / "scripts").glob("*/*.script"))
 

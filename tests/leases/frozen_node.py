@@ -10,7 +10,7 @@ from tests.leases.rows import USERS
 
 
 async def main(dsn: str, redis_url: str) -> None:
-    from leases.asyncio_keeper import FATAL_EXIT_CODE, LeaseKeeper
+    from leases.asyncio.keeper import FATAL_EXIT_CODE, LeaseKeeper
     from leases.rules import LeaseError
 
     def stop(reason: str) -> None:

@@ -3,9 +3,9 @@
 import signal
 from pathlib import Path
 
-from schemalab import children
 from schemalab.embedded import redis
 from schemalab.embedded.locations import Locations
+from schemalab.supervisor import children
 
 
 class OwnRedis:

@@ -9,8 +9,8 @@ from typing import Any
 from redis import Redis
 
 from catalog.elements import TableId
-from leases.asyncio_keeper import LeaseKeeper, Pin
-from leases.redis_gossip import CHANNEL
+from leases.asyncio.keeper import LeaseKeeper, Pin
+from leases.redis.gossip import CHANNEL
 from leases.uses import expiration
 
 WAIT_S_MAX = 5.0

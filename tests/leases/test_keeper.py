@@ -6,9 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from catalog.elements import State
-from leases import asyncio_keeper, machine
-from leases.asyncio_keeper import LeaseKeeper, NodeDraining, NodeStopped
-from leases.redis_gossip import publish_news
+from leases import machine
+from leases.asyncio import keeper as asyncio_keeper
+from leases.asyncio.keeper import LeaseKeeper, NodeDraining, NodeStopped
+from leases.redis.gossip import publish_news
 from leases.rules import NotLeasable
 from tests.leases.rows import USERS, Connection, leased, make_table, only, publish, register, users
 from tests.leases.stage import Stage, expiration_of, subscribers, until

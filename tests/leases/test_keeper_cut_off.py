@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from leases.asyncio_keeper import FATAL_EXIT_CODE, LeaseKeeper, LeasesUnreachable, NodeStopped
+from leases.asyncio.keeper import FATAL_EXIT_CODE, LeaseKeeper, LeasesUnreachable, NodeStopped
 from tests.leases.own_redis import OwnRedis
 from tests.leases.rows import USERS, Connection, leased, only, publish, users
 from tests.leases.stage import Stage, expiration_of, subscribers, until
@@ -112,7 +112,7 @@ def test_redis_that_comes_back_empty_is_listened_to_again(
     own_redis: OwnRedis,
     settings: object,
 ) -> None:
-    from leases.redis_gossip import publish_news
+    from leases.redis.gossip import publish_news
 
     stage.redis_url = settings.REDIS_URL = own_redis.url
 

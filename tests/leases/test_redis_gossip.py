@@ -8,9 +8,9 @@ import pytest
 from redis import Redis
 
 from catalog.elements import TableId
-from leases import redis_gossip
 from leases.gossip import News
-from leases.redis_gossip import CHANNEL, Missed, listen, publish_news
+from leases.redis import gossip
+from leases.redis.gossip import CHANNEL, Missed, listen, publish_news
 from tests.leases.own_redis import OwnRedis
 
 HEARD_S_MAX = 5.0
@@ -48,7 +48,7 @@ async def until_heard(heard: Heard, count: int) -> None:
 
 @pytest.fixture
 def quick_probe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redis_gossip, "PROBE_S", 0.1)
+    monkeypatch.setattr(gossip, "PROBE_S", 0.1)
 
 
 def test_a_listener_knows_that_it_may_have_missed_some_and_then_hears_all(redis_url: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from leases import redis_samples
+from leases.redis import samples as redis_samples
 from leases.samples import HEIGHT, SECONDS, MalformedSample, Sample, from_text, lines, minute, throughput
 
 

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 
 from psycopg.errors import LockNotAvailable
 
-from leases.asyncio_keeper import LeaseKeeper
-from leases.redis_gossip import publish_news
+from leases.asyncio.keeper import LeaseKeeper
+from leases.redis.gossip import publish_news
 from tests.leases.rows import (
     USERS,
     Connection,

@@ -20,8 +20,8 @@ import pytest
 
 from catalog.descriptor import Descriptor, from_json
 from catalog.elements import TableId
-from changes import publishing
-from leases.redis_gossip import publish_news
+from changes.driver import publish as publishing
+from leases.redis.gossip import publish_news
 from storage.clauses import Referenced, check
 from tests.nodes.wire import Raw
 

@@ -21,11 +21,11 @@ from dataclasses import dataclass, field, replace
 import psycopg
 
 from expressions.errors import SqlError
-from nodes.libpq import Command, StorePool, int4
-from nodes.transaction import CommitUnknown, Transaction
-from schemalab.children import start, stop
+from nodes.store.pipeline import Command, StorePool, int4
+from nodes.store.transaction import CommitUnknown, Transaction
 from schemalab.embedded import postgres
 from schemalab.embedded.locations import locations_of, prepare_folders
+from schemalab.supervisor.children import start, stop
 from storage.postgres import session_options
 from tests.services import private_home
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodes.attempts import FORGOTTEN_S, Attempts, network_of, subjects_of
+from nodes.people.attempts import FORGOTTEN_S, Attempts, network_of, subjects_of
 
 LEA = subjects_of("lea", "10.0.0.1")
 

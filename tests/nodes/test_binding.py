@@ -13,7 +13,7 @@ from psycopg.types.numeric import DecimalBinaryDumper
 
 from expressions.errors import SqlError
 from expressions.sqltypes import PARAMETER_OIDS
-from nodes.binding import values_of
+from nodes.wire.parameters import values_of
 
 NUMERIC = 1700
 

@@ -12,9 +12,9 @@ from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, Tabl
 from catalog.types import SqlType
 from expressions.analysis import Analyzer
 from expressions.typed import Context, evaluate
-from nodes.bounds import access, point
-from nodes.rows import stored
-from nodes.selects import Selects
+from nodes.execution.row_codec import stored
+from nodes.sql.access_paths import access, point
+from nodes.sql.selects import Selects
 from storage import pairs
 from storage.buckets import storage_of
 from storage.pairs import column_key, index_entry, row_bucket

@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from expressions.errors import SqlError
-from nodes.clients import Clients, Greeting
-from nodes.libpq import Command, StoreConnection, StoreConnectionLost, StorePool
-from nodes.pgwire import Client
-from nodes.transaction import Transaction
+from nodes.clients.connection import Client
+from nodes.clients.registry import Clients, Greeting
+from nodes.store.pipeline import Command, StoreConnection, StoreConnectionLost, StorePool
+from nodes.store.transaction import Transaction
 from tests.nodes.conftest import Cluster
 
 NOTICES_A_CLOSE = "-c client_connection_check_interval=100"
@@ -51,8 +51,8 @@ def test_a_session_closed_under_a_statement_ends_the_statement(dsn: str) -> None
 
 
 def test_a_store_that_does_not_stop_a_statement_is_given_up(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodes.libpq.STOP_S_MAX", 0.3)
-    monkeypatch.setattr("nodes.libpq.asyncio.to_thread", lambda _cancel: asyncio.sleep(0))
+    monkeypatch.setattr("nodes.store.pipeline.STOP_S_MAX", 0.3)
+    monkeypatch.setattr("nodes.store.pipeline.asyncio.to_thread", lambda _cancel: asyncio.sleep(0))
 
     async def work(connection: StoreConnection) -> None:
         running = asyncio.create_task(connection.run([SLEEP]))

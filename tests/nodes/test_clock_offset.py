@@ -9,11 +9,11 @@ from tests.nodes.conftest import ROOT, Cluster
 WALL_CLOCK = re.compile(r"\btime\.time\(|datetime\.now\(|\butcnow\(|timezone\.now\(|import now\b")
 KNOWN = {
     "catalog/clock.py",  # the clock itself
-    "catalog/live.py",  # pages and the web's greeting
+    "catalog/live/snapshot.py",  # pages and the web's greeting
     "catalog/templatetags/look.py",  # pages
     "changes/proofs.py",  # page and lab worker
     "changes/selectors.py",  # how long a run has been silent, for a page
-    "changes/throttle.py",  # how many in a minute; a far clock's rows do not count
+    "changes/rate_limits.py",  # how many in a minute; a far clock's rows do not count
 }
 """Where a wall clock is read. Whoever adds one says why nothing is judged by it."""
 

@@ -17,8 +17,8 @@ import pytest
 from psycopg import pq
 
 from expressions.errors import SqlError
-from nodes.libpq import CancelledAtCommit, Command, StoreConnection, StoreConnectionLost, StoreError, StorePool
-from nodes.transaction import Retry, Transaction
+from nodes.store.pipeline import CancelledAtCommit, Command, StoreConnection, StoreConnectionLost, StoreError, StorePool
+from nodes.store.transaction import Retry, Transaction
 from storage.commit_outcomes import LIFE
 
 OK, TUPLES = pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK

@@ -11,8 +11,8 @@ import psycopg
 import uvloop
 
 from expressions.errors import SqlError
-from nodes.libpq import Command, StorePool
-from nodes.transaction import Transaction
+from nodes.store.pipeline import Command, StorePool
+from nodes.store.transaction import Transaction
 from tests.nodes.crashes import crash, own_server
 
 SESSIONS = 12

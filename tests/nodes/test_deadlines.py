@@ -11,8 +11,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from nodes.libpq import Command, StoreError
-from nodes.transaction import PG_EPOCH, Retry, Transaction
+from nodes.store.pipeline import Command, StoreError
+from nodes.store.transaction import PG_EPOCH, Retry, Transaction
 from tests.nodes.conftest import Cluster
 from tests.nodes.test_clients import add_unique_index
 
@@ -140,7 +140,7 @@ def idle(store: Store, transaction: Transaction, *events: Callable[[], None]) ->
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodes.transaction.LOOK_S", 0.01)
+    monkeypatch.setattr("nodes.store.transaction.LOOK_S", 0.01)
 
 
 async def until(is_so: Callable[[], bool]) -> None:

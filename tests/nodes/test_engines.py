@@ -23,7 +23,7 @@ from expressions.errors import SqlError
 from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import Context, evaluate, is_simple, render, render_value, value_text
-from nodes.query import translated, values
+from nodes.execution.duckdb_engine import translated, values
 
 COLUMNS = {
     "i": SqlType.INTEGER, "j": SqlType.INTEGER, "big": SqlType.BIGINT, "f": SqlType.DOUBLE, "g": SqlType.DOUBLE,

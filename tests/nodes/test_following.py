@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from expressions.errors import SqlError
-from nodes import schema
+from nodes.session import ddl
 from tests.nodes.conftest import Cluster
 
 FOLLOWERS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'schemalab follower'"
@@ -67,7 +67,7 @@ def test_ctrl_c_during_submission_still_tells_the_number(monkeypatch: pytest.Mon
 
     async def given_up() -> None:
         statement = SimpleNamespace(text="CREATE INDEX i ON t (v)")
-        submitting = asyncio.create_task(schema.SchemaStatements(session).change(statement, alone=True))  # type: ignore
+        submitting = asyncio.create_task(ddl.SchemaStatements(session).change(statement, alone=True))  # type: ignore
         await asyncio.sleep(0.05)
         submitting.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -108,19 +108,19 @@ def test_a_follower_that_loses_the_store_goes_on_where_it_was(cluster: Cluster, 
 
 
 def test_a_store_that_stays_away_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "STORE_TRIES", 3)
-    monkeypatch.setattr(schema, "STORE_PAUSE_S", 0.01)
+    monkeypatch.setattr(ddl, "STORE_TRIES", 3)
+    monkeypatch.setattr(ddl, "STORE_PAUSE_S", 0.01)
     with pytest.raises(SqlError, match="change 7 goes on, but the store does not answer") as caught:
-        asyncio.run(schema.follow(7, "host=127.0.0.1 port=1 dbname=none", lambda _: None))
+        asyncio.run(ddl.follow(7, "host=127.0.0.1 port=1 dbname=none", lambda _: None))
     assert (caught.value.sqlstate, caught.value.hint) == ("08006", "see `manage.py change show 7`")
 
 
 def test_a_node_follows_only_so_many_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "PLACES", threading.BoundedSemaphore(1))
-    with schema.place_to_follow():
+    monkeypatch.setattr(ddl, "PLACES", threading.BoundedSemaphore(1))
+    with ddl.place_to_follow():
         refusal = pytest.raises(SqlError, match="schema changes are followed on this node already")
-        with refusal as caught, schema.place_to_follow():
+        with refusal as caught, ddl.place_to_follow():
             pass
     assert caught.value.sqlstate == "53300"
-    with schema.place_to_follow():
+    with ddl.place_to_follow():
         pass

@@ -125,7 +125,7 @@ def test_many_values_are_asked_for_in_a_few_flights(cluster: Cluster) -> None:
 
 def test_without_an_index_rows_are_looked_through_page_by_page(cluster: Cluster, monkeypatch: Any) -> None:
     """To the last row, and not beyond the first page that has one."""
-    monkeypatch.setattr("nodes.referring.PAGE_PAIRS", 7)
+    monkeypatch.setattr("nodes.foreign_keys.scan_referencing.PAGE_PAIRS", 7)
     parent = cluster.table("id int primary key")
     child = cluster.table("id int primary key, p int, note text")
     link(cluster, child, "p", parent, "id")

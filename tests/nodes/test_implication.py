@@ -15,10 +15,10 @@ from expressions.rows import canonical, compiled
 from expressions.scopes import Scan
 from expressions.sqltypes import INT4
 from expressions.typed import Context, evaluate
-from nodes.bounds import access
-from nodes.conditions import refuses_nulls
-from nodes.implication import is_implied
-from nodes.selects import Selects
+from nodes.sql.access_paths import access
+from nodes.sql.implication import is_implied
+from nodes.sql.predicates import refuses_nulls
+from nodes.sql.selects import Selects
 from tests.nodes.test_bounds import CONDITIONS, TABLE, VALUES
 
 

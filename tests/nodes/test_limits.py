@@ -10,14 +10,14 @@ from types import SimpleNamespace
 import pytest
 
 from expressions.errors import FatalError, SqlError
-from nodes.clients import Clients, Greeting
-from nodes.opening import Limits, open_session
-from nodes.pgwire import Client
-from nodes.query import THREADS_MAX, Engine
-from nodes.rights import Person
+from nodes.clients.connection import Client
+from nodes.clients.registry import Clients, Greeting
+from nodes.execution.duckdb_engine import THREADS_MAX, Engine
+from nodes.people.rights import Person
 from nodes.server import Settings, bind
-from nodes.statements import parse as parsed
-from nodes.variables import Variables
+from nodes.session.open import Limits, open_session
+from nodes.sql.statements import parse as parsed
+from nodes.sql.variables import Variables
 from tests.nodes.wire import Raw, ask, execute, fields, kinds, message, parse, query  # fmt: skip
 from tests.nodes.wire import bind as bound
 
@@ -39,7 +39,7 @@ def test_a_client_that_is_gone_without_a_word_is_noticed() -> None:
 
 
 def test_of_those_who_do_not_sign_in_the_longest_silent_one_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodes.clients.UNKNOWN_MAX", 3)
+    monkeypatch.setattr("nodes.clients.registry.UNKNOWN_MAX", 3)
 
     async def crowd() -> list[bytes]:
         clients = Clients(GREETING)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from catalog.elements import ColumnId, Constraint, ConstraintId, Index, IndexColumn, IndexId, State
-from nodes.listing import HEADINGS, row_of, rows_of
+from nodes.sql.show_tables import HEADINGS, row_of, rows_of
 from tests.references import airports, linked, trips
 from tests.storage.stage import AGE, BY_NAME, NAME, users
 

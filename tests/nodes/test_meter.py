@@ -11,7 +11,7 @@ import pytest
 from redis import Redis
 
 from leases.samples import Sample, from_text
-from nodes.meter import BUCKETS, Meter, bucket_of, middle_of
+from nodes.metrics import BUCKETS, Meter, bucket_of, middle_of
 from tests.nodes.conftest import Cluster
 
 

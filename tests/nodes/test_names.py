@@ -4,9 +4,9 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-from nodes.environment import Environment
-from nodes.names import Names
-from nodes.transaction import Transaction
+from nodes.context import Environment
+from nodes.store.name_resolution import Names
+from nodes.store.transaction import Transaction
 from tests.nodes.conftest import Cluster
 from tests.nodes.within import Keeper, Pin
 

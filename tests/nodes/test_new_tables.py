@@ -9,7 +9,7 @@ import pytest
 from django.db import InternalError
 
 from changes.services import Reserved
-from nodes.schema import SchemaStatements
+from nodes.session.ddl import SchemaStatements
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     monkeypatch.setattr("changes.services.free_table", lambda table_id: tell("freed", table_id))
     monkeypatch.setattr("changes.services.announce_table", lambda table_id, *, who: tell("announced", table_id))
-    monkeypatch.setattr("nodes.schema.PAUSES_S", (0.01, 0.01, 0.0))
+    monkeypatch.setattr("nodes.session.ddl.PAUSES_S", (0.01, 0.01, 0.0))
     return said
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from leases.models import Node
-from nodes.panes import Answer, Pane, panes
+from nodes.console.sessions import Answer, Pane, panes
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_signing_out_gives_up_what_was_left_open(browser: Client) -> None:
 
 
 def test_a_person_has_so_many_sessions_however_many_browsers(browser: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodes.panes.PANES_MAX_EACH", 2)
+    monkeypatch.setattr("nodes.console.sessions.PANES_MAX_EACH", 2)
     for number in ("1", "2"):
         open_pane(browser, number)
     again = Client()
@@ -59,8 +59,8 @@ def test_a_person_has_so_many_sessions_however_many_browsers(browser: Client, mo
 
 
 def test_an_answer_is_bounded(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodes.panes.ROWS_READ_MAX", 1000)
-    monkeypatch.setattr("nodes.panes.ANSWER_CHARS_MAX", 10_000)
+    monkeypatch.setattr("nodes.console.sessions.ROWS_READ_MAX", 1000)
+    monkeypatch.setattr("nodes.console.sessions.ANSWER_CHARS_MAX", 10_000)
     pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
     endless = pane.run("SELECT repeat('x', 499), generate_series(1, 1000000000)")
     assert endless.stopped_after == "rows"
@@ -72,7 +72,7 @@ def test_an_answer_is_bounded(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_statement_is_stopped_when_its_time_is_over(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodes.panes.RUN_S_MAX", 0.2)
+    monkeypatch.setattr("nodes.console.sessions.RUN_S_MAX", 0.2)
     pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
     answer = pane.run("SELECT pg_sleep(600)")
     assert answer.stopped_after == "seconds"

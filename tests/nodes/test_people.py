@@ -13,17 +13,17 @@ from django.contrib.auth.models import Permission, User
 from django.db import connection
 
 from expressions.errors import FatalError
-from nodes import admission, people
-from nodes.admission import Admission
-from nodes.clients import Clients, Greeting
-from nodes.directory import Directory
-from nodes.libpq import StorePool
-from nodes.people import People
-from nodes.rights import MAY_WRITE, Person
-from nodes.scram import verifier_of
+from nodes.clients.registry import Clients, Greeting
+from nodes.people import admission, directory
+from nodes.people.admission import Admission
+from nodes.people.directory import People
+from nodes.people.rights import MAY_WRITE, Person
+from nodes.people.vouching import cluster_password, vouched_parameters
 from nodes.services import set_sql_password
-from nodes.vouching import cluster_password, vouched_parameters
-from schemalab.roles import ROLES, give_roles
+from nodes.store.name_cache import Directory
+from nodes.store.pipeline import StorePool
+from nodes.wire.scram import verifier_of
+from schemalab.people.roles import ROLES, give_roles
 
 pytestmark = pytest.mark.django_db
 KEY = "only for tests"
@@ -204,7 +204,7 @@ def test_wrong_passwords_are_logged_and_then_not_even_tried(address: str, caplog
     async def visit(attempt: Attempt, _: Admission) -> list[str]:
         return [await attempt("lea", f"guess {n}") for n in range(5)] + [await attempt("lea", password_of("lea"))]
 
-    with caplog.at_level(logging.WARNING, "nodes.admission"):
+    with caplog.at_level(logging.WARNING, "nodes.people.admission"):
         told = at_a_port(address, visit)
     assert told[:3] == [refused("lea")] * 3
     assert told[3].startswith('too many wrong passwords for "lea" or from 127.0.0.1: try again in ')
@@ -223,7 +223,7 @@ def test_others_and_the_page_are_not_held_up_by_wrong_passwords(address: str) ->
 
 
 def test_a_terminal_is_not_written_to_by_a_name(address: str, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "nodes.admission"):
+    with caplog.at_level(logging.WARNING, "nodes.people.admission"):
         outcome(address, "lea\x1b[2J", "wrong")
     assert "\x1b" not in caplog.text
     assert "lea\\x1b[2J" in caplog.text
@@ -258,7 +258,7 @@ def test_many_who_come_at_once_are_one_question() -> None:
     async def ask(command: Any) -> Any:
         questions.append(command)
         await asyncio.sleep(0.05)
-        raise people.StoreError("08006", "away")
+        raise directory.StoreError("08006", "away")
 
     async def storm() -> list[BaseException]:
         everybody = People(ask)
@@ -270,7 +270,7 @@ def test_many_who_come_at_once_are_one_question() -> None:
 
 
 def test_a_store_that_hangs_does_not_hang_who_signs_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "ANSWER_S_MAX", 0.05)
+    monkeypatch.setattr(directory, "ANSWER_S_MAX", 0.05)
 
     async def visit() -> None:
         await People(lambda _: asyncio.sleep(3600)).look_up("lea")  # type: ignore[arg-type, return-value]
@@ -283,7 +283,7 @@ def test_a_store_that_hangs_does_not_hang_who_signs_in(monkeypatch: pytest.Monke
 
 
 def test_open_sessions_learn_what_has_changed(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "WATCH_S", 0.02)
+    monkeypatch.setattr(directory, "WATCH_S", 0.02)
     closed: list[str] = []
 
     def change(how: Callable[[User], Any]) -> None:

@@ -7,7 +7,7 @@ import hmac
 import pytest
 
 from expressions.errors import FatalError
-from nodes.scram import Exchange, Verifier, prepared, verifier_from, verifier_of, verifier_of_nobody
+from nodes.wire.scram import Exchange, Verifier, prepared, verifier_from, verifier_of, verifier_of_nobody
 
 
 def final_message(exchange: Exchange, server_first: str, *, password: str, bound: bytes) -> str:

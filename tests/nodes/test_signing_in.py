@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from nodes.admission import Admission
-from nodes.clients import Clients, Greeting
+from nodes.clients.registry import Clients, Greeting
+from nodes.people.admission import Admission
 from tests.nodes.wire import fields, message
 
 STARTUP = struct.pack("!ii", 17, 196608) + b"user\0me\0\0"
@@ -33,7 +33,7 @@ def told(data: bytes, *, password: bool = False) -> dict[str, str]:
 def test_silence_is_ended_without_a_traceback(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("nodes.pgwire.STARTUP_S_MAX", 0.1)
+    monkeypatch.setattr("nodes.clients.connection.STARTUP_S_MAX", 0.1)
     with caplog.at_level(logging.INFO):
         error = told(b"")
     assert (error["C"], error["M"]) == ("08P01", "nobody has signed in within 0.1 s")

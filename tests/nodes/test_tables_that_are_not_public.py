@@ -9,7 +9,7 @@ from catalog.elements import State
 from expressions.analysis import Analyzer
 from expressions.errors import SqlError
 from leases.rules import NotLeasable, check_leasable
-from nodes.selects import Selects
+from nodes.sql.selects import Selects
 from tests.nodes.test_bounds import TABLE
 
 

@@ -306,7 +306,7 @@ def test_a_cancel_with_a_wrong_secret_does_nothing(cluster: Cluster) -> None:
 def test_a_password_is_asked_for_and_checked(cluster: Cluster) -> None:
     import psycopg
 
-    from nodes.vouching import vouched_parameters
+    from nodes.people.vouching import vouched_parameters
 
     cluster.start("guarded", NODE_PASSWORD="sésame")
     try:

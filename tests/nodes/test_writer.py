@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from expressions.errors import SqlError
-from nodes import writes
-from nodes.libpq import Command
-from nodes.probes import Probe
-from nodes.writes import Writer
+from nodes.execution import writer as writes
+from nodes.execution.writer import Writer
+from nodes.foreign_keys.probes import Probe
+from nodes.store.pipeline import Command
 from storage.mutations import delete_row
 from storage.pairs import StoredRow, row_key
 from tests.references import trips

@@ -14,10 +14,10 @@ from catalog.descriptor import Descriptor
 from catalog.hashing import schema_hash, sharding_hash
 from expressions.errors import SqlError
 from leases.rules import NotLeasable
-from nodes.directory import Directory
-from nodes.environment import Environment
-from nodes.libpq import Command, StoreConnection, StorePool
-from nodes.session import Session
+from nodes.context import Environment
+from nodes.session.session import Session
+from nodes.store.name_cache import Directory
+from nodes.store.pipeline import Command, StoreConnection, StorePool
 from storage.buckets import BUCKETS
 from storage.postgres import session_options
 from tests.nodes.conftest import STORAGES, Cluster

@@ -9,8 +9,8 @@ import pytest
 from celery import Celery
 
 from schemalab.celery import kombu_url
-from schemalab.children import Launch, start, stop
 from schemalab.polling import wait_for
+from schemalab.supervisor.children import Launch, start, stop
 from tests.cluster import ROOT, environment_of
 from tests.leases.own_redis import OwnRedis
 

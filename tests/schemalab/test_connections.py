@@ -7,11 +7,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from nodes.libpq import POOL_MAX
+from nodes.store.pipeline import POOL_MAX
+from schemalab.connections.reachable import shortcomings
 from schemalab.embedded import postgres
 from schemalab.embedded.locations import locations_of
 from schemalab.embedded.services import running_services
-from schemalab.reachable import shortcomings
 from tests.services import private_home
 
 

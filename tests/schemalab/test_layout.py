@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from schemalab.celery import refuse_another_layout
 from schemalab.checks import check_layout as system_check
-from schemalab.reachable import Unusable, check_layout
+from schemalab.connections.reachable import Unusable, check_layout
 from storage.postgres import layout_mistake
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -14,12 +14,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from schemalab import children, proc
 from schemalab.embedded import postgres
 from schemalab.embedded.leftovers import PID_FILE, end_leftovers, ours
 from schemalab.embedded.locations import Locations, locations_of, prepare_folders
 from schemalab.embedded.postgres import ServiceFailed
 from schemalab.polling import wait_for
+from schemalab.supervisor import children, kernel
 from tests.services import private_home
 
 LIMIT_S = 60.0
@@ -50,7 +50,7 @@ def start(places: Locations, **options: str) -> "subprocess.Popen[bytes]":
 
 
 def has_ended(pid: int) -> bool:
-    return proc.program(pid) is None
+    return kernel.program(pid) is None
 
 
 STARTS_AND_DIES = """
@@ -93,7 +93,7 @@ def test_a_frozen_child_of_a_killed_postmaster_is_ended(places: Locations) -> No
     with psycopg.connect(places.database_url) as connection:
         child = connection.info.backend_pid
         os.kill(child, signal.SIGSTOP)
-        wait_for(lambda: proc.is_stopped(child), what="the signal", seconds_max=LIMIT_S)
+        wait_for(lambda: kernel.is_stopped(child), what="the signal", seconds_max=LIMIT_S)
         server.kill()
         server.wait()
     wait_for(lambda: ours(places) == [child], what="the end of the others", seconds_max=LIMIT_S)

@@ -13,9 +13,9 @@ from django.utils.log import configure_logging
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from leases.asyncio_session import Unreachable
-from schemalab import outages
-from schemalab.outages import BROKER, DATABASE, Handler, Outage, lost_service
+from leases.asyncio.session import Unreachable
+from schemalab.connections import outages
+from schemalab.connections.outages import BROKER, DATABASE, Handler, Outage, lost_service
 from schemalab.polling import wait_for
 
 LIMIT_S = 20.0

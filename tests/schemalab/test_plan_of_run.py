@@ -6,7 +6,7 @@ import pytest
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from schemalab.embedded.locations import locations_of
-from schemalab.plan_of_run import Plan
+from schemalab.launch.plan import Plan
 
 
 def plan(*, is_behind_proxy: bool) -> Plan:

@@ -14,9 +14,9 @@ from pytest_django import DjangoDbBlocker
 from catalog.models import StoryEvent
 from catalog.story import sentence
 from leases.models import Node
-from schemalab.control import CommandRefused
-from schemalab.roles import give_roles
-from schemalab.storyteller import told
+from schemalab.people.roles import give_roles
+from schemalab.supervisor.control import CommandRefused
+from schemalab.supervisor.crash_events import told
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_url")]
 
@@ -47,7 +47,7 @@ def supervisor(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
         heard.append((command, name, who))
         return {"ok": True, "text": f"{name}: {command}"}
 
-    monkeypatch.setattr("schemalab.process_control.send", send)
+    monkeypatch.setattr("schemalab.supervisor.process_control.send", send)
     return heard
 
 

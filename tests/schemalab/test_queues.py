@@ -7,7 +7,7 @@ import pytest
 from changes.models import Change
 from changes.services import send_driver
 from schemalab.celery import app
-from schemalab.procfile import read_procfile
+from schemalab.launch.procfile import read_procfile
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,9 +6,9 @@ from django.core import signing
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from schemalab import sign_in_links
-from schemalab.roles import ROLES, give_roles
-from schemalab.sign_in_links import LinkRefused, make_token, owner, use_token
+from schemalab.people import sign_in_links
+from schemalab.people.roles import ROLES, give_roles
+from schemalab.people.sign_in_links import LinkRefused, make_token, owner, use_token
 
 pytestmark = pytest.mark.django_db
 

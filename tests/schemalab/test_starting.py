@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from schemalab.celery import kombu_url
-from schemalab.java import NoJava, find_java_home
-from schemalab.lock import AlreadyRunning, hold
-from schemalab.ports import Ports, PortTaken
-from schemalab.procfile import command_line, read_procfile
-from schemalab.restarts import LEASE_LOST, PAUSE_S_MAX_SERVICE, Backoff, describe_end
+from schemalab.launch.lock import AlreadyRunning, hold
+from schemalab.launch.ports import Ports, PortTaken
+from schemalab.launch.procfile import command_line, read_procfile
+from schemalab.supervisor.restarts import LEASE_LOST, PAUSE_S_MAX_SERVICE, Backoff, describe_end
+from spark_tasks.spark.java import NoJava, find_java_home
 from tests.cluster import ROOT, environment_of
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import psutil
 import pytest
 
-from schemalab.children import Launch
-from schemalab.control import CommandRefused, ControlServer, NotRunning, obey, send
 from schemalab.polling import wait_for
-from schemalab.processes import Supervised, tell_nobody
+from schemalab.supervisor.children import Launch
+from schemalab.supervisor.control import CommandRefused, ControlServer, NotRunning, obey, send
+from schemalab.supervisor.process import Supervised, tell_nobody
 
 LIMIT_S = 20.0
 SLEEPS = "import time; print('here', flush=True); time.sleep(600)"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from catalog.plain_text import plain
-from schemalab import terminal
-from schemalab.repeats import Repeats
-from schemalab.terminal import PlainStream, Terminal
+from catalog.text.plain_text import plain
+from schemalab.supervisor import terminal
+from schemalab.supervisor.repeats import Repeats
+from schemalab.supervisor.terminal import PlainStream, Terminal
 from tests.cluster import ROOT, environment_of
 
 

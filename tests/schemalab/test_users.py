@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from nodes.models import SqlPassword
-from nodes.scram import verifier_from
-from schemalab.sign_in_links import owner
+from nodes.wire.scram import verifier_from
+from schemalab.people.sign_in_links import owner
 
 pytestmark = pytest.mark.django_db
 GOOD = "correct horse battery"

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from nodes.alarm import pause_between
-from schemalab import children, proc, watch
-from schemalab.children import RESERVED_MB, Launch
-from schemalab.heartbeat import VARIABLE
 from schemalab.polling import wait_for
-from schemalab.processes import Supervised
-from schemalab.questions import Question, ask_heartbeat, ask_node, ask_port
-from schemalab.watch import Watch, silence_s_max
+from schemalab.supervisor import children, kernel, watch
+from schemalab.supervisor.children import RESERVED_MB, Launch
+from schemalab.supervisor.heartbeat import VARIABLE
+from schemalab.supervisor.process import Supervised
+from schemalab.supervisor.questions import Question, ask_heartbeat, ask_node, ask_port
+from schemalab.supervisor.watch import Watch, silence_s_max
 from tests.cluster import ROOT
 from tests.schemalab.test_supervised import LIMIT_S, Heard
 
-BEATS = "from schemalab.heartbeat import beat; import time; print('here', flush=True)"
+BEATS = "from schemalab.supervisor.heartbeat import beat; import time; print('here', flush=True)"
 HANGS = f"{BEATS}; [(beat(), time.sleep(0.05)) for _ in range(9)]; print('hangs', flush=True); time.sleep(600)"
 LIVES = f"{BEATS}\nwhile True: beat(); time.sleep(0.05)"
 GROWS = "print('here', flush=True); a = []\nimport time\nwhile True: a.append(bytearray(4 << 20)); time.sleep(0.05)"
@@ -168,7 +168,7 @@ def test_the_alarm_of_a_node_does_not_run_while_it_is_frozen() -> None:
         assert node.stdout is not None
         assert node.stdout.readline() == "here\n"
         node.send_signal(signal.SIGSTOP)
-        wait_for(lambda: proc.is_stopped(node.pid), what="the signal", seconds_max=LIMIT_S)
+        wait_for(lambda: kernel.is_stopped(node.pid), what="the signal", seconds_max=LIMIT_S)
         time.sleep(1.0)
         node.send_signal(signal.SIGCONT)
         with pytest.raises(subprocess.TimeoutExpired):

@@ -16,7 +16,7 @@ __all__ = ["company", "spark", "stage", "tables", "transactional_db"]
 @pytest.fixture(scope="session")
 def spark() -> Iterator[None]:
     """A warm session; gone at the end."""
-    from spark_tasks import session
+    from spark_tasks.spark import session
 
     session.warm_up()
     yield

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from catalog.elements import IndexId, State
+from spark_tasks.jobs.runner import run_reorganisation
 from spark_tasks.models import Kind, ReorgRun
-from spark_tasks.runner import run_reorganisation
 from spark_tasks.services import RunStatus, close_run, run_status, start_run
 from storage.pairs import index_entry
 from tests.storage.stage import BY_NAME, Stage

@@ -9,9 +9,9 @@ from django.core.management import CommandError, call_command
 
 from catalog import models as catalog
 from catalog.elements import ColumnId, State
-from spark_tasks.audit import Report, audit_table, first_words
-from spark_tasks.finding import violation_from_json
+from spark_tasks.checks.audit import Report, audit_table, first_words
 from spark_tasks.models import ReorgRun
+from spark_tasks.runs.report import violation_from_json
 from storage.pairs import column_key, prefix
 from tests.spark_tasks.runs import Runs, entries, entry_of, to_filling
 from tests.storage.stage import BY_NAME, NAME, Stage, user

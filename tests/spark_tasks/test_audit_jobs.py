@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from spark_tasks import audit_jobs
-from spark_tasks.audit import Report
-from spark_tasks.audit_jobs import ATTEMPTS_MAX, claim_audit, dead_audits, run_audit
+from spark_tasks.checks.audit import Report
+from spark_tasks.jobs import audits as audit_jobs
+from spark_tasks.jobs.audits import ATTEMPTS_MAX, claim_audit, dead_audits, run_audit
 from spark_tasks.models import AuditJob
 from spark_tasks.services import request_audit
 from tests.storage.stage import Stage, user

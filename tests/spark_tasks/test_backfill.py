@@ -7,17 +7,18 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, IndexColumn, IndexId, State
-from spark_tasks import backfill, marks
-from spark_tasks.claims import claim_run
-from spark_tasks.database import database_dsn
-from spark_tasks.elements import Elements
-from spark_tasks.marks import Order, RunClosed, Ticket
+from spark_tasks.chunks import chunk as marks
+from spark_tasks.chunks.chunk import Order, RunClosed, Ticket
+from spark_tasks.chunks.dsn import database_dsn
+from spark_tasks.jobs.lifecycle import claim_run
+from spark_tasks.jobs.phases import prepare_fill
+from spark_tasks.jobs.runner import run_reorganisation
 from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, RunState, Wanted
-from spark_tasks.pace import Pace
-from spark_tasks.ranges import KeyRange
-from spark_tasks.runner import run_reorganisation
+from spark_tasks.reorganise import backfill
+from spark_tasks.runs.pacing import Pace
+from spark_tasks.runs.ranges import KeyRange
+from spark_tasks.runs.run_elements import Elements
 from spark_tasks.services import close_run, dead_runs, resend_if_dead, run_status, throttle_run
-from spark_tasks.work import prepare_fill
 from storage.pairs import StoredRow
 from storage.pairs import rows_of as stored
 from tests.spark_tasks.runs import INDEX, Runs, entries, entry_of, to_filling, to_public, tombstones
@@ -350,8 +351,8 @@ def test_starting_a_step_again_finds_its_run(stage: Stage, runs: Runs) -> None:
 
 def test_a_throttled_fill_takes_its_time(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("spark_tasks.marks.time.sleep", waits.append)
-    monkeypatch.setattr("spark_tasks.pace.PAIRS_FIRST", 5)
+    monkeypatch.setattr("spark_tasks.chunks.chunk.time.sleep", waits.append)
+    monkeypatch.setattr("spark_tasks.runs.pacing.PAIRS_FIRST", 5)
     stage.insert(rows_of(stage, 40))
     to_filling(stage)
     run_id = runs.start("fill")
@@ -372,7 +373,7 @@ def test_a_paused_fill_stops_between_chunks_and_goes_on_where_it_stood(
     run_id = runs.start("fill")
     ReorgPulse.objects.filter(run_id=run_id).update(rows_per_s_max=1.0)
     pause = ReorgPulse.objects.filter(run_id=run_id).update
-    monkeypatch.setattr("spark_tasks.marks.time.sleep", lambda _: pause(wanted=Wanted.PAUSE))
+    monkeypatch.setattr("spark_tasks.chunks.chunk.time.sleep", lambda _: pause(wanted=Wanted.PAUSE))
     run_reorganisation(run_id)
     paused = run_status(run_id)
     assert paused.state == "waiting"
@@ -408,7 +409,7 @@ FillUntil = Callable[[int, Callable[[], object]], None]
 def fill_until(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> FillUntil:
     """A fill of forty rows in chunks of five; what is given is done instead of its n-th chunk."""
     for limit in ("PAIRS_MIN", "PAIRS_MAX"):
-        monkeypatch.setattr(f"spark_tasks.pace.{limit}", 5)
+        monkeypatch.setattr(f"spark_tasks.runs.pacing.{limit}", 5)
     monkeypatch.setattr(backfill, "Pace", lambda: Pace(5))
     stage.insert(rows_of(stage, 40))
     to_filling(stage)
@@ -416,7 +417,7 @@ def fill_until(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> Fil
     def fill(chunk: int, then: Callable[[], object]) -> None:
         chunks = iter([None] * (chunk - 1))
         with monkeypatch.context() as patch:
-            patch.setattr("spark_tasks.backfill.keep_pace", lambda *_, **__: next(chunks, chunk) and then())
+            patch.setattr("spark_tasks.reorganise.backfill.keep_pace", lambda *_, **__: next(chunks, chunk) and then())
             run_reorganisation(runs.start("fill"))
 
     return fill

@@ -7,9 +7,9 @@ import pytest
 
 from catalog.elements import ColumnId, Index, IndexColumn, IndexId, State
 from catalog.types import SqlType
-from spark_tasks.audit import audit_table
-from spark_tasks.finding import violation_from_json
+from spark_tasks.checks.audit import audit_table
 from spark_tasks.models import Kind, ReorgRun
+from spark_tasks.runs.report import violation_from_json
 from spark_tasks.services import close_run
 from storage import encoding
 from storage.clauses import Violation

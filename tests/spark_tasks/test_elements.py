@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from catalog.elements import ColumnId, ConstraintId, IndexId
-from spark_tasks.elements import Elements, NotReorganised, elements_of
+from spark_tasks.runs.run_elements import Elements, NotReorganised, elements_of
 
 
 def said(kind: str, number: int) -> dict[str, Any]:

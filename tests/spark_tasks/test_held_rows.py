@@ -7,12 +7,12 @@ import psycopg
 import pytest
 from django.db import connection
 
-from spark_tasks import runner, work
-from spark_tasks.claims import WasClosed, claim_run
-from spark_tasks.database import database_dsn
+from spark_tasks.chunks.dsn import database_dsn
+from spark_tasks.jobs import phases, runner
+from spark_tasks.jobs.lifecycle import WasClosed, claim_run
+from spark_tasks.jobs.phases import prepare_fill
 from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.services import close_run
-from spark_tasks.work import prepare_fill
 from tests.spark_tasks.runs import Runs, to_filling
 from tests.storage.stage import Stage
 
@@ -62,7 +62,7 @@ def test_storing_ranges_has_an_end_of_its_own(stage: Stage, runs: Runs, monkeypa
             seen.append(asking.fetchone()[0])
         return 0
 
-    monkeypatch.setattr(work, "clear_tombstones", look)
+    monkeypatch.setattr(phases, "clear_tombstones", look)
     prepare_fill(ReorgRun.objects.get(id=runs.start("fill")))
     assert seen == ["1min"]
 

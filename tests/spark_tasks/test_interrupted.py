@@ -7,15 +7,15 @@ import psycopg
 import pytest
 
 from catalog.elements import State
-from spark_tasks import backfill, delete
-from spark_tasks.claims import claim_run
-from spark_tasks.marks import Mark, Order, Progress, RunClosed, progress_of
+from spark_tasks.chunks.chunk import Mark, Order, Progress, RunClosed, progress_of
+from spark_tasks.jobs.lifecycle import claim_run
+from spark_tasks.jobs.runner import run_reorganisation
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
-from spark_tasks.pace import Pace
-from spark_tasks.ranges import KeyRange
-from spark_tasks.runner import run_reorganisation
+from spark_tasks.reorganise import backfill, delete
+from spark_tasks.runs.pacing import Pace
+from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.services import close_run, pause_run, run_status, start_run
-from storage.arrow import Pairs
+from storage.arrow.encoding import Pairs
 from storage.clauses import element_label
 from tests.spark_tasks.kinds import BY_SCORE, SCORE, TWIN, UNIQUE, Change
 from tests.spark_tasks.runs import Runs, entries, to_filling
@@ -32,7 +32,7 @@ ATTEMPTS_MAX = 100
 def small(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> Runs:
     """Runs in chunks of five pairs."""
     for limit in ("PAIRS_MIN", "PAIRS_MAX"):
-        monkeypatch.setattr(f"spark_tasks.pace.{limit}", CHUNK)
+        monkeypatch.setattr(f"spark_tasks.runs.pacing.{limit}", CHUNK)
     for module in (backfill, delete):
         monkeypatch.setattr(module, "Pace", lambda: Pace(CHUNK))
     return runs

@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from catalog.elements import State
-from spark_tasks import backfill, work
-from spark_tasks.claims import Claim, claim_run
-from spark_tasks.database import database_dsn
-from spark_tasks.elements import elements_of
-from spark_tasks.marks import Order, RunClosed, Ticket
+from spark_tasks.chunks.chunk import Order, RunClosed, Ticket
+from spark_tasks.chunks.dsn import database_dsn
+from spark_tasks.jobs import phases
+from spark_tasks.jobs.lifecycle import Claim, claim_run
+from spark_tasks.jobs.phases import prepare_fill
 from spark_tasks.models import Kind, ReorgRange, ReorgRun
-from spark_tasks.pace import Pace
-from spark_tasks.ranges import KeyRange
+from spark_tasks.reorganise import backfill
+from spark_tasks.runs.pacing import Pace
+from spark_tasks.runs.ranges import KeyRange
+from spark_tasks.runs.run_elements import elements_of
 from spark_tasks.services import close_run
-from spark_tasks.work import prepare_fill
 from storage import encoding
 from storage.buckets import BUCKETS
 from storage.clauses import element_label
@@ -259,7 +260,7 @@ def test_a_value_that_its_row_took_into_a_finished_range_is_deleted_too(
     stage.insert(rows)
     change.to_filling(stage)
     change.to(stage, State.DELETE_ONLY)
-    spread, passes = work.spread, []
+    spread, passes = phases.spread, []
 
     def spread_and_move(claim: Claim, what: Any) -> None:
         spread(claim, what)
@@ -267,7 +268,7 @@ def test_a_value_that_its_row_took_into_a_finished_range_is_deleted_too(
         if len(passes) == 1:
             put_score(stage, rows[2])
 
-    monkeypatch.setattr(work, "spread", spread_and_move)
+    monkeypatch.setattr(phases, "spread", spread_and_move)
     assert runs.do("delete", *change.said).state == "done"
     assert (len(passes), score(stage)) == (2, {})
 

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from catalog.elements import Constraint, State
-from spark_tasks.file_rows import ROWS_PER_PART, CannotLoad
-from spark_tasks.load_chunk import Load, Loader, load_batches, loader_of
-from spark_tasks.load_jobs import run_load
+from spark_tasks.jobs.loads import run_load
+from spark_tasks.load.chunk import Load, Loader, load_batches, loader_of
+from spark_tasks.load.file_rows import ROWS_PER_PART, CannotLoad
+from spark_tasks.load.loader_node import Membership, PseudoNode
 from spark_tasks.models import LoadJob
-from spark_tasks.pseudo_node import Membership, PseudoNode
 from storage.encoding import encode
 from tests.spark_tasks.kinds import ADULT, NAMED, TWIN, Change, score
 from tests.spark_tasks.runs import entries, to_filling, to_public, tombstones

@@ -6,10 +6,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from lab.management.commands import demo
-from spark_tasks import load_jobs, tasks
-from spark_tasks.file_rows import CannotLoad
-from spark_tasks.load_chunk import Said
-from spark_tasks.load_jobs import claim_load, dead_loads, run_load, start_anew
+from spark_tasks import tasks
+from spark_tasks.jobs import loads
+from spark_tasks.jobs.loads import claim_load, dead_loads, run_load, start_anew
+from spark_tasks.load.chunk import Said
+from spark_tasks.load.file_rows import CannotLoad
 from spark_tasks.models import LoadJob, LoadMark
 from tests.storage.stage import Stage
 
@@ -28,7 +29,7 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]],
     """What reading the file does instead."""
 
     def read(deed: Callable[[], object]) -> None:
-        monkeypatch.setattr(load_jobs, "load_file", lambda job: deed() or [Said(rows=1)])
+        monkeypatch.setattr(loads, "load_file", lambda job: deed() or [Said(rows=1)])
 
     return read
 
@@ -66,7 +67,7 @@ def test_an_interrupted_load_is_sent_again_and_goes_on(
     reading(lambda: None)
     run_load(asked.id)
     assert (seen(asked).state, asked.attempt, asked.error) == ("done", 2, "")
-    load_jobs._end(lost, [Said(error="too late")])
+    loads._end(lost, [Said(error="too late")])
     assert (seen(asked).state, asked.error) == ("done", "")
     assert asked.id not in dead_loads()
 

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 
 from catalog.elements import EXISTS, State
-from spark_tasks import pinned
-from spark_tasks.file_rows import CannotLoad
-from spark_tasks.load_chunk import Loader
-from spark_tasks.load_jobs import run_load
+from spark_tasks.jobs.loads import run_load
+from spark_tasks.load import leased_versions
+from spark_tasks.load.chunk import Loader
+from spark_tasks.load.file_rows import CannotLoad
+from spark_tasks.load.loader_node import Lease, Membership, PseudoNode
 from spark_tasks.models import LoadJob
-from spark_tasks.pseudo_node import Lease, Membership, PseudoNode
 from storage.mutations import delete_row
 from storage.postgres import holders
 from tests.references import CITY, TRIP_CITY
@@ -274,14 +274,14 @@ def test_the_transaction_ends_with_the_first_lease(
     """T4: entering the other table does not move the deadline on."""
     tables.fill(["LAX"], [])
     tables.link(State.WRITE_ONLY)
-    acquire = pinned.acquire
+    acquire = leased_versions.acquire
 
     def acquired(connection: psycopg.Connection[Any], node: Membership, table_id: int) -> Lease:
         lease = acquire(connection, node, table_id)
         left = timedelta(seconds=20 if table_id == tables.airports.table_id else 5)
         return replace(lease, expires_at=lease.expires_at - timedelta(seconds=30) + left)
 
-    monkeypatch.setattr(pinned, "acquire", acquired)
+    monkeypatch.setattr(leased_versions, "acquire", acquired)
     told: list[str] = []
     at_mark(lambda: told.extend(loader._rows.execute("SHOW transaction_timeout").fetchone()))
     loader.load(0, trips("LAX"))

@@ -4,7 +4,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from spark_tasks.packed_keys import execute_with_keys
+from spark_tasks.chunks.packed_keys import execute_with_keys
 
 
 @pytest.mark.parametrize(

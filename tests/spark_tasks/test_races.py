@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from spark_tasks import backfill
 from spark_tasks.models import Kind, ReorgRun
-from spark_tasks.pace import Pace
+from spark_tasks.reorganise import backfill
+from spark_tasks.runs.pacing import Pace
 from spark_tasks.services import close_run
 from storage.pairs import StoredRow
 from tests.spark_tasks.runs import Runs, entries, to_filling, to_public, tombstones
@@ -74,9 +74,9 @@ def writing(stage: Stage) -> Iterator[list[Writer]]:
 
 def test_a_fill_beside_writers_leaves_a_consistent_index(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
-    monkeypatch.setattr("spark_tasks.ranges.ROWS_PER_RANGE", 20)
-    monkeypatch.setattr("spark_tasks.ranges.FILL_ROWS", 20)
-    monkeypatch.setattr("spark_tasks.source.ROWS_PER_RANGE", 20)
+    monkeypatch.setattr("spark_tasks.runs.ranges.ROWS_PER_RANGE", 20)
+    monkeypatch.setattr("spark_tasks.runs.ranges.FILL_ROWS", 20)
+    monkeypatch.setattr("spark_tasks.chunks.snapshot_reads.ROWS_PER_RANGE", 20)
     monkeypatch.setattr(backfill, "Pace", lambda: Pace(7))
     stage.insert(user(stage.now, n, f"name {n % 7}") for n in range(ROWS))
     to_filling(stage)

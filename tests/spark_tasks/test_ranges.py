@@ -4,8 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_tasks.pace import CHUNK_S_AIM, PAIRS_MAX, PAIRS_MIN, Pace, Quiet, Traffic, pairs_allowed, rest_s, wait_s
-from spark_tasks.ranges import FILL_ROWS, hands, rows_per_fill_range, split
+from spark_tasks.runs.pacing import (
+    CHUNK_S_AIM,
+    PAIRS_MAX,
+    PAIRS_MIN,
+    Pace,
+    Quiet,
+    Traffic,
+    pairs_allowed,
+    rest_s,
+    wait_s,
+)
+from spark_tasks.runs.ranges import FILL_ROWS, hands, rows_per_fill_range, split
 
 KEYS = st.binary(min_size=1, max_size=3)
 

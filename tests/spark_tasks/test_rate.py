@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from changes.page import progress
+from changes.pages.change_page import progress
 from changes.selectors import progress_of
-from spark_tasks.claims import Claim, claim_run
-from spark_tasks.heart import heart_of_run
+from spark_tasks.jobs.heartbeat import heart_of_run
+from spark_tasks.jobs.lifecycle import Claim, claim_run
 from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun
-from spark_tasks.rate import Rate, eta_s
+from spark_tasks.runs.throughput import Rate, eta_s
 from spark_tasks.services import run_status
 from tests.spark_tasks.runs import INDEX
 from tests.storage.stage import Stage

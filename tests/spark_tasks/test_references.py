@@ -8,12 +8,13 @@ import psycopg
 import pytest
 
 from catalog.elements import CHECK, Constraint, ConstraintId, State
-from spark_tasks import judge, session
-from spark_tasks.audit import Report, audit_table
-from spark_tasks.finding import NAMED_MAX, Finding, violation_from_json
-from spark_tasks.ranges import KeyRange
-from spark_tasks.runner import run_reorganisation
+from spark_tasks.checks import range_check
+from spark_tasks.checks.audit import Report, audit_table
+from spark_tasks.jobs.runner import run_reorganisation
+from spark_tasks.runs.ranges import KeyRange
+from spark_tasks.runs.report import NAMED_MAX, Finding, violation_from_json
 from spark_tasks.services import RunStatus, run_status
+from spark_tasks.spark import session
 from storage import encoding
 from storage.clauses import Violation, check
 from storage.mutations import delete_row, insert_row
@@ -125,7 +126,7 @@ def test_the_newest_version_of_the_other_table_counts(tables: TwoTables) -> None
 
 def test_spark_verifies_what_this_process_does(tables: TwoTables, monkeypatch: pytest.MonkeyPatch, spark: None) -> None:
     monkeypatch.setattr(session, "ROWS_IN_PROCESS_MAX", 0)
-    monkeypatch.setattr("spark_tasks.source.ROWS_PER_RANGE", 20)
+    monkeypatch.setattr("spark_tasks.chunks.snapshot_reads.ROWS_PER_RANGE", 20)
     tables.fill(["LAX"], [*["LAX"] * 100, "XXX"])
     tables.link(State.WRITE_ONLY)
     assert verified(tables).error.startswith("row id = 100 with (code) = ('XXX') breaks constraint trips_code_fkey")
@@ -139,7 +140,7 @@ def test_spark_verifies_what_this_process_does(tables: TwoTables, monkeypatch: p
 @pytest.fixture
 def ranged(tables: TwoTables, monkeypatch: pytest.MonkeyPatch) -> int:
     """A verification of forty trips in several ranges, each with an airport of its own; not begun."""
-    monkeypatch.setattr("spark_tasks.source.ROWS_PER_RANGE", 5)
+    monkeypatch.setattr("spark_tasks.chunks.snapshot_reads.ROWS_PER_RANGE", 5)
     codes = [f"A{number:02}" for number in range(40)]
     tables.fill(codes, codes)
     tables.link(State.WRITE_ONLY)
@@ -148,16 +149,16 @@ def ranged(tables: TwoTables, monkeypatch: pytest.MonkeyPatch) -> int:
 
 def before_the_second_range(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> list[int]:
     """Do something once a range was judged; the numbers of rows that the ranges had."""
-    judge_range, rows = judge.Judge.range, []
+    judge_range, rows = range_check.Judge.range, []
 
-    def judged(self: judge.Judge, connection: psycopg.Connection[Any], piece: KeyRange) -> Finding:
+    def judged(self: range_check.Judge, connection: psycopg.Connection[Any], piece: KeyRange) -> Finding:
         if len(rows) == 1:
             then()
         finding = judge_range(self, connection, piece)
         rows.append(finding.rows)
         return finding
 
-    monkeypatch.setattr(judge.Judge, "range", judged)
+    monkeypatch.setattr(range_check.Judge, "range", judged)
     return rows
 
 

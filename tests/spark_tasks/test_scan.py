@@ -8,10 +8,10 @@ import pytest
 from psycopg import errors
 
 from catalog.elements import ColumnId
-from spark_tasks import scan, source
-from spark_tasks.ranges import KeyRange
-from spark_tasks.tidy import key_space
-from storage.arrow_rows import StoredRows
+from spark_tasks.chunks import scan, snapshot_reads
+from spark_tasks.reorganise.tombstones import key_space
+from spark_tasks.runs.ranges import KeyRange
+from storage.arrow.rows import StoredRows
 from storage.encoding import NULL
 from storage.pairs import column_key, prefix
 from tests.storage.stage import AGE, NAME, Stage, user
@@ -19,7 +19,7 @@ from tests.storage.stage import AGE, NAME, Stage, user
 
 def read(stage: Stage, storage: int, columns: Sequence[ColumnId]) -> list[StoredRows]:
     space = key_space(stage.now)
-    with psycopg.connect(stage.dsn, autocommit=True) as opened, source.snapshot(opened):
+    with psycopg.connect(stage.dsn, autocommit=True) as opened, snapshot_reads.snapshot(opened):
         return scan.rows_at_once(opened, stage.now, KeyRange(storage, space.low, space.high, 0), columns)
 
 
@@ -49,8 +49,8 @@ def test_what_is_read_at_once_is_what_pages_say(people: Stage, columns: tuple[Co
     space = key_space(people.now)
     for storage in (1, 2):
         piece = KeyRange(storage, space.low, space.high, 0)
-        with psycopg.connect(people.dsn, autocommit=True) as opened, source.snapshot(opened):
-            paged = list(source.rows(opened, people.table_id, piece, columns))
+        with psycopg.connect(people.dsn, autocommit=True) as opened, snapshot_reads.snapshot(opened):
+            paged = list(snapshot_reads.rows(opened, people.table_id, piece, columns))
         assert as_dict(read(people, storage, columns), columns) == as_dict(paged, columns)
 
 

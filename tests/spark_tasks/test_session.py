@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_tasks import session
 from spark_tasks.models import ReorgRun
+from spark_tasks.spark import session
 from tests.spark_tasks.runs import Runs, entries, to_filling
 from tests.storage.stage import Stage, user
 
@@ -17,8 +17,8 @@ def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Runs:
     """Every job goes to Spark, however small; a range holds few rows."""
     monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
     monkeypatch.setattr(session, "ROWS_IN_PROCESS_MAX", 0)
-    monkeypatch.setattr("spark_tasks.ranges.ROWS_PER_RANGE", 10)
-    monkeypatch.setattr("spark_tasks.ranges.FILL_ROWS", 10)
+    monkeypatch.setattr("spark_tasks.runs.ranges.ROWS_PER_RANGE", 10)
+    monkeypatch.setattr("spark_tasks.runs.ranges.FILL_ROWS", 10)
     stage.insert(user(stage.now, n, f"name {n % 7}") for n in range(100))
     return Runs(stage, stage.table_id)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from spark_tasks.claims import claim_run
-from spark_tasks.heart import RUN_MARKS, YOUNG_S, heart_of_run
+from spark_tasks.jobs.heartbeat import RUN_MARKS, YOUNG_S, heart_of_run
+from spark_tasks.jobs.lifecycle import claim_run
 from spark_tasks.models import ReorgPulse, ReorgRun
 from tests.spark_tasks.runs import Runs
 from tests.storage.stage import Stage

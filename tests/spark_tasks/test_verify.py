@@ -9,14 +9,15 @@ import pytest
 
 from catalog.elements import State
 from catalog.types import SqlType
-from spark_tasks import judge, repair, verify
-from spark_tasks.claims import Claim, WasClosed, claim_run
-from spark_tasks.database import database_dsn
-from spark_tasks.finding import NAMED_MAX, Finding, first_of_each_kind
-from spark_tasks.marks import Ticket
+from spark_tasks.checks import range_check
+from spark_tasks.chunks.chunk import Ticket
+from spark_tasks.chunks.dsn import database_dsn
+from spark_tasks.jobs.lifecycle import Claim, WasClosed, claim_run
+from spark_tasks.jobs.runner import run_reorganisation
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
-from spark_tasks.ranges import KeyRange
-from spark_tasks.runner import run_reorganisation
+from spark_tasks.reorganise import repair, verify
+from spark_tasks.runs.ranges import KeyRange
+from spark_tasks.runs.report import NAMED_MAX, Finding, first_of_each_kind
 from spark_tasks.services import close_run, run_status
 from storage import encoding
 from storage.clauses import Violation
@@ -47,7 +48,7 @@ def filled(stage: Stage, runs: Runs, change: Change) -> None:
 @pytest.fixture
 def ranged(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> int:
     """A verification of forty rows in several ranges, not begun."""
-    monkeypatch.setattr("spark_tasks.source.ROWS_PER_RANGE", 5)
+    monkeypatch.setattr("spark_tasks.chunks.snapshot_reads.ROWS_PER_RANGE", 5)
     stage.insert(user(stage.now, n, f"name {n}") for n in range(40))
     to_filling(stage)
     assert runs.do("fill").state == "done"
@@ -55,14 +56,14 @@ def ranged(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def after_each_range(monkeypatch: pytest.MonkeyPatch, then: Any) -> None:
-    judge_range = judge.Judge.range
+    judge_range = range_check.Judge.range
 
-    def judged(self: judge.Judge, connection: psycopg.Connection[Any], piece: KeyRange) -> Finding:
+    def judged(self: range_check.Judge, connection: psycopg.Connection[Any], piece: KeyRange) -> Finding:
         found = judge_range(self, connection, piece)
         then(found)
         return found
 
-    monkeypatch.setattr(judge.Judge, "range", judged)
+    monkeypatch.setattr(range_check.Judge, "range", judged)
 
 
 def marked(run_id: int) -> list[int]:
@@ -271,7 +272,7 @@ def test_a_repair_leaves_no_node_and_no_lease_behind(need: Need) -> None:
 def test_more_entries_than_are_told_at_a_time_are_put_all(
     stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spark_tasks.finding.LACKING_MAX", 2)
+    monkeypatch.setattr("spark_tasks.runs.report.LACKING_MAX", 2)
     lack_five(stage, runs)
     status = runs.do("verify", *ONE_NAME.said)
     assert (status.state, status.error) == ("done", "")

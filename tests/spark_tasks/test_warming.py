@@ -8,8 +8,9 @@ import pytest
 from django.template.loader import render_to_string
 
 from catalog.models import StoryEvent
-from spark_tasks import redis_state, session, tasks
-from spark_tasks.redis_state import Telling, read
+from spark_tasks import tasks
+from spark_tasks.spark import session, warm_up_state
+from spark_tasks.spark.warm_up_state import Telling, read
 from spark_tasks.streams import _spark
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -61,9 +62,9 @@ def test_a_session_that_cannot_start_says_why(worker: Telling, monkeypatch: pyte
 def test_a_redis_that_was_emptied_is_told_again(
     worker: Telling, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_state, "TELL_S", 0.05)
+    monkeypatch.setattr(warm_up_state, "TELL_S", 0.05)
     worker.begin()
-    redis_state._redis(redis_url).flushall()
+    warm_up_state._redis(redis_url).flushall()
     deadline = time.monotonic() + 5
     while read() is None:
         assert time.monotonic() < deadline, "the state was not told again within 5 s"

@@ -10,7 +10,7 @@ import psycopg
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, FOREIGN_KEY, REFERENCED, Column, ColumnId, Constraint, ConstraintId, State, TableId
 from catalog.types import SqlType
-from spark_tasks.tidy import key_space
+from spark_tasks.reorganise.tombstones import key_space
 from storage import encoding
 from storage.clauses import Referenced, Violation
 from storage.mutations import delete_row, insert_row

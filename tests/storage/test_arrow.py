@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, TableId
 from catalog.types import SqlType
-from storage import arrow, arrow_rows, encoding, pairs
+from storage import encoding, pairs
+from storage.arrow import encoding as arrow
+from storage.arrow import rows as arrow_rows
 from storage.buckets import storage_of
 from tests.catalog.test_types import VALUES
 

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Derivation, Index, IndexColumn, IndexId, State
 from catalog.types import SqlType
-from storage import arrow, arrow_columns, arrow_rows, encoding, pairs
+from storage import encoding, pairs
+from storage.arrow import columns as arrow_columns
+from storage.arrow import encoding as arrow
+from storage.arrow import rows as arrow_rows
 from storage.constraints import constraint_violations
 from storage.derived import derived_value, matches
 from tests.storage.test_arrow import pairs_of, read

@@ -20,9 +20,9 @@ from catalog.elements import (
 )
 from catalog.types import SqlType
 from storage import encoding
-from storage.arrow import concat
-from storage.arrow_references import Places, places_of
-from storage.arrow_rows import StoredRows
+from storage.arrow.encoding import concat
+from storage.arrow.references import Places, places_of
+from storage.arrow.rows import StoredRows
 from storage.buckets import storage_of
 from storage.pairs import StoredRow, row_key
 from storage.references import demands, place_of

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage import arrow_buckets
+from storage.arrow import buckets
 from storage.buckets import BUCKETS, UnknownFunction, bucket_of, storage_of
 
 
@@ -32,7 +32,7 @@ def test_each_storage_owns_a_contiguous_range_of_nearly_equal_size(storages: int
 
 @given(st.lists(st.text()))
 def test_many_texts_at_once_have_the_same_buckets(texts: list[str]) -> None:
-    found = arrow_buckets.strcrc32(pa.array(texts, pa.string()), BUCKETS)
+    found = buckets.strcrc32(pa.array(texts, pa.string()), BUCKETS)
     assert found.to_pylist() == [bucket_of("strcrc32", [text]) for text in texts]
-    homes = arrow_buckets.storage_of(found, storages=7, buckets=BUCKETS)
+    homes = buckets.storage_of(found, storages=7, buckets=BUCKETS)
     assert homes.to_pylist() == [storage_of(bucket, 7) for bucket in found.to_pylist()]

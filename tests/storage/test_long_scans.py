@@ -5,10 +5,10 @@ import asyncio
 import psycopg
 import pytest
 
-from nodes import scans
-from nodes.bounds import Access
-from nodes.libpq import StorePool
-from nodes.transaction import Transaction
+from nodes.execution import scans
+from nodes.sql.access_paths import Access
+from nodes.store.pipeline import StorePool
+from nodes.store.transaction import Transaction
 from storage.buckets import BUCKETS
 from storage.pairs import after
 from storage.postgres import SESSION_SETTINGS, kv

@@ -8,9 +8,9 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Derivation, Kind, State
 from catalog.types import SqlType
-from changes import safety
-from storage import linked_neighbours
-from storage.neighbours import ADDED, ID, SOURCE, TABLE, Danger, dangers, states_of, unsafe_pairs
+from changes.review import neighbour_states
+from tests.storage import linked_neighbours
+from tests.storage.neighbours import ADDED, ID, SOURCE, TABLE, Danger, dangers, states_of, unsafe_pairs
 
 A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
 found = cache(unsafe_pairs)
@@ -39,9 +39,9 @@ def test_what_is_found_is_what_the_protocol_says(kind: Kind) -> None:
 @pytest.mark.parametrize("kind", [k for k in Kind if k is not Kind.PLACEMENT], ids=lambda kind: kind.value)
 def test_the_planners_table_says_the_same(kind: Kind) -> None:
     """Its clauses are among those found; of a placement it speaks as of an index (C3 for what C7 says here)."""
-    assert set(states_of(kind)) == safety.DEFINED[kind]
-    assert found(kind).keys() == safety.DANGERS[kind].keys()
-    for pair, danger in safety.DANGERS[kind].items():
+    assert set(states_of(kind)) == neighbour_states.DEFINED[kind]
+    assert found(kind).keys() == neighbour_states.DANGERS[kind].keys()
+    for pair, danger in neighbour_states.DANGERS[kind].items():
         assert set(danger.clauses) <= found(kind)[pair].clauses | found(kind)[pair].later_clauses
         assert found(kind)[pair].clauses - set(danger.clauses) <= {"C6"}, "duplicates go with the missing entries (C4)"
 
@@ -96,7 +96,7 @@ def test_a_type_change_in_fewer_steps(one: Descriptor, other: Descriptor, clause
 def test_a_foreign_key_may_not_be_absent_and_public_at_once() -> None:
     """Found with two tables, and the same as the planner's table says of every constraint."""
     unsafe = linked_neighbours.unsafe_pairs()
-    assert unsafe.keys() == {frozenset({A, P})} == safety.DANGERS[Kind.CONSTRAINT].keys()
+    assert unsafe.keys() == {frozenset({A, P})} == neighbour_states.DANGERS[Kind.CONSTRAINT].keys()
     assert {breach.clause for breach in unsafe[frozenset({A, P})].first} == {"C6"}
 
 

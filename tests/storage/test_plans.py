@@ -11,8 +11,8 @@ from django.db import connection, transaction
 
 from catalog.elements import PRIMARY
 from changes.selectors import estimate_rows
-from spark_tasks.delete import DELETE_PAGE
-from spark_tasks.tidy import Tombstones, clear_tombstones
+from spark_tasks.reorganise.delete import DELETE_PAGE
+from spark_tasks.reorganise.tombstones import Tombstones, clear_tombstones
 from storage.mutations import Act
 from storage.postgres import PLAN_LOCALLY, drop_table, kv, session_options, take_spare_table
 from storage.selectors import pairs_page

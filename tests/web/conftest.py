@@ -16,7 +16,7 @@ from catalog import descriptor, hashing, services
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
 from catalog.models import Descriptor, Table
 from catalog.types import SqlType
-from schemalab.roles import give_roles
+from schemalab.people.roles import give_roles
 from tests import references
 
 PEOPLE = {"lea": (), "sam": ("submitter",), "olga": ("operator",)}

@@ -10,13 +10,13 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from nodes.attempts import subjects_of
 from nodes.models import SqlPassword
-from nodes.scram import Exchange, verifier_from
+from nodes.people.attempts import subjects_of
 from nodes.services import set_sql_password
+from nodes.wire.scram import Exchange, verifier_from
 from schemalab.models import SignInTally
-from schemalab.sign_in import begin_try
-from schemalab.sign_in_links import make_token
+from schemalab.people.passwords import begin_try
+from schemalab.people.sign_in_links import make_token
 from tests.nodes.test_scram import final_message
 
 ClientOf = Callable[[str], Client]
@@ -137,7 +137,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("schemalab.sign_in.timezone.now", lambda: clock.now)
+    monkeypatch.setattr("schemalab.people.passwords.timezone.now", lambda: clock.now)
     return clock
 
 

@@ -17,8 +17,8 @@ from django.test import Client
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from catalog import consumers
-from schemalab.procfile import read_procfile
+from catalog.live import consumers
+from schemalab.launch.procfile import read_procfile
 from tests.web.conftest import Site
 
 ClientOf = Callable[[str], Client]
@@ -83,8 +83,8 @@ MB = b"x" * 2**20
 
 def test_requests_are_bounded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """One server for all of it: starting and emptying the database costs more than the cases."""
-    monkeypatch.setattr("schemalab.http_protocol.HEAD_S_MAX", 0.3)
-    monkeypatch.setattr("schemalab.request_bounds.BODY_S_MAX", 0.3)
+    monkeypatch.setattr("schemalab.http.protocol.HEAD_S_MAX", 0.3)
+    monkeypatch.setattr("schemalab.http.request_bounds.BODY_S_MAX", 0.3)
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
     long_head = answer_to(site, b"GET /help/ HTTP/1.1\r\nHost: localhost\r\n", b"X-Long: ", *[MB] * 8)

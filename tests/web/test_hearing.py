@@ -8,7 +8,7 @@ from typing import Any
 
 from channels.layers import get_channel_layer
 
-from catalog.relay import Relay
+from catalog.live.relay import Relay
 from catalog.services import group_of
 
 STREAM = "cluster"

@@ -14,9 +14,9 @@ from django.db import connection
 from django.test import Client
 
 from changes import services
-from changes.execution import Execution, Mode
+from changes.executor.state import Execution, Mode
 from changes.models import Change
-from changes.plan import Plan
+from changes.plan.model import Plan
 from tests.changes.test_interventions import PLANS, places
 
 ClientOf = Callable[[str], Client]

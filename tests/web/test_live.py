@@ -19,7 +19,8 @@ from redis.exceptions import RedisError
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from catalog import consumers, live
+from catalog.live import consumers
+from catalog.live import snapshot as live
 from catalog.models import Table
 from catalog.services import TELL, end_sockets, push, tell
 from tests.web.conftest import Site

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from catalog import consumers, live
-from catalog import relay as relays
+from catalog.live import consumers, snapshot
+from catalog.live import relay as relays
 from catalog.models import Table
 from tests.web.test_live import Open, browse, happen
 
@@ -25,13 +25,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def break_part(monkeypatch: pytest.MonkeyPatch, prefix: str, name: str) -> Callable[[], None]:
     """The part raises from now on, until what is returned is called."""
-    whole = live._parts[prefix, name]
+    whole = snapshot._parts[prefix, name]
 
     def broken(_id: int) -> dict[str, Any]:
         raise KeyError("a mistake of ours")
 
-    monkeypatch.setitem(live._parts, (prefix, name), replace(whole, read=broken))
-    return lambda: monkeypatch.setitem(live._parts, (prefix, name), whole)
+    monkeypatch.setitem(snapshot._parts, (prefix, name), replace(whole, read=broken))
+    return lambda: monkeypatch.setitem(snapshot._parts, (prefix, name), whole)
 
 
 def test_a_part_that_raises_stops_neither_other_streams_nor_its_own_for_good(
@@ -44,7 +44,7 @@ def test_a_part_that_raises_stops_neither_other_streams_nor_its_own_for_good(
         other.follow(table)
         other.next("snapshot")
         mended = break_part(monkeypatch, "cluster", "lanes")
-        with caplog.at_level(logging.ERROR, logger="catalog.relay"):
+        with caplog.at_level(logging.ERROR, logger="catalog.live.relay"):
             happen(1)
             browser.next("event")
             Table.objects.filter(pk=flights.pk).update(name="voyages")
@@ -74,7 +74,7 @@ def test_a_task_of_the_relay_that_dies_begins_again(
 
     dies_once.__name__ = work
     monkeypatch.setattr(relays.Relay, work, dies_once)
-    monkeypatch.setattr(live, "HEARTBEAT_S", 0.2)
+    monkeypatch.setattr(snapshot, "HEARTBEAT_S", 0.2)
     with browse() as browser:
         browser.follow("cluster")
         browser.next("snapshot")
@@ -93,7 +93,7 @@ def test_a_page_that_cannot_be_told_is_closed_so_that_the_browser_opens_another(
     async def broken(*_: object) -> None:
         raise KeyError("a mistake of ours")
 
-    monkeypatch.setattr(live, "HEARTBEAT_S", 0.2)
+    monkeypatch.setattr(snapshot, "HEARTBEAT_S", 0.2)
     with browse() as browser:
         browser.follow("cluster")
         browser.next("snapshot")

@@ -20,11 +20,12 @@ from catalog.elements import ColumnId, PlacementId
 from catalog.models import Descriptor, Table
 from catalog.services import tell
 from catalog.types import SqlType
-from changes import page, proofs, selectors, services
-from changes.ddl import parse
-from changes.handwritten import rewritten
+from changes import proofs, selectors, services
+from changes.ddl.statements import parse
 from changes.models import Change, Proof, Status
-from changes.planner import make_plan
+from changes.pages import change_page as page
+from changes.planning.custom_plan import rewritten
+from changes.planning.planner import make_plan
 from lab.tasks import prove_plan
 from leases.models import Node
 from leases.samples import Sample
@@ -377,7 +378,7 @@ def test_choosing_colours_never_leads_elsewhere(db: None, back: str) -> None:
 @pytest.fixture
 def shell_of(client_of: ClientOf) -> Iterator[Callable[..., Any]]:
     """Run SQL in a pane as sam, on a node that is PostgreSQL itself."""
-    from nodes.panes import panes
+    from nodes.console.sessions import panes
 
     sam = client_of("sam")
     chosen = connection.settings_dict

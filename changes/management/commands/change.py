@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from changes import selectors, services
 from changes.management.refusals import refusals, statement_of
 from changes.models import ENDED, Change, Status
-from changes.page import tables
+from changes.pages.change_page import tables
 
 UNKNOWN = 3
 LIST_MAX = 50

@@ -1,7 +1,7 @@
 """`manage.py plan "DDL"` or `--file F`: the road a change would take, what it costs, its dangers, and its proof.
 
-A file holds a statement, or a plan that somebody wrote, as JSON (see `changes.handwritten`). With `--prove` the
-exit code is the verdict: 0 proved or nothing to prove, 1 violated, 3 unknown. A written plan that breaks a rule is
+A file holds a statement, or a plan that somebody wrote, as JSON (see `changes.planning.custom_plan`). With `--prove`
+the exit code is the verdict: 0 proved or nothing to prove, 1 violated, 3 unknown. A written plan that breaks a rule is
 refused: 1.
 """
 
@@ -11,10 +11,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from changes import proofs, services
-from changes.handwritten import MalformedPlan, read_plan
 from changes.management.refusals import refusals, statement_of
-from changes.page import tables
-from changes.review import find_faults
+from changes.pages.change_page import tables
+from changes.planning.custom_plan import MalformedPlan, read_plan
+from changes.review.check import find_faults
 
 EXIT_CODES = {"proved": 0, proofs.NOTHING: 0, "violated": 1, "unknown": 3}
 Json = dict[str, Any]

@@ -24,9 +24,9 @@ from django.core.management.base import BaseCommand, CommandError
 from catalog.models import Table
 from catalog.selectors import table_named
 from changes import services as changes
+from changes.driver.schema_change_lease import Ear, open_connection
 from changes.models import Change, Status
-from changes.postgres import Ear, open_connection
-from spark_tasks.load_jobs import dead_loads, send_load, start_anew
+from spark_tasks.jobs.loads import dead_loads, send_load, start_anew
 from spark_tasks.models import LoadJob, RunState
 
 WAIT_S_MAX = 600.0

@@ -14,7 +14,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from lab.explored import keep, known_answer
+from lab.diagrams.traces import picture_of_answer
+from lab.explorer.cache import keep, known_answer
 from lab.explorer.model import (
     ANY_NUMBER,
     BadModel,
@@ -25,13 +26,12 @@ from lab.explorer.model import (
     kinds_described,
     stage_named,
 )
+from lab.explorer.replay import stand
 from lab.explorer.search import Budget, Progress
-from lab.explorer.stage import stand
-from lab.explorer.table import write_table
 from lab.explorer.variants import Variant, all_variants
+from lab.explorer.variants_page import write_table
 from lab.explorer.verdict import Answer, Verdict, explore
 from lab.management.lab_command import LabCommand
-from lab.pictures import picture_of_answer
 
 EXIT_CODES = {Verdict.PROVED: 0, Verdict.VIOLATED: 1, Verdict.UNKNOWN: 3}
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from lab.control import Without
+from lab.cluster.control_plane import Without
 from lab.management.lab_command import LabCommand
 from lab.matrix.grid import Line, Report, cells_of, lines_of, report_on, sample
 from lab.matrix.interruptions import UnknownInterruption, interruptions_named
 from lab.matrix.kinds import UnknownKind, kinds_named
 from lab.matrix.walk import Shown
-from lab.simulator.golden import script_of
 from lab.simulator.simulation import Outcome
+from lab.simulator.to_script import script_of
 
 SAYS_EVERY_S = 5.0
 WRONG_SHOWN = 10

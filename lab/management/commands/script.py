@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from lab.script import BadScript, Played, play
+from lab.scripts.golden import BadScript, Played, play
 
 
 class Command(BaseCommand):

@@ -12,16 +12,16 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from lab.control import Without
+from lab.cluster.control_plane import Without
+from lab.diagrams.traces import picture_of_run
 from lab.management.lab_command import LabCommand
 from lab.mutations import write_page
-from lab.pictures import picture_of_run
 from lab.simulator.faults import BadFaults, Fault, faults_named, names_of
-from lab.simulator.golden import lines_of, script_of, without_lines
-from lab.simulator.judge import Memory
+from lab.simulator.invariants import Memory
 from lab.simulator.parallel import run_parallel
 from lab.simulator.seeds import Report, run_all
 from lab.simulator.simulation import EVENTS, Outcome, Setup, simulate
+from lab.simulator.to_script import lines_of, script_of, without_lines
 
 SEEDS = "1..100"
 SAYS_EVERY_S = 2.0

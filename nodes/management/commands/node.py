@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from catalog import clock
 from leases.services import leave_node, register_node
-from nodes.opening import Limits
-from nodes.query import warm_up
+from nodes.execution.duckdb_engine import warm_up
 from nodes.server import CannotServe, Server, Settings, bind, is_loopback
+from nodes.session.open import Limits
 from storage.postgres import layout_mistake
 
 STORE_S_MAX, STORE_PAUSE_S = 120.0, 0.2

@@ -14,10 +14,10 @@ from psycopg.conninfo import make_conninfo
 
 from catalog.selectors import newest_descriptor, table_named
 from leases.selectors import nodes
+from nodes.people.vouching import vouched_parameters
 from nodes.traffic.book import FIRST_KEY, KEYS_PER_CLIENT, Book, NotSuitable, Row, Shape, first_free_range, shape_of
 from nodes.traffic.client import Client
 from nodes.traffic.meter import Meter
-from nodes.vouching import vouched_parameters
 
 SAMPLES_MAX = 200
 RANGES_APART_MAX = 30

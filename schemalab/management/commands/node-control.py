@@ -12,8 +12,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from leases.services import UnknownNode, check_node, drain_node, undrain_node
-from schemalab.control import COMMANDS, CommandRefused, NotRunning
-from schemalab.process_control import control_process, processes
+from schemalab.supervisor.control import COMMANDS, CommandRefused, NotRunning
+from schemalab.supervisor.process_control import control_process, processes
 
 DRAINS = {"drain": drain_node, "undrain": undrain_node}
 

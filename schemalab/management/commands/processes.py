@@ -10,8 +10,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from schemalab.control import COMMANDS, CommandRefused, NotRunning
-from schemalab.process_control import control_process, processes
+from schemalab.supervisor.control import COMMANDS, CommandRefused, NotRunning
+from schemalab.supervisor.process_control import control_process, processes
 
 
 class Command(BaseCommand):

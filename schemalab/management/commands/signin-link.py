@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from schemalab.sign_in_links import MINUTES_MAX, make_token, owner
+from schemalab.people.sign_in_links import MINUTES_MAX, make_token, owner
 
 
 class Command(BaseCommand):

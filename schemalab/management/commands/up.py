@@ -9,19 +9,19 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from schemalab import sign_in_links
+from schemalab.connections.reachable import Unusable
 from schemalab.embedded.locations import UnsafeFolder, locations_of
 from schemalab.embedded.postgres import ServiceFailed, package_folder
 from schemalab.environment import BadSetting, merge, parse_settings
-from schemalab.java import NoJava, find_java_home
-from schemalab.lock import AlreadyRunning, hold
-from schemalab.plan_of_run import Plan
+from schemalab.launch.lock import AlreadyRunning, hold
+from schemalab.launch.plan import Plan
+from schemalab.launch.ports import Ports, PortTaken
+from schemalab.people import sign_in_links
 from schemalab.polling import TookTooLong
-from schemalab.ports import Ports, PortTaken
-from schemalab.reachable import Unusable
 from schemalab.sources import env_file, home, make_home, read_env_file
-from schemalab.supervise import Cluster, UpFailed
-from schemalab.terminal import Terminal
+from schemalab.supervisor.terminal import Terminal
+from schemalab.supervisor.tree import Cluster, UpFailed
+from spark_tasks.spark.java import NoJava, find_java_home
 
 DEMO_LEASE_S = "30"
 MEMORY_OF = {

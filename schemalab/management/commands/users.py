@@ -13,9 +13,9 @@ from django.db import transaction
 
 from nodes.models import SqlPassword
 from nodes.services import remove_sql_password, set_sql_password
-from schemalab.forms import has_password
-from schemalab.roles import ROLES, give_roles, take_roles
-from schemalab.sign_in_links import OWNER
+from schemalab.people.forms import has_password
+from schemalab.people.roles import ROLES, give_roles, take_roles
+from schemalab.people.sign_in_links import OWNER
 
 PASSWORD_CHARS_MAX = 1000
 

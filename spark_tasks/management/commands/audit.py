@@ -11,11 +11,12 @@ from django.core.management.base import BaseCommand, CommandError
 
 from catalog.models import Table
 from catalog.selectors import live_tables, table_named
-from spark_tasks import celery_worker, session
-from spark_tasks.audit import NothingToAudit, Report, audit_table, first_words
-from spark_tasks.database import database_dsn
+from spark_tasks.checks.audit import NothingToAudit, Report, audit_table, first_words
+from spark_tasks.chunks.dsn import database_dsn
+from spark_tasks.jobs import worker_state
 from spark_tasks.models import AuditJob, RunState
 from spark_tasks.services import request_audit
+from spark_tasks.spark import session
 
 AUDIT_S_MAX = 24 * 3600.0
 
@@ -33,7 +34,7 @@ class Command(BaseCommand):
             known = ", ".join(t.name for t in live_tables()) or "none"
             raise CommandError(f"there is no table {table}; there are: {known}", returncode=2)
         try:
-            report = _on_the_worker(found) if celery_worker.is_listening() else _here(found)
+            report = _on_the_worker(found) if worker_state.is_listening() else _here(found)
         except NothingToAudit as nothing:
             raise CommandError(str(nothing), returncode=2) from nothing
         as_json = asdict(report) | {"is_consistent": report.is_consistent}
@@ -53,7 +54,7 @@ def _here(table: Table) -> Report:
 def _on_the_worker(table: Table) -> Report:
     """The cluster's warm session does it; the answer is kept and shown on the table's page as well."""
     job = AuditJob.objects.get(id=request_audit(table.id))
-    celery_worker.wait_until_ended(
+    worker_state.wait_until_ended(
         job, resend=lambda: request_audit(table.id), seen=lambda _: None, seconds_max=AUDIT_S_MAX
     )
     if job.state == RunState.FAILED:

@@ -10,9 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 
 from catalog.selectors import table_named
-from spark_tasks import celery_worker, session
-from spark_tasks.load_jobs import job_json, run_load, send_load
+from spark_tasks.jobs import worker_state
+from spark_tasks.jobs.loads import job_json, run_load, send_load
 from spark_tasks.models import LoadJob
+from spark_tasks.spark import session
 
 LOAD_S_MAX = 24 * 3600.0
 
@@ -41,16 +42,14 @@ class Command(BaseCommand):
 
     def _run(self, job: LoadJob, *, quiet: bool) -> None:
         """On the cluster's warm session when there is one, otherwise here."""
-        if not celery_worker.is_listening():
+        if not worker_state.is_listening():
             run_load(job.id)
             session.stop()
             job.refresh_from_db()
             return
         progress = Progress(self.stderr, quiet=quiet)
         send_load(job.id)
-        celery_worker.wait_until_ended(
-            job, resend=lambda: send_load(job.id), seen=progress.show, seconds_max=LOAD_S_MAX
-        )
+        worker_state.wait_until_ended(job, resend=lambda: send_load(job.id), seen=progress.show, seconds_max=LOAD_S_MAX)
 
 
 class Progress:

@@ -4,7 +4,7 @@ import itertools
 
 from lab.explorer.commits import Commits, CommitWorld
 from lab.explorer.search import search
-from lab.sentences import Lab, perform
+from lab.scripts.commands_of import Lab, perform
 
 ALL_SEEN = 0b11111
 SENTENCES = {

@@ -4,9 +4,9 @@ from itertools import product
 
 import pytest
 
-from lab.explorer.effects import Contents, Effects, Statement
+from lab.explorer.contents import Contents, Effects, Statement
+from lab.explorer.full_space import Plain
 from lab.explorer.model import Model
-from lab.explorer.plain import Plain
 from lab.explorer.schema import row_key_of
 from storage.buckets import BUCKETS, storage_of
 from storage.mutations import Op

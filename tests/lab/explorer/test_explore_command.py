@@ -102,7 +102,7 @@ def test_answers_under_other_rules_are_forgotten(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
     run(capsys, *BROKEN)
-    monkeypatch.setattr("lab.explored.fingerprint", lambda: "0123456789abcdef")
+    monkeypatch.setattr("lab.explorer.cache.fingerprint", lambda: "0123456789abcdef")
     assert json.loads(run(capsys, *BROKEN)[1])["known"] is False
     assert [path.name for path in (home / "explored").iterdir()] == ["0123456789abcdef"]
 

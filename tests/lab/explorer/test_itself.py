@@ -2,11 +2,11 @@
 
 import pytest
 
-from lab.explorer.effects import DELETE, INSERT, MOVE, NO_VALUE, UPDATE, Statement
+from lab.explorer.contents import DELETE, INSERT, MOVE, NO_VALUE, UPDATE, Statement
+from lab.explorer.full_space import Plain
 from lab.explorer.itself import SelfEffects
 from lab.explorer.linked import effects_of
 from lab.explorer.model import BadModel, Broken
-from lab.explorer.plain import Plain
 from lab.explorer.search import search
 from lab.explorer.verdict import Verdict, explore
 from tests.lab.explorer.models import model

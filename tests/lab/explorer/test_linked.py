@@ -2,18 +2,18 @@
 
 import pytest
 
-from lab.explorer.effects import DELETE_PARENT, INSERT, INSERT_PARENT, Seen, Statement
+from lab.diagrams.traces import picture_of_answer
+from lab.explorer.contents import DELETE_PARENT, INSERT, INSERT_PARENT, Seen, Statement
+from lab.explorer.full_space import Config, Plain
 from lab.explorer.linked import LinkedEffects, effects_of
 from lab.explorer.model import Broken, Model
-from lab.explorer.plain import Config, Plain
+from lab.explorer.narration import tell
+from lab.explorer.replay import stand
 from lab.explorer.road import Do
 from lab.explorer.schema import row_key_of
 from lab.explorer.search import search
-from lab.explorer.stage import stand
 from lab.explorer.two_tables import CHILD
 from lab.explorer.variants import all_variants
-from lab.pictures import picture_of_answer
-from lab.tell import tell
 from storage.pairs import column_key, prefix
 from tests.lab.explorer.models import answer_to, foreign_key, model
 

@@ -18,16 +18,16 @@ from catalog.elements import (
     State,
 )
 from catalog.types import SqlType
-from changes.composer import Draft, compose
-from changes.handwritten import rewritten
-from changes.plan import Direction, Element, Move, Plan, StepKind
+from changes.plan.model import Direction, Element, Move, Plan, StepKind
+from changes.planning.custom_plan import rewritten
+from changes.planning.stages import Draft, compose
 from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove, prove_parts
 from lab.explorer.road import Do
 from lab.explorer.search import Budget
 from lab.explorer.verdict import Verdict
-from lab.sentences import Lab, perform
-from lab.sentences.changes import planned
+from lab.scripts.commands_of import Lab, perform
+from lab.scripts.commands_of.changes import planned
 from storage.encoding import encode
 from tests.changes.tables import every_plan, plans, users
 from tests.changes.test_foreign_keys import PLANS as FOREIGN_KEYS

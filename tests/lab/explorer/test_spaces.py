@@ -2,11 +2,11 @@
 
 import pytest
 
-from lab.explorer.atomic import Atomic, World
-from lab.explorer.effects import Effects, Seen
+from lab.explorer.contents import Effects, Seen
+from lab.explorer.full_space import Config, Plain
 from lab.explorer.linked import effects_of
 from lab.explorer.model import Model
-from lab.explorer.plain import Config, Plain
+from lab.explorer.reduced_space import Atomic, World
 from lab.explorer.search import Space, W, search
 from lab.explorer.symmetry import Symmetry
 from tests.lab.explorer.models import foreign_key, model

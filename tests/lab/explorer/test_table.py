@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from lab.explorer.effects import Effects
+from lab.explorer.contents import Effects
+from lab.explorer.full_space import Plain
 from lab.explorer.model import Broken
-from lab.explorer.plain import Plain
-from lab.explorer.table import row, story
+from lab.explorer.narration import tell
 from lab.explorer.variants import all_variants
+from lab.explorer.variants_page import row, story
 from lab.explorer.verdict import Verdict, explore
-from lab.tell import tell
 from tests.lab.explorer.models import answer_to, model
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/safe-sequences.md").read_text(encoding="utf-8")

@@ -8,14 +8,14 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from changes.execution import Road
-from changes.plan import Direction, Kind, StepKind
-from lab.control import Without
+from changes.executor.state import Road
+from changes.plan.model import Direction, Kind, StepKind
+from lab.cluster.control_plane import Without
 from lab.matrix.grid import every_cell, report_on, sample
 from lab.matrix.interruptions import Interruption
 from lab.matrix.kinds import KINDS, kinds_named
 from lab.matrix.walk import Cell, Walk, run_cell
-from lab.simulator.judge import Memory
+from lab.simulator.invariants import Memory
 from lab.simulator.simulation import Simulation
 
 SAMPLED = 40

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from lab.control import Without
+from lab.cluster.control_plane import Without
 from lab.mutations import (
     BEHIND,
     IN_SCRIPTS,
@@ -19,8 +19,8 @@ from lab.mutations import (
     InTest,
     ids_of,
 )
-from lab.script import play
-from lab.simulator.judge import Memory
+from lab.scripts.golden import play
+from lab.simulator.invariants import Memory
 from lab.simulator.simulation import Setup, simulate
 
 TESTS = Path(__file__).parents[2]

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from lab.control import Without
-from lab.script import play
+from lab.cluster.control_plane import Without
+from lab.scripts.golden import play
 from lab.simulator.events import Event
 from lab.simulator.faults import ALL, NONE, BadFaults, Fault, faults_named, names_of
-from lab.simulator.golden import lines_of, script_of
-from lab.simulator.judge import Memory
+from lab.simulator.invariants import Memory
 from lab.simulator.minimise import minimise, shorter
 from lab.simulator.seeds import Report, run_all
 from lab.simulator.simulation import Setup, replay, simulate
+from lab.simulator.to_script import lines_of, script_of
 
 ROOT = Path(__file__).parents[3]
 SHORT = range(20_051, 20_101)
@@ -68,7 +68,7 @@ def test_without_faults_nothing_is_found_either() -> None:
 
 
 DIGEST = """
-from lab.simulator.judge import Memory
+from lab.simulator.invariants import Memory
 from lab.simulator.simulation import Setup, simulate
 print([event.line for seed in (1, 2, 3) for event in simulate(seed, Setup(), Memory()).happened])
 """

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from lab.script import play
+from lab.scripts.golden import play
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str]:

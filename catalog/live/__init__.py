@@ -1,0 +1,10 @@
+"""From the story to the browser: a snapshot, then events in order, over one WebSocket for each page.
+
+consumers      the WebSocket of a page
+snapshot       what a stream shows now, and what somebody who was away has missed
+relay          fresh parts for the pages that are open, at most four times a second
+listener       one listener for all sockets of a process
+single_flight  reads that many sockets want at the same moment are done once
+routing        where WebSockets arrive
+signals        signing out closes a person's sockets
+"""

@@ -1,0 +1,320 @@
+"""The WebSocket of a page: hello, snapshot, events in order, states, pings.
+
+What a browser relies on: of every stream it follows it gets every event once and in order,
+whatever happens to Redis, to the socket or to this process. So a push is only a hint. The
+socket remembers the last number it has sent; a push with the next number is sent on, an older
+one is dropped, and for a later one the missing events are read from the database first.
+
+    browser                              server
+    subscribe(stream, since=12)   -->    joins the group, then reads: events 13, 14 (or a snapshot)
+                                  <--    event 13, event 14, state
+    (socket dies, comes back)
+    subscribe(stream, since=14)   -->    event 15, ..
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections import Counter, OrderedDict, deque
+from contextlib import suppress
+from typing import Any
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.conf import settings
+
+from catalog.live import snapshot
+from catalog.live.relay import relay
+from catalog.live.single_flight import SharedReads
+from catalog.pace import Bucket
+from catalog.services import session_group
+from catalog.story import UnknownKind, sentence
+
+log = logging.getLogger(__name__)
+
+BROKEN = 1011
+SIGNED_OUT = 4401
+SILENT = 4408
+TOO_FAST = 1008
+SOCKETS_MAX_EACH = 50
+"""Tabs of one person: further ones poll."""
+MESSAGES_PER_S, MESSAGES_AT_ONCE = 5.0, 40.0
+STREAM_CHARS_MAX = 200
+PARTS_MAX = 100
+SEQ_MAX = 2**63 - 1
+STREAMS_MAX = 8
+BEATS_UNANSWERED_MAX = 6
+HEARD_MAX = 100
+"""Events a mailbox holds; what it can't is read again."""
+
+
+class LiveConsumer(AsyncJsonWebsocketConsumer):
+    """One browser tab."""
+
+    streams: dict[str, int]
+
+    counted_for: int | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve the socket to its end, however that comes: its place is free afterwards."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if self.counted_for is not None:
+                sockets.subtract([self.counted_for])
+                if not sockets[self.counted_for]:
+                    del sockets[self.counted_for]
+
+    async def connect(self) -> None:
+        self.streams, self.language, self.html = {}, settings.LANGUAGE_CODE, False
+        self.wanted: dict[str, set[str]] = {}
+        self.heard: deque[dict[str, Any]] = deque(maxlen=HEARD_MAX)
+        self.fresh: dict[str, snapshot.Message] = {}
+        self.beat: dict[str, int] | None = None
+        self.mail = asyncio.Event()
+        self.turn = asyncio.Lock()
+        self.unanswered = 0
+        self.postman: asyncio.Task[None] | None = None
+        self.session: str | None = None
+        self.bucket, self.is_closing = Bucket(MESSAGES_PER_S, MESSAGES_AT_ONCE), False
+        user = self.scope.get("user")
+        if user is None or not user.is_authenticated:
+            await self.accept()
+            await self.close(SIGNED_OUT)
+            return
+        if sockets[user.pk] >= SOCKETS_MAX_EACH:
+            log.warning("%r has %d pages open: another one is told to poll", user.get_username(), SOCKETS_MAX_EACH)
+            await self.close()
+            return
+        self.counted_for = user.pk
+        sockets[user.pk] += 1
+        await self.accept()
+        self.session = session_group(self.scope["session"].session_key or "")
+        await self.channel_layer.group_add(self.session, self.channel_name)
+        await self.send_json(snapshot.hello())
+        self.postman = asyncio.create_task(self._deliver())
+        relay().join(self)
+
+    async def disconnect(self, code: int) -> None:
+        if self.postman is not None:
+            self.postman.cancel()
+        try:
+            for stream in list(self.streams):
+                await self._forget(stream)
+        finally:
+            await relay().leave(self)
+        if self.session is not None:
+            await self.channel_layer.group_discard(self.session, self.channel_name)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_kwargs: Any) -> None:
+        """A message of at most what uvicorn lets through (--ws-max-size), and not too many of them."""
+        if self.is_closing:
+            return
+        if not self.bucket.take(time.monotonic()):
+            self.is_closing = True
+            await self.close(TOO_FAST)
+            return
+        try:
+            content = json.loads(text_data or "")
+        except (ValueError, RecursionError):
+            await self._refuse(None, "a message is a JSON object, as text")
+            return
+        await self.receive_json(content)
+
+    async def receive_json(self, content: Any, **_kwargs: Any) -> None:
+        kind = content.get("type") if isinstance(content, dict) else None
+        if kind == "subscribe":
+            await self._subscribe(content)
+        elif kind == "unsubscribe":
+            await self._unsubscribe(str(content.get("stream")))
+        elif kind == "pong":
+            self.unanswered = 0
+        else:
+            await self._refuse(None, f"unknown message type {str(kind)[:50]!r}: subscribe, unsubscribe or pong")
+
+    async def session_over(self, _message: dict[str, Any]) -> None:
+        """Whoever opened this page has signed out, in whichever tab."""
+        await self.close(SIGNED_OUT)
+
+    def leave_event(self, event: dict[str, Any]) -> None:
+        """What a full mailbox loses is seen as a gap, and read from the database."""
+        self.heard.append(event)
+        self.mail.set()
+
+    def leave_state(self, message: snapshot.Message) -> None:
+        """A message that finds the mailbox empty stays the one all sockets share, with the texts made of it."""
+        waiting = self.fresh.get(message["stream"])
+        if waiting is not None:
+            shown = "parts" if self.html else "state"
+            message = message | {shown: waiting[shown] | message[shown], "texts": {}}
+        self.fresh[message["stream"]] = message
+        self.mail.set()
+
+    def leave_heartbeat(self, seqs: dict[str, int]) -> None:
+        self.beat = seqs
+        self.mail.set()
+
+    async def _deliver(self) -> None:
+        """Empty the mailbox into the socket, for as long as it lives."""
+        try:
+            while True:
+                await self.mail.wait()
+                self.mail.clear()
+                await self._empty_mailbox()
+        except OSError:
+            log.debug("a browser left while its mailbox was being emptied")
+        except Exception:
+            log.exception("a page cannot be told what is new: its socket is closed, the browser opens another")
+            with suppress(Exception):
+                await self.close(BROKEN)
+
+    async def _empty_mailbox(self) -> None:
+        heard, self.heard = self.heard, deque(maxlen=HEARD_MAX)
+        fresh, self.fresh = self.fresh, {}
+        seqs, self.beat = self.beat, None
+        async with self.turn:
+            for event in heard:
+                await self._send_event(event)
+            for message in fresh.values():
+                if message["stream"] in self.streams:
+                    await self._send_wanted(message)
+            if seqs is not None:
+                await self._beat(seqs)
+
+    async def _send_event(self, event: dict[str, Any]) -> None:
+        """The next event is sent on, an older one dropped; before a later one comes what is missing."""
+        stream, seq = event["stream"], event["seq"]
+        sent = self.streams.get(stream)
+        if sent is None or seq <= sent:
+            return
+        if seq > sent + 1:
+            await self._catch_up(stream)
+        else:
+            self.streams[stream] = seq
+            await self.send(text_data=_event_text(event))
+
+    async def _beat(self, seqs: dict[str, int]) -> None:
+        for stream, seq in seqs.items():
+            if stream in self.streams and self.streams[stream] < seq:
+                await self._catch_up(stream)
+        self.unanswered += 1
+        if self.unanswered > BEATS_UNANSWERED_MAX:
+            await self.close(SILENT)
+            return
+        await self.send_json(
+            {"type": "ping", "server_time": snapshot.hello()["server_time"], "seqs": dict(self.streams)}
+        )
+
+    async def _subscribe(self, wish: dict[str, Any]) -> None:
+        stream, since = str(wish.get("stream"))[:STREAM_CHARS_MAX], wish.get("since")
+        if since is not None and (not isinstance(since, int) or not 0 <= since <= SEQ_MAX):
+            await self._refuse(stream, "since must be the number of the last event seen, or be left out")
+            return
+        if len(self.streams) >= STREAMS_MAX and stream not in self.streams:
+            await self._refuse(stream, f"a page follows at most {STREAMS_MAX} streams")
+            return
+        try:
+            await _read(snapshot.check_may_follow, self.scope["user"], stream)
+        except snapshot.NoSuchStream as refusal:
+            await self._refuse(stream, str(refusal))
+            return
+        self.language = _language(wish.get("language"), self.language)
+        self.html = bool(wish.get("html"))
+        if isinstance(wish.get("parts"), list):
+            self.wanted[stream] = {str(name) for name in wish["parts"][:PARTS_MAX]}
+        async with self.turn:
+            # First the group, then the reading: what is told between the two is then seen twice, never lost.
+            if stream not in self.streams:
+                await relay().ear.follow(stream)
+            self.streams[stream] = 0 if since is None else since
+            await self._catch_up(stream, whole=since is None)
+            if since is not None:
+                self.fresh.pop(stream, None)
+                await self._send_wanted(await self._in_language(snapshot.state_message, stream))
+        relay().touch(stream)
+
+    async def _catch_up(self, stream: str, *, whole: bool = False) -> None:
+        """Send what the socket has not sent yet: events one by one, or a snapshot."""
+        if whole:
+            messages = [await self._in_language(snapshot.snapshot_of, stream)]
+        else:
+            messages = await self._in_language(snapshot.missed, stream, self.streams[stream])
+        for message in messages:
+            if message["type"] == "snapshot" and not whole:
+                await self.send_json({"type": "resync", "stream": stream, "seq": message["seq"]})
+            self.streams[stream] = message["seq"]
+            await self._send_wanted(message)
+
+    async def _send_wanted(self, message: snapshot.Message) -> None:
+        """A page that named the parts it shows gets no others. What is the same for many sockets is written once."""
+        wanted = self.wanted.get(message["stream"])
+        key = None if wanted is None else frozenset(wanted)
+        texts: dict[frozenset[str] | None, str] = message.get("texts", {})
+        if key not in texts:
+            texts[key] = _text_of(message, wanted)
+        if texts[key]:
+            await self.send(text_data=texts[key])
+
+    async def _in_language(self, work: Any, *arguments: Any) -> Any:
+        language, html = self.language, self.html
+        return await shared_reads.ask(
+            (asyncio.get_running_loop(), work.__name__, arguments, language, html),
+            lambda: _read(snapshot.in_language, language, lambda: work(*arguments, html=html)),
+        )
+
+    async def _unsubscribe(self, stream: str) -> None:
+        self.wanted.pop(stream, None)
+        if stream in self.streams:
+            await self._forget(stream)
+
+    async def _forget(self, stream: str) -> None:
+        del self.streams[stream]
+        await relay().ear.forget(stream)
+
+    async def _refuse(self, stream: str | None, why: str) -> None:
+        await self.send_json({"type": "error", "stream": stream, "message": why})
+
+
+shared_reads = SharedReads()
+sockets: Counter[int] = Counter()
+"""How many each user has open in this process."""
+_read = database_sync_to_async(lambda work, *arguments: work(*arguments))
+
+
+def _text_of(message: snapshot.Message, wanted: set[str] | None) -> str:
+    """The message as it is sent, with the wanted parts only; empty when it would say nothing."""
+    said = {name: value for name, value in message.items() if name != "texts"}
+    for shown in {"parts", "state"} & said.keys() if wanted is not None else ():
+        said[shown] = {name: part for name, part in said[shown].items() if name in wanted}
+    if said["type"] == "state" and not said.get("parts") and not said.get("state"):
+        return ""
+    return json.dumps(said)
+
+
+_event_texts: OrderedDict[tuple[str, int, str], str] = OrderedDict()
+"""Events as they are sent: two hundred sockets are told the same, so it is written once (key: stream, seq, at)."""
+EVENT_TEXTS_MAX = 100
+
+
+def _event_text(event: dict[str, Any]) -> str:
+    key = event["stream"], event["seq"], event["at"]
+    text = _event_texts.get(key)
+    if text is None:
+        text = _event_texts[key] = json.dumps(snapshot.event_message(event | {"sentence": _told(event)}))
+        if len(_event_texts) > EVENT_TEXTS_MAX:
+            _event_texts.popitem(last=False)
+    return text
+
+
+def _language(wished: object, otherwise: str) -> str:
+    return wished if isinstance(wished, str) and wished in dict(settings.LANGUAGES) else otherwise
+
+
+def _told(event: dict[str, Any]) -> str:
+    try:
+        return sentence(event["kind"], event["payload"])
+    except UnknownKind:
+        return str(event["kind"])

@@ -1,7 +1,0 @@
-"""Where WebSockets arrive."""
-
-from django.urls import path
-
-from catalog.consumers import LiveConsumer
-
-websocket_urlpatterns = [path("live/", LiveConsumer.as_asgi())]

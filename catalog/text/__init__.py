@@ -1,0 +1,7 @@
+"""How things read: pure functions from values to words.
+
+descriptors  a descriptor, and what differs between two versions
+marking      where in a statement a mistake stands
+mistakes     an exception as one line for people
+plain_text   text of strangers, made harmless for a terminal
+"""

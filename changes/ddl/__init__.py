@@ -1,0 +1,14 @@
+"""Text to action: PostgreSQL's grammar reads a statement, and what we support of it becomes an action.
+
+statements   a statement's text to its action, or a refusal with its place
+source       a statement's text and its parse tree
+alter        ALTER TABLE and RENAME
+columns      column definitions
+constraints  CHECK and UNIQUE
+references   FOREIGN KEY
+resolve      do the names exist, are the new ones free?
+bindings     what the names stand for, settled once (L12)
+placing      a mistake in an expression as a mistake of the statement around it
+errors       what can be wrong: code, sentence, place, what would be right (X5)
+actions      what a statement asks for: the language between DDL and planner
+"""

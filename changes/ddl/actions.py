@@ -1,0 +1,250 @@
+"""What a statement asks for, once it is parsed: the language between DDL and planner.
+
+`changes.ddl.statements` reads SQL into these, golden scripts and the lab build them by hand, and
+`changes.plan.model` turns one of them and a descriptor into a plan. Names are as the user
+meant them (folded, unquoted). Each name bears its position in the statement (characters
+from 1, None when nobody typed it), so that a refusal points at the word it means (X5);
+positions do not count when two actions are compared.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from catalog.elements import NO_ACTION
+from catalog.types import SqlType
+
+Position = int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A word of the statement and where it stands."""
+
+    text: str
+    position: Position = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+UNNAMED = Name("")
+"""Stands for a name that the statement leaves to us, and for the table that DROP INDEX does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """An expression of the statement. `node` is its parse tree, whose places count bytes of `source`."""
+
+    text: str
+    node: Any = field(default=None, compare=False, repr=False)
+    source: str = field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NewColumn:
+    """A column that is to be. `default` is an SQL expression that reads no column."""
+
+    name: Name
+    type: SqlType
+    not_null: bool = False
+    default: str | None = None
+    identity: bool = False
+    default_position: Position = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NewCheck:
+    """CHECK (expression)."""
+
+    name: Name
+    expression: Sql
+    position: Position = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NewUnique:
+    """UNIQUE (columns): kept by a unique index of its name."""
+
+    name: Name
+    columns: tuple[Name, ...]
+    position: Position = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NewForeignKey:
+    """FOREIGN KEY (columns) REFERENCES references (reference_columns); none of these: its primary key."""
+
+    name: Name
+    columns: tuple[Name, ...]
+    references: Name
+    reference_columns: tuple[Name, ...] = ()
+    on_delete: str = NO_ACTION
+    on_update: str = NO_ACTION
+    position: Position = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPart:
+    """One column of an index key; NULLs sort as PostgreSQL sorts them: last, first when `descending`."""
+
+    column: Name
+    descending: bool = False
+
+
+# Statements
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """CREATE TABLE. An empty sharding key means the primary key."""
+
+    table: Name
+    columns: tuple[NewColumn, ...]
+    primary_key: tuple[Name, ...]
+    sharding_key: tuple[Name, ...] = ()
+    sharding_function: str = "strcrc32"
+    checks: tuple[NewCheck, ...] = ()
+    uniques: tuple[NewUnique, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    """DROP TABLE."""
+
+    table: Name
+
+
+@dataclass(frozen=True, slots=True)
+class CreateIndex:
+    """CREATE [UNIQUE] INDEX. `index` is the name given, or the one chosen for a statement that gives none."""
+
+    index: Name
+    table: Name
+    columns: tuple[IndexPart, ...]
+    unique: bool = False
+    where: Sql | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropIndex:
+    """DROP INDEX; `table` is the table the index was found on."""
+
+    index: Name
+    table: Name
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTable:
+    """ALTER TABLE .. RENAME TO."""
+
+    table: Name
+    new: Name
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    """ALTER TABLE .. RENAME COLUMN .. TO."""
+
+    table: Name
+    column: Name
+    new: Name
+
+
+@dataclass(frozen=True, slots=True)
+class RenameIndex:
+    """ALTER INDEX .. RENAME TO; `table` is the table the index was found on."""
+
+    index: Name
+    table: Name
+    new: Name
+
+
+@dataclass(frozen=True, slots=True)
+class RenameConstraint:
+    """ALTER TABLE .. RENAME CONSTRAINT .. TO."""
+
+    table: Name
+    constraint: Name
+    new: Name
+
+
+# What ALTER TABLE may do, several things in one statement
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    """ADD COLUMN, with its constraints. `forgiving` is IF NOT EXISTS."""
+
+    column: NewColumn
+    checks: tuple[NewCheck, ...] = ()
+    uniques: tuple[NewUnique, ...] = ()
+    foreign_keys: tuple[NewForeignKey, ...] = ()
+    forgiving: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    """DROP COLUMN. `forgiving` is IF EXISTS."""
+
+    column: Name
+    forgiving: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetNotNull:
+    """ALTER COLUMN .. SET NOT NULL, or DROP NOT NULL."""
+
+    column: Name
+    not_null: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefault:
+    """ALTER COLUMN .. SET DEFAULT; None: DROP DEFAULT."""
+
+    column: Name
+    default: Sql | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetType:
+    """ALTER COLUMN .. TYPE .. [USING ..]."""
+
+    column: Name
+    type: SqlType
+    using: Sql | None = None
+    position: Position = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DropConstraint:
+    """DROP CONSTRAINT. `forgiving` is IF EXISTS."""
+
+    name: Name
+    forgiving: bool = False
+
+
+Alteration = (
+    AddColumn | DropColumn | SetNotNull | SetDefault | SetType | NewCheck | NewUnique | NewForeignKey | DropConstraint
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """ALTER TABLE: everything it does is one change."""
+
+    table: Name
+    alterations: tuple[Alteration, ...]
+
+
+Action = (
+    CreateTable
+    | DropTable
+    | CreateIndex
+    | DropIndex
+    | AlterTable
+    | RenameTable
+    | RenameColumn
+    | RenameIndex
+    | RenameConstraint
+)

@@ -1,0 +1,173 @@
+"""ALTER TABLE and RENAME: what PostgreSQL's grammar says, read as alterations, or refused by name.
+
+Some refusals are for good, whatever release this is: rows and entries are found by their primary key, and their
+storage by a fixed number of buckets. These say what to do instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from changes.ddl.actions import (
+    UNNAMED,
+    Action,
+    AddColumn,
+    Alteration,
+    AlterTable,
+    DropColumn,
+    DropConstraint,
+    Name,
+    RenameColumn,
+    RenameConstraint,
+    RenameIndex,
+    RenameTable,
+    SetDefault,
+    SetNotNull,
+    SetType,
+)
+from changes.ddl.columns import read_column, read_type
+from changes.ddl.constraints import kind_of, read_constraint
+from changes.ddl.errors import NOT_SUPPORTED, DdlError, unsupported
+from changes.ddl.source import Source, relation
+
+Node = Any
+
+NEW_TABLE = "Create another table, copy the rows, and rename both."
+OF_THE_KEY = "a change of the primary key's columns"
+
+
+def read_alter(node: Node, source: Source) -> Action:
+    """ALTER TABLE, with everything it does."""
+    table = relation(node.relation, source)
+    kind = _word(node, "objtype").removeprefix("OBJECT_").replace("_", " ")
+    if kind != "TABLE":
+        hint = "Its name is all that may change: ALTER INDEX .. RENAME TO." if kind == "INDEX" else None
+        raise unsupported(f"ALTER {kind}", position=source.find("alter"), hint=hint)
+    starts = source.list_starts(after=max(node.relation.location, 0) + len(node.relation.relname.encode()))
+    commands = (item.alter_table_cmd for item in node.cmds)
+    return AlterTable(table, tuple(_alteration(one, source, at) for one, at in zip(commands, starts, strict=True)))
+
+
+def _alteration(command: Node, source: Source, after: int) -> Alteration:
+    kind = _word(command, "subtype").removeprefix("AT_")
+    reader = READERS.get(kind)
+    if reader is None:
+        what, hint = REFUSED.get(kind, (f"ALTER TABLE .. {_spelled(kind)}", None))
+        raise unsupported(what, position=source.where(after), hint=hint)
+    return reader(command, source, after)
+
+
+def _add_column(command: Node, source: Source, after: int) -> Alteration:
+    read = read_column(getattr(command, "def").column_def, source)
+    if read.is_key:
+        raise impossible(OF_THE_KEY, read.position, NEW_TABLE)
+    return AddColumn(read.column, read.checks, read.uniques, read.foreign_keys, forgiving=command.missing_ok)
+
+
+def _drop_column(command: Node, source: Source, after: int) -> Alteration:
+    return DropColumn(_name(command, source, after), forgiving=command.missing_ok)
+
+
+def _set_not_null(command: Node, source: Source, after: int) -> Alteration:
+    return SetNotNull(_name(command, source, after))
+
+
+def _drop_not_null(command: Node, source: Source, after: int) -> Alteration:
+    return SetNotNull(_name(command, source, after), not_null=False)
+
+
+def _set_default(command: Node, source: Source, after: int) -> Alteration:
+    default = source.sql(getattr(command, "def")) if command.HasField("def") else None
+    return SetDefault(_name(command, source, after), default)
+
+
+def _set_type(command: Node, source: Source, after: int) -> Alteration:
+    definition = getattr(command, "def").column_def
+    position = source.where(definition.type_name.location)
+    if definition.HasField("coll_clause"):
+        raise unsupported("COLLATE", position=source.where(definition.coll_clause.location))
+    sql_type, is_serial = read_type(definition.type_name, source)
+    if is_serial:
+        raise unsupported("serial as the new type of a column", position=position, hint=f"Write {sql_type.value}.")
+    using = source.sql(definition.raw_default) if definition.HasField("raw_default") else None
+    return SetType(_name(command, source, after), sql_type, using, position)
+
+
+def _add_constraint(command: Node, source: Source, after: int) -> Alteration:
+    constraint = getattr(command, "def").constraint
+    if kind_of(constraint) == "CONSTR_PRIMARY":
+        raise impossible(OF_THE_KEY, source.where(constraint.location), NEW_TABLE)
+    return read_constraint(constraint, source)
+
+
+def _drop_constraint(command: Node, source: Source, after: int) -> Alteration:
+    return DropConstraint(_name(command, source, after), forgiving=command.missing_ok)
+
+
+def impossible(what: str, position: int | None, hint: str) -> DdlError:
+    """Refused for good, with what to do instead."""
+    return DdlError(NOT_SUPPORTED, f"{what} is not possible", position=position, hint=hint)
+
+
+READERS: dict[str, Callable[[Node, Source, int], Alteration]] = {
+    "AddColumn": _add_column,
+    "DropColumn": _drop_column,
+    "SetNotNull": _set_not_null,
+    "DropNotNull": _drop_not_null,
+    "ColumnDefault": _set_default,
+    "AlterColumnType": _set_type,
+    "AddConstraint": _add_constraint,
+    "DropConstraint": _drop_constraint,
+}
+
+REFUSED = {
+    "SetRelOptions": (
+        "ALTER TABLE .. SET (..), and with it another number of buckets or another sharding key,",
+        NEW_TABLE,
+    ),
+    "ResetRelOptions": ("ALTER TABLE .. RESET (..)", None),
+    "AddIdentity": ("ADD GENERATED .. AS IDENTITY", "Create another table with an identity column, copy the rows."),
+    "DropIdentity": ("DROP IDENTITY", None),
+    "ValidateConstraint": ("VALIDATE CONSTRAINT", "A constraint is verified before it counts: there is nothing to do."),
+    "AlterConstraint": ("ALTER CONSTRAINT", "Drop the constraint and add another one."),
+    "SetExpression": ("SET EXPRESSION", None),
+}
+
+
+# --- names
+
+
+def read_rename(node: Node, source: Source) -> Action:
+    """ALTER .. RENAME of a table, a column, a constraint or an index."""
+    kind = _word(node, "rename_type").removeprefix("OBJECT_")
+    if kind not in ("TABLE", "COLUMN", "TABCONSTRAINT", "INDEX"):
+        raise unsupported(f"RENAME of a {kind.replace('_', ' ')}", position=source.find("rename"))
+    named = relation(node.relation, source)
+    after = max(node.relation.location, 0) + len(node.relation.relname.encode())
+    if kind in ("COLUMN", "TABCONSTRAINT"):
+        part = Name(node.subname, source.find(node.subname, after=after))
+        of_part = _new_name(node, source, after + len(node.subname.encode()))
+        return (RenameColumn if kind == "COLUMN" else RenameConstraint)(named, part, of_part)
+    new = _new_name(node, source, after)
+    return RenameTable(named, new) if kind == "TABLE" else RenameIndex(named, UNNAMED, new)
+
+
+def _new_name(node: Node, source: Source, after: int) -> Name:
+    return Name(node.newname, source.find_last(node.newname, after=after))
+
+
+# --- places
+
+
+def _name(command: Node, source: Source, after: int) -> Name:
+    return Name(command.name, source.find(command.name, after=after))
+
+
+def _word(node: Node, field: str) -> str:
+    return str(node.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number[getattr(node, field)].name)
+
+
+def _spelled(kind: str) -> str:
+    """DropOids: DROP OIDS."""
+    return "".join(f" {letter}" if letter.isupper() else letter for letter in kind).strip().upper()

@@ -1,0 +1,285 @@
+"""A column definition of PostgreSQL's grammar, read as ours: one of nine types, a default, and its constraints.
+
+Types are taken under every name PostgreSQL has for them (int8, serial, float8, ..). Another type is refused by
+name, with the one to use instead. A default that is a constant becomes a canonical one of the column's own type, so
+that no two nodes can evaluate it differently; any other is `changes.planning.defaults`' matter:
+
+    n bigint DEFAULT 7            ->  7
+    d date DEFAULT '2020-1-1'     ->  '2020-01-01'::date
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from catalog.types import BadValue, SqlType, Value, parse_text, to_text
+from changes.ddl.actions import Name, NewCheck, NewColumn, NewForeignKey, NewUnique
+from changes.ddl.constraints import kind_of, read_constraint
+from changes.ddl.errors import (
+    DATATYPE_MISMATCH,
+    INVALID_TABLE_DEFINITION,
+    SYNTAX_ERROR,
+    UNDEFINED_OBJECT,
+    DdlError,
+    unsupported,
+)
+from changes.ddl.source import Source
+from changes.planning.defaults import expression_default
+
+Node = Any
+
+TYPES = {
+    "bool": SqlType.BOOLEAN,
+    "int4": SqlType.INTEGER,
+    "int8": SqlType.BIGINT,
+    "float8": SqlType.DOUBLE,
+    "text": SqlType.TEXT,
+    "date": SqlType.DATE,
+    "timestamp": SqlType.TIMESTAMP,
+    "timestamptz": SqlType.TIMESTAMPTZ,
+    "uuid": SqlType.UUID,
+}
+
+SERIALS = {
+    "serial": SqlType.INTEGER,
+    "serial4": SqlType.INTEGER,
+    "bigserial": SqlType.BIGINT,
+    "serial8": SqlType.BIGINT,
+}
+
+INSTEAD = {
+    "varchar": "text",
+    "bpchar": "text",
+    "char": "text",
+    "name": "text",
+    "citext": "text",
+    "json": "text",
+    "jsonb": "text",
+    "xml": "text",
+    "bytea": "text, with the bytes in hex or base64",
+    "inet": "text",
+    "bit": "text",
+    "varbit": "text",
+    "int2": "integer",
+    "smallserial": "serial",
+    "serial2": "serial",
+    "oid": "bigint",
+    "float4": "double precision",
+    "numeric": "bigint for exact amounts in the smallest unit, or double precision",
+    "money": "bigint, in the smallest unit",
+    "time": "text, or timestamp",
+    "timetz": "text, or timestamptz",
+    "interval": "bigint, in seconds",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDef:
+    """A column as written, with the constraints behind it; `is_key`, PRIMARY KEY was said right here."""
+
+    column: NewColumn
+    is_key: bool
+    checks: tuple[NewCheck, ...] = ()
+    uniques: tuple[NewUnique, ...] = ()
+    foreign_keys: tuple[NewForeignKey, ...] = ()
+
+    @property
+    def constraints(self) -> tuple[NewCheck | NewUnique | NewForeignKey, ...]:
+        """Those that would stand as elements of their own just as well."""
+        return (*self.checks, *self.uniques, *self.foreign_keys)
+
+    @property
+    def name(self) -> str:
+        return self.column.name.text
+
+    @property
+    def position(self) -> int | None:
+        return self.column.name.position
+
+
+def read_column(node: Node, source: Source) -> ColumnDef:
+    """One `column_def` of the grammar; raises `DdlError` for what a column of ours cannot be."""
+    where = source.where
+    position = where(node.location)
+    if node.HasField("coll_clause"):
+        raise unsupported("COLLATE", position=where(node.coll_clause.location), hint="Texts sort by their UTF-8 bytes.")
+    if node.storage_name or node.compression:
+        raise unsupported(f"STORAGE or COMPRESSION of column {node.colname}", position=position)
+    sql_type, is_serial = read_type(node.type_name, source)
+    clauses = _Clauses(Name(node.colname, position), sql_type, source)
+    for item in node.constraints:
+        clauses.take(item.constraint)
+    return clauses.column(position, is_serial=is_serial)
+
+
+def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
+    """A type under any of its names, and whether it brings numbers of its own (serial)."""
+    where = source.where
+    words = [name.string.sval for name in node.names]
+    schema, name = ("pg_catalog", *words)[-2:]
+    position = where(node.location)
+    if node.array_bounds:
+        raise unsupported("an array type", position=position, hint="Keep the elements in a table of their own.")
+    if schema == "pg_catalog" and name in INSTEAD:
+        raise unsupported(f"type {_written(name)}", position=position, hint=f"Use {INSTEAD[name]}.")
+    found = TYPES.get(name) or SERIALS.get(name)
+    if schema != "pg_catalog" or found is None:
+        spelled = ".".join(words)
+        hint = f"Types are {', '.join(t.value for t in SqlType)}."
+        raise DdlError(UNDEFINED_OBJECT, f'type "{spelled}" does not exist', position=position, hint=hint)
+    if node.typmods:
+        raise unsupported(f"a precision for type {found.value}", position=position, hint=f"Write {found.value} alone.")
+    return found, name in SERIALS
+
+
+def _written(name: str) -> str:
+    return {"bpchar": "char", "float4": "real", "int2": "smallint"}.get(name, name)
+
+
+class _Clauses:
+    """The clauses behind a column's type, gathered one by one; contradictions are refused as PostgreSQL does."""
+
+    def __init__(self, name: Name, sql_type: SqlType, source: Source) -> None:
+        self.name, self.type, self.source, self.where = name, sql_type, source, source.where
+        self.null: bool | None = None
+        self.default: str | None = None
+        self.has_default = False
+        self.default_position: int | None = None
+        self.identity = False
+        self.is_key = False
+        self.checks: list[NewCheck] = []
+        self.uniques: list[NewUnique] = []
+        self.foreign_keys: list[NewForeignKey] = []
+
+    def take(self, constraint: Node) -> None:
+        kind = kind_of(constraint)
+        if kind in ("CONSTR_NULL", "CONSTR_NOTNULL"):
+            self._take_null(constraint, is_null=kind == "CONSTR_NULL")
+        elif kind == "CONSTR_DEFAULT":
+            self._once(not self.has_default, "multiple default values specified", constraint)
+            self.has_default = True
+            self.default = read_default(self.type, constraint.raw_expr, self.source, self.name.text)
+            self.default_position = self.where(constraint.location)
+        elif kind == "CONSTR_IDENTITY":
+            self._take_identity(constraint)
+        elif kind == "CONSTR_PRIMARY":
+            self.is_key = True
+        else:
+            read = read_constraint(constraint, self.source, column=self.name)
+            if isinstance(read, NewCheck):
+                self.checks.append(read)
+            elif isinstance(read, NewUnique):
+                self.uniques.append(read)
+            else:
+                self.foreign_keys.append(read)
+
+    def _take_null(self, constraint: Node, *, is_null: bool) -> None:
+        self._once(self.null in (None, is_null), "conflicting NULL/NOT NULL declarations", constraint)
+        self.null = is_null
+
+    def _take_identity(self, constraint: Node) -> None:
+        self._once(not self.identity, "multiple identity specifications", constraint)
+        position = self.where(constraint.location)
+        if self.type not in (SqlType.INTEGER, SqlType.BIGINT):
+            message = "identity column type must be integer or bigint"
+            raise DdlError("22023", message, position=position)
+        if constraint.generated_when == "a":
+            hint = "Use GENERATED BY DEFAULT AS IDENTITY."
+            raise unsupported("GENERATED ALWAYS AS IDENTITY", position=position, hint=hint)
+        if constraint.options:
+            raise unsupported("a sequence option of an identity column", position=position)
+        self.identity = True
+
+    def _once(self, holds: bool, complaint: str, constraint: Node) -> None:
+        if not holds:
+            message = f'{complaint} for column "{self.name}"'
+            raise DdlError(SYNTAX_ERROR, message, position=self.where(constraint.location))
+
+    def column(self, position: int | None, *, is_serial: bool) -> ColumnDef:
+        if self.has_default and (is_serial or self.identity):
+            message = f'both default and identity specified for column "{self.name}"'
+            raise DdlError(SYNTAX_ERROR, message, position=position)
+        identity = self.identity or is_serial
+        if self.null and (self.is_key or identity):
+            message = f'conflicting NULL/NOT NULL declarations for column "{self.name}"'
+            raise DdlError(SYNTAX_ERROR if identity else INVALID_TABLE_DEFINITION, message, position=position)
+        not_null = self.null is False or self.is_key or identity
+        column = NewColumn(self.name, self.type, not_null, self.default, identity, self.default_position)
+        return ColumnDef(column, self.is_key, tuple(self.checks), tuple(self.uniques), tuple(self.foreign_keys))
+
+
+LITERALS = {
+    "ival": (SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE),
+    "fval": (SqlType.BIGINT, SqlType.DOUBLE),
+    "boolval": (SqlType.BOOLEAN,),
+    "sval": tuple(SqlType),
+}
+"""Which types take which kind of constant without a cast. A quoted one is read by the column's own type."""
+
+
+def read_default(sql_type: SqlType, node: Node, source: Source, name: str) -> str | None:
+    """The canonical constant that a DEFAULT clause means, None for NULL, or another expression as it is written."""
+    if not _is_constant(node):
+        return expression_default(sql_type, source.sql(node), name)
+    position = source.where(_start_of(node))
+    text = _constant_text(sql_type, node, source, name)
+    if text is None:
+        return None
+    try:
+        return constant(sql_type, parse_text(sql_type, text))
+    except BadValue as error:
+        raise DdlError(error.sqlstate, str(error), position=position) from error
+
+
+def _is_constant(node: Node) -> bool:
+    kind = node.WhichOneof("node")
+    return bool(kind == "a_const" or (kind == "type_cast" and _is_constant(node.type_cast.arg)))
+
+
+def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> str | None:
+    where = source.where
+    if node.WhichOneof("node") == "type_cast":
+        cast, _ = read_type(node.type_cast.type_name, source)
+        if cast is not sql_type:
+            raise _mismatch(sql_type, cast.value, name, where(node.type_cast.type_name.location))
+        return _constant_text(sql_type, node.type_cast.arg, source, name)
+    const = node.a_const
+    if const.isnull:
+        return None
+    shape = const.WhichOneof("val")
+    if sql_type not in LITERALS.get(shape, ()):
+        raise _mismatch(sql_type, _literal_type(shape), name, where(const.location))
+    value = getattr(getattr(const, shape), shape)
+    return str(value).lower() if shape == "boolval" else str(value)
+
+
+def _literal_type(shape: str) -> str:
+    return {"ival": "integer", "fval": "numeric", "boolval": "boolean"}.get(shape, "bit")
+
+
+def _mismatch(sql_type: SqlType, given: str, name: str, position: int | None) -> DdlError:
+    message = f'column "{name}" is of type {sql_type.value} but default expression is of type {given}'
+    hint = f"Write a constant of type {sql_type.value}, or one in quotes."
+    return DdlError(DATATYPE_MISMATCH, message, position=position, hint=hint)
+
+
+def _start_of(node: Node) -> int:
+    """Where an expression begins, as far as the grammar says."""
+    inner = getattr(node, node.WhichOneof("node"))
+    if node.WhichOneof("node") == "type_cast":
+        return _start_of(inner.arg)
+    return int(getattr(inner, "location", -1))
+
+
+BARE = (SqlType.INTEGER, SqlType.BIGINT, SqlType.BOOLEAN)
+
+
+def constant(sql_type: SqlType, value: Value) -> str:
+    """The one spelling of a constant, valid in every SQL we speak: 7, true, 'x', '2020-01-01'::date."""
+    if sql_type is SqlType.BOOLEAN:
+        return "true" if value else "false"
+    if sql_type in BARE:
+        return to_text(sql_type, value)
+    quoted = "'" + to_text(sql_type, value).replace("'", "''") + "'"
+    return quoted if sql_type is SqlType.TEXT else f"{quoted}::{sql_type.value}"

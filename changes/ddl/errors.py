@@ -1,0 +1,54 @@
+"""What can be wrong with a statement: always a code, a sentence, a place, and what would be right (X5).
+
+Codes are PostgreSQL's SQLSTATEs, positions count characters from 1 as its clients expect, so that psql
+draws its caret under the word we mean.
+"""
+
+from __future__ import annotations
+
+from catalog.text.mistakes import in_words
+
+SYNTAX_ERROR = "42601"
+NOT_SUPPORTED = "0A000"
+UNDEFINED_TABLE = "42P01"
+UNDEFINED_COLUMN = "42703"
+UNDEFINED_OBJECT = "42704"
+UNDEFINED_SCHEMA = "3F000"
+DUPLICATE_TABLE = "42P07"
+DUPLICATE_COLUMN = "42701"
+DUPLICATE_OBJECT = "42710"
+INVALID_TABLE_DEFINITION = "42P16"
+DATATYPE_MISMATCH = "42804"
+INVALID_FOREIGN_KEY = "42830"
+DEPENDENT_OBJECTS = "2BP01"
+WRONG_OBJECT_TYPE = "42809"
+NOT_READY = "55000"
+TOO_LONG = "54000"
+TOO_COMPLEX = "54001"
+INTERNAL_ERROR = "XX000"
+
+
+class DdlError(Exception):
+    """A statement that cannot become a change. `position` counts characters from 1; None when there is no place."""
+
+    def __init__(self, sqlstate: str, message: str, *, position: int | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.sqlstate = sqlstate
+        self.message = message
+        self.position = position
+        self.hint = hint
+
+    def to_json(self) -> dict[str, str | int | None]:
+        return {"sqlstate": self.sqlstate, "message": self.message, "position": self.position, "hint": self.hint}
+
+
+def unsupported(what: str, *, position: int | None = None, hint: str | None = None) -> DdlError:
+    """Refused by name: PostgreSQL knows it, we do not (yet)."""
+    return DdlError(NOT_SUPPORTED, f"{what} is not supported yet", position=position, hint=hint)
+
+
+def unforeseen(mistake: Exception) -> DdlError:
+    """A mistake of ours that came up while a statement was planned."""
+    message = f"the change could not be planned: {in_words(mistake)}"
+    hint = "This is a mistake in Schema Lab; the worker's log has all of it. Nothing was changed."
+    return DdlError(INTERNAL_ERROR, message, hint=hint)

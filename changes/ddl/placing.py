@@ -1,0 +1,20 @@
+"""A mistake in an expression, told as a mistake of the statement it stands in: same code, its place in characters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from changes.ddl.actions import Position
+from changes.ddl.errors import DdlError
+from expressions.errors import SqlError, position_of
+
+
+@contextmanager
+def placed(source: str, *, otherwise: Position = None) -> Iterator[None]:
+    """Raise what an `SqlError` in the block says as a `DdlError` of statement `source`."""
+    try:
+        yield
+    except SqlError as error:
+        position = (position_of(source, error.offset) if source else None) or otherwise
+        raise DdlError(error.sqlstate, error.message, position=position, hint=error.hint) from error

@@ -1,0 +1,77 @@
+"""FOREIGN KEY .. REFERENCES as PostgreSQL's grammar says it, read as an action, or refused by name.
+
+Only what refuses is taken: NO ACTION and RESTRICT. A cascade writes rows of another table on its own, under a version
+that the statement's node may not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from catalog.elements import NO_ACTION, RESTRICT
+from changes.ddl.actions import UNNAMED, Name, NewForeignKey
+from changes.ddl.errors import DdlError, unsupported
+from changes.ddl.source import MATCH_SIMPLE, Source, relation
+
+Node = Any
+
+ACTIONS = {"a": NO_ACTION, "r": RESTRICT}
+REFUSED_ACTIONS = {"c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
+
+
+def read_foreign_key(constraint: Node, source: Source, *, column: Name | None = None) -> NewForeignKey:
+    """A foreign key: of `column` where it stands behind one. Raises `DdlError`."""
+    after = max(constraint.location, 0)
+    _refuse_clauses(constraint, source, after)
+    references = relation(constraint.pktable, source)
+    behind = source.opening_of(max(constraint.pktable.location, 0))
+    own = _columns(constraint.fk_attrs, source, source.opening_of(after))
+    name = Name(constraint.conname, source.find(constraint.conname, after=after)) if constraint.conname else UNNAMED
+    return NewForeignKey(
+        name,
+        own or (() if column is None else (column,)),
+        references,
+        _columns(constraint.pk_attrs, source, behind),
+        on_delete=_action(constraint.fk_del_action, "DELETE", source, after),
+        on_update=_action(constraint.fk_upd_action, "UPDATE", source, after),
+        position=source.where(constraint.location),
+    )
+
+
+def refuse_in_new_table(foreign_key: NewForeignKey, table: Name) -> DdlError:
+    """A table is created alone: a foreign key moves two tables, step by step."""
+    columns = ", ".join(column.text for column in foreign_key.columns)
+    there = ", ".join(column.text for column in foreign_key.reference_columns)
+    to = f"{foreign_key.references} ({there})" if there else foreign_key.references.text
+    hint = f"Afterwards write ALTER TABLE {table} ADD FOREIGN KEY ({columns}) REFERENCES {to}."
+    return unsupported("a FOREIGN KEY inside CREATE TABLE", position=foreign_key.position, hint=hint)
+
+
+def _columns(items: Iterable[Node], source: Source, after: int) -> tuple[Name, ...]:
+    words = [item.string.sval for item in items]
+    return tuple(map(Name, words, source.find_each(words, after=after)))
+
+
+def _action(letter: str, of: str, source: Source, after: int) -> str:
+    if letter in REFUSED_ACTIONS:
+        said = f"ON {of} {REFUSED_ACTIONS[letter]}"
+        hint = "Write NO ACTION or RESTRICT, and let the application change the rows that refer, in one transaction."
+        raise unsupported(said, position=source.find_words(*said.lower().split(), after=after), hint=hint)
+    return ACTIONS[letter]
+
+
+def _refuse_clauses(constraint: Node, source: Source, after: int) -> None:
+    if constraint.fk_matchtype == "f":
+        raise unsupported("MATCH FULL", position=source.find_words("match", "full", after=after), hint=MATCH_SIMPLE)
+    if constraint.deferrable or constraint.initdeferred:
+        word = "deferrable" if source.find("deferrable", after=after) else "initially"
+        hint = "Leave it out: a statement is judged when it ends."
+        raise unsupported("DEFERRABLE", position=source.find(word, after=after), hint=hint)
+    if constraint.fk_with_period or constraint.pk_with_period:
+        raise unsupported("PERIOD", position=source.find("period", after=after), hint="Leave it out.")
+    verified = "The rows that are there are verified while writes go on: leave it out."
+    if not constraint.is_enforced:
+        raise unsupported("NOT ENFORCED", position=source.find_words("not", "enforced", after=after), hint=verified)
+    if constraint.skip_validation:
+        raise unsupported("NOT VALID", position=source.find_words("not", "valid", after=after), hint=verified)

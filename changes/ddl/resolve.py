@@ -1,0 +1,263 @@
+"""A parsed statement, held against the tables there are: do its names exist, and are its new ones free?
+
+A change may queue behind others of its table (X1), so it is judged by the table as those will leave it; but a name
+that is being given up is free again only when the change that gives it up is complete (L12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import State
+from changes.ddl.actions import (
+    UNNAMED,
+    Action,
+    AddColumn,
+    AlterTable,
+    CreateIndex,
+    CreateTable,
+    DropIndex,
+    DropTable,
+    Name,
+    NewUnique,
+    RenameColumn,
+    RenameConstraint,
+    RenameIndex,
+    RenameTable,
+)
+from changes.ddl.errors import (
+    DUPLICATE_COLUMN,
+    DUPLICATE_TABLE,
+    UNDEFINED_COLUMN,
+    UNDEFINED_OBJECT,
+    UNDEFINED_TABLE,
+    WRONG_OBJECT_TYPE,
+    DdlError,
+)
+from changes.ddl.statements import Statement
+
+NAME_BYTES_MAX = 63
+
+
+class NothingToDo(Warning):
+    """IF EXISTS or IF NOT EXISTS, and so it is: no change is made, the client gets a notice. `sqlstate` is its code."""
+
+    def __init__(self, message: str, sqlstate: str = "00000") -> None:
+        super().__init__(message)
+        self.message = message
+        self.sqlstate = sqlstate
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogView:
+    """The tables as the open changes will leave them, and the names that cannot be given yet, each with why."""
+
+    tables: tuple[Descriptor, ...]
+    taken: Mapping[str, str] = field(default_factory=dict)
+
+    def table(self, name: str) -> Descriptor | None:
+        return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)
+
+    def named(self, name: str) -> Descriptor | None:
+        """The same, as `changes.planning.tables.Tables` calls it."""
+        return self.table(name)
+
+    def numbered(self, table_id: int) -> Descriptor | None:
+        return next((t for t in self.tables if t.table_id == table_id), None)
+
+    def owner_of(self, index: str) -> Descriptor | None:
+        return next((t for t in self.tables if any(i.name == index for i in t.indexes)), None)
+
+    def why_taken(self, name: str) -> str | None:
+        """Why no new table or index may bear `name`; None when it is free."""
+        if name in self.taken:
+            return self.taken[name]
+        return "" if self.table(name) or self.owner_of(name) else None
+
+
+def resolve(statement: Statement, view: CatalogView) -> Action:
+    """The statement's action with every name settled; raises `DdlError`, or `NothingToDo`."""
+    action = statement.action
+    forgiving = statement.forgiving
+    match action:
+        case CreateTable():
+            _check_free(action.table, view, forgiving=forgiving)
+            return with_names(action, _names(action.table, action.uniques, view))
+        case DropTable():
+            return _drop_table(action, view, forgiving=forgiving)
+        case CreateIndex():
+            return _create_index(action, view, forgiving=forgiving)
+        case DropIndex():
+            return replace(action, table=_owner(action.index, view, forgiving=forgiving))
+        case RenameIndex():
+            table = _owner(action.index, view, forgiving=forgiving)
+            _check_free(action.new, view, forgiving=False)
+            return replace(action, table=table)
+        case AlterTable() | RenameColumn() | RenameConstraint() | RenameTable():
+            return _altered(action, view, forgiving=forgiving)
+
+
+def _altered(
+    action: AlterTable | RenameColumn | RenameConstraint | RenameTable, view: CatalogView, *, forgiving: bool
+) -> Action:
+    _check_table(action.table, view, forgiving=forgiving)
+    if isinstance(action, RenameTable) or (isinstance(action, RenameConstraint) and _is_unique(action, view)):
+        _check_free(action.new, view, forgiving=False)
+    if isinstance(action, AlterTable):
+        return with_names(action, _names(action.table, list(uniques_of(action)), view))
+    return action
+
+
+def _is_unique(action: RenameConstraint, view: CatalogView) -> bool:
+    """Whether the constraint is one that an index keeps: its name is the index's, one among all tables and indexes."""
+    owner = view.owner_of(action.constraint.text)
+    return owner is not None and owner.name == action.table.text
+
+
+def _check_table(name: Name, view: CatalogView, *, forgiving: bool) -> None:
+    if view.table(name.text):
+        return
+    if view.owner_of(name.text):
+        hint = "Of an index only the name may change: ALTER INDEX .. RENAME TO."
+        raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not a table', position=name.position, hint=hint)
+    if forgiving:
+        raise NothingToDo(f'relation "{name}" does not exist, skipping')
+    message = f'relation "{name}" does not exist'
+    raise DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.taken.get(name.text))
+
+
+# --- names of the indexes that keep UNIQUE
+
+
+def uniques_of(action: CreateTable | AlterTable) -> Iterator[NewUnique]:
+    """The UNIQUE constraints of a statement, in its order: each becomes an index."""
+    if isinstance(action, CreateTable):
+        yield from action.uniques
+        return
+    for alteration in action.alterations:
+        if isinstance(alteration, NewUnique):
+            yield alteration
+        if isinstance(alteration, AddColumn):
+            yield from alteration.uniques
+
+
+def with_names(action: CreateTable | AlterTable, names: Sequence[Name]) -> CreateTable | AlterTable:
+    """The statement with a name for each of its UNIQUE constraints."""
+    left = iter(names)
+    if isinstance(action, CreateTable):
+        return replace(action, uniques=tuple(replace(one, name=next(left)) for one in action.uniques))
+    found = []
+    for alteration in action.alterations:
+        if isinstance(alteration, NewUnique):
+            alteration = replace(alteration, name=next(left))
+        elif isinstance(alteration, AddColumn):
+            named = tuple(replace(one, name=next(left)) for one in alteration.uniques)
+            alteration = replace(alteration, uniques=named)
+        found.append(alteration)
+    return replace(action, alterations=tuple(found))
+
+
+def _names(table: Name, uniques: Sequence[NewUnique], view: CatalogView) -> list[Name]:
+    names: list[Name] = []
+    for unique in uniques:
+        if unique.name != UNNAMED:
+            _check_free(unique.name, view, forgiving=False)
+            if unique.name in names:
+                message = f'relation "{unique.name}" already exists'
+                raise DdlError(DUPLICATE_TABLE, message, position=unique.name.position)
+            names.append(unique.name)
+            continue
+        stem = "_".join((table.text, *(column.text for column in unique.columns)))
+        names.append(Name(_free_name(stem, "key", view, also={name.text for name in names})))
+    return names
+
+
+def _check_free(name: Name, view: CatalogView, *, forgiving: bool) -> None:
+    why = view.why_taken(name.text)
+    if why is None:
+        return
+    if forgiving and not why:
+        raise NothingToDo(f'relation "{name}" already exists, skipping', DUPLICATE_TABLE)
+    raise DdlError(DUPLICATE_TABLE, f'relation "{name}" already exists', position=name.position, hint=why or None)
+
+
+def _drop_table(action: DropTable, view: CatalogView, *, forgiving: bool) -> DropTable:
+    name = action.table
+    if view.table(name.text):
+        return action
+    if view.owner_of(name.text):
+        hint = "Use DROP INDEX to remove an index."
+        raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not a table', position=name.position, hint=hint)
+    if forgiving:
+        raise NothingToDo(f'table "{name}" does not exist, skipping')
+    raise DdlError(
+        UNDEFINED_TABLE, f'table "{name}" does not exist', position=name.position, hint=view.taken.get(name.text)
+    )
+
+
+def _create_index(action: CreateIndex, view: CatalogView, *, forgiving: bool) -> CreateIndex:
+    table = view.table(action.table.text)
+    if table is None:
+        raise _no_such_table(action.table, view)
+    _check_index_columns(action, table)
+    if action.index == UNNAMED:
+        stem = "_".join((action.table.text, *(part.column.text for part in action.columns)))
+        return replace(action, index=Name(_free_name(stem, "idx", view)))
+    _check_free(action.index, view, forgiving=forgiving)
+    return action
+
+
+def _no_such_table(name: Name, view: CatalogView) -> DdlError:
+    if view.owner_of(name.text):
+        message = f'cannot create index on relation "{name}"'
+        return DdlError(WRONG_OBJECT_TYPE, message, position=name.position, hint="It is an index itself.")
+    message = f'relation "{name}" does not exist'
+    return DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.taken.get(name.text))
+
+
+def _check_index_columns(action: CreateIndex, table: Descriptor) -> None:
+    seen: set[Name] = set()
+    for part in action.columns:
+        if part.column in seen:
+            message = f'column "{part.column}" appears twice in the index'
+            raise DdlError(DUPLICATE_COLUMN, message, position=part.column.position)
+        seen.add(part.column)
+        column = next((c for c in table.columns if c.name == part.column.text), None)
+        if column is None or column.state is not State.PUBLIC:
+            hint = f"It is {column.state.value}: only a public column can be used." if column else None
+            message = f'column "{part.column}" does not exist'
+            raise DdlError(UNDEFINED_COLUMN, message, position=part.column.position, hint=hint)
+
+
+def _free_name(stem: str, word: str, view: CatalogView, *, also: AbstractSet[str] = frozenset()) -> str:
+    """PostgreSQL's way of naming: table_column_idx, then .._idx1, .."""
+    number = len(view.tables) + len(view.taken) + _index_count(view) + len(also) + 2
+    tails = (f"_{word}", *(f"_{word}{n}" for n in range(1, number)))
+    names = (cut(stem, tail) + tail for tail in tails)
+    return next(name for name in names if view.why_taken(name) is None and name not in also)
+
+
+def _index_count(view: CatalogView) -> int:
+    return sum(len(table.indexes) for table in view.tables)
+
+
+def cut(stem: str, tail: str) -> str:
+    """As much of a name as leaves room for its tail."""
+    return stem.encode()[: NAME_BYTES_MAX - len(tail)].decode(errors="ignore")
+
+
+def _owner(name: Name, view: CatalogView, *, forgiving: bool) -> Name:
+    """The table that an index is of."""
+    table = view.owner_of(name.text)
+    if table is not None:
+        return Name(table.name)
+    if view.table(name.text):
+        hint = "It is a table: use DROP TABLE, or ALTER TABLE .. RENAME TO."
+        raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not an index', position=name.position, hint=hint)
+    if forgiving:
+        raise NothingToDo(f'index "{name}" does not exist, skipping')
+    message = f'index "{name}" does not exist'
+    raise DdlError(UNDEFINED_OBJECT, message, position=name.position, hint=view.taken.get(name.text))

@@ -1,0 +1,130 @@
+"""A statement's text and its parse tree: where its words stand, and what an expression in it says.
+
+The grammar gives two kinds of position: the cursor of a syntax error counts characters from 1, the location of a
+node counts bytes from 0. Clients expect the first kind, so `Source.where` makes one of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import postgast
+
+from changes.ddl.actions import Name, Sql
+from changes.ddl.errors import SYNTAX_ERROR, UNDEFINED_SCHEMA, DdlError, unsupported
+from expressions import grammar
+from expressions.errors import SqlError
+
+Node = Any
+
+MATCH_SIMPLE = "Leave it out: a row with a NULL among the columns refers to nothing."
+
+
+class Source:
+    """The statement's text, and where its words stand."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.bytes = text, text.encode()
+        self._tokens: list[Node] | None = None
+
+    def statements(self) -> list[Node]:
+        try:
+            return list(grammar.parse(self.text).stmts)
+        except postgast.PgQueryError as error:
+            raise refused_by_grammar(error) from error
+        except SqlError as error:
+            raise DdlError(error.sqlstate, error.message, position=self.where(error.offset), hint=error.hint) from error
+
+    def where(self, byte: int) -> int | None:
+        """The character (from 1) at a byte offset (from 0; negative when the grammar does not say)."""
+        return None if byte < 0 else len(self.bytes[:byte].decode(errors="replace")) + 1
+
+    def start_of(self, statement: Node) -> int | None:
+        """The first word of a statement, behind white space and comments."""
+        return next((self.where(t.start) for t in self.tokens() if t.start >= statement.stmt_location), None)
+
+    def find(self, word: str, *, after: int = 0) -> int | None:
+        """Where an identifier stands, for the nodes that the grammar gives no location."""
+        return next((self.where(t.start) for t in self.tokens() if t.start >= after and self._is(t, word)), None)
+
+    def find_each(self, words: Iterable[str], *, after: int = 0) -> tuple[int | None, ...]:
+        """Where identifiers stand that follow each other."""
+        found = []
+        for word in words:
+            token = next((t for t in self.tokens() if t.start >= after and self._is(t, word)), None)
+            found.append(None if token is None else self.where(token.start))
+            after = after if token is None else token.end
+        return tuple(found)
+
+    def find_last(self, word: str, *, after: int = 0) -> int | None:
+        """The same, where the word that ends the statement is meant."""
+        return next(
+            (self.where(t.start) for t in reversed(self.tokens()) if t.start >= after and self._is(t, word)), None
+        )
+
+    def find_words(self, *words: str, after: int = 0) -> int | None:
+        """Where words follow each other, as in ON DELETE CASCADE."""
+        tokens = [token for token in self.tokens() if token.start >= after]
+        for at, token in enumerate(tokens):
+            ahead = tokens[at : at + len(words)]
+            if [self.bytes[one.start : one.end].lower() for one in ahead] == [word.encode() for word in words]:
+                return self.where(token.start)
+        return None
+
+    def opening_of(self, after: int) -> int:
+        """The byte of the first parenthesis that opens at or behind one; that byte when none does."""
+        return next((t.start for t in self.tokens() if t.start >= after and self._is(t, "(")), after)
+
+    def list_starts(self, *, after: int) -> list[int]:
+        """The bytes at which the parts of a list begin that commas separate, behind a byte."""
+        starts, depth, is_start = [], 0, True
+        for token in (t for t in self.tokens() if t.start >= after):
+            word = self.bytes[token.start : token.end]
+            if is_start:
+                starts.append(token.start)
+            depth += (word == b"(") - (word == b")")
+            is_start = word == b"," and depth == 0
+        return starts
+
+    def sql(self, node: Node) -> Sql:
+        """An expression of this statement."""
+        kept = postgast.parse("SELECT NULL")
+        kept.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(node)
+        return Sql(str(postgast.deparse(kept)).removeprefix("SELECT "), node, self.text)
+
+    def tokens(self) -> list[Node]:
+        """The words and signs of the statement, without comments; read once, however often they are looked through."""
+        if self._tokens is None:
+            comments = (postgast.pg_query_pb2.SQL_COMMENT, postgast.pg_query_pb2.C_COMMENT)
+            self._tokens = [token for token in postgast.scan(self.text).tokens if token.token not in comments]
+        return self._tokens
+
+    def _is(self, token: Node, word: str) -> bool:
+        spelled = self.bytes[token.start : token.end].decode(errors="replace")
+        if spelled.startswith('"'):
+            return spelled[1:-1].replace('""', '"') == word
+        return spelled.lower() == word
+
+
+def refused_by_grammar(error: postgast.PgQueryError) -> DdlError:
+    if error.message == "MATCH PARTIAL not yet implemented":
+        return unsupported("MATCH PARTIAL", position=error.cursorpos or None, hint=MATCH_SIMPLE)
+    return DdlError(SYNTAX_ERROR, error.message, position=error.cursorpos or None)
+
+
+def relation(node: Node, source: Source) -> Name:
+    position = source.where(node.location)
+    if node.catalogname:
+        raise unsupported("a database name before the table's", position=position)
+    check_schema(node.schemaname, position)
+    if node.relpersistence not in ("p", ""):
+        what = {"t": "a TEMPORARY table", "u": "an UNLOGGED table"}[node.relpersistence]
+        raise unsupported(what, position=position)
+    return Name(node.relname, position)
+
+
+def check_schema(schema: str, position: int | None) -> None:
+    if schema not in ("", "public"):
+        hint = "All tables are in the schema public."
+        raise DdlError(UNDEFINED_SCHEMA, f'schema "{schema}" does not exist', position=position, hint=hint)

@@ -1,0 +1,288 @@
+"""A statement as the user typed it, read by PostgreSQL's own grammar into an action, or refused with its place.
+
+`parse` needs nothing but the text. `changes.ddl.resolve.resolve` then holds it against the tables there are. What
+PostgreSQL knows and we do not is refused by name (0A000), never ignored: an ignored clause is a promise broken.
+
+What ALTER TABLE may say is in `changes.ddl.alter`, what a column may be in `changes.ddl.columns`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from changes.ddl.actions import (
+    UNNAMED,
+    Action,
+    CreateIndex,
+    CreateTable,
+    DropIndex,
+    DropTable,
+    IndexPart,
+    Name,
+    NewCheck,
+    NewColumn,
+    NewForeignKey,
+    NewUnique,
+)
+from changes.ddl.alter import read_alter, read_rename
+from changes.ddl.columns import ColumnDef, read_column
+from changes.ddl.constraints import kind_of, read_constraint
+from changes.ddl.errors import (
+    DUPLICATE_COLUMN,
+    INVALID_TABLE_DEFINITION,
+    NOT_SUPPORTED,
+    SYNTAX_ERROR,
+    TOO_LONG,
+    UNDEFINED_COLUMN,
+    DdlError,
+    unsupported,
+)
+from changes.ddl.references import refuse_in_new_table
+from changes.ddl.source import Source, check_schema, relation
+
+Node = Any
+
+STATEMENT_BYTES_MAX = 64 * 1024
+COLUMNS_MAX = 1600
+INDEX_COLUMNS_MAX = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A parsed statement. `forgiving` is IF EXISTS or IF NOT EXISTS: nothing to do is no error."""
+
+    action: Action
+    forgiving: bool = False
+
+
+def parse(text: str) -> Statement:
+    """The one DDL statement in `text`; raises `DdlError`."""
+    size = len(text.encode())
+    if size > STATEMENT_BYTES_MAX:
+        raise DdlError(TOO_LONG, f"statement is too long: {size} bytes, at most {STATEMENT_BYTES_MAX} are read")
+    source = Source(text)
+    statements = source.statements()
+    if not statements:
+        raise DdlError(
+            SYNTAX_ERROR, "there is no statement", hint="Write CREATE TABLE, CREATE INDEX, ALTER TABLE or DROP."
+        )
+    if len(statements) > 1:
+        message = "one statement at a time: a change has one way forward and one way back"
+        raise DdlError(SYNTAX_ERROR, message, position=source.start_of(statements[1]))
+    return _read(statements[0], source)
+
+
+def is_ddl(node_name: str) -> bool:
+    """Whether the grammar's node (`create_stmt`, ..) is a statement that changes a schema."""
+    return node_name in READERS or node_name in REFUSED_STATEMENTS
+
+
+def _read(statement: Node, source: Source) -> Statement:
+    kind = statement.stmt.WhichOneof("node")
+    if kind in READERS:
+        return READERS[kind](getattr(statement.stmt, kind), source)
+    position = source.start_of(statement)
+    if kind in REFUSED_STATEMENTS:
+        raise unsupported(REFUSED_STATEMENTS[kind], position=position)
+    message = "this statement does not change a schema"
+    hint = "A change is CREATE, ALTER or DROP of a TABLE or an INDEX; send others to a node."
+    raise DdlError(NOT_SUPPORTED, message, position=position, hint=hint)
+
+
+def _create_table(node: Node, source: Source) -> Statement:
+    table = relation(node.relation, source)
+    _refuse_table_clauses(node, table)
+    columns, keys, constraints = [], [], []
+    for element in node.table_elts:
+        kind = element.WhichOneof("node")
+        if kind == "column_def":
+            columns.append(read_column(element.column_def, source))
+        elif kind == "constraint" and kind_of(element.constraint) == "CONSTR_PRIMARY":
+            keys.append(element.constraint)
+        elif kind == "constraint":
+            constraints.append(read_constraint(element.constraint, source))
+        else:
+            raise unsupported("LIKE", position=source.where(element.table_like_clause.relation.location))
+    _check_columns(table, columns)
+    key = _primary_key(table, columns, keys, source)
+    found = [*constraints, *(one for column in columns for one in column.constraints)]
+    for one in found:
+        if isinstance(one, NewForeignKey):
+            raise refuse_in_new_table(one, table)
+    action = CreateTable(
+        table,
+        tuple(_in_key(column, key) for column in columns),
+        key,
+        checks=tuple(one for one in found if isinstance(one, NewCheck)),
+        uniques=tuple(one for one in found if isinstance(one, NewUnique)),
+    )
+    return Statement(action, forgiving=node.if_not_exists)
+
+
+def _refuse_table_clauses(node: Node, table: Name) -> None:
+    clauses = {
+        "INHERITS or PARTITION OF": bool(node.inh_relations) or node.HasField("partbound"),
+        "PARTITION BY": node.HasField("partspec"),
+        "OF a type": node.HasField("of_typename"),
+        "WITH, and with it a sharding key other than the primary key,": bool(node.options),
+        "TABLESPACE": bool(node.tablespacename),
+        "USING an access method": bool(node.access_method),
+    }
+    for clause, is_there in clauses.items():
+        if is_there:
+            raise unsupported(clause, position=table.position)
+
+
+def _check_columns(table: Name, columns: list[ColumnDef]) -> None:
+    if len(columns) > COLUMNS_MAX:
+        raise DdlError("54011", f"tables can have at most {COLUMNS_MAX} columns", position=table.position)
+    seen: set[str] = set()
+    for column in columns:
+        if column.name in seen:
+            message = f'column "{column.name}" specified more than once'
+            raise DdlError(DUPLICATE_COLUMN, message, position=column.position)
+        seen.add(column.name)
+
+
+def _primary_key(table: Name, columns: list[ColumnDef], keys: list[Node], source: Source) -> tuple[Name, ...]:
+    inline = [column.column.name for column in columns if column.is_key]
+    if len(inline) + len(keys) > 1:
+        position = source.where(keys[-1].location) if keys else inline[-1].position
+        message = f'multiple primary keys for table "{table}" are not allowed'
+        raise DdlError(INVALID_TABLE_DEFINITION, message, position=position)
+    if keys:
+        return _table_level_key(columns, keys[0], source)
+    if not inline:
+        hint = "Write PRIMARY KEY behind a column, or PRIMARY KEY (a, b) as an element of its own."
+        message = f'table "{table}" needs a primary key'
+        raise DdlError(INVALID_TABLE_DEFINITION, message, position=table.position, hint=hint)
+    return tuple(inline)
+
+
+def _table_level_key(columns: list[ColumnDef], node: Node, source: Source) -> tuple[Name, ...]:
+    if node.including or node.options or node.without_overlaps or node.deferrable:
+        raise unsupported("a clause behind PRIMARY KEY", position=source.where(node.location))
+    known = {column.name for column in columns}
+    key: list[Name] = []
+    for item in node.keys:
+        word = item.string.sval
+        name = Name(word, source.find(word, after=node.location))
+        if word not in known:
+            message = f'column "{word}" named in key does not exist'
+            raise DdlError(UNDEFINED_COLUMN, message, position=name.position)
+        if name in key:
+            message = f'column "{word}" appears twice in primary key constraint'
+            raise DdlError(DUPLICATE_COLUMN, message, position=name.position)
+        key.append(name)
+    return tuple(key)
+
+
+def _in_key(column: ColumnDef, key: tuple[Name, ...]) -> NewColumn:
+    return replace(column.column, not_null=column.column.not_null or column.column.name in key)
+
+
+def _create_index(node: Node, source: Source) -> Statement:
+    table = relation(node.relation, source)
+    _refuse_index_clauses(node, source, table)
+    if len(node.index_params) > INDEX_COLUMNS_MAX:
+        message = f"cannot use more than {INDEX_COLUMNS_MAX} columns in an index"
+        raise DdlError("54011", message, position=table.position)
+    after = max(node.relation.location, 0) + len(node.relation.relname.encode())
+    parts = tuple(_index_part(item.index_elem, source, after) for item in node.index_params)
+    index = Name(node.idxname, source.find(node.idxname)) if node.idxname else UNNAMED
+    where = source.sql(node.where_clause) if node.HasField("where_clause") else None
+    return Statement(CreateIndex(index, table, parts, node.unique, where), forgiving=node.if_not_exists)
+
+
+def _refuse_index_clauses(node: Node, source: Source, table: Name) -> None:
+    clauses = {
+        "INCLUDE": bool(node.index_including_params),
+        "an index WITH options": bool(node.options),
+        "TABLESPACE": bool(node.table_space),
+        "ONLY": not node.relation.inh,
+        "NULLS NOT DISTINCT": node.nulls_not_distinct,
+    }
+    for clause, is_there in clauses.items():
+        if is_there:
+            word = next((w for w in ("nulls", "include", "only") if w in clause.lower()), "")
+            raise unsupported(clause, position=source.find(word) or table.position)
+    if node.access_method != "btree":
+        hint = "Indexes are ordered by their key, as btree is."
+        raise unsupported(f"an index USING {node.access_method}", position=source.find(node.access_method), hint=hint)
+
+
+SORTBY_DESC, NULLS_FIRST, NULLS_LAST = 3, 2, 3
+
+
+def _index_part(node: Node, source: Source, after: int) -> IndexPart:
+    if not node.name:
+        inner = getattr(node.expr, node.expr.WhichOneof("node"))
+        position = source.where(getattr(inner, "location", -1))
+        raise unsupported("an index over an expression", position=position)
+    name = Name(node.name, source.find(node.name, after=after))
+    if node.collation or node.opclass or node.opclassopts:
+        raise unsupported("COLLATE or an operator class in an index", position=name.position)
+    descending = node.ordering == SORTBY_DESC
+    if node.nulls_ordering == (NULLS_LAST if descending else NULLS_FIRST):
+        hint = "NULLs come last, and first where the column is DESC."
+        raise unsupported("another place for NULLs in an index", position=name.position, hint=hint)
+    return IndexPart(name, descending)
+
+
+def _drop(node: Node, source: Source) -> Statement:
+    kind = node.DESCRIPTOR.fields_by_name["remove_type"].enum_type.values_by_number[node.remove_type].name
+    what = kind.removeprefix("OBJECT_").replace("_", " ")
+    if what not in ("TABLE", "INDEX"):
+        raise unsupported(f"DROP {what}", position=1)
+    names = [[item.string.sval for item in each.list.items] for each in node.objects]
+    if len(names) > 1:
+        position = source.find(names[1][-1])
+        raise unsupported(f"dropping several with one DROP {what}", position=position, hint="Drop one at a time.")
+    *schema, word = names[0]
+    name = Name(word, source.find(word))
+    check_schema(".".join(schema), name.position)
+    action: Action = DropTable(name) if what == "TABLE" else DropIndex(name, UNNAMED)
+    return Statement(action, forgiving=node.missing_ok)
+
+
+def _alter(node: Node, source: Source) -> Statement:
+    return Statement(read_alter(node, source), forgiving=node.missing_ok)
+
+
+def _rename(node: Node, source: Source) -> Statement:
+    return Statement(read_rename(node, source), forgiving=node.missing_ok)
+
+
+READERS = {
+    "create_stmt": _create_table,
+    "index_stmt": _create_index,
+    "drop_stmt": _drop,
+    "alter_table_stmt": _alter,
+    "rename_stmt": _rename,
+}
+
+REFUSED_STATEMENTS = {
+    "create_table_as_stmt": "CREATE TABLE AS",
+    "view_stmt": "CREATE VIEW",
+    "create_seq_stmt": "CREATE SEQUENCE",
+    "alter_seq_stmt": "ALTER SEQUENCE",
+    "create_schema_stmt": "CREATE SCHEMA",
+    "create_enum_stmt": "CREATE TYPE",
+    "composite_type_stmt": "CREATE TYPE",
+    "create_domain_stmt": "CREATE DOMAIN",
+    "create_function_stmt": "CREATE FUNCTION",
+    "create_trig_stmt": "CREATE TRIGGER",
+    "create_extension_stmt": "CREATE EXTENSION",
+    "create_role_stmt": "CREATE ROLE",
+    "createdb_stmt": "CREATE DATABASE",
+    "dropdb_stmt": "DROP DATABASE",
+    "grant_stmt": "GRANT and REVOKE",
+    "comment_stmt": "COMMENT",
+    "reindex_stmt": "REINDEX",
+    "cluster_stmt": "CLUSTER",
+    "vacuum_stmt": "VACUUM and ANALYZE",
+    "create_stats_stmt": "CREATE STATISTICS",
+    "create_policy_stmt": "CREATE POLICY",
+    "rule_stmt": "CREATE RULE",
+}

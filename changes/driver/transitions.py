@@ -1,0 +1,250 @@
+"""One transition of a change, written down: the machine's state, its step rows, its story, in one transaction.
+
+    change row FOR UPDATE, schema-change leases, (what the caller does: table rows, locks,) story counters    L14
+
+What the machine asks to be told is told here, in the transaction that makes it true (X7). What it asks to be done
+afterwards is kept in `todo` until the transaction has committed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from catalog.elements import State
+from catalog.story import CLUSTER, change_stream, table_stream
+from changes.driver import publish
+from changes.driver.schema_change_lease import Cursor, Grip, lock_grip
+from changes.executor import events
+from changes.executor.machine import step
+from changes.executor.state import Execution, Mode, Road, execution_from_json
+from changes.models import ENDED, Status
+from changes.pages.failure_codes import sqlstate_of
+from changes.plan.model import plan_from_json
+
+log = logging.getLogger(__name__)
+
+
+class HasEnded(Exception):
+    """The change ended before this transition: somebody cancelled it while it was queued."""
+
+
+FOUND = "SELECT violations FROM spark_tasks_reorgrun WHERE change_id = %s AND state = 'failed'"
+WISHES = {
+    "cancel": events.CancelRequested,
+    "pause": events.PauseRequested,
+    "resume": events.ResumeRequested,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A change as its locked row says."""
+
+    id: int
+    table_id: int
+    table_ids: list[int]
+    table_name: str
+    status: Status
+    plan: dict[str, Any]
+    executor_state: dict[str, Any] | None
+    wishes: list[dict[str, str]]
+
+    @property
+    def execution(self) -> Execution | None:
+        """Where the machine stood; None when it has never begun."""
+        return None if self.executor_state is None else execution_from_json(self.executor_state | {"plan": self.plan})
+
+
+def lock_change(cur: Cursor, change_id: int) -> ChangeRow:
+    """The change, its row locked: no cancel, no other driver can come between."""
+    row = cur.execute(
+        "SELECT id, table_id, table_ids, table_name, status, plan, executor_state, wishes"
+        " FROM changes_change WHERE id = %s FOR UPDATE",
+        (change_id,),
+    ).fetchone()
+    assert row is not None, f"change {change_id} has a row"
+    return ChangeRow(*row[:4], Status(row[4]), *row[5:])
+
+
+def lock_driven(cur: Cursor, change_id: int, grip: Grip) -> ChangeRow:
+    """The change and its tables, for the one worker that drives it (X2, L14); raises `HasEnded`, `LostTheTable`."""
+    row = lock_change(cur, change_id)
+    if row.status in ENDED:
+        raise HasEnded(f"change {change_id} has ended: {row.status}")
+    lock_grip(cur, grip)
+    return row
+
+
+def newest_version(cur: Cursor, table_id: int) -> int:
+    row = cur.execute("SELECT version FROM catalog_table WHERE id = %s", (table_id,)).fetchone()
+    assert row is not None, f"table {table_id} has a row"
+    return int(row[0])
+
+
+def _lock_tables(cur: Cursor, table_ids: list[int]) -> None:
+    """Of a change that may end with its table gone: its end writes the row, after advisory locks and the story.
+
+    All of its tables, in the order of L14. It waits for no more than an acquire, which waits for nobody.
+    """
+    cur.execute("SELECT 1 FROM catalog_table WHERE id = ANY(%s) ORDER BY id FOR UPDATE", (table_ids,))
+
+
+@dataclass
+class Transition:
+    """What happens to the machine within one transaction. Nothing of it counts before the commit."""
+
+    cur: Cursor
+    row: ChangeRow
+    state: Execution
+    now: float
+    quiet: frozenset[str] = frozenset()
+    """Kinds of story that would not be true here."""
+    todo: list[events.Effect] = field(default_factory=list)
+    told: list[Any] = field(default_factory=list)
+    tries: int = 0
+    """How often the step it was at is begun anew here."""
+    finish: events.Finish | None = None
+    last: Callable[[], None] | None = None
+    """What must come last of all, still under every lock: the fence (L7)."""
+
+    @classmethod
+    def begin(cls, cur: Cursor, change_id: int, grip: Grip, state: Execution, now: float) -> Transition:
+        """Lock in the order of L14; raises `LostTheTable`."""
+        row = lock_driven(cur, change_id, grip)
+        if state.plan.base is None or state.plan.result.state is State.ABSENT:
+            _lock_tables(cur, row.table_ids)
+        return cls(cur, row, state, now)
+
+    def feed(self, event: events.Event) -> None:
+        """Give the machine an event; tell what it tells, keep what it wants done."""
+        retries = self.state.retries
+        self.state, effects = step(self.state, event, self.now)
+        self.tries += isinstance(event, events.Started) or self.state.retries > retries
+        for effect in effects:
+            if isinstance(effect, events.TellStory):
+                self.tell(effect.story.kind, effect.story.payload)
+            elif isinstance(effect, events.RefuseCancel):
+                log.info("change %s: cancel refused: %s", self.row.id, effect.reason)
+            elif isinstance(effect, events.Finish):
+                self.finish = effect
+            else:
+                self.todo.append(effect)
+
+    def hear_wishes(self) -> bool:
+        """What people asked for since the last transition. Whether the machine has something else in mind now."""
+        for wish in self.row.wishes:
+            self.feed(WISHES[wish["wish"]](wish["who"]))
+        return bool(self.todo) or self.finish is not None or self.state.mode is Mode.PAUSED
+
+    def tell_versions(self, effect: events.TryPublish | events.TryDrain) -> None:
+        """What happened to the versions of the change's tables: each to those who follow that table."""
+        self.tell(effect.story.kind, effect.story.payload, table_id=self.row.table_id)
+        for partner, story in zip(effect.partners, effect.partner_stories, strict=True):
+            self.tell(story.kind, story.payload, table_id=partner.table_id)
+
+    def tell(self, kind: str, payload: Mapping[str, Any], *, table_id: int | None = None) -> None:
+        """To all who follow the cluster, the change, and its tables: or only the one that it is about."""
+        if kind in self.quiet:
+            return
+        if isinstance(until := payload.get("until"), float):
+            payload = dict(payload) | {"until": datetime.fromtimestamp(until, UTC).isoformat(timespec="seconds")}
+        if len(self.row.table_ids) > 1 and not self.told:
+            self._lock_counters()
+        tables = self.row.table_ids if table_id is None else [table_id]
+        streams = [CLUSTER, change_stream(self.row.id), *map(table_stream, tables)]
+        self.told += publish.tell(self.cur, kind, payload.get("table", self.row.table_name), payload, streams)
+
+    def _lock_counters(self) -> None:
+        """Of all the streams that are told something here: now one, then another table's, in the order of L14."""
+        streams = [CLUSTER, change_stream(self.row.id), *map(table_stream, self.row.table_ids)]
+        self.cur.execute("SELECT 1 FROM catalog_stream WHERE name = ANY(%s) ORDER BY name FOR UPDATE", (streams,))
+
+    def save(self, before: Execution) -> None:
+        """The row, its steps, and the end if it has come. After this only fences are moved."""
+        if self.finish is not None:
+            self._end(self.finish)
+        body = self.state.to_json()
+        plan = body.pop("plan")
+        self.cur.execute(
+            "UPDATE changes_change SET executor_state = %s, plan = %s, direction = %s, status = %s, step = %s,"
+            " error = %s, wishes = '[]', started_at = coalesce(started_at, clock_timestamp()),"
+            " ended_at = CASE WHEN %s THEN clock_timestamp() END WHERE id = %s",
+            (
+                json.dumps(body), json.dumps(plan), self.state.road.value, self.status.value, self.state.position,
+                self._error(),
+                self.finish is not None, self.row.id,
+            ),
+        )  # fmt: skip
+        self._save_steps(before)
+        self.cur.execute("SELECT pg_notify('schemalab_change', %s)", (str(self.row.id),))
+
+    def seal(self) -> None:
+        if self.last is not None:
+            self.last()
+
+    @property
+    def status(self) -> Status:
+        if self.finish is not None:
+            return Status(self.finish.outcome.value)
+        if self.state.mode is Mode.PAUSED:
+            return Status.PAUSED
+        if self.state.road is Road.BACK:
+            return Status.ROLLING_BACK
+        return Status.WAITING if self.state.mode is Mode.WAITING else Status.RUNNING
+
+    @property
+    def _trouble(self) -> str | None:
+        """What made it turn back, or what keeps failing until a person looks."""
+        return self.state.error or (self.state.trouble if self.state.mode is Mode.PAUSED else None)
+
+    def _error(self) -> str | None:
+        """The trouble as it is kept, with its code when rows were found to break a rule."""
+        if not self._trouble:
+            return None
+        found = self.cur.execute(FOUND, (self.row.id,)).fetchall()
+        versions = [step.published for step in self.state.plan.publishes]
+        code = sqlstate_of([violation for (violations,) in found for violation in violations], versions)
+        return json.dumps({"message": self._trouble} | ({"sqlstate": code} if code else {}))
+
+    def _save_steps(self, before: Execution) -> None:
+        """Whom the step waits for while it waits; the end of a step that was left; the step that begins."""
+        after, at = self.state, self.state.step
+        has_moved = (before.road, before.position) != (after.road, after.position)
+        waited = before if has_moved else after
+        since = self.now - waited.waited_since if waited.waited_since is not None else 0.0
+        self.cur.execute(
+            "UPDATE changes_step SET waited_for = %s, waited_s = %s, tries = tries + %s,"
+            " ended_at = CASE WHEN %s THEN clock_timestamp() END WHERE change_id = %s AND ended_at IS NULL",
+            (json.dumps(list(waited.waited_for)), round(since, 3), self.tries, has_moved, self.row.id),
+        )
+        if at is not None and self.finish is None:
+            self.cur.execute(
+                "INSERT INTO changes_step (change_id, road, number, kind, version, started_at, waited_for, waited_s)"
+                " VALUES (%s, %s, %s, %s, %s, clock_timestamp(), '[]', 0) ON CONFLICT DO NOTHING",
+                (self.row.id, after.road.value, after.position, at.kind.value, at.version),
+            )
+
+    def _end(self, finish: events.Finish) -> None:
+        """The change is over; a name it gave up is free again (L12)."""
+        found = self.cur.execute(
+            "SELECT body ->> 'state' FROM catalog_descriptor WHERE table_id = %s ORDER BY version DESC LIMIT 1",
+            (self.row.table_id,),
+        ).fetchone()
+        self.tell(finish.story.kind, finish.story.payload)
+        about = {"table": self.row.table_name, "change": self.row.id}
+        if found is None or found[0] == State.ABSENT.value:
+            self.cur.execute("UPDATE catalog_table SET state = 'dropped' WHERE id = %s", (self.row.table_id,))
+            if finish.outcome is events.Outcome.DONE:
+                self.tell("table dropped", about, table_id=self.row.table_id)
+        elif self.state.plan.base is None:
+            self.tell("table created", about, table_id=self.row.table_id)
+
+
+def load(row: ChangeRow) -> Execution:
+    """The machine as it stood, or a new one at the start of its plan."""
+    return row.execution or Execution(row.id, plan_from_json(row.plan))

@@ -1,0 +1,130 @@
+"""What people may do to a change now, and why not: one answer for pages, commands, the admin and the services (X4, X6).
+
+                 queued   running, waiting   paused   rolling back   ended
+    cancel        yes      until the point    as       no             no
+                           of no return       before
+    pause         yes      yes                no       yes            no
+    resume        no       no                 yes      no             no
+
+A request that was made and has not taken effect yet counts: nobody asks twice for the same. Whoever decides does it
+under the lock of the change's row, so that of two requests, and of a cancel and a publish, one comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from changes.executor.state import Execution, Mode, Road
+from changes.plan.model import why_no_return
+
+PAUSED = "paused"
+ENDED = ("done", "failed", "cancelled")
+
+
+class Intervention(Enum):
+    """What a person may ask of a change."""
+
+    CANCEL = "cancel"
+    PAUSE = "pause"
+    RESUME = "resume"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a change stands for people: its status, its machine, and the requests that it has not heard yet.
+
+    `requests` are in the order in which they came: {"wish": "cancel", "who": "ann"}.
+    """
+
+    status: str
+    state: Execution
+    requests: tuple[Mapping[str, str], ...] = ()
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status in ENDED
+
+    @property
+    def cancel_wanted(self) -> str | None:
+        """Who asked for a cancel that has not taken effect."""
+        asked = [one["who"] for one in self.requests if one["wish"] == Intervention.CANCEL.value]
+        return self.state.cancel_wanted or next(iter(asked), None)
+
+    @property
+    def pause_wanted(self) -> str | None:
+        """Who asked for a pause that has not taken effect, and that nobody took back."""
+        wanted = None if self.status == PAUSED else self.state.pause_wanted
+        for one in self.requests:
+            if one["wish"] == Intervention.PAUSE.value:
+                wanted = one["who"]
+            elif one["wish"] == Intervention.RESUME.value:
+                wanted = None
+        return wanted
+
+    @property
+    def resume_wanted(self) -> str | None:
+        """Who asked a paused change to go on, which it has not done yet."""
+        last = next((one for one in reversed(self.requests) if one["wish"] != Intervention.CANCEL.value), None)
+        is_resume = last is not None and last["wish"] == Intervention.RESUME.value
+        return last["who"] if last is not None and is_resume and self.status == PAUSED else None
+
+
+def why_not(intervention: Intervention, standing: Standing) -> str | None:
+    """Why this would be refused now; None when it would not."""
+    change = standing.state.change
+    if standing.has_ended:
+        return f"change {change} has ended: {standing.status}"
+    if intervention is Intervention.CANCEL:
+        return _why_no_cancel(standing)
+    if intervention is Intervention.PAUSE:
+        return _why_no_pause(standing)
+    return _why_no_resume(standing)
+
+
+def why_not_each(standing: Standing) -> dict[str, str | None]:
+    """The answer for every intervention, by its name."""
+    return {one.value: why_not(one, standing) for one in Intervention}
+
+
+def _why_no_cancel(standing: Standing) -> str | None:
+    if standing.cancel_wanted is not None:
+        return f"change {standing.state.change} is being cancelled: {standing.cancel_wanted} asked for it"
+    return why_no_cancel(standing.state)
+
+
+def _why_no_pause(standing: Standing) -> str | None:
+    change = standing.state.change
+    if standing.pause_wanted is not None:
+        return f"change {change} is about to pause: {standing.pause_wanted} asked for it"
+    if standing.status == PAUSED and standing.resume_wanted is None:
+        return f"change {change} is paused already"
+    return None
+
+
+def _why_no_resume(standing: Standing) -> str | None:
+    change = standing.state.change
+    if standing.resume_wanted is not None:
+        return f"change {change} is about to go on: {standing.resume_wanted} asked for it"
+    if standing.status != PAUSED and standing.pause_wanted is None:
+        return f"change {change} is not paused: it is {standing.status.replace('_', ' ')}"
+    return None
+
+
+def why_no_cancel(state: Execution) -> str | None:
+    """Why the machine would refuse a cancel where it stands; None when it would not (X6)."""
+    if state.mode is Mode.ENDED:
+        return f"change {state.change} has ended: {state.outcome.value}"
+    if state.road is Road.BACK:
+        return f"change {state.change} rolls back already"
+    if state.is_past_turn:
+        return f"change {state.change} can't be cancelled any more: {why_no_return(state.plan)}"
+    return None
+
+
+def why_not_whose(owner: str, who: str, *, may_steer_all: bool) -> str | None:
+    """Why this person may not touch a change of `owner`; None when they may."""
+    if may_steer_all or who == owner:
+        return None
+    return f"it is a change of {owner}: only {owner} and operators may pause, resume or cancel it"

@@ -1,0 +1,452 @@
+"""The machine that walks a plan: one step at a time, over crashes, waits, pauses and changes of mind.
+
+              Started                Blocked
+    QUEUED ───────────> ASKING ───────────────> WAITING
+    ADRIFT ───────────>   │  <───────────────      │
+                          │        Woken           │
+        the step's answer │                        │
+        moves on ─────────┘     PauseRequested     │
+                          └──────> PAUSED <────────┘
+                                     │ ResumeRequested: asks again
+
+    road       FORWARD ──cancel, failure──> BACK        (X4: not past the turn, X6)
+    end        done                         cancelled, failed with the first error
+
+The state (`changes.executor.state`) is a value and is stored after every event. Asking again is
+harmless (X2), so a worker that takes over simply asks for the step it finds; if the catalog
+shows that the version is out already, the step is done.
+
+Past the turn, and on the way back, nothing can be given up: what fails there is tried again
+with growing pauses, and after the last try waits for a person.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.text.mistakes import kind_in_words
+from changes.executor.events import (
+    Blocked,
+    CancelRequested,
+    CloseRun,
+    Drained,
+    Effect,
+    Event,
+    Finish,
+    LeaseLost,
+    PauseRequested,
+    PauseRun,
+    Published,
+    RefuseCancel,
+    ResumeRequested,
+    RunClosed,
+    RunDone,
+    RunFailed,
+    Started,
+    StartRun,
+    StepFailed,
+    Story,
+    TellStory,
+    TryDrain,
+    TryPublish,
+    Wait,
+    Woken,
+)
+from changes.executor.interventions import why_no_cancel
+from changes.executor.state import HISTORY_MAX, Execution, Mode, Road, name_of, where, whom
+from changes.plan.model import RUNS, Step, StepKind, describe
+
+RETRIES_MAX = 5
+"""So often a step that must succeed is tried again before a person is asked."""
+
+TIDYING = frozenset({StepKind.CLEAR, StepKind.PURGE})
+"""Work on tombstones: how many rows there are says nothing of it."""
+
+RETRY_S = 1.0
+"""The first pause before such a retry; each next one is twice as long."""
+
+
+class IllegalTransition(Exception):
+    """An event that cannot happen here: a mistake of the shell. Says what went before."""
+
+
+Result = tuple[Execution, tuple[Effect, ...]]
+
+
+def step(state: Execution, event: Event, now: float) -> Result:
+    """Where the change stands after `event`, and what its shell must do, in order."""
+    handler = TRANSITIONS.get((state.mode, type(event)))
+    if handler is None:
+        raise IllegalTransition(_message(state, event))
+    heard = replace(state, history=(*state.history, _summary(event))[-HISTORY_MAX:])
+    return handler(heard, event, now)
+
+
+# Workers come and go
+
+
+def _start(state: Execution, event: Started, now: float) -> Result:
+    """A worker begins or takes over: whatever step it finds, it asks for it."""
+    told = TellStory(_story(state, "change started" if state.mode is Mode.QUEUED else "executor replaced"))
+    found = _found(state, event)
+    if found.cancel_wanted:
+        return _and(_cancel(found, now), told)
+    if found.mode is Mode.PAUSED:
+        return found, (told,)
+    return _and(_go_on(found, now), told)
+
+
+def _found(state: Execution, event: Started) -> Execution:
+    """The catalog says what happened if a worker died between publishing and saying so."""
+    at = state.step
+    if event.newest == state.version:
+        return state
+    if at is not None and at.kind is StepKind.PUBLISH and event.newest == at.version:
+        return _advanced(state)
+    what = f"change {state.change} finds {state.plan.table}@{event.newest}, but left it at version {state.version}"
+    raise IllegalTransition(f"{what}: somebody else moved it. Before that: {_told(state)}")
+
+
+def _drift(state: Execution, event: LeaseLost, now: float) -> Result:
+    return replace(state, mode=Mode.ADRIFT), ()
+
+
+# Answers
+
+
+def _published(state: Execution, event: Published, now: float) -> Result:
+    if _answers(state, StepKind.PUBLISH, event.version):
+        return _move_on(state, now)
+    return _ignore_late(state, event, StepKind.PUBLISH)
+
+
+def _drained(state: Execution, event: Drained, now: float) -> Result:
+    if _answers(state, StepKind.DRAIN, event.version):
+        return _move_on(state, now)
+    return _ignore_late(state, event, StepKind.DRAIN)
+
+
+def _run_done(state: Execution, event: RunDone, now: float) -> Result:
+    if state.step is None or state.step.kind is not event.kind:
+        return _ignore_late(state, event, event.kind)
+    rows = None if event.kind in TIDYING else event.rows
+    done = TellStory(_story(state, "reorganisation finished", what=where(state), rows=rows, seconds=event.seconds))
+    return _and(_move_on(state, now), done)
+
+
+def _run_closed(state: Execution, event: RunClosed, now: float) -> Result:
+    if state.step is None or state.step.kind is not StepKind.CLOSE:
+        return _ignore_late(state, event, StepKind.CLOSE)
+    return _move_on(state, now)
+
+
+def _blocked(state: Execution, event: Blocked, now: float) -> Result:
+    """Somebody uses an older version still; who, and until when at most, is for all to see."""
+    at = _here(state)
+    if at.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
+        raise IllegalTransition(_message(state, event))
+    unasked = replace(state, asked=False)
+    if state.cancel_wanted:
+        return _cancel(unasked, now)
+    nodes = _who(state, event)
+    since = now if state.waited_since is None else state.waited_since
+    everybody = tuple(sorted(nodes.union(state.waited_for)))
+    waiting = replace(unasked, mode=Mode.WAITING, waited_since=since, waited_for=everybody)
+    if state.pause_wanted:
+        return _rest(waiting)
+    wait = Wait(event.hindrance, event.hindrance.until)
+    if nodes <= set(state.waited_for):
+        return waiting, (wait,)
+    until = event.hindrance.until
+    story = _story(state, "version waiting", version=at.version, whom=whom(sorted(nodes)), until=until)
+    return waiting, (TellStory(story), wait)
+
+
+def _woken(state: Execution, event: Woken, now: float) -> Result:
+    return _ask(state, now)
+
+
+def _failed(state: Execution, event: RunFailed | StepFailed, now: float) -> Result:
+    """Before the turn a failure turns back and keeps its error; past it, and on the way back, it is tried again."""
+    if isinstance(event, RunFailed) and (state.step is None or state.step.kind is not event.kind):
+        return _ignore_late(state, event, event.kind)
+    told = TellStory(_story(state, "reorganisation failed", what=where(state), error=event.error))
+    if state.road is Road.FORWARD and not state.is_past_turn:
+        return _and(_turn_back(replace(state, error=event.error, cancel_wanted=None), now), told)
+    return _and(_retry(replace(state, asked=state.is_past_turn, trouble=event.error), now), told)
+
+
+def _retry(state: Execution, now: float) -> Result:
+    if state.mode is Mode.PAUSED:
+        return state, ()
+    if state.retries >= RETRIES_MAX:
+        return _rest(replace(state, retries=0, pause_wanted=f"a failure after {RETRIES_MAX} retries"))
+    pause_s = RETRY_S * 2**state.retries
+    return replace(state, mode=Mode.WAITING, retries=state.retries + 1), (Wait(None, now + pause_s),)
+
+
+# People
+
+
+def _cancel_requested(state: Execution, event: CancelRequested, now: float) -> Result:
+    refusal = why_no_cancel(state)
+    if refusal is not None:
+        return state, (RefuseCancel(refusal),)
+    wanted = replace(state, cancel_wanted=event.who)
+    if state.mode is Mode.ADRIFT or state.is_publishing:
+        return wanted, ()
+    return _cancel(wanted, now)
+
+
+def _cancel(state: Execution, now: float) -> Result:
+    """The wish is judged: of the turn and the cancel one came first (X6)."""
+    refusal = why_no_cancel(state)
+    if refusal is not None:
+        return _and(_go_on(replace(state, cancel_wanted=None), now), RefuseCancel(refusal))
+    told = TellStory(_story(state, "change cancelling", who=state.cancel_wanted))
+    woken = Mode.ADRIFT if state.mode is Mode.PAUSED else state.mode
+    cancelled = replace(state, cancelled_by=state.cancel_wanted, cancel_wanted=None, pause_wanted=None, mode=woken)
+    return _and(_turn_back(cancelled, now), told)
+
+
+def _pause_requested(state: Execution, event: PauseRequested, now: float) -> Result:
+    wanted = replace(state, pause_wanted=event.who)
+    at = state.step
+    if state.mode is Mode.QUEUED:
+        return wanted, ()
+    if state.mode is not Mode.ASKING:
+        return _rest(wanted)
+    if at is not None and at.kind in RUNS:
+        return _and(_rest(wanted), PauseRun(at.kind))
+    return wanted, ()
+
+
+def _rest(state: Execution) -> Result:
+    story = _story(state, "change pausing", who=state.pause_wanted)
+    return replace(state, mode=Mode.PAUSED, pause_wanted=None), (TellStory(story),)
+
+
+def _resume_requested(state: Execution, event: ResumeRequested, now: float) -> Result:
+    told = TellStory(_story(state, "change resumed", who=event.who))
+    return _and(_ask(replace(state, retries=0), now), told)
+
+
+def _unpause(state: Execution, event: ResumeRequested, now: float) -> Result:
+    """A resume that comes before the pause took hold takes the wish back."""
+    return replace(state, pause_wanted=None), ()
+
+
+# The road
+
+
+def _move_on(state: Execution, now: float) -> Result:
+    """The step is done. While paused, the next one waits for a person."""
+    arrived = _advanced(state)
+    if arrived.step is None:
+        return _finish(arrived)
+    if arrived.cancel_wanted:
+        return _cancel(arrived, now)
+    return _go_on(arrived, now)
+
+
+def _go_on(state: Execution, now: float) -> Result:
+    """Ask for the step at hand, unless somebody wants a rest."""
+    if state.pause_wanted:
+        return _rest(state)
+    return (state, ()) if state.mode is Mode.PAUSED else _ask(state, now)
+
+
+def _advanced(state: Execution) -> Execution:
+    """One step further."""
+    is_forward_version = _here(state).kind is StepKind.PUBLISH and state.road is Road.FORWARD
+    return replace(
+        _fresh(state),
+        position=state.position + 1,
+        published=state.published + is_forward_version,
+    )
+
+
+def _fresh(state: Execution) -> Execution:
+    """Nothing asked, nothing waited for: as a step begins."""
+    return replace(state, asked=False, retries=0, trouble=None, waited_since=None, waited_for=())
+
+
+def _turn_back(state: Execution, now: float) -> Result:
+    """From here the mirrored road (X4), keeping the first error."""
+    back = replace(_fresh(state), road=Road.BACK, position=0)
+    if back.step is None:
+        return _finish(back)
+    told = TellStory(_story(back, "change rolling back", error=back.error or f"{back.cancelled_by} cancelled it"))
+    return _and(_go_on(back, now), told)
+
+
+def _finish(state: Execution) -> Result:
+    outcome = state.outcome
+    story = _story(state, f"change {outcome.value}", error=state.error)
+    return replace(state, mode=Mode.ENDED), (Finish(outcome, state.error, story),)
+
+
+def _finish_again(state: Execution, event: Started, now: float) -> Result:
+    """A worker died after the last step and before the end was written down."""
+    return _finish(state)
+
+
+def _ask(state: Execution, now: float) -> Result:
+    """Ask for the step at hand; asking once more is harmless."""
+    at = _here(state)
+    asking = replace(state, mode=Mode.ASKING, asked=True)
+    if at.kind is StepKind.PUBLISH:
+        what = describe(state.plan, at).partition(": ")[2]
+        story = _story(state, "version published", version=at.version, what=what, **_waited(state, now))
+        told = tuple(_of_partner(story, partner, what=_moved_with(at, partner)) for partner in at.partners)
+        return asking, (TryPublish(at.version, at.published, story, at.partners, told),)
+    if at.kind is StepKind.DRAIN:
+        story = _story(state, "version drained", version=at.version, **_waited(state, now))
+        told = tuple(_of_partner(story, partner) for partner in at.partners)
+        return asking, (TryDrain(at.version, story, at.partners, told),)
+    if at.kind is StepKind.CLOSE:
+        return asking, (CloseRun(at.version),)
+    kind = "reorganisation resumed" if state.asked or state.trouble else "reorganisation started"
+    rows = None if at.kind in TIDYING else state.plan.rows
+    story = _story(state, kind, what=where(state), rows=rows, why=state.trouble)
+    return asking, (TellStory(story), StartRun(at.kind, at.elements, at.version))
+
+
+def _here(state: Execution) -> Step:
+    at = state.step
+    assert at is not None, f"change {state.change} is at the end of its road"
+    return at
+
+
+def _answers(state: Execution, kind: StepKind, version: int) -> bool:
+    return state.step is not None and state.step.kind is kind and state.step.version == version
+
+
+def _ignore_late(state: Execution, event: Event, kind: StepKind) -> Result:
+    """An answer to a step that was left behind changes nothing; one to a step never asked for is a mistake."""
+    if kind in _kinds_behind(state):
+        return state, ()
+    raise IllegalTransition(_message(state, event))
+
+
+def _kinds_behind(state: Execution) -> frozenset[StepKind]:
+    """The kinds of step that were asked for before the one at hand (on the way back: perhaps)."""
+    left = state.steps[: state.position]
+    forward = state.plan.forward if state.road is Road.BACK else ()
+    return frozenset(one.kind for one in (*forward, *left))
+
+
+# Words
+
+
+def _and(result: Result, first: Effect) -> Result:
+    state, effects = result
+    return state, (first, *effects)
+
+
+def _story(state: Execution, kind: str, **payload: Any) -> Story:
+    about = {"change": state.change, "table": state.plan.table, "element": state.plan.title}
+    return Story(kind, about | {key: value for key, value in payload.items() if value is not None})
+
+
+def _of_partner(story: Story, partner: Descriptor, **payload: Any) -> Story:
+    """The same fact, of another table that moves with it (L11)."""
+    about = {"table": partner.name, "version": partner.version}
+    return replace(story, payload={**story.payload, **about, **payload})
+
+
+def _moved_with(at: Step, partner: Descriptor) -> str:
+    """What a publish moves in another table: what spans both."""
+    spans = [t for t in at.transitions if t.element.partner and t.element.partner[0] == partner.table_id]
+    return ", ".join(map(str, spans)) or "nothing moves"
+
+
+def _who(state: Execution, event: Blocked) -> set[str]:
+    """The nodes in the way; where several tables move, with the table that each one uses."""
+    if not state.plan.partners:
+        return {str(node) for node in event.hindrance.nodes}
+    return {f"{lease.node} on {name_of(state.plan, lease.table)}" for lease in event.hindrance.leases}
+
+
+def _waited(state: Execution, now: float) -> dict[str, Any]:
+    """How long the step waited, and for whom (X7)."""
+    seconds = 0.0 if state.waited_since is None else now - state.waited_since
+    of = f" for {whom(state.waited_for)}" if state.waited_for else ""
+    return {"waited": f"waited {seconds:.1f} s{of}", "waited_s": seconds, "waited_for": list(state.waited_for)}
+
+
+def _summary(event: Event) -> str:
+    match event:
+        case Published(version) | Drained(version):
+            return f"{kind_in_words(type(event))} {version}"
+        case RunDone(kind) | RunFailed(kind):
+            return f"{kind_in_words(type(event))} {kind.value}"
+        case _:
+            return kind_in_words(type(event))
+
+
+def _told(state: Execution) -> str:
+    return ", ".join(state.history) or "nothing"
+
+
+def _message(state: Execution, event: Event) -> str:
+    here = f"change {state.change} of {state.plan.title} is {state.mode.value} at: {where(state)}"
+    return f"{here}. It cannot take {_summary(event)}. Before that: {_told(state)}"
+
+
+def _nothing(state: Execution, event: Event, now: float) -> Result:
+    return state, ()
+
+
+Handler = Callable[[Execution, Any, float], Result]
+Row = dict[type[Event], Handler]
+
+_PEOPLE: Row = {CancelRequested: _cancel_requested, PauseRequested: _pause_requested, ResumeRequested: _unpause}
+_ANSWERS: Row = {
+    Published: _published,
+    Drained: _drained,
+    RunDone: _run_done,
+    RunFailed: _failed,
+    RunClosed: _run_closed,
+}
+_LATE: Row = dict.fromkeys((Published, Drained, RunDone, RunFailed, RunClosed, Blocked, Woken, StepFailed), _nothing)
+
+_TABLE: dict[Mode, Row] = {
+    Mode.QUEUED: {**_PEOPLE, Started: _start, LeaseLost: _nothing},
+    Mode.ASKING: {
+        **_PEOPLE,
+        **_ANSWERS,
+        Started: _start,
+        Blocked: _blocked,
+        StepFailed: _failed,
+        Woken: _nothing,
+        LeaseLost: _drift,
+    },
+    Mode.WAITING: {**_PEOPLE, **_ANSWERS, Started: _start, Blocked: _nothing, Woken: _woken, LeaseLost: _drift},
+    Mode.PAUSED: {
+        **_PEOPLE,
+        **_ANSWERS,
+        Started: _start,
+        Blocked: _nothing,
+        StepFailed: _nothing,
+        Woken: _nothing,
+        ResumeRequested: _resume_requested,
+        PauseRequested: _nothing,
+        LeaseLost: _nothing,
+    },
+    Mode.ADRIFT: {**_LATE, **_PEOPLE, Started: _start, LeaseLost: _nothing},
+    Mode.ENDED: {
+        **_LATE,
+        Started: _finish_again,
+        LeaseLost: _nothing,
+        CancelRequested: _cancel_requested,
+        PauseRequested: _nothing,
+        ResumeRequested: _nothing,
+    },
+}
+
+TRANSITIONS: Mapping[tuple[Mode, type[Event]], Handler] = {
+    (mode, event): handler for mode, row in _TABLE.items() for event, handler in row.items()
+}
+"""What may happen in which mode; anything else is an `IllegalTransition`."""

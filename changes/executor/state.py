@@ -1,0 +1,166 @@
+"""Where a change stands: the state of `changes.executor.machine`, as a value that is stored after every event.
+
+All that a new worker needs is in it (X3): the plan, the road it walks, the step it is at, and what
+people asked for meanwhile. `version` follows from these, so it can be compared with the catalog.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from changes.executor.events import Outcome
+from changes.plan.model import Plan, Step, StepKind, describe, plan_from_json
+from changes.plan.rollback import way_back
+
+Json = dict[str, Any]
+
+HISTORY_MAX = 40
+"""So many of the last events are kept for the message of a mistake."""
+
+
+class Mode(Enum):
+    """What the machine waits for."""
+
+    QUEUED = "queued"
+    """the first worker"""
+    ASKING = "asking"
+    """the answer to the step it asked for"""
+    WAITING = "waiting"
+    """a blocker to go, or a retry's time"""
+    PAUSED = "paused"
+    """a person"""
+    ADRIFT = "adrift"
+    """the next worker"""
+    ENDED = "ended"
+    """nothing"""
+
+
+class Road(Enum):
+    """Which way it walks."""
+
+    FORWARD = "forward"
+    BACK = "back"
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Where a change stands.
+
+    `position` is the step on its road, `asked` that its answer is outstanding; `published` counts the
+    versions out on the forward road; `error` is what made it turn back, `trouble` what is being retried.
+    """
+
+    change: int
+    plan: Plan
+    mode: Mode = Mode.QUEUED
+    road: Road = Road.FORWARD
+    position: int = 0
+    published: int = 0
+    error: str | None = None
+    cancelled_by: str | None = None
+    cancel_wanted: str | None = None
+    pause_wanted: str | None = None
+    asked: bool = False
+    retries: int = 0
+    trouble: str | None = None
+    waited_since: float | None = None
+    waited_for: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()
+    _ways_back: dict[int, tuple[Plan, tuple[Step, ...]]] = field(default_factory=dict, repr=False, compare=False)
+    """What `way_back` said, by versions published: handed on from state to state."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The whole road it is on."""
+        return self.plan.forward if self.road is Road.FORWARD else self._way_back()
+
+    def _way_back(self) -> tuple[Step, ...]:
+        plan, steps = self._ways_back.get(self.published, (None, ()))
+        if plan is not self.plan:
+            steps = way_back(self.plan, self.published)
+            self._ways_back[self.published] = self.plan, steps
+        return steps
+
+    @property
+    def step(self) -> Step | None:
+        """The step it is at; None at the end of the road."""
+        steps = self.steps
+        return steps[self.position] if self.position < len(steps) else None
+
+    @property
+    def version(self) -> int:
+        """The newest version this change has published, or the one it found."""
+        back = self.steps[: self.position] if self.road is Road.BACK else ()
+        return self.plan.base_version + self.published + sum(step.kind is StepKind.PUBLISH for step in back)
+
+    @property
+    def is_past_turn(self) -> bool:
+        """It can only go on (X6)."""
+        if self.road is Road.BACK:
+            return False
+        turn = self.plan.forward[self.plan.turn]
+        has_begun = self.position == self.plan.turn and turn.kind is not StepKind.PUBLISH and self.asked
+        return self.position > self.plan.turn or has_begun
+
+    @property
+    def is_publishing(self) -> bool:
+        """It is not known yet whether the version it asked to publish is out."""
+        return self.asked and self.step is not None and self.step.kind is StepKind.PUBLISH
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it ends if nothing more happens."""
+        if self.road is Road.FORWARD:
+            return Outcome.DONE
+        return Outcome.FAILED if self.error else Outcome.CANCELLED
+
+    def to_json(self) -> Json:
+        return {
+            "change": self.change,
+            "plan": self.plan.to_json(),
+            "mode": self.mode.value,
+            "road": self.road.value,
+            "position": self.position,
+            "published": self.published,
+            "error": self.error,
+            "cancelled_by": self.cancelled_by,
+            "cancel_wanted": self.cancel_wanted,
+            "pause_wanted": self.pause_wanted,
+            "asked": self.asked,
+            "retries": self.retries,
+            "trouble": self.trouble,
+            "waited_since": self.waited_since,
+            "waited_for": list(self.waited_for),
+            "history": list(self.history),
+        }
+
+
+def execution_from_json(body: Mapping[str, Any]) -> Execution:
+    """The execution that `to_json` wrote."""
+    fields = dict(body)
+    fields |= {"plan": plan_from_json(body["plan"]), "mode": Mode(body["mode"]), "road": Road(body["road"])}
+    fields |= {"waited_for": tuple(body["waited_for"]), "history": tuple(body["history"])}
+    return Execution(**fields)
+
+
+def name_of(plan: Plan, table_id: int) -> str:
+    """What a table of the plan is called."""
+    return next((partner.name for partner in plan.partners if partner.table_id == table_id), plan.table)
+
+
+def whom(waited_for: Iterable[str]) -> str:
+    """Nodes in one phrase, of several tables by what they use: "n1, n2 on airports and trips; n3 on trips"."""
+    uses: dict[str, list[str]] = {}
+    for one in waited_for:
+        node, _, table = one.partition(" on ")
+        uses.setdefault(node, []).extend([table] if table else [])
+    by_use: dict[str, list[str]] = {}
+    for node, tables in uses.items():
+        by_use.setdefault(" and ".join(tables), []).append(node)
+    return "; ".join(f"{', '.join(nodes)} on {use}" if use else ", ".join(nodes) for use, nodes in by_use.items())
+
+
+def where(state: Execution) -> str:
+    """The step it is at, in words."""
+    return describe(state.plan, state.step) if state.step else "the end of its road"

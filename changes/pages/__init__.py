@@ -1,0 +1,7 @@
+"""A change as people see it: pure functions from its rows to words and drawings.
+
+change_page    a change as its page shows it
+timeline       its steps on a line
+preview        what a plan will do
+failure_codes  which SQLSTATE a change failed with
+"""

@@ -1,0 +1,190 @@
+"""A change as its page shows it: the road, where it stands, whom it waits for, what may be done.
+
+Calculated from `changes.selectors.change_snapshot` and the leases of its table. What only counts seconds is left to
+the browser, so that a page that shows the same is not sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from changes.executor.interventions import ENDED
+from changes.executor.state import whom
+from changes.pages.timeline import stations, taken
+
+Json = dict[str, Any]
+MOVING = ("running", "waiting", "paused", "rolling_back")
+GIVES_WAY_AT = 0.9
+"""A run that works no more than this of its time is said to give way: less would be noise."""
+
+
+def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
+    """Everything the page of a change shows."""
+    taken = [step | {"is_back": road == "back"} for road, steps in snapshot["roads"].items() for step in steps]
+    violations = [v for run in snapshot["runs"] for v in run["violations"]]
+    return summary(snapshot, leases) | {
+        "dangers": snapshot["plan"]["dangers"],
+        "forward": forward_road(snapshot),
+        "back": back_road(snapshot),
+        "steps": [_taken(step) for step in taken if step["started_at"]],
+        "error": _error(snapshot["error"], violations),
+        "violations": violations,
+        "behind": snapshot["behind"],
+        "needless": snapshot["needless"],
+        "may_cancel": snapshot["may_cancel"],
+        "may_pause": snapshot["may_pause"],
+        "may_resume": snapshot["may_resume"],
+        "why_not": snapshot["why_not"],
+        "steered_by": snapshot["steered_by"],
+        "is_past_return": snapshot["is_past_return"],
+        "wishes": [wish["wish"] for wish in snapshot["wishes"]],
+        "undo": snapshot["undo"],
+    }
+
+
+def _error(error: Json | None, violations: Sequence[Json]) -> Json | None:
+    """What went wrong; rows that are listed by themselves are not named in the sentence as well."""
+    if error is None or len({(v.get("clause"), v.get("element")) for v in violations}) != 1:
+        return error
+    first, _, _ = violations[0]["why"].partition(f" breaks {violations[0].get('element')}")
+    said, separator, _ = error["message"].partition(f": {first}")
+    if not separator:
+        return error
+    return error | {"message": f"{said} below" if ", the first " in said else said}
+
+
+def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
+    """What a list shows of a change that is open: its road in small, and what it does now."""
+    step, is_back = snapshot["step"], snapshot["road"] == "back"
+    kept = (
+        "id",
+        "table",
+        "table_id",
+        "table_ids",
+        "partners",
+        "statement",
+        "status",
+        "who",
+        "created_at",
+        "started_at",
+        "ended_at",
+    )
+    return {name: snapshot[name] for name in kept} | {
+        "tables": tables(snapshot),
+        "element": snapshot["plan"]["title"],
+        "is_open": snapshot["status"] not in ENDED,
+        "is_back": is_back,
+        "took_s": span_s(snapshot["started_at"], snapshot["ended_at"]),
+        "now": step["text"] if step and snapshot["status"] in MOVING else "",
+        "road": back_road(snapshot) if is_back else forward_road(snapshot),
+        "wait": wait(snapshot, leases),
+        "progress": progress(snapshot),
+    }
+
+
+def tables(change: Mapping[str, Any]) -> str:
+    """The table that a change is of; behind an arrow those that it refers to, and that move with it."""
+    others = ", ".join(one["table"] for one in change["partners"])
+    return f"{change['table']} → {others}" if others else str(change["table"])
+
+
+def line(change: Mapping[str, Any]) -> Json:
+    """What a list shows of a change that has ended."""
+    return dict(change) | {"tables": tables(change), "took_s": span_s(change["started_at"], change["ended_at"])}
+
+
+def forward_road(snapshot: Mapping[str, Any]) -> list[Json]:
+    """The road there. Once the change has turned, or ended otherwise than done: as far as it came."""
+    steps, status = snapshot["roads"]["forward"], snapshot["status"]
+    if snapshot["road"] == "back" or status in ("failed", "cancelled"):
+        return taken(steps)
+    return stations(steps, _position(snapshot), is_over=status == "done")
+
+
+def back_road(snapshot: Mapping[str, Any]) -> list[Json]:
+    """The way back, once the change has turned."""
+    steps = snapshot["roads"].get("back", [])
+    return stations(steps, _position(snapshot), is_over=snapshot["status"] in ENDED)
+
+
+def _position(snapshot: Mapping[str, Any]) -> int:
+    return -1 if snapshot["status"] == "queued" else int(snapshot["position"])
+
+
+def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json | None:
+    """Who holds the change back, and until when at most; None when nobody does.
+
+    `leases` are those on its tables, and perhaps on others. With several tables each version is told with its table.
+    A transaction that has outlived its lease has no such time: its session is ended after a grace (L8).
+    """
+    blockers = snapshot["blockers"]
+    if not blockers or snapshot["status"] not in MOVING:
+        return None
+    held = {blocker["node"] for blocker in blockers}
+    everybody = {lease["node"] for lease in leases if lease["table_id"] in snapshot["table_ids"]} | held
+    return {
+        "newest": _versions(_awaited(snapshot), snapshot),
+        "nodes": len(everybody),
+        "there": len(everybody - held),
+        "holders": _holders(snapshot),
+    }
+
+
+def _awaited(snapshot: Mapping[str, Any]) -> dict[str, int]:
+    """The version of each table that nodes must have come to before the step is done, or may be."""
+    step = snapshot["step"]
+    back = 1 if step["kind"] == "publish" else 0
+    return {one["table"]: one["version"] - back for one in (step, *step["partners"])}
+
+
+def _holders(snapshot: Mapping[str, Any]) -> list[Json]:
+    """Each node that holds the change back, with all that it holds; who lets go last comes first."""
+    found: dict[tuple[str, bool], list[Json]] = {}
+    for blocker in snapshot["blockers"]:
+        found.setdefault((blocker["node"], blocker["until"] is None), []).append(blocker)
+    return [of[0] | {"shown": _versions(_held(of), snapshot)} for of in found.values()]
+
+
+def _held(blockers: Sequence[Json]) -> dict[str, int]:
+    """The oldest version of each table among them."""
+    return {one["table"]: one["version"] for one in sorted(blockers, key=lambda one: -int(one["version"]))}
+
+
+def _versions(versions: Mapping[str, int], snapshot: Mapping[str, Any]) -> str:
+    """ "v7"; of a change of several tables "trips v7 · airports v4"."""
+    if not snapshot["partners"]:
+        return ", ".join(f"v{version}" for version in versions.values())
+    return " · ".join(f"{table} v{version}" for table, version in versions.items())
+
+
+def progress(snapshot: Mapping[str, Any]) -> Json | None:
+    """How far the reorganisation is that runs now."""
+    step = snapshot["step"]
+    if step is None or not step["is_reorganisation"]:
+        return None
+    run = next((r for r in snapshot["runs"] if (r["kind"], r["version"]) == (step["kind"], step["version"])), None)
+    if run is None:
+        return None
+    return dict(run) | {
+        "done": run["rows_done"],
+        "total": run["rows_total"],
+        "percent": int(100 * run["share"]),
+        "permille": int(1000 * run["share"]),
+        "gives_way": run["works"] <= GIVES_WAY_AT,
+        "works_percent": round(100 * run["works"]),
+    }
+
+
+def _taken(step: Mapping[str, Any]) -> Json:
+    kept = ("text", "started_at", "waited_s", "is_back", "tries")
+    took_s = span_s(step["started_at"], step["ended_at"])
+    return {name: step[name] for name in kept} | {"whom": whom(step["waited_for"]), "took_s": took_s}
+
+
+def span_s(start: str | None, end: str | None) -> float | None:
+    """Seconds between two moments; None while one is missing."""
+    if start is None or end is None:
+        return None
+    return round((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds(), 3)

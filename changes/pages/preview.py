@@ -1,0 +1,125 @@
+"""What a plan will do, for people who decide about it: states version by version, work, the way back, the turn.
+
+             v15      v16           v17          v18
+    nick     absent   delete-only   write-only   public
+    one      absent   delete-only   write-only   public
+                                    [fill 300 rows]
+
+Everything is read from the plan itself, so what is shown is what will be published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import State
+from changes.plan.element_states import is_filling, state_of
+from changes.plan.model import (
+    RUNS,
+    Element,
+    Plan,
+    Step,
+    StepKind,
+    describe,
+    edits,
+    names_of,
+    pairs_of,
+    why_no_return,
+)
+from changes.plan.rollback import moving, way_back
+
+Json = dict[str, Any]
+COSTLY = (StepKind.FILL, StepKind.VERIFY, StepKind.DELETE)
+
+
+def versions(plan: Plan) -> list[Json]:
+    """The states of every moving element in the version there is and in each that will be published."""
+    others = {partner.table_id: partner for partner in plan.partners}
+    shown = [_version(plan, plan.base, None, others.values())]
+    before = plan.base
+    for step in plan.publishes:
+        others |= {partner.table_id: partner for partner in step.partners}
+        shown.append(_version(plan, step.published, before, others.values()))
+        before = step.published
+    if plan.publishes and edits(plan):
+        shown[1]["edits"] = edits(plan)
+    return shown
+
+
+def _version(plan: Plan, version: Descriptor | None, before: Descriptor | None, partners: Iterable[Descriptor]) -> Json:
+    """`partners` are the versions that the other tables of the change have then."""
+    return {
+        "version": version.version if version else 0,
+        "partners": versions_json(partners),
+        "states": [_cell(element, version, before) for element in moving(plan)],
+        "edits": [],
+    }
+
+
+def versions_json(partners: Iterable[Descriptor]) -> list[Json]:
+    """Versions of the other tables of a plan or a step (L11)."""
+    return [{"table": one.name, "table_id": one.table_id, "version": one.version} for one in partners]
+
+
+def _cell(element: Element, version: Descriptor | None, before: Descriptor | None) -> Json:
+    state = state_of(version, element) if version else State.ABSENT
+    old = state_of(before, element) if before else State.ABSENT
+    return {
+        "element": str(element),
+        "state": state.value,
+        "filling": version is not None and is_filling(version, element),
+        "is_moved": version is not None and state is not old,
+    }
+
+
+def reorganisations(plan: Plan, *, rows_a_second: int) -> list[Json]:
+    """What goes over the data, with the rows that it will meet; clearing and tidying are not worth naming."""
+    rows = plan.rows or 0
+    return [
+        {
+            "number": number,
+            "kind": step.kind.value,
+            "text": describe(plan, step),
+            "rows": rows,
+            "estimated_s": round(rows / rows_a_second, 1),
+        }
+        for number, step in enumerate(plan.forward)
+        if step.kind in COSTLY
+    ]
+
+
+def waits(plan: Plan) -> str:
+    """How often the change waits for nodes."""
+    count = sum(step.kind is StepKind.DRAIN for step in plan.forward)
+    times = {1: "once", 2: "twice"}.get(count, f"{count} times")
+    return (
+        f"It waits {times} until no node uses an older version: milliseconds while nodes answer, "
+        "at most as long as a lease when one does not."
+    )
+
+
+def no_return(plan: Plan) -> Json:
+    """The step after which the change can only go on, and why (X6)."""
+    step = plan.forward[plan.turn]
+    begun = "once it has begun" if step.kind is StepKind.DELETE else "once it is published"
+    return {"number": plan.turn, "text": describe(plan, step), "why": why_no_return(plan), "when": begun}
+
+
+def rollback(plan: Plan) -> Json:
+    """What a cancel or a failure does as late as it can still come."""
+    reversible = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.turn])
+    road = way_back(plan, reversible)
+    return {"summary": _summary(plan, road), "steps": [describe(plan, step) for step in road]}
+
+
+def _summary(plan: Plan, road: tuple[Step, ...]) -> str:
+    if not road:
+        return "It takes one version and nothing is lost: there is no way back, only another change."
+    deleted = [pairs_of(step.elements) for step in road if step.kind in RUNS]
+    as_before = f"{names_of(plan)} {'are as they were' if plan.partners else 'is as it was'}"
+    if deleted:
+        return f"What was added is withdrawn again: {', '.join(deleted)} are deleted, and {as_before}."
+    back = ", ".join(f"{t.element} is {t.after.value}" for step in road for t in step.transitions)
+    return f"Nothing was lost yet: {back} again, and {as_before}."

@@ -1,0 +1,124 @@
+"""The road of a change as stations on a line: states, waits, and work between them.
+
+    publish delete-only, drain, publish write-only, drain, clear, fill, verify, close, publish public, drain, purge
+
+    (absent) - (delete-only) - wait - (write-only) - wait - [reorganise] - (public) - wait - [tidy up]
+
+A wait is a station of its own: it is where a change spends its time, and where people ask why. Steps that one
+job does in a row are one station. A road back is drawn the same way, from where the change turned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from changes.plan.model import Step, StepKind
+
+Json = dict[str, Any]
+STATION_OF = {
+    "publish": "state",
+    "drain": "wait",
+    "clear": "reorganise",
+    "fill": "reorganise",
+    "verify": "reorganise",
+    "close": "reorganise",
+    "delete": "delete",
+    "purge": "tidy",
+}
+
+
+def stations(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool = False) -> list[Json]:
+    """The stations of a road, each done, current or todo, given the number of the step that it is at.
+
+    A step has `number`, `kind`, `version`, and for a publish its `table`, `transitions` and `partners`. Of several
+    elements the first that moves at all gives a version its name on the line; what else moves is told beside it. Of
+    several tables the versions are told by name, unless their numbers are the same all the way.
+    """
+    tables = _tables(steps)
+    road = [_start(steps) | {"tables": tables.get(-1, [])}] if steps else []
+    for kind, grouped in groupby(steps, key=lambda step: STATION_OF[step["kind"]]):
+        group = list(grouped)
+        if kind == "state":
+            shown = [_states(step) | {"tables": tables.get(step["number"], [])} for step in group]
+            road += [_station(kind, [step], position, is_over) | s for step, s in zip(group, shown, strict=True)]
+        else:
+            road.append(_station(kind, group, position, is_over))
+    return road
+
+
+def turned(steps: Sequence[Step], begun: Collection[int], *, newest: int) -> list[str]:
+    """Of each step of a road on which a change turned: done, left unfinished, or never taken.
+
+    It turned at the last step that was `begun`. Of a publish it is known whether it came about: `newest` is out.
+    """
+    last = max(begun, default=-1)
+    is_left = last >= 0 and not (steps[last].kind is StepKind.PUBLISH and steps[last].version <= newest)
+    at_last = "left" if is_left else "done"
+    return ["done" if number < last else at_last if number == last else "never" for number in range(len(steps))]
+
+
+def taken(steps: Sequence[Mapping[str, Any]]) -> list[Json]:
+    """The stations of a road that a change has left, as far as it came; no station when it never set out."""
+    walked = [step for step in steps if step["when"] != "never"]
+    left = next((step["number"] for step in walked if step["when"] == "left"), None)
+    road = stations(walked, -1 if left is None else left, is_over=left is None)
+    return [station | {"when": "left"} if station["when"] == "current" else station for station in road]
+
+
+def _start(steps: Sequence[Mapping[str, Any]]) -> Json:
+    """Where the road begins: the state before its first publish."""
+    first = next((step for step in steps if step["kind"] == "publish"), None)
+    moved = first["transitions"] if first else []
+    state = moved[0]["before"] if moved else "public" if first else None
+    version = first["version"] - 1 if first else None
+    return {"kind": "state", "state": state, "version": version, "when": "done", "works": [], "number": -1}
+
+
+def _tables(steps: Sequence[Mapping[str, Any]]) -> dict[int, list[Json]]:
+    """The versions of all tables after each publish, and before the first (-1); nothing when no number differs."""
+    publishes = [step for step in steps if step["kind"] == "publish"]
+    now: dict[str, int] = {}
+    for step in reversed(publishes):
+        now |= {table: version - 1 for table, version in _published(step).items()}
+    found = {-1: now}
+    for step in publishes:
+        now = now | _published(step)
+        found[step["number"]] = now
+    if all(len(set(versions.values())) < 2 for versions in found.values()):
+        return {}
+    return {at: [{"table": t, "version": v} for t, v in versions.items()] for at, versions in found.items()}
+
+
+def _published(step: Mapping[str, Any]) -> dict[str, int]:
+    """The versions that come out with a publish: its own table's first."""
+    return {step["table"]: step["version"]} | {one["table"]: one["version"] for one in step["partners"]}
+
+
+def _states(step: Mapping[str, Any]) -> Json:
+    """What a version's station shows: a state, and behind it every element that moves."""
+    transitions = step["transitions"]
+    state = transitions[0]["after"] if transitions else "public"
+    return {"state": state, "moves": list(transitions) if len(transitions) > 1 else []}
+
+
+def _station(kind: str, group: Sequence[Mapping[str, Any]], position: int, is_over: bool) -> Json:
+    works = [{"kind": step["kind"], "when": _when(step["number"], step["number"], position, is_over)} for step in group]
+    first, last = group[0]["number"], group[-1]["number"]
+    when = _when(first, last, position, is_over)
+    is_close = {step["kind"] for step in group} == {"close"}
+    return {
+        "kind": "close" if is_close else kind,
+        "state": None,
+        "version": group[0]["version"],
+        "when": when,
+        "works": works if len(works) > 1 else [],
+        "number": first,
+    }
+
+
+def _when(first: int, last: int, position: int, is_over: bool) -> str:
+    if is_over or last < position:
+        return "done"
+    return "current" if first <= position else "todo"

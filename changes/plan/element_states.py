@@ -1,0 +1,158 @@
+"""What a move does to a descriptor: an element in another state, everything else as it was.
+
+Every kind of element is found and put in its own place here, and nowhere else: planner, way
+back, review and lab ask `state_of` and `with_state`. A NOT NULL is two things in turn: a
+constraint while it moves, and the column's own property once it is public. A foreign key
+stands in two descriptors, or twice in one that refers to itself: `partner_of` is its other side.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from catalog.descriptor import Descriptor
+from catalog.elements import (
+    FOREIGN_KEY,
+    Column,
+    ColumnId,
+    Constraint,
+    ConstraintId,
+    Index,
+    IndexId,
+    Kind,
+    State,
+)
+from changes.plan.model import COLUMNS, INDEXES, Element, Step, StepKind, Transition
+
+NewElement = Column | Index | Constraint
+T = TypeVar("T", bound=NewElement)
+
+
+def state_of(descriptor: Descriptor, element: Element) -> State:
+    """The state `element` has in a version of its table."""
+    if element.kind is Kind.TABLE:
+        return descriptor.state
+    if element.column is not None and _is_not_null(descriptor, element.column):
+        return State.PUBLIC
+    found = [one.state for one in _places(descriptor, element) if one.id == element.id]
+    return found[0] if found else State.ABSENT
+
+
+def is_filling(descriptor: Descriptor, element: Element) -> bool:
+    """Whether a reorganisation fills `element` in this version (R4)."""
+    return any(one.id == element.id and getattr(one, "filling", False) for one in _places(descriptor, element))
+
+
+def with_state(descriptor: Descriptor, element: Element, state: State, *, filling: bool = False) -> Descriptor:
+    """The same version, with `element` (which is there, or is a NOT NULL) in another state.
+
+    Of a foreign key it is the referring side, and the other one, too, when the table refers to itself.
+    """
+    if element.kind is Kind.TABLE:
+        return replace(descriptor, state=state)
+    if element.column is not None:
+        return _with_not_null(descriptor, element, ColumnId(element.column), state)
+    if element.kind in COLUMNS:
+        column = replace(descriptor.column(ColumnId(element.id)), state=state, filling=filling)
+        return replace(descriptor, columns=_exchanged(descriptor.columns, column))
+    if element.kind in INDEXES:
+        index = replace(descriptor.index(IndexId(element.id)), state=state, filling=filling)
+        return replace(descriptor, indexes=_exchanged(descriptor.indexes, index))
+    constraints = _exchanged(
+        descriptor.constraints, replace(descriptor.constraint(ConstraintId(element.id)), state=state)
+    )
+    for other in descriptor.constraints:
+        if (descriptor.table_id, other.id) == element.partner:
+            constraints = _exchanged(constraints, replace(other, state=state))
+    return replace(descriptor, constraints=constraints)
+
+
+def with_new(descriptor: Descriptor, new: NewElement) -> Descriptor:
+    """The same version, with one more element; its id is used up from now on."""
+    if isinstance(new, Column):
+        used = ColumnId(max(descriptor.next_column_id, new.id + 1))
+        return replace(descriptor, columns=(*descriptor.columns, new), next_column_id=used)
+    if isinstance(new, Index):
+        used_index = IndexId(max(descriptor.next_index_id, new.id + 1))
+        return replace(descriptor, indexes=(*descriptor.indexes, new), next_index_id=used_index)
+    used_constraint = ConstraintId(max(descriptor.next_constraint_id, new.id + 1))
+    return replace(descriptor, constraints=(*descriptor.constraints, new), next_constraint_id=used_constraint)
+
+
+def element_of(constraint: Constraint) -> Element:
+    """A constraint of a table as an element of a change: a foreign key with its other side."""
+    partner = None
+    if constraint.rule == FOREIGN_KEY:
+        assert constraint.references is not None, constraint
+        assert constraint.partner is not None, constraint
+        partner = (int(constraint.references), int(constraint.partner))
+    return Element(Kind.CONSTRAINT, constraint.id, constraint.name, partner=partner)
+
+
+def partner_of(element: Element) -> Element:
+    """A foreign key as the table that it references bears it."""
+    assert element.partner is not None, f"{element} spans no tables"
+    return Element(Kind.CONSTRAINT, element.partner[1], element.name)
+
+
+def referring_to(table: Descriptor, elements: Iterable[Element]) -> tuple[Element, ...]:
+    """Those of `elements` that are foreign keys to `table`."""
+    return tuple(e for e in elements if e.partner is not None and e.partner[0] == table.table_id)
+
+
+def definition_of(element: Element, versions: Iterable[Descriptor]) -> NewElement | None:
+    """The element as the first version that has it describes it; None for a table, and for a NOT NULL."""
+    if element.column is not None:
+        return None
+    return next((one for version in versions for one in _places(version, element) if one.id == element.id), None)
+
+
+def moved(descriptor: Descriptor, element: Element, state: State, *, filling: bool = False) -> Descriptor:
+    """The next version, with `element` in another state."""
+    return with_state(descriptor, element, state, filling=filling).next_version()
+
+
+def publish(
+    before: Descriptor | None, after: Descriptor, elements: Iterable[Element], partners: tuple[Descriptor, ...] = ()
+) -> Step:
+    """The step that publishes `after`, and `partners` with it: what of `elements` it moves."""
+    moves = [
+        Transition(element, state_of(before, element) if before else State.ABSENT, state_of(after, element))
+        for element in elements
+    ]
+    told = tuple(t for t in moves if t.before is not t.after)
+    return Step(StepKind.PUBLISH, after.version, told, after, partners=partners)
+
+
+def drain(after: Descriptor, partners: tuple[Descriptor, ...] = ()) -> Step:
+    """The step that waits until nobody uses a version older than `after`, or than one of `partners` (L9, L11)."""
+    return Step(StepKind.DRAIN, after.version, partners=partners)
+
+
+def _places(descriptor: Descriptor, element: Element) -> Sequence[NewElement]:
+    if element.kind in COLUMNS:
+        return descriptor.columns
+    if element.kind in INDEXES:
+        return descriptor.indexes
+    return descriptor.constraints if element.kind is Kind.CONSTRAINT else ()
+
+
+def _exchanged(there: tuple[T, ...], new: T) -> tuple[T, ...]:
+    """The elements of a kind, one of them new, or gone when it is absent."""
+    exchanged = tuple(new if one.id == new.id else one for one in there)
+    return tuple(one for one in exchanged if one.state is not State.ABSENT)
+
+
+def _is_not_null(descriptor: Descriptor, column: int) -> bool:
+    return any(one.id == column and one.not_null for one in descriptor.columns)
+
+
+def _with_not_null(descriptor: Descriptor, element: Element, column_id: ColumnId, state: State) -> Descriptor:
+    """A public NOT NULL is the column's; one that moves is a constraint."""
+    column = replace(descriptor.column(column_id), not_null=state is State.PUBLIC)
+    others = tuple(one for one in descriptor.constraints if one.id != element.id)
+    bare = replace(descriptor, columns=_exchanged(descriptor.columns, column), constraints=others)
+    if state in (State.PUBLIC, State.ABSENT):
+        return bare
+    number = ConstraintId(element.id)
+    return with_new(bare, Constraint(number, element.name, "not null", (column_id,), state=state))

@@ -1,0 +1,370 @@
+"""A change as a road of versions (protocol sections 4 and 8).
+
+    add an index     publish delete-only, drain, publish write-only (filling), drain,
+                     clear, fill, verify, close, publish public, drain, purge
+    drop an index    publish write-only, drain, publish delete-only, drain, delete,
+                     publish absent, drain
+
+A change moves one element or several: transitions that are due together are one version
+(`changes.planning.stages`). Every version is written out in full when the plan is made, so what is
+published later is what was shown before. `turn` is the step of no return: once it has begun
+(a publish: once it is published), the change can only go on (X6); before it, `changes.plan.rollback`
+leads to a table as before.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.descriptor import from_json as descriptor_from_json
+from catalog.elements import Kind, State
+
+Json = dict[str, Any]
+
+
+class StepKind(Enum):
+    """What one step of a road does."""
+
+    PUBLISH = "publish"
+    DRAIN = "drain"
+    CLEAR = "clear"
+    """Remove the tombstones of before the drain, in the transaction that stores the fill's ranges (R6)."""
+    FILL = "fill"
+    VERIFY = "verify"
+    CLOSE = "close"
+    """End the run for good, so that no chunk of it can still write (R7)."""
+    DELETE = "delete"
+    """Remove all pairs and tombstones of the elements, or all rows of the table (R8, R9)."""
+    PURGE = "purge"
+    """Remove the tombstones of the fill, once its last version is drained (R8)."""
+
+
+RUNS = frozenset({StepKind.CLEAR, StepKind.FILL, StepKind.VERIFY, StepKind.DELETE, StepKind.PURGE})
+"""The steps that a reorganisation on Spark does."""
+
+
+class Direction(Enum):
+    """What the change does with an element. A rename and an altered default need one version and move no state."""
+
+    ADD = "add"
+    DROP = "drop"
+    RENAME = "rename"
+    ALTER = "alter"
+
+
+COLUMNS = frozenset({Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN})
+INDEXES = frozenset({Kind.INDEX, Kind.UNIQUE_INDEX})
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What a change moves. The id of a table is its table id.
+
+    `column` is for a NOT NULL: when it is public there is no constraint to be found, the column itself is NOT NULL.
+    `partner` is for a foreign key: the referenced table, and the id of the constraint that stands for it there. Both
+    are one element: they are in the same state in every version that the change publishes (L11).
+    """
+
+    kind: Kind
+    id: int
+    name: str
+    column: int | None = None
+    partner: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        what = "column" if self.kind in COLUMNS else "foreign key" if self.partner is not None else self.kind.value
+        return f"{what} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An element, and what the change does with it."""
+
+    element: Element
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """An element's step from one version to the next."""
+
+    element: Element
+    before: State
+    after: State
+
+    def __str__(self) -> str:
+        return f"{self.element} {self.before.value} -> {self.after.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step. `version` is the one it publishes, drains, or works under.
+
+    A publish has its `transitions` and the `descriptor` it publishes; a reorganisation has the `elements` it works
+    on, in the order in which it must. `partners` are versions of the plan's other tables: a publish publishes those
+    that change, together with its own; a drain waits until nobody uses an older version of any of them either (L11).
+    """
+
+    kind: StepKind
+    version: int
+    transitions: tuple[Transition, ...] = ()
+    descriptor: Descriptor | None = None
+    elements: tuple[Element, ...] = ()
+    partners: tuple[Descriptor, ...] = ()
+
+    @property
+    def published(self) -> Descriptor:
+        """What a publish publishes."""
+        assert self.descriptor is not None, "a publish has a descriptor"
+        return self.descriptor
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A change and the road there. `base` is the descriptor before it (None: the table is new).
+
+    `partners` are the other tables that it moves, as they are before it, by id: those a foreign key spans (L11).
+    """
+
+    table_id: int
+    table: str
+    moves: tuple[Move, ...]
+    base: Descriptor | None
+    forward: tuple[Step, ...]
+    turn: int
+    dangers: tuple[str, ...] = ()
+    rows: int | None = None
+    """Rows the reorganisation will meet, as far as known; filled in by whoever can count them."""
+    partners: tuple[Descriptor, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What the change is about: "index by_dest", or "column a, index by_a"."""
+        return ", ".join(dict.fromkeys(str(move.element) for move in self.moves if not _is_old_side(move)))
+
+    @property
+    def table_ids(self) -> tuple[int, ...]:
+        """Every table it moves, in the order in which they are locked (L11)."""
+        return tuple(sorted({self.table_id, *(partner.table_id for partner in self.partners)}))
+
+    @property
+    def base_version(self) -> int:
+        return self.base.version if self.base else 0
+
+    @property
+    def publishes(self) -> tuple[Step, ...]:
+        return tuple(step for step in self.forward if step.kind is StepKind.PUBLISH)
+
+    @property
+    def result(self) -> Descriptor:
+        """The table as the change leaves it."""
+        return self.publishes[-1].published
+
+    @property
+    def results(self) -> tuple[Descriptor, ...]:
+        """Every table as the change leaves it: its own first."""
+        left = {partner.table_id: partner for partner in self.partners}
+        left |= {new.table_id: new for step in self.publishes for new in step.partners}
+        return (self.result, *left.values())
+
+    @property
+    def drops_table(self) -> bool:
+        """Whether nothing is left of its table."""
+        return any(move.element.kind is Kind.TABLE and move.direction is Direction.DROP for move in self.moves)
+
+    def makes_needless(self, table_ids: Collection[int]) -> bool:
+        """Whether what another change does to these tables goes with the table that this one drops."""
+        return self.drops_table and set(table_ids) == {self.table_id}
+
+    def moving(self, *directions: Direction) -> tuple[Element, ...]:
+        """The elements that are added, dropped, .."""
+        return tuple(move.element for move in self.moves if move.direction in directions)
+
+    def to_json(self) -> Json:
+        return {
+            "table_id": self.table_id,
+            "table": self.table,
+            "moves": [element_json(move.element) | {"direction": move.direction.value} for move in self.moves],
+            "base": None if self.base is None else self.base.to_json(),
+            "forward": [_step_json(step) for step in self.forward],
+            "turn": self.turn,
+            "dangers": list(self.dangers),
+            "rows": self.rows,
+            "partners": [partner.to_json() for partner in self.partners],
+        }
+
+
+def _is_old_side(move: Move) -> bool:
+    """The column that a change of type leaves: it is the same thing for its user."""
+    return move.direction is Direction.DROP and move.element.kind is Kind.DERIVED_COLUMN
+
+
+def plan_from_json(body: Mapping[str, Any]) -> Plan:
+    """The plan that `to_json` wrote."""
+    return Plan(
+        table_id=body["table_id"],
+        table=body["table"],
+        moves=tuple(Move(element_from_json(move), Direction(move["direction"])) for move in body["moves"]),
+        base=None if body["base"] is None else descriptor_from_json(body["base"]),
+        forward=tuple(_step(step) for step in body["forward"]),
+        turn=body["turn"],
+        dangers=tuple(body["dangers"]),
+        rows=body["rows"],
+        partners=_descriptors(body),
+    )
+
+
+def with_rows(plan: Plan, rows: int) -> Plan:
+    """The plan, with the number of rows its reorganisation will meet."""
+    return replace(plan, rows=rows)
+
+
+# --- words
+
+
+def describe(plan: Plan, step: Step) -> str:
+    """A step in words; of several tables, every version it publishes or waits for."""
+    what = ", ".join(map(str, step.elements))
+    versions = [f"{plan.table}@{step.version}", *map(str, step.partners)]
+    if step.kind is StepKind.PUBLISH:
+        return f"publish {' and '.join(versions)}: {_differences(plan, step)}"
+    return {
+        StepKind.DRAIN: f"wait until no version before {' or '.join(versions)} is in use",
+        StepKind.CLEAR: f"clear old tombstones of {what}",
+        StepKind.FILL: f"fill {what}",
+        StepKind.VERIFY: f"verify {what}",
+        StepKind.CLOSE: "close the run",
+        StepKind.DELETE: f"delete all {pairs_of(step.elements)}",
+        StepKind.PURGE: f"purge the tombstones of {what}",
+    }[step.kind]
+
+
+def _differences(plan: Plan, step: Step) -> str:
+    """What a version does: states, and once the new names and defaults."""
+    moved = [str(transition) for transition in step.transitions]
+    is_first = step == plan.publishes[0] or step not in plan.publishes
+    return ", ".join([*moved, *(edits(plan, back=step not in plan.publishes) if is_first else ())]) or "nothing moves"
+
+
+def edits(plan: Plan, *, back: bool = False) -> list[str]:
+    """The names and defaults that the change gives, or takes back, in words."""
+    renamed = plan.moving(Direction.RENAME)
+    altered = plan.moving(Direction.ALTER)
+    if plan.base is None or not (renamed or altered):
+        return []
+    if back:
+        return [f"{element} is called so again" for element in renamed] + [
+            f"{element} has its old default again" for element in altered
+        ]
+    named = [f"{element} is renamed to {name_in(plan.result, element)}" for element in renamed]
+    return named + [f"{element} {_default_of(plan.result, element)}" for element in altered]
+
+
+def _default_of(table: Descriptor, element: Element) -> str:
+    found = next((c.default for c in table.columns if c.id == element.id), None)
+    return "has no default any more" if found is None else f"has the default {found}"
+
+
+def name_in(table: Descriptor, element: Element) -> str:
+    """What an element is called in a version that has it."""
+    if element.kind is Kind.TABLE:
+        return table.name
+    places = {Kind.CONSTRAINT: table.constraints} | dict.fromkeys(INDEXES, table.indexes)
+    named = places.get(element.kind, table.columns)
+    return next((one.name for one in named if one.id == element.id), element.name)
+
+
+def names_of(plan: Plan) -> str:
+    """The tables of a plan as it finds them: "trips and airports"."""
+    return " and ".join([plan.table, *(partner.name for partner in plan.partners)])
+
+
+def why_no_return(plan: Plan) -> str:
+    """What makes the change irreversible, in words (X6)."""
+    step = plan.forward[plan.turn]
+    if step.kind is StepKind.DELETE:
+        return f"the deletion of {pairs_of(step.elements)} has begun"
+    final = [t for t in step.transitions if is_final(plan.moves, t)] or list(step.transitions)
+    said = [f"{t.element} is {t.after.value}" for t in final] or edits(plan)
+    return f"{', '.join(said)} since {plan.table}@{step.version}"
+
+
+LADDERED = frozenset({Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN, Kind.PLACEMENT}) | INDEXES
+"""The kinds whose pairs are incomplete as soon as they are delete-only on the way down."""
+
+
+def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:
+    """Whether publishing this transition can't be taken back (X6)."""
+    element, after = transition.element, transition.after
+    directions = {move.direction for move in moves if move.element == element}
+    if Direction.ADD in directions:
+        return after is State.PUBLIC
+    hides = after is State.DELETE_ONLY and element.kind in LADDERED
+    return Direction.DROP in directions and (hides or after is State.ABSENT)
+
+
+def is_point_of_no_return(moves: tuple[Move, ...], step: Step) -> bool:
+    """Whether the change can only go on once this step is done (X6); a deletion: once it has begun."""
+    if step.kind is StepKind.DELETE:
+        return True
+    only_edits = all(move.direction in (Direction.RENAME, Direction.ALTER) for move in moves)
+    return step.kind is StepKind.PUBLISH and (only_edits or any(is_final(moves, t) for t in step.transitions))
+
+
+def pairs_of(elements: tuple[Element, ...]) -> str:
+    """What the elements have in the store."""
+    words = {Kind.TABLE: "rows"} | dict.fromkeys(COLUMNS, "values")
+    return " and ".join(f"{words.get(element.kind, 'entries')} of {element.name}" for element in elements)
+
+
+# --- JSON
+
+
+def element_json(element: Element) -> Json:
+    body: Json = {"kind": element.kind.value, "id": element.id, "name": element.name}
+    if element.column is not None:
+        body["column"] = element.column
+    if element.partner is not None:
+        body["partner"] = list(element.partner)
+    return body
+
+
+def element_from_json(body: Mapping[str, Any]) -> Element:
+    partner = body.get("partner")
+    there = None if partner is None else (partner[0], partner[1])
+    return Element(Kind(body["kind"]), body["id"], body["name"], body.get("column"), there)
+
+
+def _descriptors(body: Mapping[str, Any]) -> tuple[Descriptor, ...]:
+    """The partners of a plan or a step; those stored before there were any have none."""
+    return tuple(descriptor_from_json(partner) for partner in body.get("partners", ()))
+
+
+def _step_json(step: Step) -> Json:
+    return {
+        "kind": step.kind.value,
+        "version": step.version,
+        "transitions": [
+            {"element": element_json(t.element), "before": t.before.value, "after": t.after.value}
+            for t in step.transitions
+        ],
+        "descriptor": step.descriptor.to_json() if step.descriptor else None,
+        "elements": [element_json(element) for element in step.elements],
+        "partners": [partner.to_json() for partner in step.partners],
+    }
+
+
+def _step(body: Json) -> Step:
+    return Step(
+        kind=StepKind(body["kind"]),
+        version=body["version"],
+        transitions=tuple(
+            Transition(element_from_json(t["element"]), State(t["before"]), State(t["after"]))
+            for t in body["transitions"]
+        ),
+        descriptor=descriptor_from_json(body["descriptor"]) if body["descriptor"] else None,
+        elements=tuple(element_from_json(element) for element in body["elements"]),
+        partners=_descriptors(body),
+    )

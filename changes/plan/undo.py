@@ -1,0 +1,225 @@
+"""The statement that takes a finished change back: a new change like any other (X7).
+
+What was dropped comes back as a structure; its rows and values do not. Whoever is offered the undo is told so first.
+Names, defaults and types are as they were; what one ALTER TABLE can't say is said beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import CHECK, NO_ACTION, Column, ColumnId, Constraint, ConstraintId, Index, IndexId, Kind, State
+from changes.plan.element_states import definition_of
+from changes.plan.model import COLUMNS, INDEXES, Direction, Element, Move, Plan, name_in
+from changes.planning.tables import NO_TABLES, Tables
+from expressions.rows import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """A statement, and what it will not bring back."""
+
+    statement: str
+    warning: str = ""
+
+
+def undo_of(plan: Plan, tables: Tables = NO_TABLES) -> Undo:
+    """What takes back a change that is done.
+
+    `tables` say what the tables it refers to are called today; without them it is what the change left them as.
+    """
+    first = plan.moves[0]
+    if first.element.kind is Kind.TABLE:
+        return _of_table(plan, first, tables)
+    if len(plan.moves) == 1 and first.element.kind in INDEXES:
+        return Undo(_of_index(plan, first))
+    if first.direction is Direction.RENAME:
+        old, new = quoted(first.element.name), quoted(name_in(plan.result, first.element))
+        what = "CONSTRAINT" if first.element.kind is Kind.CONSTRAINT else "COLUMN"
+        return Undo(f"ALTER TABLE {quoted(plan.table)} RENAME {what} {new} TO {old}")
+    return _of_alterations(plan, tables)
+
+
+# --- one element
+
+
+def _of_table(plan: Plan, move: Move, tables: Tables) -> Undo:
+    name = quoted(move.element.name)
+    if move.direction is Direction.RENAME:
+        return Undo(f"ALTER TABLE {quoted(plan.result.name)} RENAME TO {name}")
+    if move.direction is Direction.ADD:
+        return Undo(f"DROP TABLE {name}", f"All rows written to {move.element.name} since are deleted.")
+    assert plan.base is not None, "what is dropped was there"
+    lost = f"Only the structure comes back: the rows of {plan.table} are gone."
+    apart = {"indexes": [create_index(plan.base, index) for index in plan.base.public_indexes]}
+    apart["foreign keys"] = [
+        f"ALTER TABLE {name} {add_foreign_key(plan.base, one, _referenced(plan, one, tables))}"
+        for one in plan.base.foreign_keys
+    ]
+    what = " and ".join(what for what, statements in apart.items() if statements)
+    said = "; ".join(statement for statements in apart.values() for statement in statements)
+    return Undo(create_table(plan.base), f"{lost} Its {what} are statements of their own: {said}" if said else lost)
+
+
+def _referenced(plan: Plan, foreign_key: Constraint, tables: Tables) -> Descriptor:
+    """The table that a foreign key references, by the name it has today."""
+    assert plan.base is not None, "a table that refers to others was there"
+    assert foreign_key.references is not None, foreign_key
+    left = {table.table_id: table for table in (*plan.results, plan.base)}
+    today = tables.numbered(foreign_key.references)
+    return left[foreign_key.references] if today is None or today.state is not State.PUBLIC else today
+
+
+def _of_index(plan: Plan, move: Move) -> str:
+    if move.direction is Direction.ADD:
+        return f"DROP INDEX {quoted(move.element.name)}"
+    assert plan.base is not None, "what is dropped or renamed was there"
+    if move.direction is Direction.RENAME:
+        return f"ALTER INDEX {quoted(name_in(plan.result, move.element))} RENAME TO {quoted(move.element.name)}"
+    return create_index(plan.base, plan.base.index(IndexId(move.element.id)))
+
+
+# --- ALTER TABLE, taken back
+
+
+def _of_alterations(plan: Plan, tables: Tables) -> Undo:
+    assert plan.base is not None, "an altered table was there"
+    said = list(_alterations(plan, plan.base, tables))
+    lost = [
+        f"the values of {move.element.name} are gone"
+        for move in plan.moves
+        if move.direction is Direction.DROP and move.element.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)
+    ]
+    warning = f"Only the structure comes back: {', '.join(lost)}." if lost else ""
+    apart = [create_index(plan.base, index) for index in _dropped_indexes(plan, plan.base)]
+    apart += [
+        f"ALTER TABLE {quoted(plan.table)} {add_foreign_key(plan.base, one, _referenced(plan, one, tables))}"
+        for one in _resting(plan, plan.base)
+    ]
+    statement = f"ALTER TABLE {quoted(plan.table)} {', '.join(said)}" if said else apart.pop(0)
+    if apart:
+        warning = f"{warning} Statements of their own, afterwards: {'; '.join(apart)}".strip()
+    return Undo(statement, warning)
+
+
+def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
+    """The clauses, one for each move; what goes with a column that is dropped needs none."""
+    gone = set(plan.moving(Direction.ADD))
+    fresh = {element.id for element in gone if element.kind in COLUMNS}
+    back = {e.id for e in plan.moving(Direction.DROP) if e.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)}
+    for move in plan.moves:
+        element = move.element
+        if element.kind is Kind.DERIVED_COLUMN:
+            yield from _type_back(plan, base, move)
+        elif move.direction is Direction.ALTER:
+            yield _default_back(base.column(ColumnId(element.id)))
+        elif element.column is not None:
+            yield from _not_null_back(plan, move, back)
+        elif move.direction is Direction.ADD:
+            yield from _without(plan, element, fresh)
+        elif element.kind in COLUMNS:
+            yield f"ADD COLUMN {column_text(base.column(ColumnId(element.id)), base)}"
+        elif element.partner is not None:
+            foreign_key = base.constraint(ConstraintId(element.id))
+            if foreign_key not in _resting(plan, base):
+                yield add_foreign_key(base, foreign_key, _referenced(plan, foreign_key, tables))
+        elif element.kind is Kind.CONSTRAINT:
+            yield _check(base, base.constraint(ConstraintId(element.id)))
+
+
+def _type_back(plan: Plan, base: Descriptor, move: Move) -> Iterator[str]:
+    if move.direction is Direction.DROP:
+        old = base.column(ColumnId(move.element.id))
+        yield f"ALTER COLUMN {quoted(old.name)} TYPE {old.type.value}"
+
+
+def _default_back(column: Column) -> str:
+    said = "DROP DEFAULT" if column.default is None else f"SET DEFAULT {column.default}"
+    return f"ALTER COLUMN {quoted(column.name)} {said}"
+
+
+def _not_null_back(plan: Plan, move: Move, back: set[int]) -> Iterator[str]:
+    if move.element.column in back:
+        return
+    assert move.element.column is not None, "a NOT NULL is a column's"
+    name = quoted(plan.result.column(ColumnId(move.element.column)).name)
+    yield f"ALTER COLUMN {name} {'DROP' if move.direction is Direction.ADD else 'SET'} NOT NULL"
+
+
+def _without(plan: Plan, element: Element, fresh: set[int]) -> Iterator[str]:
+    """Drop what was added, unless it goes with an added column."""
+    if element.kind in COLUMNS:
+        yield f"DROP COLUMN {quoted(element.name)}"
+        return
+    added = definition_of(element, [plan.result])
+    columns = set(added.column_ids) if isinstance(added, Index) else set(getattr(added, "columns", ()))
+    if not columns & fresh:
+        yield f"DROP CONSTRAINT {quoted(element.name)}"
+
+
+def _dropped_indexes(plan: Plan, base: Descriptor) -> list[Index]:
+    return [base.index(IndexId(element.id)) for element in plan.moving(Direction.DROP) if element.kind in INDEXES]
+
+
+def _resting(plan: Plan, base: Descriptor) -> list[Constraint]:
+    """The foreign keys that were dropped with the index they refer by: they need it first."""
+    indexes = {index.id for index in _dropped_indexes(plan, base)}
+    gone = {element.id for element in plan.moving(Direction.DROP) if element.partner is not None}
+    own = (one for one in base.foreign_keys if one.id in gone and one.references == base.table_id)
+    return [one for one in own if one.index in indexes]
+
+
+# --- a table in words
+
+
+def create_table(table: Descriptor) -> str:
+    """CREATE TABLE as it would have to be written today; its indexes and foreign keys are statements of their own."""
+    key = ", ".join(quoted(column.name) for column in table.key_columns)
+    lines = [column_text(column, table, in_table=True) for column in table.public_columns]
+    lines += [f"PRIMARY KEY ({key})"]
+    lines += [
+        _check(table, constraint).removeprefix("ADD ") for constraint in table.constraints if constraint.rule == CHECK
+    ]
+    return f"CREATE TABLE {quoted(table.name)} ({', '.join(lines)})"
+
+
+def column_text(column: Column, table: Descriptor, *, in_table: bool = False) -> str:
+    """A column's definition. One that is added to rows can't be NOT NULL without a default."""
+    words = [quoted(column.name), column.type.value]
+    if column.identity:
+        words.append("GENERATED BY DEFAULT AS IDENTITY")
+    elif column.not_null and column.id not in table.primary_key and (in_table or column.default is not None):
+        words.append("NOT NULL")
+    if column.default is not None:
+        words.append(f"DEFAULT {column.default}")
+    return " ".join(words)
+
+
+def _check(table: Descriptor, constraint: Constraint) -> str:
+    assert constraint.expression is not None, "only a CHECK has words of its own"
+    return f"ADD CONSTRAINT {quoted(constraint.name)} CHECK ({shown(table, constraint.expression)})"
+
+
+def add_foreign_key(table: Descriptor, foreign_key: Constraint, references: Descriptor) -> str:
+    """What ALTER TABLE says to have a foreign key of `table` to table `references`."""
+    own = ", ".join(quoted(table.column(column).name) for column in foreign_key.columns)
+    there = ", ".join(quoted(references.column(column).name) for column in foreign_key.reference_columns)
+    actions = {"ON DELETE": foreign_key.on_delete, "ON UPDATE": foreign_key.on_update}
+    said = "".join(f" {when} {action.upper()}" for when, action in actions.items() if action != NO_ACTION)
+    named = f"ADD CONSTRAINT {quoted(foreign_key.name)} FOREIGN KEY ({own})"
+    return f"{named} REFERENCES {quoted(references.name)} ({there}){said}"
+
+
+def create_index(table: Descriptor, index: Index) -> str:
+    """CREATE INDEX for an index of `table`."""
+    parts = [quoted(table.column(part.column).name) + (" DESC" if part.descending else "") for part in index.columns]
+    unique = "UNIQUE " if index.unique else ""
+    where = f" WHERE {shown(table, index.where)}" if index.where else ""
+    return f"CREATE {unique}INDEX {quoted(index.name)} ON {quoted(table.name)} ({', '.join(parts)}){where}"
+
+
+def quoted(name: str) -> str:
+    """An identifier, always in quotes: no word of it can be taken for anything else."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,18 @@
+"""Action to plan: which versions, in which order, with which reorganisations.
+
+planner               the way in
+stages                one series of versions for several elements (protocol section 4)
+draft                 what a statement comes to on the table as it is
+alter_table           ALTER TABLE as one draft, of:
+alter_columns           columns
+alter_constraints       CHECK and UNIQUE
+alter_foreign_keys      foreign keys, in both their tables
+alter_types             the type of a column
+renames                 names
+castable_types        which type a column may change to
+defaults              what a default is worth for existing rows
+dependents            what a foreign key needs stays
+tables                the tables there are
+table_in_transaction  a table made inside a transaction (T9)
+custom_plan           a plan that somebody wrote
+"""

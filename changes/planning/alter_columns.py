@@ -1,0 +1,190 @@
+"""What ALTER TABLE does to columns: one more, one less, NOT NULL, another default.
+
+A column that goes takes along what rests on it: its NOT NULL, the constraints that read it, the indexes that cover it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import FOREIGN_KEY, REFERENCED, Column, Kind, State
+from changes.ddl.actions import AddColumn, DropColumn, Name, SetDefault, SetNotNull
+from changes.ddl.alter import OF_THE_KEY, impossible
+from changes.ddl.columns import constant, read_default
+from changes.ddl.errors import (
+    DUPLICATE_COLUMN,
+    INVALID_TABLE_DEFINITION,
+    NOT_READY,
+    UNDEFINED_COLUMN,
+    DdlError,
+    unsupported,
+)
+from changes.ddl.source import Source
+from changes.plan.model import Direction, Element, Move
+from changes.planning.alter_constraints import add_check, add_unique
+from changes.planning.alter_foreign_keys import add_foreign_key
+from changes.planning.defaults import fill_value
+from changes.planning.dependents import check_column_is_free
+from changes.planning.draft import Sketch, read_by
+from expressions.errors import NOT_NULL_VIOLATION
+from expressions.typed import PyValue
+from storage import encoding
+
+
+def add_column(sketch: Sketch, action: AddColumn) -> None:
+    """ADD COLUMN, with the constraints behind it."""
+    new = action.column
+    if any(column.name == new.name.text for column in sketch.base.columns):
+        message = f'column "{new.name}" of relation "{sketch.base.name}" already exists'
+        if action.forgiving:
+            sketch.notices.append(f"{message}, skipping")
+            return
+        raise DdlError(DUPLICATE_COLUMN, message, position=new.name.position)
+    value = _fill_value(sketch, action)
+    column = Column(
+        id=sketch.planned.next_column_id,
+        name=new.name.text,
+        type=new.type,
+        state=State.DELETE_ONLY,
+        not_null=new.not_null,
+        default=new.default,
+        fill_value=None if new.default is None else encoding.encode(new.type, value),
+        added_with_default=new.default is not None,
+    )
+    sketch.add_column(column)
+    sketch.fresh[column.id] = value
+    if column.required:
+        shown = "NULL" if value is None else constant(new.type, value)
+        sketch.dangers.append(f"Every row of {sketch.base.name} is written once: its {column.name} becomes {shown}.")
+    for check in action.checks:
+        add_check(sketch, check)
+    for unique in action.uniques:
+        add_unique(sketch, unique)
+    for foreign_key in action.foreign_keys:
+        add_foreign_key(sketch, foreign_key)
+
+
+def _fill_value(sketch: Sketch, action: AddColumn) -> PyValue:
+    new = action.column
+    if new.identity:
+        hint = "Create another table with an identity column, and copy the rows."
+        raise unsupported(
+            "an identity or serial column on a table that is there", position=new.name.position, hint=hint
+        )
+    value = None
+    if new.default is not None:
+        value = fill_value(new.type, new.default, new.name.text, new.default_position, sketch.context)
+    if new.not_null and new.default is None:
+        hint = "Give it a DEFAULT; or add it without NOT NULL, fill it with UPDATE, then SET NOT NULL."
+        what = "NOT NULL without a default on an added column: the rows that are there have no value. It"
+        raise unsupported(what, position=new.name.position, hint=hint)
+    if new.not_null and value is None:
+        message = f"the default of column {new.name} is NULL, and the column is NOT NULL"
+        raise DdlError(NOT_NULL_VIOLATION, message, position=new.default_position or new.name.position)
+    return value
+
+
+def drop_column(sketch: Sketch, action: DropColumn) -> None:
+    """DROP COLUMN, with all that rests on it."""
+    column = _column(sketch, action.column, forgiving=action.forgiving)
+    if column is None:
+        return
+    name = action.column
+    if column.id in sketch.base.primary_key:
+        raise impossible(f"{OF_THE_KEY}, {column.name} among them,", name.position, "Create another table.")
+    if column.id in sketch.base.sharding_key:
+        raise impossible(f"dropping {column.name}, by which rows are spread,", name.position, "Keep it.")
+    check_column_is_free(column, sketch.base, sketch.tables, name.position, sketch.leaving)
+    sketch.dropped.add(column.id)
+    kind = Kind.REQUIRED_COLUMN if column.added_with_default else Kind.OPTIONAL_COLUMN
+    sketch.drop(Element(kind, column.id, column.name))
+    taken = [index for index in sketch.base.indexes if column.id in read_by(index)]
+    for index in taken:
+        sketch.drop_index(index)
+    own = (one for one in sketch.base.constraints if one.rule != REFERENCED)
+    for constraint in (one for one in own if column.id in read_by(one)):
+        sketch.drop_constraint(constraint)
+        what, does = ("Foreign key", "refers by") if constraint.rule == FOREIGN_KEY else ("Constraint", "reads")
+        sketch.dangers.append(f"{what} {constraint.name} {does} {column.name} and is dropped with it.")
+    if column.not_null:
+        sketch.drop(_not_null(sketch, column))
+    sketch.dangers.append(
+        f"All values of {column.name} are lost; undoing the change later restores the column, not its values."
+    )
+    for index in taken:
+        sketch.dangers.append(f"{str(index.kind.value).capitalize()} {index.name} covers it and is dropped with it.")
+
+
+def _not_null(sketch: Sketch, column: Column) -> Element:
+    """The NOT NULL of a column as an element of its own, which it is while it moves."""
+    name = f"{sketch.base.name}_{column.name}_not_null"
+    return Element(Kind.CONSTRAINT, sketch.next_constraint(), name, column.id)
+
+
+def _column(sketch: Sketch, name: Name, *, forgiving: bool = False) -> Column | None:
+    """A public column of the table as it is."""
+    column = next((c for c in sketch.base.columns if c.name == name.text), None)
+    if column is None:
+        message = f'column "{name}" of relation "{sketch.base.name}" does not exist'
+        if forgiving:
+            sketch.notices.append(f"{message}, skipping")
+            return None
+        raise DdlError(UNDEFINED_COLUMN, message, position=name.position)
+    if column.state is not State.PUBLIC:
+        message = f"column {name} is {column.state.value}: only a public column can be changed"
+        raise DdlError(NOT_READY, message, position=name.position, hint="Another change of it has not ended.")
+    return column
+
+
+def column_there(sketch: Sketch, name: Name) -> Column:
+    """The public column of that name; raises `DdlError`."""
+    column = _column(sketch, name)
+    assert column is not None, "a column that is not there is refused"
+    return column
+
+
+# --- NOT NULL and defaults
+
+
+def set_not_null(sketch: Sketch, action: SetNotNull) -> None:
+    """SET NOT NULL and DROP NOT NULL."""
+    column, name = column_there(sketch, action.column), action.column
+    if column.not_null == action.not_null:
+        said = "is NOT NULL already" if column.not_null else "is not NOT NULL"
+        sketch.notices.append(f"column {name} of {sketch.base.name} {said}, skipping")
+        return
+    if action.not_null:
+        sketch.moves.append(Move(_not_null(sketch, column), Direction.ADD))
+        sketch.dangers += [
+            f"Every row of {sketch.base.name} is read once; one without {column.name} makes the change walk back.",
+            f"From the first version on a write of NULL into {column.name} is refused.",
+        ]
+        return
+    if column.id in sketch.base.primary_key:
+        message = f'column "{name}" is in a primary key'
+        raise DdlError(INVALID_TABLE_DEFINITION, message, position=name.position)
+    if column.identity:
+        message = f'column "{name}" of relation "{sketch.base.name}" is an identity column'
+        raise DdlError("42601", message, position=name.position)
+    sketch.drop(_not_null(sketch, column))
+
+
+def set_default(sketch: Sketch, action: SetDefault) -> None:
+    """SET DEFAULT and DROP DEFAULT."""
+    column, name, sql = column_there(sketch, action.column), action.column, action.default
+    if column.identity:
+        message = f'column "{name}" of relation "{sketch.base.name}" is an identity column'
+        raise DdlError("42601", message, position=name.position)
+    text = None if sql is None else read_default(column.type, sql.node, Source(sql.source), column.name)
+    if text == column.default:
+        sketch.notices.append(f"column {name} of {sketch.base.name} has that default already, skipping")
+        return
+
+    def edit(table: Descriptor) -> Descriptor:
+        new = replace(table.column(column.id), default=text)
+        return replace(table, columns=tuple(new if c.id == new.id else c for c in table.columns))
+
+    sketch.edits.append(edit)
+    sketch.moves.append(Move(Element(column.kind, column.id, column.name), Direction.ALTER))
+    sketch.dangers.append(f"Rows that are there keep their {column.name}; only later inserts see the default.")

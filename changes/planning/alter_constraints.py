@@ -1,0 +1,98 @@
+"""What ALTER TABLE does to constraints: CHECK, UNIQUE, and to drop one of any kind.
+
+Rows that are there are verified while writes go on; from write-only on nobody can add to those that do not fit.
+"""
+
+from __future__ import annotations
+
+from catalog.elements import FOREIGN_KEY, REFERENCED, Constraint
+from changes.ddl.actions import DropConstraint, IndexPart, Name, NewCheck, NewUnique
+from changes.ddl.alter import OF_THE_KEY, impossible
+from changes.ddl.errors import UNDEFINED_OBJECT, DdlError
+from changes.ddl.placing import placed
+from changes.planning.dependents import check_index_is_free, slow_without
+from changes.planning.draft import Sketch, check_constraint_name
+from expressions.errors import CHECK_VIOLATION
+from expressions.rows import value_of
+
+
+def add_check(sketch: Sketch, check: NewCheck) -> None:
+    """ADD CHECK."""
+    constraint = sketch.add_check(check)
+    _check_fill_values(sketch, constraint, check)
+    sketch.dangers += [
+        f"Every row of {sketch.base.name} is read once; one that breaks {constraint.name} turns the change back.",
+        f"A write that breaks {constraint.name} is refused from write-only on, before anybody relies on it.",
+    ]
+
+
+def _check_fill_values(sketch: Sketch, constraint: Constraint, check: NewCheck) -> None:
+    """A CHECK that reads nothing but added columns has one answer for all rows that are there."""
+    assert constraint.expression is not None, "a check has an expression"
+    if not sketch.fresh.keys() >= set(constraint.columns) or not constraint.columns:
+        return
+    with placed(check.expression.source, otherwise=check.position):
+        holds = value_of(sketch.planned, constraint.expression, sketch.fresh)
+    if holds is False:
+        names = ", ".join(sketch.planned.column(column).name for column in constraint.columns)
+        message = f"the fill value of {names} violates check constraint {constraint.name}"
+        raise DdlError(CHECK_VIOLATION, message, position=check.position, hint="Choose another default.")
+
+
+def add_unique(sketch: Sketch, unique: NewUnique) -> None:
+    """ADD UNIQUE: an index."""
+    check_constraint_name(unique.name, sketch.base, sketch.new_constraint_names)
+    parts = tuple(IndexPart(column) for column in unique.columns)
+    _, index = sketch.add_index(unique.name, parts, unique=True)
+    same = [c for c in index.column_ids if sketch.fresh.get(c) is not None]
+    sketch.dangers.append(f"If two rows have the same {_names(unique.columns)} the check fails, and all walks back.")
+    if len(same) == len(index.column_ids):
+        sketch.dangers.append(f"All rows get the same {_names(unique.columns)}: two rows are one too many.")
+
+
+def drop_constraint(sketch: Sketch, action: DropConstraint) -> None:
+    """DROP CONSTRAINT."""
+    name = action.name
+    own = (one for one in sketch.base.constraints if one.rule != REFERENCED)
+    constraint = next((one for one in own if one.name == name.text), None)
+    index = next((one for one in sketch.base.indexes if one.unique and one.name == name.text), None)
+    if constraint is not None and constraint.rule == FOREIGN_KEY:
+        _drop_foreign_key(sketch, constraint)
+    elif constraint is not None:
+        sketch.drop_constraint(constraint)
+        sketch.dangers.append(f"From the first version past the check on, rows that break {name} are accepted.")
+    elif index is not None:
+        what = f"constraint {name} on table {sketch.base.name}"
+        check_index_is_free(index, sketch.base, sketch.tables, name.position, what, sketch.leaving)
+        sketch.drop_index(index)
+        sketch.dangers.append(f"Equal values are accepted once {name} is delete-only; its entries are deleted.")
+        sketch.dangers += slow_without(index, sketch.base, sketch.tables, sketch.leaving)
+    else:
+        _no_such_constraint(sketch, action)
+
+
+def _drop_foreign_key(sketch: Sketch, foreign_key: Constraint) -> None:
+    sketch.drop_constraint(foreign_key)
+    child, parent = sketch.base.name, sketch.parent_of(foreign_key).name
+    sketch.dangers.append(
+        f"Once {foreign_key.name} is absent, a row of {child} may refer to nothing, "
+        f"and a row of {parent} may go that others refer to."
+    )
+
+
+def _no_such_constraint(sketch: Sketch, action: DropConstraint) -> None:
+    name, hint = action.name, None
+    message = f'constraint "{name}" of relation "{sketch.base.name}" does not exist'
+    if name.text == f"{sketch.base.name}_pkey":
+        raise impossible(OF_THE_KEY, name.position, "Create another table.")
+    for column in sketch.base.columns:
+        if column.not_null and name.text == f"{sketch.base.name}_{column.name}_not_null":
+            hint = f"Write ALTER COLUMN {column.name} DROP NOT NULL."
+    if action.forgiving and hint is None:
+        sketch.notices.append(f"{message}, skipping")
+        return
+    raise DdlError(UNDEFINED_OBJECT, message, position=name.position, hint=hint)
+
+
+def _names(columns: tuple[Name, ...]) -> str:
+    return ", ".join(column.text for column in columns)

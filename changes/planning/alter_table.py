@@ -1,0 +1,104 @@
+"""ALTER TABLE as one draft: each thing it does, settled on the table as it is, with what it takes along.
+
+    ADD COLUMN     with its CHECKs, UNIQUEs and REFERENCES: a column, constraints, unique indexes
+    DROP COLUMN    its NOT NULL, the constraints that read it and the indexes that cover it go with it
+    TYPE           a twin of the new type, which takes the column's place in one version
+    SET NOT NULL   a constraint until it is public; then the column bears it
+
+What a change may not do at once is refused here by name: use what it drops, or touch one column twice.
+"""
+
+from __future__ import annotations
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ConstraintId
+from changes.ddl.actions import (
+    AddColumn,
+    Alteration,
+    AlterTable,
+    DropColumn,
+    DropConstraint,
+    NewCheck,
+    NewForeignKey,
+    NewUnique,
+    SetDefault,
+    SetNotNull,
+    SetType,
+)
+from changes.ddl.errors import NOT_SUPPORTED, DdlError
+from changes.ddl.resolve import NothingToDo
+from changes.planning.alter_columns import add_column, drop_column, set_default, set_not_null
+from changes.planning.alter_constraints import add_check, add_unique, drop_constraint
+from changes.planning.alter_foreign_keys import add_foreign_key, slow_deletes
+from changes.planning.alter_types import set_type
+from changes.planning.draft import Sketch
+from changes.planning.stages import Draft
+from changes.planning.tables import Tables
+from expressions.typed import Context
+
+
+def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tables) -> Draft:
+    """The draft of everything that an ALTER TABLE does; raises `DdlError`, or `NothingToDo`."""
+    sketch = Sketch(table, context, tables, _leaving(action, table))
+    _refuse_twice(action)
+    for alteration in sorted(action.alterations, key=_turn_of):
+        _take(alteration, sketch)
+    if not sketch.moves:
+        raise NothingToDo("; ".join(sketch.notices) or f"table {table.name} is so already, skipping")
+    sketch.dangers += slow_deletes(sketch)
+    return sketch.draft()
+
+
+def _leaving(action: AlterTable, table: Descriptor) -> frozenset[ConstraintId]:
+    """The foreign keys of the table that the statement drops, alone or with a column, wherever it says so."""
+    names = {one.name.text for one in action.alterations if isinstance(one, DropConstraint)}
+    said = {one.column.text for one in action.alterations if isinstance(one, DropColumn)}
+    columns = {column.id for column in table.columns if column.name in said}
+    leaving = (one for one in table.foreign_keys if one.name in names or not columns.isdisjoint(one.columns))
+    return frozenset(one.id for one in leaving)
+
+
+def _turn_of(alteration: Alteration) -> int:
+    """Drops first, then new columns and types, so that what rests on columns finds them as they will be."""
+    order = (DropConstraint, DropColumn, SetType, AddColumn)
+    return order.index(type(alteration)) if type(alteration) in order else len(order)
+
+
+def _refuse_twice(action: AlterTable) -> None:
+    """One column, one thing: more could only be done one after the other."""
+    seen: dict[str, str] = {}
+    for alteration in action.alterations:
+        if isinstance(alteration, AddColumn):
+            name, what = alteration.column.name, "added"
+        elif isinstance(alteration, DropColumn | SetType | SetNotNull | SetDefault):
+            name, what = alteration.column, type(alteration).__name__
+        else:
+            continue
+        together = {seen.get(name.text), what}
+        if None not in together and together != {"SetNotNull", "SetDefault"}:
+            message = f"column {name} is changed twice in one statement"
+            hint = "Send two statements; a new column can be given its constraints and default in ADD COLUMN."
+            raise DdlError(NOT_SUPPORTED, message, position=name.position, hint=hint)
+        seen[name.text] = what
+
+
+def _take(alteration: Alteration, sketch: Sketch) -> None:
+    match alteration:
+        case AddColumn():
+            add_column(sketch, alteration)
+        case DropColumn():
+            drop_column(sketch, alteration)
+        case SetNotNull():
+            set_not_null(sketch, alteration)
+        case SetDefault():
+            set_default(sketch, alteration)
+        case SetType():
+            set_type(sketch, alteration)
+        case NewCheck():
+            add_check(sketch, alteration)
+        case NewUnique():
+            add_unique(sketch, alteration)
+        case NewForeignKey():
+            add_foreign_key(sketch, alteration)
+        case DropConstraint():
+            drop_constraint(sketch, alteration)

@@ -1,0 +1,69 @@
+"""Which type a column may change to: those whose cast has an inverse, since both types are served for a while.
+
+    integer   <-> bigint, text        date      <-> timestamp, text
+    bigint    <-> integer, text       timestamp <-> timestamptz, date, text
+    double    <-> text                boolean, uuid <-> text
+
+Not every value of the one is a value of the other: the fill and, until the old side is gone, writers refuse those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, State
+from catalog.types import SqlType
+from changes.ddl.actions import Position
+from changes.ddl.columns import constant
+from changes.ddl.errors import DATATYPE_MISMATCH, DdlError
+from changes.plan.undo import quoted
+from changes.planning.defaults import fill_value, is_constant
+from expressions.rows import canonical
+from expressions.typed import Context
+
+_BOTH_WAYS = (
+    (SqlType.INTEGER, SqlType.BIGINT),
+    (SqlType.INTEGER, SqlType.TEXT),
+    (SqlType.BIGINT, SqlType.TEXT),
+    (SqlType.DOUBLE, SqlType.TEXT),
+    (SqlType.DATE, SqlType.TEXT),
+    (SqlType.TIMESTAMP, SqlType.TEXT),
+    (SqlType.BOOLEAN, SqlType.TEXT),
+    (SqlType.UUID, SqlType.TEXT),
+    (SqlType.TIMESTAMP, SqlType.TIMESTAMPTZ),
+    (SqlType.DATE, SqlType.TIMESTAMP),
+)
+INVERTIBLE = frozenset(_BOTH_WAYS) | frozenset((to, of) for of, to in _BOTH_WAYS)
+_WIDER = {
+    (SqlType.INTEGER, SqlType.BIGINT),
+    (SqlType.DATE, SqlType.TIMESTAMP),
+    (SqlType.TIMESTAMP, SqlType.TIMESTAMPTZ),
+}
+
+
+def holds_every(to: SqlType, of: SqlType) -> bool:
+    """Whether every value of the one type is a value of the other."""
+    return to is SqlType.TEXT or (of, to) in _WIDER
+
+
+def cast_text(table: Descriptor, column: Column, to: SqlType, *, instead_of: Column | None = None) -> str:
+    """The cast of a column to another type, as a descriptor keeps it; `column` may stand in another one's place."""
+    place = column if instead_of is None else instead_of
+    there = replace(column, state=State.PUBLIC, derived=None)
+    shown = replace(table, columns=tuple(there if c.id == place.id else c for c in table.columns))
+    return canonical(shown, f"{quoted(column.name)}::{to.value}", returns=to, what="a type change")
+
+
+def retyped_default(column: Column, to: SqlType, position: Position) -> str | None:
+    """The column's default as the new type has it: a constant again, or the expression with a cast."""
+    if column.default is None:
+        return None
+    text = f"({column.default})::{to.value}"
+    try:
+        value = fill_value(to, text, column.name, position, Context())
+    except DdlError as error:
+        message = f"the default {column.default} of column {column.name} is no {to.value}"
+        hint = "DROP DEFAULT first, and set another one afterwards."
+        raise DdlError(DATATYPE_MISMATCH, message, position=position, hint=hint) from error
+    return constant(to, value) if value is not None and is_constant(column.type, column.default) else text

@@ -1,0 +1,282 @@
+"""A plan that somebody wrote: a statement, and the steps they would take instead of the planner's.
+
+    {"statement": "CREATE INDEX by_age ON users (age)",
+     "steps": ["publish delete-only", "drain", "publish write-only filling", "drain",
+               "clear", "fill", "verify", "close", "publish public", "drain", "purge"]}
+
+A statement that moves several elements names them: "publish age write-only filling, by_age write-only filling",
+"fill age, by_age"; a reorganisation that names none works on what the planner's own works on. A foreign key moves in
+both its tables, unless one is named: "publish trips_code_fkey write-only in trips". A drain waits for every version
+that was published since the last one.
+
+The planner says what the elements and the table are; the steps say the rest. Nothing is judged
+here: a plan that breaks its data is what `changes.review.check` and the explorer are asked about.
+What `manage.py plan --json` prints is read too: its "plan" has every version written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Index, Kind, State
+from catalog.text.mistakes import in_words
+from changes.plan.element_states import (
+    definition_of,
+    drain,
+    partner_of,
+    publish,
+    referring_to,
+    state_of,
+    with_new,
+    with_state,
+)
+from changes.plan.model import (
+    COLUMNS,
+    RUNS,
+    Direction,
+    Element,
+    Plan,
+    Step,
+    StepKind,
+    is_point_of_no_return,
+    plan_from_json,
+)
+from changes.plan.rollback import moving
+from changes.planning.stages import FILLED
+from changes.review.neighbour_states import DEFINED
+
+STEPS_MAX = 60
+FILLING = "filling"
+
+
+class MalformedPlan(ValueError):
+    """What was written is no plan; says which part, and what would be right."""
+
+
+def read_plan(body: object, planned: Callable[[str], Plan]) -> Plan:
+    """The plan that `body` describes; `planned` is the planner. Raises `MalformedPlan`, and what the planner raises."""
+    if not isinstance(body, Mapping):
+        raise MalformedPlan('a plan is an object with "statement" and "steps"')
+    if isinstance(body.get("plan"), Mapping):
+        return _in_full(body["plan"])
+    statement, steps = body.get("statement"), body.get("steps")
+    if not isinstance(statement, str) or not isinstance(steps, list) or not all(isinstance(s, str) for s in steps):
+        raise MalformedPlan('a plan has "statement", a text, and "steps", a list of texts such as "publish public"')
+    return rewritten(planned(statement), steps, turn=body.get("turn"))
+
+
+def rewritten(plan: Plan, steps: Sequence[str], *, turn: object = None) -> Plan:
+    """The plan's elements on another road. `turn` is the number of the step of no return, counted from 1."""
+    if not 1 <= len(steps) <= STEPS_MAX:
+        raise MalformedPlan(f"a plan has 1 to {STEPS_MAX} steps, not {len(steps)}")
+    if not moving(plan) or any(element.kind is Kind.DERIVED_COLUMN for element in moving(plan)):
+        raise MalformedPlan(f"the steps of {plan.title} can't be rewritten in words: write the plan in full")
+    road: list[Step] = []
+    newest = _Newest(plan.base, {partner.table_id: partner for partner in plan.partners})
+    for number, text in enumerate(steps, 1):
+        step = _step(plan, newest, number, text)
+        road.append(step)
+        newest = newest.after(step)
+    if not any(step.kind is StepKind.PUBLISH for step in road):
+        raise MalformedPlan('a plan publishes at least one version: "publish delete-only"')
+    return replace(plan, forward=tuple(road), turn=_turn(plan, road, turn), dangers=())
+
+
+@dataclass(frozen=True, slots=True)
+class _Newest:
+    """The newest version of each table at a point of the road, and the other tables that were not drained since."""
+
+    own: Descriptor | None
+    others: Mapping[int, Descriptor]
+    undrained: frozenset[int] = frozenset()
+
+    def after(self, step: Step) -> _Newest:
+        if step.kind is StepKind.DRAIN:
+            return replace(self, undrained=frozenset())
+        others = {**self.others, **{int(partner.table_id): partner for partner in step.partners}}
+        changed = frozenset(int(partner.table_id) for partner in step.partners)
+        return _Newest(step.descriptor or self.own, others, self.undrained | changed)
+
+    @property
+    def to_drain(self) -> tuple[Descriptor, ...]:
+        return tuple(table for number, table in self.others.items() if number in self.undrained)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a publish does with one element: in both tables of a foreign key, unless one is named."""
+
+    element: Element
+    words: list[str]
+    table: str = ""
+
+    def concerns(self, table: Descriptor) -> bool:
+        return self.table in ("", table.name)
+
+
+def _step(plan: Plan, newest: _Newest, number: int, text: str) -> Step:
+    known = {kind.value: kind for kind in StepKind}
+    word, _, rest = text.strip().partition(" ")
+    kind = known.get(word)
+    if kind is None:
+        raise MalformedPlan(f"step {number}, {text!r}, is none of {', '.join(known)}")
+    last = newest.own
+    if kind is StepKind.PUBLISH:
+        parts = [_part(plan, newest, number, part.strip()) for part in rest.split(",")]
+        own = _version(plan, last, number, parts)
+        return publish(last, own, moving(plan), _versions_there(plan, newest, number, parts))
+    if rest and kind not in RUNS:
+        raise MalformedPlan(f"step {number}: {kind.value} stands alone, without {rest!r}")
+    elements = _works_on(plan, kind, number, rest) if kind in RUNS else ()
+    if last is None:
+        raise MalformedPlan(f"step {number}, {kind.value}, comes before the table's first version is published")
+    return drain(last, newest.to_drain) if kind is StepKind.DRAIN else Step(kind, last.version, elements=elements)
+
+
+def _works_on(plan: Plan, kind: StepKind, number: int, rest: str) -> tuple[Element, ...]:
+    """The elements of a reorganisation: those named, else those that the planner gives this kind."""
+    if rest:
+        return tuple(_named(plan, number, name.strip())[0] for name in rest.split(","))
+    own = [step.elements for step in plan.forward if step.kind is kind]
+    return own[0] if own else moving(plan)
+
+
+def _named(plan: Plan, number: int, text: str) -> tuple[Element, str]:
+    """The element that a text begins with, and what follows; a plan with one element needs no name."""
+    for element in moving(plan):
+        for name in (str(element), element.name):
+            if text == name or text.startswith(f"{name} "):
+                return element, text[len(name) :].strip()
+    known = ", ".join(element.name for element in moving(plan))
+    raise MalformedPlan(f"step {number}: {text!r} names none of {known}")
+
+
+def _version(plan: Plan, last: Descriptor | None, number: int, parts: list[_Part]) -> Descriptor:
+    """The version that "publish STATE", or "publish NAME STATE filling, NAME STATE", means."""
+    here = last
+    for part in sorted(parts, key=_columns_around):
+        if last is None or part.concerns(last):
+            here = _with(plan, here, number, part.element, part.words)
+    assert here is not None, "a text has at least one part"
+    return replace(here, version=(last.version if last else 0) + 1)
+
+
+def _versions_there(plan: Plan, newest: _Newest, number: int, parts: list[_Part]) -> tuple[Descriptor, ...]:
+    """The versions of the tables that foreign keys among the parts reference."""
+    changed = []
+    for before in newest.others.values():
+        here = before
+        for part in parts:
+            if part.concerns(before) and referring_to(before, (part.element,)):
+                here = _with_side(plan, here, number, part)
+        if here != before:
+            changed.append(here.next_version())
+    return tuple(changed)
+
+
+def _with_side(plan: Plan, here: Descriptor, number: int, part: _Part) -> Descriptor:
+    """The referenced table with its side of a foreign key in the state that the part says."""
+    side, state = partner_of(part.element), _state(number, part.element, part.words)
+    if state_of(here, side) is not State.ABSENT:
+        return with_state(here, side, state)
+    there = [partner for step in plan.publishes for partner in step.partners if partner.table_id == here.table_id]
+    found = definition_of(side, there)
+    if found is None or state is State.ABSENT:
+        raise MalformedPlan(f"step {number}: {part.element} is absent in {here}; it can't be published {state.value}")
+    return with_state(with_new(here, found), side, state)
+
+
+def _columns_around(part: _Part) -> int:
+    """A column comes before what covers it, and goes after it, in the same version."""
+    if part.element.kind not in COLUMNS:
+        return 1
+    return 2 if part.words[:1] == [State.ABSENT.value] else 0
+
+
+def _part(plan: Plan, newest: _Newest, number: int, text: str) -> _Part:
+    """An element and the words behind it; the only one needs no name."""
+    text, _, table = text.partition(" in ")
+    only, word = moving(plan)[0], text.split(" ")[0]
+    if len(moving(plan)) == 1 and word != only.name:
+        part = _Part(only, text.split(), table.strip())
+    else:
+        element, words = _named(plan, number, text)
+        part = _Part(element, words.split(), table.strip())
+    if part.table:
+        _check_side(plan, newest, number, part)
+    return part
+
+
+def _check_side(plan: Plan, newest: _Newest, number: int, part: _Part) -> None:
+    there = [other.name for other in newest.others.values() if referring_to(other, (part.element,))]
+    if not there:
+        raise MalformedPlan(f"step {number}: {part.element} is in one table only, and needs no name of it")
+    if part.table not in (plan.table, *there):
+        raise MalformedPlan(f"step {number}: {part.element} is in {plan.table} and {there[0]}, not in {part.table}")
+
+
+def _state(number: int, element: Element, words: list[str]) -> State:
+    """The state that words say, `filling` or not."""
+    states = {state.value: state for state in State if state in DEFINED[element.kind]}
+    if not words or words[0] not in states or words[1:] not in ([], [FILLING]):
+        raise MalformedPlan(f"step {number}: publish one of {', '.join(states)}, not {' '.join(words)!r}")
+    if words[1:] and element.kind not in FILLED:
+        raise MalformedPlan(f"step {number}: a {element.kind.value} is never filling")
+    return states[words[0]]
+
+
+def _with(plan: Plan, here: Descriptor | None, number: int, element: Element, words: list[str]) -> Descriptor:
+    """The version with one element in the state that `words` say."""
+    state, is_filling = _state(number, element, words), words[1:] == [FILLING]
+    if here is not None and state_of(here, element) is not State.ABSENT:
+        _check_uncovered(here, number, element, state)
+        return with_state(here, element, state, filling=is_filling)
+    if state is State.ABSENT or element not in plan.moving(Direction.ADD):
+        raise MalformedPlan(f"step {number}: {element} is absent before it; it can't be published {state.value}")
+    if here is None:
+        return replace(plan.publishes[0].published, state=state)
+    found = definition_of(element, _versions(plan))
+    if isinstance(found, Index) and not {column.id for column in here.columns} >= set(found.column_ids):
+        raise MalformedPlan(f"step {number}: {element} comes before a column that it covers")
+    new = here if found is None else with_new(here, found)
+    other = definition_of(partner_of(element), _versions(plan)) if referring_to(here, (element,)) else None
+    return with_state(new if other is None else with_new(new, other), element, state, filling=is_filling)
+
+
+def _versions(plan: Plan) -> list[Descriptor]:
+    return [step.published for step in plan.publishes]
+
+
+def _check_uncovered(here: Descriptor, number: int, element: Element, state: State) -> None:
+    if state is not State.ABSENT or element.kind not in COLUMNS:
+        return
+    left = [index.name for index in here.indexes if element.id in index.column_ids]
+    if left:
+        raise MalformedPlan(f"step {number}: {element} can't be absent while {', '.join(left)} covers it")
+
+
+def _turn(plan: Plan, road: Sequence[Step], wish: object) -> int:
+    """From which step on there is no way back (X6); as the planner sets it, unless the plan says otherwise."""
+    final = (at for at, step in enumerate(road) if is_point_of_no_return(plan.moves, step))
+    usual = next(final, len(road))
+    if wish is None:
+        return usual
+    if not isinstance(wish, int) or isinstance(wish, bool) or not 1 <= wish <= usual + 1:
+        raise MalformedPlan(f"turn is the number of the step of no return: 1 to {usual + 1}, not {wish!r}")
+    return wish - 1
+
+
+def _in_full(body: Mapping[str, Any]) -> Plan:
+    try:
+        plan = plan_from_json(body)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        message = f'"plan" must be as manage.py plan --json prints it: {in_words(error)}'
+        raise MalformedPlan(message) from error
+    if not plan.publishes or any(step.descriptor is None for step in plan.publishes):
+        raise MalformedPlan("a plan in full publishes at least once, each time transitions and a descriptor")
+    if not 1 <= len(plan.forward) <= STEPS_MAX or not 0 <= plan.turn <= len(plan.forward):
+        raise MalformedPlan(f"a plan in full has 1 to {STEPS_MAX} steps, and its turn is one of them")
+    return plan

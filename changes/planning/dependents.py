@@ -1,0 +1,96 @@
+"""What a foreign key rests on stays: the referenced table, its columns, and the index that makes them unique.
+
+It is refused by name to drop one of them while a row somewhere may refer by it, with what to drop first; a foreign key
+of the table itself that the same statement drops (`leaving`) does not count. An index by which rows that refer are
+found may go: what that costs is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from catalog.descriptor import Descriptor
+from catalog.elements import PRIMARY, Column, Constraint, ConstraintId, Index
+from changes.ddl.actions import Position
+from changes.ddl.errors import DEPENDENT_OBJECTS, DdlError
+from changes.planning.tables import Tables
+from storage.referring import way_to
+
+
+def check_table_is_free(table: Descriptor, tables: Tables, position: Position) -> None:
+    """Before DROP TABLE: no other table refers to it."""
+    others = (one for one in table.referenced_by if one.references != table.table_id)
+    _refuse(f"table {table.name}", others, table, tables, position)
+
+
+def check_column_is_free(
+    column: Column, table: Descriptor, tables: Tables, position: Position, leaving: Collection[ConstraintId] = ()
+) -> None:
+    """Before DROP COLUMN: nothing refers to its values."""
+    referring = (one for one in _staying(table, leaving) if column.id in one.columns)
+    _refuse(f"column {column.name} of table {table.name}", referring, table, tables, position)
+
+
+def check_index_is_free(
+    index: Index,
+    table: Descriptor,
+    tables: Tables,
+    position: Position,
+    what: str,
+    leaving: Collection[ConstraintId] = (),
+) -> None:
+    """Before an index is dropped: no foreign key refers by it. `what` the statement calls it."""
+    referring = (one for one in _staying(table, leaving) if one.index == index.id and index.id != PRIMARY)
+    _refuse(what, referring, table, tables, position)
+
+
+def referring_words(referenced: Constraint, table: Descriptor, tables: Tables) -> str:
+    """A foreign key that refers to `table`, for its users: "foreign key trips_code_fkey of trips"."""
+    return f"foreign key {referenced.name} of {_child_of(referenced, table, tables)}"
+
+
+def what_is_read(foreign_key: Constraint, table: Descriptor, indexes: Iterable[Index]) -> str:
+    """What of `table` is read, by its primary key and these indexes, to see whether rows refer: "" for nothing else."""
+    _, leading = way_to(table, foreign_key.columns, indexes)
+    if len(leading) == len(foreign_key.columns):
+        return ""
+    if not leading:
+        return f"all of {table.name}"
+    return f"all rows of {table.name} with the same {', '.join(table.column(column).name for column in leading)}"
+
+
+def slow_without(
+    index: Index, table: Descriptor, tables: Tables, leaving: Collection[ConstraintId] = ()
+) -> Iterator[str]:
+    """What to say of foreign keys whose rows no other index finds as well when a referenced row goes."""
+    others = [one for one in table.public_indexes if one.id != index.id]
+    for one in (foreign_key for foreign_key in table.foreign_keys if foreign_key.id not in leaving):
+        then = what_is_read(one, table, others)
+        if then not in ("", what_is_read(one, table, table.public_indexes)):
+            parent = table if one.references == table.table_id else tables.numbered(one.references or 0)
+            of = parent.name if parent else "the table it refers to"
+            why = f"no other index begins with the columns of foreign key {one.name}"
+            yield f"Each delete from {of} reads {then} then: {why}."
+
+
+def _staying(table: Descriptor, leaving: Collection[ConstraintId]) -> Iterator[Constraint]:
+    """What refers to the table when the foreign keys of its own that leave are gone."""
+    return (one for one in table.referenced_by if one.references != table.table_id or one.partner not in leaving)
+
+
+def _refuse(what: str, referring: Iterable[Constraint], table: Descriptor, tables: Tables, position: Position) -> None:
+    found = list(referring)
+    if not found:
+        return
+    depends = ", ".join(referring_words(one, table, tables) for one in found)
+    message = f"cannot drop {what} because other objects depend on it: {depends}"
+    first = "; ".join(f"ALTER TABLE {_child_of(one, table, tables)} DROP CONSTRAINT {one.name}" for one in found)
+    raise DdlError(DEPENDENT_OBJECTS, message, position=position, hint=f"Drop what refers to it first: {first}.")
+
+
+def _child_of(referenced: Constraint, table: Descriptor, tables: Tables) -> str:
+    assert referenced.references is not None, referenced
+    if referenced.references == table.table_id:
+        return table.name
+    child = tables.numbered(referenced.references)
+    return f"table {referenced.references}" if child is None else child.name

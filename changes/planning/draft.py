@@ -1,0 +1,292 @@
+"""What a statement comes to on a table as it is: elements with ids and definitions, before anybody orders them.
+
+`planned` is the table as the statement's own expressions may name it: with its new columns as if they were public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import (
+    REFERENCED,
+    Column,
+    ColumnId,
+    Constraint,
+    ConstraintId,
+    Index,
+    IndexColumn,
+    IndexId,
+    Kind,
+    State,
+)
+from catalog.types import SqlType
+from changes.ddl.actions import UNNAMED, IndexPart, Name, NewCheck, Position, Sql
+from changes.ddl.errors import (
+    DUPLICATE_OBJECT,
+    NOT_READY,
+    NOT_SUPPORTED,
+    UNDEFINED_COLUMN,
+    UNDEFINED_OBJECT,
+    DdlError,
+)
+from changes.ddl.placing import placed
+from changes.ddl.resolve import cut
+from changes.plan.element_states import NewElement, element_of
+from changes.plan.model import INDEXES, Direction, Element, Move
+from changes.planning.stages import Draft, Swap
+from changes.planning.tables import NO_TABLES, Tables, partners_of
+from expressions.rows import canonical, columns_of
+from expressions.typed import Context, PyValue
+
+Edit = Callable[[Descriptor], Descriptor]
+
+
+@dataclass
+class Sketch:
+    """A draft being made."""
+
+    base: Descriptor
+    context: Context = field(default_factory=Context)
+    tables: Tables = NO_TABLES
+    leaving: frozenset[ConstraintId] = frozenset()
+    """The foreign keys that the statement drops: what they rest on may go with them."""
+    planned: Descriptor = field(init=False)
+    moves: list[Move] = field(default_factory=list)
+    new: dict[Element, NewElement] = field(default_factory=dict)
+    dropped: set[ColumnId] = field(default_factory=set)
+    retyped: set[ColumnId] = field(default_factory=set)
+    swaps: list[Swap] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+    dangers: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    there: dict[Element, Constraint] = field(default_factory=dict)
+    """What an added foreign key is in the table that it references."""
+    fresh: dict[ColumnId, PyValue] = field(default_factory=dict)
+    """What the rows that are there have in the columns that are added."""
+
+    def __post_init__(self) -> None:
+        self.planned = self.base
+
+    # --- adding
+
+    def add_column(self, column: Column) -> Element:
+        element = Element(column.kind, column.id, column.name)
+        self._add(element, column)
+        public = replace(column, state=State.PUBLIC)
+        used = ColumnId(column.id + 1)
+        self.planned = replace(self.planned, columns=(*self.planned.columns, public), next_column_id=used)
+        return element
+
+    def add_index(
+        self, name: Name, parts: Iterable[IndexPart], *, unique: bool, where: Sql | None = None
+    ) -> tuple[Element, Index]:
+        number = self.planned.next_index_id
+        columns = tuple(IndexColumn(self.readable(part.column, "index"), part.descending) for part in parts)
+        kept = None if where is None else self.expression(where, SqlType.BOOLEAN, "index predicate", name.position)
+        index = Index(number, name.text, columns, unique=unique, where=kept, state=State.DELETE_ONLY)
+        self.planned = replace(self.planned, next_index_id=IndexId(number + 1))
+        element = Element(index.kind, number, index.name)
+        self._add(element, index)
+        return element, index
+
+    def add_check(self, check: NewCheck) -> Constraint:
+        kept = self.expression(check.expression, SqlType.BOOLEAN, "check constraint", check.position)
+        columns = tuple(sorted(columns_of(kept)))
+        only = [self.planned.column(columns[0]).name] if len(columns) == 1 else []
+        name = self._constraint_name(check.name, only, "check")
+        number = self.next_constraint()
+        constraint = Constraint(number, name, "check", columns, kept, state=State.WRITE_ONLY)
+        self._add(Element(Kind.CONSTRAINT, number, name), constraint)
+        return constraint
+
+    def foreign_key_name(self, given: Name, columns: Iterable[ColumnId]) -> str:
+        """The name given, or PostgreSQL's: table_columns_fkey."""
+        return self._constraint_name(given, [self.planned.column(column).name for column in columns], "fkey")
+
+    def add_foreign_key(self, foreign_key: Constraint, parent: Descriptor) -> Element:
+        """A foreign key as this table bears it, without its partner, and the table that it references."""
+        partner = self._next_constraint_of(parent)
+        whole = replace(foreign_key, partner=partner)
+        element = element_of(whole)
+        self._add(element, whole)
+        self.there[element] = replace(
+            whole,
+            id=partner,
+            rule=REFERENCED,
+            columns=whole.reference_columns,
+            references=self.base.table_id,
+            reference_columns=whole.columns,
+            partner=whole.id,
+        )
+        return element
+
+    def parent_of(self, foreign_key: Constraint) -> Descriptor:
+        """The table that a foreign key of this one references."""
+        parents = partners_of((element_of(foreign_key),), self.base, self.tables)
+        return parents[0] if parents else self.base
+
+    def _next_constraint_of(self, parent: Descriptor) -> ConstraintId:
+        if parent.table_id == self.base.table_id:
+            return self.next_constraint()
+        taken = sum(e.partner is not None and e.partner[0] == parent.table_id for e in self.there)
+        return ConstraintId(parent.next_constraint_id + taken)
+
+    def next_constraint(self) -> ConstraintId:
+        number = self.planned.next_constraint_id
+        self.planned = replace(self.planned, next_constraint_id=ConstraintId(number + 1))
+        return number
+
+    def _add(self, element: Element, new: NewElement) -> None:
+        self.moves.append(Move(element, Direction.ADD))
+        self.new[element] = new
+
+    @property
+    def new_constraint_names(self) -> frozenset[str]:
+        """The names that new constraints and indexes take; a column of the same name is another thing."""
+        return frozenset(one.name for one in self.new.values() if not isinstance(one, Column))
+
+    def _constraint_name(self, given: Name, columns: Iterable[str], word: str) -> str:
+        """PostgreSQL's way of naming, table_columns_word, unless the statement names it."""
+        also = self.new_constraint_names
+        if given != UNNAMED:
+            check_constraint_name(given, self.base, also)
+            return given.text
+        taken = constraint_names(self.base) | also
+        stem = "_".join((self.base.name, *columns))
+        tails = (f"_{word}", *(f"_{word}{n}" for n in range(1, len(taken) + 2)))
+        return next(name for name in (cut(stem, tail) + tail for tail in tails) if name not in taken)
+
+    # --- dropping
+
+    def drop(self, element: Element) -> None:
+        if all(move.element != element for move in self.moves):
+            self.moves.append(Move(element, Direction.DROP))
+
+    def drop_index(self, index: Index) -> None:
+        check_public(index.name, "index", index.state, None)
+        self.drop(Element(index.kind, index.id, index.name))
+
+    def drop_constraint(self, constraint: Constraint) -> Element:
+        check_public(constraint.name, "constraint", constraint.state, None)
+        element = element_of(constraint)
+        self.drop(element)
+        return element
+
+    def drops(self, index: Index) -> bool:
+        return Move(Element(index.kind, index.id, index.name), Direction.DROP) in self.moves
+
+    # --- reading
+
+    def expression(self, sql: Sql, returns: SqlType, what: str, position: Position) -> str:
+        """An expression over the table's columns as descriptors keep it; refused when it reads what is dropped."""
+        with placed(sql.source, otherwise=position):
+            kept = canonical(self.planned, sql.node or sql.text, returns=returns, what=what)
+        for column in sorted(columns_of(kept)):
+            self._check_stays(column, f"{what} {sql.text}", position)
+        return kept
+
+    def readable(self, name: Name, what: str) -> ColumnId:
+        """A column that something new may rest on."""
+        column = next((c for c in self.planned.columns if c.name == name.text), None)
+        if column is None:
+            raise DdlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', position=name.position)
+        check_public(name.text, "column", column.state, name.position)
+        self._check_stays(column.id, what, name.position)
+        return column.id
+
+    def _check_stays(self, column: ColumnId, what: str, position: Position) -> None:
+        for gone, why in ((self.dropped, "drops"), (self.retyped, "gives another type")):
+            if column in gone:
+                message = f"{what} reads column {self.planned.column(column).name}, which this statement {why}"
+                raise DdlError(NOT_SUPPORTED, message, position=position, hint="Send two statements.")
+
+    # --- the result
+
+    def draft(self) -> Draft:
+        return Draft(
+            self.base.table_id,
+            self.base.name,
+            self.base,
+            tuple(self.moves),
+            self.new,
+            covered=self._covered(),
+            late=self._late(),
+            swaps=tuple(self.swaps),
+            edit=self._edit if self.edits else None,
+            dangers=tuple(self.dangers),
+            partners=partners_of((move.element for move in self.moves), self.base, self.tables),
+            there=self.there,
+        )
+
+    def _edit(self, table: Descriptor) -> Descriptor:
+        for edit in self.edits:
+            table = edit(table)
+        return table
+
+    def _covered(self) -> frozenset[Element]:
+        """New optional columns that a new index or constraint reads: they are written as soon as it is."""
+        read = {column for new in self.new.values() for column in read_by(new)}
+        return frozenset(e for e in self.new if e.kind is Kind.OPTIONAL_COLUMN and e.id in read)
+
+    def _late(self) -> frozenset[Element]:
+        """Dropped columns and indexes that a dropped constraint rests on: it is absent before they leave public."""
+        gone = {move.element for move in self.moves if move.direction is Direction.DROP}
+        constraints = {one.id: one for one in self.base.constraints}
+        columns: set[int] = {element.column for element in gone if element.column is not None}
+        indexes: set[int] = set()
+        for element in gone:
+            if element.kind is Kind.CONSTRAINT and element.column is None:
+                one = constraints[ConstraintId(element.id)]
+                columns |= read_by(one)
+                if one.references == self.base.table_id:
+                    columns |= set(one.reference_columns)
+                    indexes.add(one.index)
+        late = dict.fromkeys((Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN), columns) | dict.fromkeys(INDEXES, indexes)
+        return frozenset(element for element in gone if element.id in late.get(element.kind, ()))
+
+
+def read_by(element: NewElement) -> frozenset[ColumnId]:
+    """The columns that an index or a constraint rests on."""
+    if isinstance(element, Index):
+        return frozenset(element.column_ids) | (columns_of(element.where) if element.where else frozenset())
+    if isinstance(element, Constraint):
+        return frozenset(element.columns) | (columns_of(element.expression) if element.expression else frozenset())
+    return frozenset()
+
+
+# --- names and states
+
+
+def constraint_names(table: Descriptor) -> frozenset[str]:
+    """What a new constraint of the table can't be called: its own ones, those that an index keeps among them."""
+    own = {one.name for one in table.constraints if one.rule != REFERENCED}
+    return frozenset(own | {index.name for index in table.indexes if index.unique})
+
+
+def check_constraint_name(name: Name, table: Descriptor, also: AbstractSet[str] = frozenset()) -> None:
+    """Refuse a name that a constraint of the table bears already."""
+    if name.text in constraint_names(table) | also:
+        message = f'constraint "{name}" for relation "{table.name}" already exists'
+        hint = "A name that is given up is free when the change is done: choose another one."
+        raise DdlError(DUPLICATE_OBJECT, message, position=name.position, hint=hint)
+
+
+def public_index(name: Name, table: Descriptor, *, doing: str = "dropped") -> Index:
+    """The index of that name, which must be public."""
+    index = next((index for index in table.indexes if index.name == name.text), None)
+    if index is None:
+        raise DdlError(UNDEFINED_OBJECT, f'index "{name}" does not exist', position=name.position)
+    if index.state is not State.PUBLIC:
+        message = f"index {index.name} is {index.state.value}: only a public index can be {doing}"
+        raise DdlError(NOT_READY, message, position=name.position, hint="Another change of it has not ended.")
+    return index
+
+
+def check_public(name: str, what: str, state: State, position: Position) -> None:
+    """Refuse what is on its way."""
+    if state is not State.PUBLIC:
+        message = f"{what} {name} is {state.value}: only a public {what} can be used or changed"
+        raise DdlError(NOT_READY, message, position=position, hint="Another change of it has not ended.")

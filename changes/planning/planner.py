@@ -1,0 +1,248 @@
+"""From what a statement asks for to a plan: which versions, in which order, with which reorganisations.
+
+Here it is settled what an action means for the table as it is (ALTER TABLE: `changes.planning.alter_table`).
+The order of versions is the composer's (`changes.planning.stages`); a plan is reviewed
+(`changes.review.check`) before anyone sees it.
+"""
+
+from dataclasses import replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import (
+    Column,
+    ColumnId,
+    Index,
+    Kind,
+    Placement,
+    PlacementId,
+    State,
+    TableId,
+)
+from changes.ddl.actions import (
+    UNNAMED,
+    Action,
+    AlterTable,
+    CreateIndex,
+    CreateTable,
+    DropIndex,
+    DropTable,
+    IndexPart,
+    Name,
+    NewColumn,
+    RenameColumn,
+    RenameConstraint,
+    RenameIndex,
+    RenameTable,
+)
+from changes.ddl.errors import (
+    DUPLICATE_TABLE,
+    NOT_READY,
+    UNDEFINED_COLUMN,
+    UNDEFINED_TABLE,
+    DdlError,
+    unsupported,
+)
+from changes.plan.element_states import element_of
+from changes.plan.model import Direction, Element, Move, Plan
+from changes.planning.alter_table import altered
+from changes.planning.dependents import check_index_is_free, check_table_is_free, slow_without
+from changes.planning.draft import Sketch, check_public, public_index
+from changes.planning.renames import rename_column, rename_constraint, rename_index, rename_table
+from changes.planning.stages import Draft, compose
+from changes.planning.tables import NO_TABLES, Tables, partners_of
+from changes.review.check import review
+from expressions.typed import Context
+
+
+def make_plan(
+    action: Action,
+    descriptor: Descriptor | None,
+    *,
+    table_id: int | None = None,
+    context: Context | None = None,
+    tables: Tables = NO_TABLES,
+) -> Plan:
+    """The plan of `action` on the table as `descriptor` has it; raises `DdlError`, or `NothingToDo`.
+
+    CREATE TABLE has no descriptor yet: it takes the `table_id` that was reserved for it. `context` says what time it
+    is, for the values that an added column's default gives the rows that are there. `tables` are the others, as they
+    will be when the change begins: those that foreign keys refer to, or refer from.
+    """
+    if isinstance(action, CreateTable):
+        if descriptor is not None and descriptor.state is not State.ABSENT:
+            raise DdlError(DUPLICATE_TABLE, f'relation "{action.table}" already exists', position=action.table.position)
+        assert table_id is not None, "a new table needs the id reserved for it"
+        return review(compose(_create_table(action, TableId(table_id))))
+    return review(compose(_draft(action, _usable(action.table, descriptor), context or Context(), tables)))
+
+
+def _draft(
+    action: DropTable
+    | CreateIndex
+    | DropIndex
+    | AlterTable
+    | RenameTable
+    | RenameColumn
+    | RenameIndex
+    | RenameConstraint,
+    table: Descriptor,
+    context: Context,
+    tables: Tables,
+) -> Draft:
+    match action:
+        case DropTable():
+            return _drop_table(action, table, tables)
+        case CreateIndex():
+            return _create_index(action, table)
+        case DropIndex():
+            return _drop_index(action, table, tables)
+        case AlterTable():
+            return altered(action, table, context, tables)
+        case RenameTable():
+            return rename_table(action, table)
+        case RenameColumn():
+            return rename_column(action, table)
+        case RenameIndex():
+            return rename_index(action, table)
+        case RenameConstraint():
+            return rename_constraint(action, table, tables)
+
+
+def _usable(name: Name, descriptor: Descriptor | None) -> Descriptor:
+    if descriptor is None or descriptor.state is State.ABSENT:
+        raise DdlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', position=name.position)
+    if descriptor.state is not State.PUBLIC:
+        message = f"table {name} is {descriptor.state.value}: only a public table can be changed"
+        raise DdlError(NOT_READY, message, position=name.position, hint="Another change of it has not ended.")
+    return descriptor
+
+
+# Tables
+
+
+def _create_table(action: CreateTable, table_id: TableId) -> Draft:
+    element = Element(Kind.TABLE, table_id, action.table.text)
+    new = _with_constraints(action, _bare_table(action, table_id))
+    return Draft(table_id, action.table.text, None, (Move(element, Direction.ADD),), {element: new})
+
+
+def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
+    ids = {column.name.text: ColumnId(number) for number, column in enumerate(action.columns, 1)}
+    key = tuple(_column_id(ids, name) for name in action.primary_key)
+    sharding_key = tuple(_column_id(ids, name) for name in action.sharding_key)
+    if not set(sharding_key) <= set(key):
+        raise unsupported("a sharding key outside the primary key", position=action.sharding_key[0].position)
+    return Descriptor(
+        table_id=table_id,
+        name=action.table.text,
+        version=1,
+        state=State.DELETE_ONLY,
+        columns=tuple(_new_column(column, ids[column.name.text], key) for column in action.columns),
+        primary_key=key,
+        placements=(Placement(PlacementId(1), sharding_key, action.sharding_function),),
+        next_column_id=ColumnId(len(ids) + 1),
+    )
+
+
+def _with_constraints(action: CreateTable, table: Descriptor) -> Descriptor:
+    """CHECK and UNIQUE of a table that nobody has written to hold at once: they are public with it."""
+    sketch = Sketch(table)
+    checks = tuple(replace(sketch.add_check(check), state=State.PUBLIC) for check in action.checks)
+    indexes: list[Index] = []
+    for unique in action.uniques:
+        stem = "_".join((action.table.text, *(column.text for column in unique.columns)))
+        name = Name(f"{stem}_key") if unique.name == UNNAMED else unique.name
+        _, index = sketch.add_index(name, tuple(map(IndexPart, unique.columns)), unique=True)
+        indexes.append(replace(index, state=State.PUBLIC))
+    return replace(
+        table,
+        indexes=tuple(indexes),
+        constraints=checks,
+        next_index_id=sketch.planned.next_index_id,
+        next_constraint_id=sketch.planned.next_constraint_id,
+    )
+
+
+def _column_id(ids: dict[str, ColumnId], name: Name) -> ColumnId:
+    if name.text not in ids:
+        message = f'column "{name}" named in key does not exist'
+        raise DdlError(UNDEFINED_COLUMN, message, position=name.position)
+    return ids[name.text]
+
+
+def _new_column(column: NewColumn, column_id: ColumnId, key: tuple[ColumnId, ...]) -> Column:
+    return Column(
+        id=column_id,
+        name=column.name.text,
+        type=column.type,
+        not_null=column.not_null or column_id in key,
+        default=column.default,
+        identity=column.identity,
+    )
+
+
+def _drop_table(action: DropTable, table: Descriptor, tables: Tables) -> Draft:
+    check_table_is_free(table, tables, action.table.position)
+    element = Element(Kind.TABLE, table.table_id, table.name)
+    dangers = (
+        f"Nobody can use {table.name} from the {'third' if table.foreign_keys else 'first'} version on.",
+        f"All rows of {table.name} are deleted; undoing the change later restores its structure, not its rows.",
+    )
+    draft = _of_table(table, Move(element, Direction.DROP), dangers)
+    return _with_foreign_keys(draft, table, tables) if table.foreign_keys else draft
+
+
+def _with_foreign_keys(draft: Draft, table: Descriptor, tables: Tables) -> Draft:
+    """A table that is dropped takes its foreign keys along: they are absent before it leaves public."""
+    for one in table.foreign_keys:
+        check_public(one.name, "constraint", one.state, None)
+    gone = tuple(element_of(one) for one in table.foreign_keys)
+    partners = partners_of(gone, table, tables)
+    names = {partner.table_id: partner.name for partner in (table, *partners)}
+    said = tuple(
+        f"Foreign key {one.name} to {names[one.references]} is dropped with it, before the table leaves public."
+        for one in table.foreign_keys
+        if one.references is not None
+    )
+    return replace(
+        draft,
+        moves=(*draft.moves, *(Move(element, Direction.DROP) for element in gone)),
+        late=frozenset(move.element for move in draft.moves),
+        dangers=(*draft.dangers, *said),
+        partners=partners,
+    )
+
+
+def _of_table(table: Descriptor, move: Move, dangers: tuple[str, ...] = ()) -> Draft:
+    return Draft(table.table_id, table.name, table, (move,), dangers=dangers)
+
+
+# Indexes
+
+
+def _create_index(action: CreateIndex, table: Descriptor) -> Draft:
+    if any(index.name == action.index.text for index in table.indexes):
+        raise DdlError(DUPLICATE_TABLE, f'relation "{action.index}" already exists', position=action.index.position)
+    sketch = Sketch(table)
+    _, index = sketch.add_index(action.index, action.columns, unique=action.unique, where=action.where)
+    sketch.dangers += _index_dangers(index, table)
+    return sketch.draft()
+
+
+def _index_dangers(index: Index, table: Descriptor) -> tuple[str, ...]:
+    cost = f"Every row of {table.name} is read once; each later write of it also writes {index.name}."
+    if index.unique:
+        return cost, "If two rows have the same values the check fails, and the change walks back."
+    return (cost,)
+
+
+def _drop_index(action: DropIndex, table: Descriptor, tables: Tables) -> Draft:
+    index = public_index(action.index, table)
+    check_index_is_free(index, table, tables, action.index.position, f"index {index.name}")
+    element = Element(index.kind, index.id, index.name)
+    dangers = (
+        f"Queries that use {index.name} read the whole table instead, from the first version on.",
+        "Past delete-only it can't be cancelled: its entries are incomplete from then on.",
+        *slow_without(index, table, tables),
+    )
+    return _of_table(table, Move(element, Direction.DROP), dangers)

@@ -1,0 +1,101 @@
+"""New names: one version, in which nothing moves but what a table, a column, an index or a constraint is called.
+
+Keys in the store hold ids, so a rename touches no pair. A foreign key has one name in both its tables: they change in
+one publish.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import NOT_NULL, REFERENCED, Kind, State
+from changes.ddl.actions import Name, RenameColumn, RenameConstraint, RenameIndex, RenameTable
+from changes.ddl.errors import DUPLICATE_COLUMN, UNDEFINED_COLUMN, UNDEFINED_OBJECT, DdlError, unsupported
+from changes.plan.element_states import element_of
+from changes.plan.model import Direction, Element, Move
+from changes.planning.draft import check_constraint_name, check_public, public_index
+from changes.planning.stages import Draft
+from changes.planning.tables import Tables, partners_of
+
+
+def rename_table(action: RenameTable, table: Descriptor) -> Draft:
+    """ALTER TABLE .. RENAME TO."""
+    draft = _renamed(table, Element(Kind.TABLE, table.table_id, table.name), f"table {table.name}", action.new)
+    return replace(draft, edit=lambda before: replace(before, name=action.new.text))
+
+
+def rename_column(action: RenameColumn, table: Descriptor) -> Draft:
+    """ALTER TABLE .. RENAME COLUMN .. TO."""
+    column = next((c for c in table.columns if c.name == action.column.text), None)
+    if column is None or column.state is not State.PUBLIC:
+        hint = f"It is {column.state.value}: another change of it has not ended." if column else None
+        message = f'column "{action.column}" does not exist'
+        raise DdlError(UNDEFINED_COLUMN, message, position=action.column.position, hint=hint)
+    if any(c.name == action.new.text for c in table.columns):
+        message = f'column "{action.new}" of relation "{table.name}" already exists'
+        raise DdlError(DUPLICATE_COLUMN, message, position=action.new.position)
+    new = replace(column, name=action.new.text)
+    draft = _renamed(table, Element(column.kind, column.id, column.name), f"column {column.name}", action.new)
+
+    def edit(before: Descriptor) -> Descriptor:
+        return replace(before, columns=tuple(new if c.id == column.id else c for c in before.columns))
+
+    return replace(draft, edit=edit)
+
+
+def rename_index(action: RenameIndex, table: Descriptor) -> Draft:
+    """ALTER INDEX .. RENAME TO."""
+    index = public_index(action.index, table, doing="renamed")
+    new = replace(index, name=action.new.text)
+    draft = _renamed(table, Element(index.kind, index.id, index.name))
+
+    def edit(before: Descriptor) -> Descriptor:
+        return replace(before, indexes=tuple(new if i.id == index.id else i for i in before.indexes))
+
+    return replace(draft, edit=edit)
+
+
+def rename_constraint(action: RenameConstraint, table: Descriptor, tables: Tables) -> Draft:
+    """ALTER TABLE .. RENAME CONSTRAINT .. TO. The name of a UNIQUE is its index's, as in PostgreSQL."""
+    name = action.constraint
+    if any(index.unique and index.name == name.text for index in table.indexes):
+        check_constraint_name(action.new, table)
+        return rename_index(RenameIndex(name, action.table, action.new), table)
+    constraint = next((c for c in table.constraints if c.name == name.text and c.rule != REFERENCED), None)
+    if constraint is None or constraint.rule == NOT_NULL:
+        raise _no_such_constraint(name, table)
+    check_public(name.text, "constraint", constraint.state, name.position)
+    check_constraint_name(action.new, table)
+    element = element_of(constraint)
+    other = None if constraint.partner is None else (constraint.references, constraint.partner)
+
+    def edit(before: Descriptor) -> Descriptor:
+        mine = constraint.id if before.table_id == table.table_id else None
+        return replace(
+            before,
+            constraints=tuple(
+                replace(c, name=action.new.text) if c.id == mine or (before.table_id, c.id) == other else c
+                for c in before.constraints
+            ),
+        )
+
+    partners = partners_of((element,), table, tables)
+    return replace(_renamed(table, element), edit=edit, edit_there=edit, partners=partners)
+
+
+def _no_such_constraint(name: Name, table: Descriptor) -> DdlError:
+    implied = {f"{table.name}_{column.name}_not_null": "a NOT NULL" for column in table.columns if column.not_null}
+    implied |= {f"{table.name}_pkey": "a primary key"}
+    if name.text in implied:
+        hint = "Its name follows from those of the table and its columns."
+        return unsupported(f"RENAME CONSTRAINT of {implied[name.text]}", position=name.position, hint=hint)
+    message = f'constraint "{name}" for table "{table.name}" does not exist'
+    return DdlError(UNDEFINED_OBJECT, message, position=name.position)
+
+
+def _renamed(table: Descriptor, element: Element, what: str = "", new: Name | None = None) -> Draft:
+    """A draft that moves nothing; `what` is known to statements by its name, and `new` is that from now on."""
+    fails = f"Statements that say {what} fail once their node has the new version, where it is called {new}."
+    dangers = (fails,) if what else ()
+    return Draft(table.table_id, table.name, table, (Move(element, Direction.RENAME),), dangers=dangers)

@@ -1,0 +1,268 @@
+"""One road for several moves: what is due at a stage is one version (protocol section 4).
+
+    stage  add                                       drop
+    1      delete-only: columns, indexes, tables     -
+    2      write-only: what must be filled,          -
+           constraints, and a column that one of
+           these covers
+           [clear, fill, verify, close]
+    3      public: everything at once                write-only; an optional column or a table alone: delete-only
+           [purge]
+    4      -                                         delete-only; a constraint: absent
+    5, ..  -                                         what a dropped constraint rested on: columns, indexes, one
+                                                     stage after the other; [delete], then everything absent
+
+A stage in which nothing moves is left out, so a drop alone begins with its stage 3. New names and defaults come with
+the first version. Nothing irreversible is published before stage 3, when every addition has been verified.
+
+A foreign key is a constraint of two tables: when it moves, the table that it references has a new version, too, which
+is published and drained together with the change's own (L11).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, Constraint, Derivation, Kind, State, TableId
+from changes.plan.element_states import NewElement, drain, partner_of, referring_to, with_new, with_state
+from changes.plan.model import (
+    COLUMNS,
+    INDEXES,
+    LADDERED,
+    Direction,
+    Element,
+    Move,
+    Plan,
+    Step,
+    StepKind,
+    Transition,
+    is_point_of_no_return,
+)
+from changes.plan.rollback import deletion_order
+
+A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
+HIDDEN, WRITTEN, SHOWN, WITHDRAWN = 1, 2, 3, 4
+"""The stages by what happens to most elements there."""
+
+FILLED = frozenset({Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN}) | INDEXES
+"""The kinds that a reorganisation fills on their way up."""
+
+Rungs = Mapping[int, State]
+Edit = Callable[[Descriptor], Descriptor]
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """The change of a column's type: at stage 3 the twin takes the column's place, which is derived backwards then."""
+
+    twin: Element
+    old: Element
+    hidden_name: str
+    backwards: str
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a statement asks for, with every element worked out; the composer puts it in order.
+
+    `new` are the elements that are added, as they are in their first state. `covered` are added optional columns that
+    something added needs written; `late` are what leaves public after the constraints that are dropped with it: columns
+    that these read, indexes that they refer by, a table that refers to others. `edit` gives new names and defaults.
+
+    `partners` are the other tables that foreign keys of this change reference, as they are; `there` is what an added
+    foreign key is in the table it references (this one, perhaps), `edit_there` gives the partners new names.
+    """
+
+    table_id: int
+    table: str
+    base: Descriptor | None
+    moves: tuple[Move, ...]
+    new: Mapping[Element, NewElement | Descriptor] = field(default_factory=dict)
+    covered: frozenset[Element] = frozenset()
+    late: frozenset[Element] = frozenset()
+    swaps: tuple[Swap, ...] = ()
+    edit: Edit | None = None
+    dangers: tuple[str, ...] = ()
+    partners: tuple[Descriptor, ...] = ()
+    there: Mapping[Element, Constraint] = field(default_factory=dict)
+    edit_there: Edit | None = None
+
+
+def compose(draft: Draft) -> Plan:
+    """The plan of everything that `draft` asks for."""
+    road = tuple(_Road(draft).steps())
+    turn = next(at for at, step in enumerate(road) if is_point_of_no_return(draft.moves, step))
+    return Plan(
+        draft.table_id, draft.table, draft.moves, draft.base, road, turn, draft.dangers, partners=draft.partners
+    )
+
+
+# --- when each element is where
+
+
+def rungs_up(element: Element, *, is_covered: bool) -> Rungs:
+    """At which stage an added element reaches which state."""
+    if element.kind is Kind.CONSTRAINT:
+        return {WRITTEN: W, SHOWN: P}
+    if element.kind in FILLED or is_covered:
+        return {HIDDEN: D, WRITTEN: W, SHOWN: P}
+    return {HIDDEN: D, SHOWN: P}
+
+
+def rungs_down(element: Element, *, is_late: bool, is_alone: bool, is_covered: bool = False) -> Rungs:
+    """At which stage a dropped element reaches which state; absent comes for all at once, behind the deletion.
+
+    `is_covered`: an index that is late, too, may cover it, and is never ahead of it.
+    """
+    if element.kind is Kind.CONSTRAINT:
+        return {SHOWN: W, WITHDRAWN: A}
+    if element.kind in LADDERED:
+        first = WITHDRAWN + 1 if is_late else SHOWN
+        return {first: W, first + 1: D}
+    late = WITHDRAWN + 2 if is_covered else WITHDRAWN + 1
+    return {late if is_late else SHOWN if is_alone else WITHDRAWN: D}
+
+
+class _Road:
+    """The steps of a draft, version by version."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.added = _of(draft.moves, Direction.ADD)
+        self.dropped = _of(draft.moves, Direction.DROP)
+        self.filled = _fill_order(element for element in self.added if element.kind in FILLED)
+        self.ladders = self._ladders()
+        self.deleted_at = max((max(self.ladders[e]) for e in self._with_pairs()), default=0)
+        for element in self._with_pairs():
+            self.ladders[element] = {**self.ladders[element], self.deleted_at + 1: A}
+        self.at = dict.fromkeys(self.added, A) | dict.fromkeys(self.dropped, P)
+        self.others: dict[TableId, Descriptor] = {table.table_id: table for table in draft.partners}
+
+    def _with_pairs(self) -> tuple[Element, ...]:
+        return deletion_order(self.dropped)
+
+    def _ladders(self) -> dict[Element, Rungs]:
+        up = {element: rungs_up(element, is_covered=element in self.draft.covered) for element in self.added}
+        is_alone = all(element.kind in (Kind.OPTIONAL_COLUMN, Kind.TABLE) for element in self.dropped)
+        late = self.draft.late
+        is_covered = any(element.kind in INDEXES for element in late)
+        down = {
+            element: rungs_down(element, is_late=element in late, is_alone=is_alone, is_covered=is_covered)
+            for element in self.dropped
+        }
+        return up | down
+
+    def steps(self) -> Iterator[Step]:
+        here, edit, edit_there = self.draft.base, self.draft.edit, self.draft.edit_there
+        last = max((max(ladder) for ladder in self.ladders.values()), default=HIDDEN)
+        for stage in range(HIDDEN, last + 1):
+            due = [(element, ladder[stage]) for element, ladder in self.ladders.items() if stage in ladder]
+            if not due and (edit is None or self.ladders):
+                continue
+            here = self._version(here, stage, due, edit)
+            partners = self._partners(due, edit_there)
+            edit = edit_there = None
+            yield Step(StepKind.PUBLISH, here.version, self._transitions(due), here, partners=partners)
+            yield drain(here, partners)
+            yield from self._runs(stage, here)
+
+    def _version(
+        self,
+        before: Descriptor | None,
+        stage: int,
+        due: list[tuple[Element, State]],
+        edit: Edit | None,
+    ) -> Descriptor:
+        """The next version: everything that is due moves, and the first one has the new names."""
+        table = next((new for new in self.draft.new.values() if isinstance(new, Descriptor)), None)
+        if before is None:
+            assert table is not None, "a table that is new is described"
+            return replace(table, version=1, state=due[0][1])
+        here = before if edit is None else edit(before)
+        for element, state in sorted(due, key=_leaves_last):
+            here = self._moved(here, element, state)
+        for swap in self.draft.swaps if stage == SHOWN else ():
+            here = swapped(here, swap)
+        return replace(here, version=before.version + 1)
+
+    def _moved(self, here: Descriptor, element: Element, state: State) -> Descriptor:
+        is_filling = state is W and element in self.filled
+        new = self.draft.new.get(element)
+        if self.at[element] is A and new is not None and not isinstance(new, Descriptor):
+            here = with_new(here, new)
+            for one in referring_to(here, (element,)):
+                here = with_new(here, self.draft.there[one])
+        return with_state(here, element, state, filling=is_filling)
+
+    def _partners(self, due: list[tuple[Element, State]], edit: Edit | None) -> tuple[Descriptor, ...]:
+        """The next versions of the other tables: of those in which a foreign key moves, or has a new name."""
+        changed = []
+        for before in self.others.values():
+            here = before if edit is None else edit(before)
+            for element in referring_to(before, (element for element, _ in due)):
+                if self.at[element] is A:
+                    here = with_new(here, self.draft.there[element])
+                here = with_state(here, partner_of(element), dict(due)[element])
+            if here != before:
+                changed.append(here.next_version())
+        self.others |= {new.table_id: new for new in changed}
+        return tuple(changed)
+
+    def _transitions(self, due: list[tuple[Element, State]]) -> tuple[Transition, ...]:
+        found = tuple(Transition(element, self.at[element], state) for element, state in due)
+        self.at |= dict(due)
+        return found
+
+    def _runs(self, stage: int, here: Descriptor) -> Iterator[Step]:
+        """The reorganisations that come when this stage's version is drained."""
+        constraints = tuple(element for element in self.added if element.kind is Kind.CONSTRAINT)
+        if stage == WRITTEN and self.filled:
+            yield Step(StepKind.CLEAR, here.version, elements=self.filled)
+            yield Step(StepKind.FILL, here.version, elements=self.filled)
+        if stage == WRITTEN and (self.filled or constraints):
+            yield Step(StepKind.VERIFY, here.version, elements=(*self.filled, *constraints))
+            yield Step(StepKind.CLOSE, here.version)
+        if stage == SHOWN and self.filled:
+            yield Step(StepKind.PURGE, here.version, elements=self.filled)
+        if stage == self.deleted_at:
+            yield Step(StepKind.DELETE, here.version, elements=self._with_pairs())
+
+
+def _leaves_last(due: tuple[Element, State]) -> bool:
+    """A column goes after the indexes that cover it, in the same version."""
+    element, state = due
+    return state is A and element.kind in COLUMNS
+
+
+def _of(moves: tuple[Move, ...], direction: Direction) -> tuple[Element, ...]:
+    return tuple(move.element for move in moves if move.direction is direction)
+
+
+def _fill_order(elements: Iterator[Element]) -> tuple[Element, ...]:
+    """Columns, then the indexes that may cover them."""
+    return tuple(sorted(elements, key=lambda element: element.kind in INDEXES))
+
+
+def swapped(here: Descriptor, swap: Swap) -> Descriptor:
+    """The twin, which is public now, in the place and with the name of the old one, which is derived from it now."""
+    old, twin = here.column(ColumnId(swap.old.id)), here.column(ColumnId(swap.twin.id))
+    forwards = twin.derived.expression if twin.derived else None
+    new = replace(
+        twin, name=old.name, not_null=old.not_null, added_with_default=True, derived=None, default=swap.default
+    )
+    left = replace(
+        old,
+        name=swap.hidden_name,
+        not_null=False,
+        default=None,
+        added_with_default=False,
+        derived=Derivation(ColumnId(swap.twin.id), swap.backwards, inverse=forwards),
+    )
+    return replace(here, columns=_in_place(here.columns, new=new, left=left))
+
+
+def _in_place(columns: tuple[Column, ...], *, new: Column, left: Column) -> tuple[Column, ...]:
+    """SELECT * keeps the order of columns it had."""
+    others = [column for column in columns if column.id != new.id]
+    return (*(new if column.id == left.id else column for column in others), left)

@@ -1,0 +1,46 @@
+"""The tables there are, for what has to know more than one: a foreign key spans two.
+
+`KnownTables` is a plain value of them; `changes.ddl.resolve.CatalogView` serves as well: the tables as the open changes
+will leave them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from catalog.descriptor import Descriptor
+from catalog.elements import State
+from changes.plan.model import Element
+
+
+class Tables(Protocol):
+    """Where tables are found by name, and by id. A table that is absent has no name any more."""
+
+    def named(self, name: str) -> Descriptor | None: ...
+
+    def numbered(self, table_id: int) -> Descriptor | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTables:
+    """These tables, and no others."""
+
+    tables: tuple[Descriptor, ...] = ()
+
+    def named(self, name: str) -> Descriptor | None:
+        return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)
+
+    def numbered(self, table_id: int) -> Descriptor | None:
+        return next((t for t in self.tables if t.table_id == table_id), None)
+
+
+NO_TABLES = KnownTables()
+"""For who plans on a table that no foreign key spans."""
+
+
+def partners_of(elements: Iterable[Element], table: Descriptor, tables: Tables) -> tuple[Descriptor, ...]:
+    """The other tables that foreign keys of `table` among `elements` reference, by id."""
+    ids = {element.partner[0] for element in elements if element.partner is not None} - {table.table_id}
+    found = [tables.numbered(table_id) for table_id in sorted(ids)]
+    assert None not in found, f"{table} refers to tables {sorted(ids)}, and not all of them are known here"
+    return tuple(partner for partner in found if partner is not None)

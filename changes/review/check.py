@@ -1,0 +1,167 @@
+"""Is a plan safe? Asked of every plan before its first version is published, whoever wrote it.
+
+A road is read step by step, once for each element. Faults, each with the clause that breaks:
+
+    two neighbouring versions hold an element in states that may not live together
+    a version, or a reorganisation, follows a publish that was not drained (L9)
+    an element becomes public unfilled, or with the run that fills it still open (R7)
+    an element becomes absent with pairs left; tombstones stay behind (R8)
+
+What several elements do to each other is `changes.review.dependencies`'s, what the two sides of a foreign key
+`changes.review.foreign_keys`'.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Kind, State
+from changes.plan.element_states import is_filling, state_of
+from changes.plan.model import Element, Plan, Step, StepKind
+from changes.plan.rollback import moving
+from changes.review.defect import Fault
+from changes.review.dependencies import plan_faults, run_faults, version_faults
+from changes.review.foreign_keys import drain_faults, partner_faults, side_faults
+from changes.review.neighbour_states import NEEDS_DELETE, NEEDS_FILL, check_step
+
+EARNS_PUBLIC = (StepKind.CLEAR, StepKind.FILL, StepKind.VERIFY, StepKind.CLOSE)
+"""What must have happened, in this order, since a filling version was published, before public is."""
+
+VERIFIED = (StepKind.VERIFY, StepKind.CLOSE)
+"""The same for a constraint, which has nothing to be filled."""
+
+MISSING = {
+    StepKind.CLEAR: (
+        "",
+        "tombstones of before the drain keep the fill from putting what rows inserted since must have (R6)",
+    ),
+    StepKind.FILL: ("", "rows that were there before it have none of its pairs"),
+    StepKind.VERIFY: ("", "nobody has looked whether all rows are as it says (R10)"),
+    StepKind.CLOSE: (
+        "C5",
+        "a chunk of the fill may still be written after its row was deleted without a tombstone (R7)",
+    ),
+}
+
+
+class FaultyPlan(Exception):
+    """A plan that must not run. `faults` says where and why."""
+
+    def __init__(self, plan: Plan, faults: Sequence[Fault]) -> None:
+        super().__init__(f"the plan for {plan.title} is not safe: " + "; ".join(map(str, faults)))
+        self.faults = tuple(faults)
+
+
+def review(plan: Plan) -> Plan:
+    """The plan itself; raises `FaultyPlan` when it is not safe."""
+    faults = find_faults(plan)
+    if faults:
+        raise FaultyPlan(plan, faults)
+    return plan
+
+
+def find_faults(plan: Plan) -> list[Fault]:
+    """Every fault of the forward road."""
+    road = road_faults(moving(plan), plan.base, plan.forward, plan.partners)
+    found = [*road, *plan_faults(plan), *partner_faults(plan)]
+    return sorted(found, key=lambda fault: fault.at)
+
+
+def road_faults(
+    elements: Sequence[Element],
+    base: Descriptor | None,
+    road: Sequence[Step],
+    partners: Sequence[Descriptor] = (),
+) -> list[Fault]:
+    """Every fault of a road that begins at `base`, and `partners` beside it, in the order of its steps."""
+    alone = [fault for element in elements for fault in _Walk(element, base).faults(road)]
+    versions = [*([] if base is None else [base]), *(s.published for s in road if s.kind is StepKind.PUBLISH)]
+    together = [*version_faults(base, road), *run_faults(road, versions)]
+    sides = [*side_faults(base, partners, road), *drain_faults(road)]
+    return sorted([*_drain_faults(road), *alone, *together, *sides], key=lambda fault: fault.at)
+
+
+def _drain_faults(road: Sequence[Step]) -> Iterator[Fault]:
+    """Every version is drained before the next one, before a reorganisation, and before the end."""
+    is_drained = True
+    for at, step in enumerate(road):
+        if step.kind is StepKind.DRAIN:
+            is_drained = True
+        elif step.kind is StepKind.PUBLISH:
+            if not is_drained:
+                yield Fault(at, (), "the version before it is not drained: three versions may be in use (L2)")
+            is_drained = False
+        elif step.kind is not StepKind.CLOSE and not is_drained:
+            yield Fault(at, (), f"{step.kind.value} begins before its version is drained (L9)")
+    if not is_drained:
+        yield Fault(len(road) - 1, (), "the last version is not drained when the change is done (L12)")
+
+
+class _Walk:
+    """What is known of one element while a road is read."""
+
+    def __init__(self, element: Element, base: Descriptor | None) -> None:
+        self.element = element
+        self.earns = VERIFIED if element.kind is Kind.CONSTRAINT else EARNS_PUBLIC
+        self.state = state_of(base, element) if base else State.ABSENT
+        self.since_written: list[StepKind] = []
+        self.owes_fill = self.owes_delete = self.owes_purge = False
+
+    def faults(self, road: Sequence[Step]) -> Iterator[Fault]:
+        for at, step in enumerate(road):
+            if step.kind is StepKind.PUBLISH:
+                yield from self.publish(at, step)
+            else:
+                yield from self.other(at, step)
+        if self.owes_purge:
+            yield Fault(len(road) - 1, ("C7",), f"tombstones of {self.element} are left when the change is done (R8)")
+
+    def publish(self, at: int, step: Step) -> Iterator[Fault]:
+        after = state_of(step.published, self.element)
+        unsafe = check_step(self.element.kind, self.element.name, self.state, after)
+        if unsafe is not None:
+            yield Fault(at, unsafe.danger.clauses, str(unsafe))
+        if after is State.PUBLIC and self.owes_fill:
+            yield from self.unearned(at)
+        if after is State.ABSENT and self.owes_delete:
+            clause = NEEDS_DELETE[self.element.kind]
+            yield Fault(at, (clause,), f"pairs are left of {self.element} that nobody will ever remove")
+        self.arrive(step.published, after)
+
+    def unearned(self, at: int) -> Iterator[Fault]:
+        done = [kind for kind in self.since_written if kind in self.earns]
+        for kind in self.earns:
+            if kind not in done:
+                clause, why = MISSING[kind]
+                broken = clause or NEEDS_FILL[self.element.kind]
+                yield Fault(at, (broken,), f"{self.element} is public without {kind.value}: {why}")
+        if len(done) == len(self.earns) and tuple(done) != self.earns:
+            order = ", ".join(kind.value for kind in self.earns)
+            yield Fault(at, (NEEDS_FILL[self.element.kind],), f"the order must be {order}")
+
+    def arrive(self, descriptor: Descriptor, after: State) -> None:
+        """The element is in a new state; some states leave something to be done."""
+        if self.state is State.ABSENT and self.element.kind in NEEDS_FILL:
+            self.owes_fill = True
+        if after is not State.ABSENT and self.element.kind in NEEDS_DELETE:
+            self.owes_delete = True
+        if after is State.PUBLIC:
+            self.owes_fill = False
+        if is_filling(descriptor, self.element):
+            self.owes_purge = True
+        if after is not self.state:
+            self.since_written = []
+        self.state = after
+
+    def other(self, at: int, step: Step) -> Iterator[Fault]:
+        if step.kind is StepKind.CLOSE or self.element in step.elements:
+            self.since_written.append(step.kind)
+        if self.element not in step.elements:
+            return
+        if step.kind is StepKind.DELETE:
+            self.owes_delete = self.owes_purge = False
+            if self.state is not State.DELETE_ONLY:
+                clause = NEEDS_DELETE[self.element.kind]
+                why = f"entries are deleted while {self.element} is {self.state.value}: writers put new ones"
+                yield Fault(at, (clause,), why)
+        if step.kind is StepKind.PURGE:
+            self.owes_purge = False

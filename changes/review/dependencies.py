@@ -1,0 +1,298 @@
+"""The rules for plans that move several elements (protocol section 4): what each one alone may do, and all may not.
+
+version by version   an index is never ahead of a column that it covers
+                     a constraint is absent before a column that it reads leaves public
+                     a constraint on a new column is written no earlier than the column
+                     of two types of a column one is public, the other derived from it
+run by run           fill columns, then indexes, then verify constraints
+                     delete entries, then values, then rows
+the whole plan       nothing irreversible before every addition is verified (X6)
+                     no element is added and dropped, nothing new rests on what is dropped
+                     every version moves what the plan says, and nothing else
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from catalog.descriptor import Descriptor
+from catalog.elements import NOT_NULL, REFERENCED, Column, ColumnId, Constraint, Index, Kind, State
+from changes.plan.element_states import definition_of, state_of
+from changes.plan.model import (
+    COLUMNS,
+    INDEXES,
+    Direction,
+    Element,
+    Plan,
+    Step,
+    StepKind,
+    Transition,
+    is_final,
+    is_point_of_no_return,
+)
+from changes.review.defect import Fault
+from changes.review.neighbour_states import NEEDS_FILL
+from expressions.rows import columns_of
+
+RANK = {State.ABSENT: 0, State.DELETE_ONLY: 1, State.WRITE_ONLY: 2, State.PUBLIC: 3}
+Numbered = tuple[int, Descriptor]
+
+
+def version_faults(base: Descriptor | None, road: Sequence[Step]) -> Iterator[Fault]:
+    """What elements of one version, or of two that are in use together, do to each other."""
+    versions = [(at, step.published) for at, step in enumerate(road) if step.kind is StepKind.PUBLISH]
+    for at, version in versions:
+        yield from _ahead(at, version)
+        yield from _too_early(at, version)
+        yield from _two_types(at, version)
+    known: list[Numbered] = [*([] if base is None else [(-1, base)]), *versions]
+    for (_, before), (at, after) in pairwise(known):
+        yield from _still_read(at, before, after)
+        yield from _forgotten(at, before, after)
+
+
+def _ahead(at: int, version: Descriptor) -> Iterator[Fault]:
+    for index in version.indexes:
+        for column in _columns(version, _covered(index)):
+            if RANK[index.state] > RANK[column.state]:
+                pair = f"index {index.name} is {index.state.value} while column {column.name} is {column.state.value}"
+                witness = f"a node that may not write {column.name} leaves an entry with a value that the row has not"
+                yield Fault(at, ("C5",), f"{pair}: {witness}")
+
+
+def _too_early(at: int, version: Descriptor) -> Iterator[Fault]:
+    for constraint in version.constraints:
+        for column in _columns(version, _read(constraint)):
+            if column.state is State.DELETE_ONLY:
+                pair = f"constraint {constraint.name} is {constraint.state.value} and column {column.name} delete-only"
+                yield Fault(at, ("C6",), f"{pair}: a node writes rows without the value that the constraint is about")
+
+
+def _two_types(at: int, version: Descriptor) -> Iterator[Fault]:
+    for column in version.columns:
+        if column.derived is None:
+            continue
+        source = next((c for c in version.columns if c.id == column.derived.source), None)
+        if source is None or source.state is not State.PUBLIC:
+            why = f"column {column.name} is derived from a column that is not public: nobody knows what it must be"
+            yield Fault(at, ("C5",), why)
+        if column.state is State.PUBLIC:
+            yield Fault(at, ("C2",), f"column {column.name} is public and derived: users would write past its source")
+
+
+def _still_read(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault]:
+    """A column leaves public while one of the two versions in use still holds a constraint that reads it."""
+    states = {column.id: column.state for column in after.columns}
+    for column in before.public_columns:
+        state = states.get(column.id, State.ABSENT)
+        if state is State.PUBLIC:
+            continue
+        said = f"column {column.name} becomes {state.value}"
+        for constraint in before.constraints:
+            if column.id in _read(constraint):
+                witness = "a node that can't write the column any more breaks it for a node that enforces it"
+                why = f"{said} while constraint {constraint.name}, which reads it, is not absent yet: {witness}"
+                yield Fault(at, ("C6",), why)
+        if column.not_null and not _is_derived(after, column):
+            witness = "a node that can't write the column any more leaves rows without a value"
+            yield Fault(at, ("C2",), f"{said} while it is NOT NULL: {witness}")
+
+
+def _forgotten(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault]:
+    """A twin takes a column's place: older nodes read the old one still, so it must follow the twin."""
+    now = {column.id: column for column in after.columns}
+    for twin in before.columns:
+        taken = now.get(twin.id)
+        if twin.derived is None or taken is None or taken.derived is not None:
+            continue
+        old = now.get(twin.derived.source)
+        if old is None or old.derived is None or old.derived.source != twin.id:
+            name = before.column(twin.derived.source).name if old is None else old.name
+            witness = "a node of the version before reads it, and misses what is written beside it"
+            why = f"column {name} is kept beside {taken.name}, and follows from nothing: {witness}"
+            yield Fault(at, ("C5",), why)
+
+
+def _is_derived(version: Descriptor, column: Column) -> bool:
+    """Whether the column lives on as the other side of a type change."""
+    return any(c.id == column.id and c.derived is not None for c in version.columns)
+
+
+# --- runs
+
+
+def run_faults(road: Sequence[Step], versions: Sequence[Descriptor]) -> Iterator[Fault]:
+    """The order in which a reorganisation goes over its elements."""
+    filled: set[Element] = set()
+    deleted: set[Element] = set()
+    for at, step in enumerate(road):
+        if step.kind is StepKind.FILL:
+            yield from _fill_order(at, step, road, filled, versions)
+        if step.kind is StepKind.VERIFY:
+            yield from _out_of_order(at, step, _rank_of_verify, "constraints are verified last: fills may break them")
+        if step.kind is StepKind.DELETE:
+            why = "entries go first, then values, then rows: what is left must still find its row"
+            yield from _out_of_order(at, step, _rank_of_delete, why)
+            yield from _delete_order(at, step, deleted, versions)
+
+
+def _fill_order(
+    at: int, step: Step, road: Sequence[Step], filled: set[Element], versions: Sequence[Descriptor]
+) -> Iterator[Fault]:
+    to_fill = {e for one in road if one.kind is StepKind.FILL for e in one.elements if e.kind in COLUMNS}
+    for element in step.elements:
+        if element.kind in INDEXES:
+            covered = {column for column in to_fill if column.id in _made_of(element, versions)}
+            for column in covered - filled:
+                why = f"{element} is filled before {column}, which it covers: its entries would lack the value"
+                yield Fault(at, ("C4", "C5"), why)
+        filled.add(element)
+
+
+def _delete_order(at: int, step: Step, deleted: set[Element], versions: Sequence[Descriptor]) -> Iterator[Fault]:
+    for element in step.elements:
+        if element.kind in INDEXES:
+            gone = {column for column in deleted if column.kind in COLUMNS and column.id in _made_of(element, versions)}
+            for column in gone:
+                why = f"the values of {column} are deleted before the entries of {element}, which covers it"
+                yield Fault(at, ("C5",), why)
+        deleted.add(element)
+
+
+def _out_of_order(at: int, step: Step, rank: Callable[[Element], int], why: str) -> Iterator[Fault]:
+    ranks = [rank(element) for element in step.elements]
+    if ranks != sorted(ranks):
+        said = ", ".join(map(str, step.elements))
+        yield Fault(at, ("C5",), f"{step.kind.value} {said}: {why}")
+
+
+def _rank_of_verify(element: Element) -> int:
+    return int(element.kind is Kind.CONSTRAINT)
+
+
+def _rank_of_delete(element: Element) -> int:
+    return 0 if element.kind in INDEXES else 1 if element.kind in COLUMNS else 2
+
+
+# --- the whole plan
+
+
+def plan_faults(plan: Plan) -> Iterator[Fault]:
+    """What only the plan as a whole shows."""
+    yield from _contradictions(plan)
+    yield from _irreversible(plan)
+    yield from _unsaid(plan)
+
+
+def _contradictions(plan: Plan) -> Iterator[Fault]:
+    added, dropped = plan.moving(Direction.ADD), set(plan.moving(Direction.DROP))
+    versions = [step.published for step in plan.publishes]
+    gone = {element.id for element in dropped if element.kind in COLUMNS}
+    for element in added:
+        if element in dropped:
+            yield Fault(0, (), f"{element} is added and dropped in one plan: it has no way back")
+        if element.kind in INDEXES or element.kind is Kind.CONSTRAINT:
+            for column in sorted(gone & _made_of(element, versions)):
+                name = next((one.name for one in dropped if one.kind in COLUMNS and one.id == column), str(column))
+                yield Fault(0, ("C5",), f"{element} rests on column {name}, which the same plan drops")
+
+
+def _irreversible(plan: Plan) -> Iterator[Fault]:
+    """Nothing is lost before it is known that everything fits (X6)."""
+    first = next((at for at, step in enumerate(plan.forward) if is_point_of_no_return(plan.moves, step)), None)
+    if first is not None and plan.turn > first:
+        yield Fault(
+            first, (), f"there is no way back from here, but the plan says so only at step {plan.turn + 1} (X6)"
+        )
+    dropped = set(plan.moving(Direction.DROP))
+    unverified = {element for element in plan.moving(Direction.ADD) if element.kind in NEEDS_FILL}
+    for at, step in enumerate(plan.forward):
+        if step.kind is StepKind.VERIFY:
+            unverified -= set(step.elements)
+        lost = _lost(plan, step, dropped)
+        if lost and unverified:
+            names = ", ".join(sorted(map(str, unverified)))
+            why = f"{', '.join(map(str, lost))} is given up before {names} is verified"
+            yield Fault(at, (), f"{why}: if that fails, nothing is as before (X6)")
+
+
+def _lost(plan: Plan, step: Step, dropped: set[Element]) -> list[Element]:
+    if step.kind is StepKind.DELETE:
+        return [element for element in step.elements if element in dropped]
+    return [t.element for t in step.transitions if t.element in dropped and is_final(plan.moves, t)]
+
+
+def _unsaid(plan: Plan) -> Iterator[Fault]:
+    """Versions that are not each other's successors, or move what the plan does not name."""
+    before = plan.base
+    for at, step in enumerate(plan.forward):
+        if step.kind is not StepKind.PUBLISH:
+            continue
+        after = step.published
+        number = 1 if before is None else before.version + 1
+        if (after.table_id, after.version, step.version) != (plan.table_id, number, number):
+            yield Fault(
+                at, (), f"it publishes {after} of table {after.table_id}, and {plan.table}@{number} is next (L7)"
+            )
+        moved = set(step.transitions)
+        for transition in _transitions(plan, before, after):
+            if transition not in moved:
+                yield Fault(at, (), f"{after} moves {transition}, and the plan does not say so")
+        before = after
+
+
+def _transitions(plan: Plan, before: Descriptor | None, after: Descriptor) -> Iterator[Transition]:
+    """Everything that differs in state between two versions; a NOT NULL by the element that names its column."""
+    named = {(_family(move.element), move.element.id): move.element for move in plan.moves}
+    found = {} if before is None else _elements(before)
+    found |= {key: one for key, one in _elements(after).items() if key not in found}
+    for key, element in found.items():
+        moving = named.get(key, element)
+        old = State.ABSENT if before is None else state_of(before, moving)
+        new = state_of(after, moving)
+        is_new_table = before is None and key[0] != "table"
+        if old is not new and not is_new_table:
+            yield Transition(moving, old, new)
+
+
+def _elements(version: Descriptor) -> dict[tuple[str, int], Element]:
+    found = {("table", int(version.table_id)): Element(Kind.TABLE, version.table_id, version.name)}
+    found |= {("column", int(c.id)): Element(c.kind, c.id, c.name) for c in version.columns}
+    found |= {("index", int(i.id)): Element(i.kind, i.id, i.name) for i in version.indexes}
+    for constraint in version.constraints:
+        if constraint.rule == REFERENCED and constraint.references == version.table_id:
+            continue  # the other side of the table's own foreign key: `changes.review.foreign_keys`
+        column = constraint.columns[0] if constraint.rule == NOT_NULL else None
+        element = Element(Kind.CONSTRAINT, constraint.id, constraint.name, column)
+        found["constraint", int(constraint.id)] = element
+    return found
+
+
+def _family(element: Element) -> str:
+    if element.kind in COLUMNS:
+        return "column"
+    return "index" if element.kind in INDEXES else element.kind.value
+
+
+# --- what rests on what
+
+
+def _covered(index: Index) -> frozenset[ColumnId]:
+    return frozenset(index.column_ids) | (columns_of(index.where) if index.where else frozenset())
+
+
+def _read(constraint: Constraint) -> frozenset[ColumnId]:
+    return frozenset(constraint.columns) | (columns_of(constraint.expression) if constraint.expression else frozenset())
+
+
+def _made_of(element: Element, versions: Sequence[Descriptor]) -> frozenset[int]:
+    """The columns that an index or a constraint of the plan rests on."""
+    if element.column is not None:
+        return frozenset({element.column})
+    found = definition_of(element, versions)
+    if isinstance(found, Index):
+        return frozenset(map(int, _covered(found)))
+    return frozenset(map(int, _read(found))) if isinstance(found, Constraint) else frozenset()
+
+
+def _columns(version: Descriptor, ids: frozenset[ColumnId]) -> Iterator[Column]:
+    return (column for column in version.columns if column.id in ids)

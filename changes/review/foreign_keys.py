@@ -1,0 +1,173 @@
+"""What the two sides of a foreign key owe each other: it is one element, in two tables' descriptors (L11).
+
+    trips@4     FOREIGN KEY   write-only  ──┐ the same state, name, columns,
+    airports@3  REFERENCED    write-only  ──┘ in every version that is published
+
+With one side missing a row is written that refers to nothing, or goes though it is referred to (C6). What a foreign key
+rests on stays public as long as it is there, and its table leaves public after it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import FOREIGN_KEY, PRIMARY, REFERENCED, Constraint, State
+from changes.plan.model import Plan, Step, StepKind
+from changes.review.defect import Fault
+from changes.review.neighbour_states import ONE_SIDED, Danger
+
+SIDES = (FOREIGN_KEY, REFERENCED)
+Known = Mapping[int, Descriptor]
+Ends = tuple[Constraint | None, Constraint | None]
+"""A foreign key as the referring table bears it, and as the referenced one does."""
+
+Named = tuple[int, int, int, int]
+"""Which foreign key: referring table, its id there, referenced table, its id there."""
+
+
+def side_faults(base: Descriptor | None, partners: Sequence[Descriptor], road: Sequence[Step]) -> Iterator[Fault]:
+    """Where the two sides of a foreign key part, in a road over `base` and the other tables."""
+    before: dict[int, Descriptor] = {table.table_id: table for table in (*([base] if base else ()), *partners)}
+    for at, step in enumerate(road):
+        if step.kind is not StepKind.PUBLISH:
+            continue
+        after = before | {table.table_id: table for table in (step.published, *step.partners)}
+        yield from _parted(at, before, after)
+        yield from _unsupported(at, before, after)
+        before = after
+
+
+def _parted(at: int, before: Known, after: Known) -> Iterator[Fault]:
+    old = _ends(before)
+    for named, (referring, referenced) in _ends(after).items():
+        if (referring, referenced) == old.get(named, (None, None)):
+            continue
+        child, parent = after.get(named[0]), after.get(named[2])
+        here, there = _state(referring), _state(referenced)
+        words = f"{_name(referring or referenced)} is {here.value} in {_table(child, named[0])}"
+        pair = f"{words} and {there.value} in {_table(parent, named[2])}"
+        if here is not there:
+            danger = ONE_SIDED[here is not State.ABSENT, there is not State.ABSENT]
+            yield _fault(at, danger, pair)
+        elif referring is not None and referenced is not None and not _mirrors(referring, referenced):
+            why = "its two sides say different things: rows are held against one, and what they refer to by the other"
+            yield Fault(at, ("C6",), f"foreign key {referring.name} is not the same in {child} and {parent}: {why}")
+
+
+def _fault(at: int, danger: Danger, pair: str) -> Fault:
+    return Fault(at, danger.clauses, f"foreign key {pair}: {danger.witness}")
+
+
+def _ends(known: Known) -> dict[Named, Ends]:
+    """Every foreign key that has a side in one of the tables."""
+    found: dict[Named, Ends] = {}
+    for table in known.values():
+        for one in (*table.foreign_keys, *table.referenced_by):
+            mine, other = (int(table.table_id), int(one.id)), (int(one.references or 0), int(one.partner or 0))
+            if one.rule == FOREIGN_KEY:
+                found[mine + other] = one, found.get(mine + other, (None, None))[1]
+            else:
+                found[other + mine] = found.get(other + mine, (None, None))[0], one
+    return found
+
+
+def _mirrors(referring: Constraint, referenced: Constraint) -> bool:
+    seen = replace(
+        referring,
+        id=referenced.id,
+        rule=REFERENCED,
+        columns=referring.reference_columns,
+        references=referenced.references,
+        reference_columns=referring.columns,
+        partner=referenced.partner,
+    )
+    return seen == referenced
+
+
+def _state(side: Constraint | None) -> State:
+    return State.ABSENT if side is None else side.state
+
+
+def _name(side: Constraint | None) -> str:
+    assert side is not None, "a foreign key has at least one side"
+    return side.name
+
+
+def _table(table: Descriptor | None, table_id: int) -> str:
+    return f"table {table_id}, which is not in the plan," if table is None else str(table)
+
+
+# --- what it rests on
+
+
+def _unsupported(at: int, before: Known, after: Known) -> Iterator[Fault]:
+    """Something that a foreign key needs leaves public while a version in use has the foreign key."""
+    for table_id, table in after.items():
+        old = before.get(table_id, table)
+        if table_id in before and old == table:
+            continue
+        bound = {one.id: one for one in (*old.constraints, *table.constraints) if one.rule in SIDES}.values()
+        yield from _lost_index(at, table, [one for one in bound if one.rule == REFERENCED])
+        for one in bound if table.state is not State.PUBLIC else ():
+            why = "nobody may look into it any more to see whether a row is referred to"
+            left = f"table {table.name} becomes {table.state.value} while foreign key {one.name} is not absent yet"
+            yield Fault(at, ("C6",), f"{left}: {why}")
+
+
+def _lost_index(at: int, table: Descriptor, referenced: Sequence[Constraint]) -> Iterator[Fault]:
+    """`referenced` are in the newest version or the one before: each must find what it refers by in both."""
+    for one in referenced:
+        index = next((i for i in table.indexes if i.id == one.index), None)
+        if one.index == PRIMARY and set(one.columns) == set(table.primary_key):
+            continue
+        is_whole = index is not None and index.unique and index.where is None
+        if index is None or not is_whole or set(index.column_ids) != set(one.columns):
+            why = f"foreign key {one.name} refers to columns of {table} that nothing makes unique"
+            yield Fault(at, ("C6",), f"{why}: two rows have one value, and one of them may not go")
+        elif index.state is not State.PUBLIC:
+            pair = f"index {index.name} is {index.state.value} while foreign key {one.name} refers by it"
+            yield Fault(at, ("C6",), f"{pair}: a node can't see whether a referenced row is there")
+
+
+# --- every version of another table, and its drain
+
+
+def partner_faults(plan: Plan) -> Iterator[Fault]:
+    """Versions of other tables that do not follow each other, or do more than move the plan's foreign keys."""
+    known = {table.table_id: table for table in plan.partners}
+    own = {e.partner for e in (move.element for move in plan.moves) if e.partner is not None}
+    for at, step in enumerate(plan.forward):
+        for after in step.partners if step.kind is StepKind.PUBLISH else ():
+            before = known.get(after.table_id)
+            if before is None or after.table_id == plan.table_id:
+                yield Fault(at, (), f"it publishes {after}, and the plan does not say that it moves this table (L11)")
+                continue
+            if after.version != before.version + 1:
+                yield Fault(at, (), f"it publishes {after}, and {before.name}@{before.version + 1} is next (L7)")
+            if _without(after, own, before) != _without(before, own, before):
+                yield Fault(at, (), f"{after} changes more than the foreign keys of the plan, which does not say so")
+            known[after.table_id] = after
+
+
+def _without(table: Descriptor, own: set[tuple[int, int]], as_in: Descriptor) -> Descriptor:
+    """The table without its sides of the plan's foreign keys; the number and the ids used up are those of `as_in`."""
+    left = tuple(one for one in table.constraints if (table.table_id, one.id) not in own)
+    return replace(table, version=as_in.version, constraints=left, next_constraint_id=as_in.next_constraint_id)
+
+
+def drain_faults(road: Sequence[Step]) -> Iterator[Fault]:
+    """Every version of another table is drained before the next step, like the change's own (L11)."""
+    left: dict[int, Descriptor] = {}
+    for at, step in enumerate(road):
+        if step.kind is StepKind.DRAIN:
+            drained = {int(table.table_id): table.version for table in step.partners}
+            left = {number: table for number, table in left.items() if drained.get(number, 0) < table.version}
+        elif left and step.kind is not StepKind.CLOSE:
+            names = " and ".join(map(str, left.values()))
+            yield Fault(at, (), f"{step.kind.value} begins before {names} is drained with its own version (L11)")
+            left = {}
+        if step.kind is StepKind.PUBLISH:
+            left |= {table.table_id: table for table in step.partners}
+    if left:
+        names = " and ".join(map(str, left.values()))
+        yield Fault(len(road) - 1, (), f"{names} is not drained when the change is done (L11, L12)")

@@ -1,0 +1,309 @@
+"""Changes in the lab: the executor's machine, with the lab's cluster in the place of its shell.
+
+`Driver.do` performs the one thing the machine asked for and lets it hear the answer. Between two
+calls anything may happen, a crash of the worker included: the state goes through JSON and comes
+back, as it does in the database (X3).
+"""
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Kind, TableId
+from changes.executor import events, machine
+from changes.executor.grace import Grace
+from changes.executor.state import Execution, Mode, execution_from_json
+from changes.plan.model import RUNS, Element, Plan, Step, StepKind, describe, pairs_of
+from lab.cluster.control_plane import Hindrances, LabError, Without
+from lab.cluster.reorganisation import Run, clear, close, delete, fill, labels, names, purge, verify
+from lab.cluster.world import World
+from leases.rules import Hindrance
+from storage.clauses import element_label
+from storage.pairs import CannotDerive
+
+STEPS_MAX = 200
+"""A change takes a dozen steps; one that takes so many runs in a circle."""
+
+TOLD = {
+    "change started": "change {change} starts",
+    "executor replaced": "another worker takes over change {change}",
+    "change pausing": "change {change} rests, as {who} wished",
+    "change resumed": "change {change} goes on",
+    "change cancelling": "{who} cancels change {change}",
+    "change rolling back": "change {change} walks back: {error}",
+    "reorganisation failed": "failed: {error}",
+}
+"""The stories that a script shows; the others are seen by what they tell of."""
+
+
+@dataclass
+class Driver:
+    """One change and the worker that drives it. `asked` is what the machine wants done.
+
+    `zombies`: what workers were about to do when they were replaced without knowing it.
+    """
+
+    state: Execution
+    asked: events.Effect | None = None
+    grace: Grace = field(default_factory=Grace)
+    blocked_by: Hindrances = field(default_factory=dict)
+    zombies: list[events.Effect] = field(default_factory=list)
+    started: Run | None = None
+
+    @property
+    def table(self) -> TableId:
+        return TableId(self.state.plan.table_id)
+
+    @property
+    def is_over(self) -> bool:
+        return self.state.mode is Mode.ENDED
+
+    @property
+    def step(self) -> Step | None:
+        return self.state.step
+
+    def hears(self, world: World, event: events.Event) -> None:
+        if isinstance(event, events.LeaseLost) and self.asked is not None:
+            self.zombies.append(self.asked)
+            self.asked = None
+        self.state, effects = machine.step(self.state, event, world.now)
+        for effect in effects:
+            self._take(world, effect)
+        for effect in effects:
+            if isinstance(effect, events.RefuseCancel):
+                raise LabError(effect.reason)
+
+    def _take(self, world: World, effect: events.Effect) -> None:
+        match effect:
+            case events.TellStory(story):
+                if story.kind in TOLD:
+                    world.say(TOLD[story.kind].format_map(story.payload))
+            case events.RefuseCancel():
+                pass
+            case events.Finish(outcome, error, _):
+                self.asked = None
+                why = f": {error}" if error else ""
+                world.say(f"change {self.state.change} {outcome.value}{why}")
+            case events.PauseRun():
+                self.asked = None
+            case events.Wait():
+                self.asked = effect
+                if effect.hindrance is not None:
+                    world.say(f"waits: {world.hindered_by(self.blocked_by, of=len(self.state.plan.table_ids))}")
+            case _:
+                self.asked = effect
+
+    def start(self, world: World) -> None:
+        """A worker takes the change up, or over."""
+        published = world.control.published.get(self.table, [])
+        self.hears(world, events.Started(published[-1].version if published else 0))
+
+    def crash(self, world: World, *, after_doing: bool) -> None:
+        """The worker dies; what it was doing may have happened. The next one knows what was stored."""
+        if after_doing and self.asked is not None:
+            with suppress(LabError):
+                self._answer(world, self.asked)
+        self.state = execution_from_json(json.loads(json.dumps(self.state.to_json())))
+        self.asked = None
+        world.settle()
+
+    def fails(self, world: World, error: str) -> None:
+        """What was asked for cannot be done: a run reports it, or the database refuses the step."""
+        at = self.step
+        if at is None or self.asked is None or isinstance(self.asked, events.Wait):
+            raise LabError("nothing is asked for that could fail")
+        self.asked = None
+        self.hears(world, events.RunFailed(at.kind, error) if at.kind in RUNS else events.StepFailed(error))
+
+    def loses_answer(self, world: World) -> None:
+        """What was asked for is done, and nobody hears of it: it stays asked for."""
+        if self.asked is None:
+            raise LabError("nothing is asked for")
+        self._answer(world, self.asked)
+        world.settle()
+
+    def act_as_zombie(self, world: World) -> None:
+        """The oldest zombie does what it was about to do; the token of its schema-change lease is no good (X2)."""
+        if not self.zombies:
+            raise LabError("no worker was replaced")
+        asked = self.zombies.pop(0)
+        if Without.EXECUTOR not in world.control.without:
+            raise LabError("the table was taken over: the worker's token has moved on (X2)")
+        if isinstance(asked, events.TryPublish):
+            self._refuse_again(world, asked.descriptor)
+        self._answer(world, asked)
+
+    def _refuse_again(self, world: World, descriptor: Descriptor) -> None:
+        published = world.control.published.get(self.table, [])
+        if published and descriptor.version != published[-1].version + 1:
+            raise LabError(f"there is a {descriptor} already")
+
+    def do(self, world: World) -> bool:
+        """Do what is asked for and hear the answer. False: there is nothing to do, or it has to wait."""
+        if self.asked is None:
+            return False
+        asked, was_waiting = self.asked, isinstance(self.asked, events.Wait)
+        answer = self._answer(world, asked)
+        if answer is None:
+            return False
+        self.asked = None
+        self.hears(world, answer)
+        world.settle()
+        if was_waiting:
+            return self.do(world)
+        return not isinstance(self.asked, events.Wait)
+
+    def _answer(self, world: World, asked: events.Effect) -> events.Event | None:
+        """What came of it; None: a run goes on."""
+        match asked:
+            case events.TryPublish(_, descriptor, _, partners):
+                return self._publish(world, descriptor, self._kept(world, partners))
+            case events.TryDrain(version, _, partners):
+                return self._drain(world, version, self._kept(world, partners))
+            case events.StartRun(kind, elements, _):
+                return self._run(world, kind, elements)
+            case events.CloseRun():
+                self._close(world)
+                return events.RunClosed()
+            case _:
+                return events.Woken()
+
+    def _kept(self, world: World, partners: tuple[Descriptor, ...]) -> tuple[Descriptor, ...]:
+        """The other tables that move along (L11)."""
+        return () if Without.PARTNERS in world.control.without else partners
+
+    def _publish(self, world: World, descriptor: Descriptor, partners: tuple[Descriptor, ...]) -> events.Event:
+        """One publish over all tables that meets every table's condition, or none (L11)."""
+        published, tables = world.control.published.get(self.table, []), (descriptor, *partners)
+        if published and published[-1].version == descriptor.version:
+            return events.Published(descriptor.version)
+        if self.state.cancel_wanted:
+            return events.Blocked(Hindrance(()))
+        hindrances = world.control.publish(tables, world.now, world.locked())
+        if hindrances:
+            return self._blocked(world, hindrances, {one.table_id: one.version - 1 for one in tables})
+        self.grace = Grace()
+        world.say(self._published(tables))
+        for one in tables:
+            note_filling(world, one)
+            world.spread_news(one)
+        return events.Published(descriptor.version)
+
+    def _published(self, tables: tuple[Descriptor, ...]) -> str:
+        at = self.step
+        what = describe(self.state.plan, at).partition(": ")[2] if at else ""
+        return f"published {', '.join(map(str, tables))}: {what}"
+
+    def _drain(self, world: World, version: int, partners: tuple[Descriptor, ...]) -> events.Event:
+        versions = {self.table: version} | {one.table_id: one.version for one in partners}
+        hindrances = world.control.drain(versions, world.now, world.locked())
+        if hindrances:
+            return self._blocked(world, hindrances, versions)
+        self.grace = Grace()
+        world.say(f"drained {', '.join(world.table_name(table, one) for table, one in versions.items())}")
+        return events.Drained(version)
+
+    def _blocked(self, world: World, hindrances: Hindrances, below: dict[TableId, int]) -> events.Event:
+        """Sessions that hold a lock without a lease are ended after a grace, each table's own (L8)."""
+        self.blocked_by = hindrances
+        self.grace = self.grace.seen([table for table, one in hindrances.items() if not one.leases], world.now)
+        over = () if Without.GRACE in world.control.without else self.grace.over(world.now)
+        for table in over:
+            world.end_lock_holders(TableId(table), below=below[TableId(table)])
+        self.grace = self.grace.anew(over)
+        return events.Blocked(_merged(hindrances))
+
+    # Reorganisation
+
+    @property
+    def filled(self) -> tuple[Element, ...]:
+        """What the change fills, in order; what it moves, when it fills nothing."""
+        fills = (step.elements for step in self.state.plan.forward if step.kind is StepKind.FILL)
+        return next(fills, tuple(move.element for move in self.state.plan.moves))
+
+    @property
+    def run(self) -> Run:
+        """The run that fills them; a new worker finds the old one's."""
+        if self.started is None:
+            self.started = Run(self.table, self.filled)
+        return self.started
+
+    def moves_element(self, name: str) -> bool:
+        return any(move.element.name == name for move in self.state.plan.moves)
+
+    def _run(self, world: World, kind: StepKind, elements: tuple[Element, ...]) -> events.Event | None:
+        if kind is StepKind.DELETE:
+            return self._delete(world, elements)
+        if kind is StepKind.VERIFY:
+            return self._verify(world, elements)
+        if kind is StepKind.FILL:
+            return self._fill(world)
+        if kind is StepKind.CLEAR:
+            world.say(f"cleared {names(elements)}: {clear(world, self.table, elements)} tombstones")
+        else:
+            world.say(f"purged {names(elements)}: {purge(world, self.table, elements)} tombstones")
+        return events.RunDone(kind)
+
+    def _fill(self, world: World) -> events.Event | None:
+        """All at once; by hand it is done when an attempt has found no row left."""
+        if not world.by_hand:
+            try:
+                world.say(f"filled {self.run.name}: {fill(world, self.run)} put")
+            except CannotDerive as error:
+                return events.RunFailed(StepKind.FILL, str(error))
+        elif not self.run.is_finished:
+            raise LabError(f"the fill of {self.run.name} goes on")
+        return events.RunDone(StepKind.FILL)
+
+    def _delete(self, world: World, elements: tuple[Element, ...]) -> events.Event | None:
+        """All at once; by hand one row or pair at a time, done when nothing was left."""
+        gone = delete(world, self.table, elements)
+        if world.by_hand and gone:
+            world.say(f"deleted {gone} pairs of {self.state.plan.title}")
+            return None
+        world.untidy -= labels(elements)
+        is_table = any(element.kind is Kind.TABLE for element in elements)
+        what = (
+            f"all rows of {self.state.plan.table} ({gone} pairs)" if is_table else f"all {pairs_of(elements)}: {gone}"
+        )
+        world.say(f"deleted {what}")
+        return events.RunDone(StepKind.DELETE)
+
+    def _verify(self, world: World, elements: tuple[Element, ...]) -> events.Event:
+        wrong = verify(world, self.table, elements)
+        if wrong:
+            return events.RunFailed(StepKind.VERIFY, "; ".join(wrong))
+        world.say(f"verified {names(elements)}")
+        return events.RunDone(StepKind.VERIFY)
+
+    def _close(self, world: World) -> None:
+        if self.started is not None:
+            close(self.started)
+        world.say("closed the run")
+
+    def go(self, world: World) -> None:
+        """Until it is over, rests, or has to wait."""
+        for _ in range(STEPS_MAX):
+            if not self.do(world):
+                return
+        raise AssertionError(f"change {self.state.change} took more than {STEPS_MAX} steps")
+
+
+def _merged(hindrances: Hindrances) -> Hindrance:
+    """All that is in the way, as the machine hears of it."""
+    found = tuple(hindrances.values())
+    return Hindrance(tuple(x for one in found for x in one.leases), tuple(x for one in found for x in one.locked))
+
+
+def note_filling(world: World, descriptor: Descriptor) -> None:
+    """From here on tombstones of what is being filled are no mess, until it is purged."""
+    world.untidy.update(element_label(index) for index in descriptor.indexes if index.filling)
+    world.untidy.update(element_label(column) for column in descriptor.columns if column.filling)
+
+
+def drive(world: World, change: int, plan: Plan) -> Driver:
+    """A worker begins a change."""
+    driver = Driver(Execution(change, plan))
+    driver.start(world)
+    return driver

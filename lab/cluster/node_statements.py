@@ -1,0 +1,336 @@
+"""What a node does with a statement: pin, enter, read, write, commit (T1, T2, T3).
+
+    pin      the lease machine grants a version, kept until the transaction ends
+    enter    refused below the fence, or when the version is newer than the snapshot
+    write    `storage.mutations` says which pairs, the store says whether they may be
+    refer    what foreign keys ask of other tables is looked up in the same transaction (`lab.cluster.foreign_keys`)
+
+A statement outside BEGIN is a transaction of its own.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from catalog.descriptor import Descriptor, UnknownElement
+from catalog.elements import NodeId, State, TableId
+from catalog.types import BadValue
+from lab.cluster.control_plane import LabError, Without
+from lab.cluster.foreign_keys import check_references
+from lab.cluster.world import Letter, Node, Transaction, World
+from lab.scripts.text import BadRow, assignments, key_of, new_row, op_text, row_text, subject
+from leases import vocabulary
+from leases.rules import NotLeasable, check_leasable
+from storage.commit_outcomes import Outcome, commit_outcome
+from storage.constraints import constraint_violations
+from storage.mutations import Act, Op, TableNotWritable, delete_row, in_order, insert_row, update_row
+from storage.pairs import CannotDerive, StoredRow, after, name_of, prefix, rows_of
+from storage.references import Change
+from storage.store import DuplicateKey, SerializationFailure, StoreError
+
+Values = Sequence[str | None]
+REFUSED = (StoreError, BadRow, BadValue, TableNotWritable, UnknownElement, NotLeasable, CannotDerive, LabError)
+"""What ends a statement and its transaction."""
+Made = tuple[list[Op], Change]
+"""What a statement does to the store, and to its row."""
+LEAVES_NOTHING = {Act.TOMBSTONE: Act.REMOVE, Act.TOMBSTONE_UNIQUE: Act.REMOVE_UNIQUE}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a statement did: the version it ran under, and the pairs it wrote, in words."""
+
+    descriptor: Descriptor
+    written: tuple[str, ...]
+
+
+def node_of(actor: str) -> NodeId:
+    """`n1.b` is a second session of node n1."""
+    return NodeId(actor.partition(".")[0])
+
+
+def serving(world: World, actor: str) -> Node:
+    node = world.node(node_of(actor))
+    if not node.is_running:
+        raise LabError(f"{node.name} is not running")
+    if node.is_frozen:
+        raise LabError(f"{node.name} is frozen")
+    return node
+
+
+# Pins
+
+
+def pin(world: World, node: Node, table: TableId, *, fresh: bool = False) -> tuple[int, int]:
+    """A request and the version granted to it; raises `LabError` when there is none yet."""
+    request = ask_for(world, node, table, fresh=fresh)
+    world.settle()
+    if request in world.refused:
+        raise LabError(world.refused.pop(request))
+    if request not in world.granted:
+        world.hears(node.name, vocabulary.Unpin(request, table))
+        raise LabError(f"{node.name} waits for a lease on {world.control.newest(table).name}")
+    return request, world.granted.pop(request)
+
+
+def ask_for(world: World, node: Node, table: TableId, *, fresh: bool = False) -> int:
+    """Ask the node's machine for a version, without waiting for the answer."""
+    world.requests += 1
+    world.hears(node.name, vocabulary.Pin(world.requests, table, fresh))
+    return world.requests
+
+
+def unpin(world: World, node: NodeId, table: TableId, request: int) -> None:
+    """The node hears of it at once, a frozen one when it thaws."""
+    if world.nodes[node].is_running:
+        world.mail.append(Letter(node, vocabulary.Unpin(request, table)))
+        world.settle()
+
+
+# Transactions
+
+
+def begin(world: World, actor: str) -> Transaction:
+    """A transaction begins; its snapshot is taken now."""
+    node = serving(world, actor)
+    if actor in world.transactions:
+        raise LabError(f"{actor} is in a transaction already")
+    newest = {table: world.control.newest(table).version for table in world.control.published}
+    one = Transaction(actor, node.name, world.store.begin(), newest)
+    world.transactions[actor] = one
+    return one
+
+
+def commit(world: World, actor: str, *, late: bool = False) -> None:
+    """Commit, and hear the answer; `late` when it is the last message of a frozen process that arrives."""
+    one = world.transactions.get(actor)
+    if one is None or not one.is_sent:
+        one = send_commit(world, actor, late=late)
+    elif one.is_lost:
+        raise LabError("its session was lost at COMMIT: no answer comes any more (ask)")
+    if one.is_committing:
+        world.store.flush()
+    _leave(world, one)
+
+
+def send_commit(world: World, actor: str, *, late: bool = False) -> Transaction:
+    """COMMIT is on its way: done and flushed at some time, and not answered yet."""
+    if not late:
+        serving(world, actor)
+    one = _running(world, actor)
+    if Without.CONFLICTS in world.control.without:
+        one.store.began_at = len(world.store.writes)
+    try:
+        one.store.send_commit()
+    except StoreError as error:
+        _leave(world, one)
+        raise LabError(_refusal(world, error)) from error
+    one.is_sent = True
+    return one
+
+
+def ask_outcome(world: World, actor: str) -> Outcome:
+    """The session was lost at COMMIT: what the store says of the transaction's id, and what that proves (T7)."""
+    serving(world, actor)
+    one = world.transactions.get(actor)
+    if one is None or not one.is_sent:
+        raise LabError(f"{actor} has not sent a COMMIT")
+    assert one.store.id is not None, "who has written nothing sends no COMMIT that waits"
+    began_in = one.store.began_in
+    asked_in = began_in if Without.LIFE in world.control.without else world.store.life
+    status = world.store.status(one.store.id)
+    outcome = commit_outcome(status, began_in=str(began_in), asked_in=str(asked_in))
+    if outcome is not Outcome.IN_PROGRESS:
+        _leave(world, one)
+    return outcome
+
+
+def rollback(world: World, actor: str) -> None:
+    serving(world, actor)
+    one = _running(world, actor)
+    one.store.rollback()
+    _leave(world, one)
+
+
+def _running(world: World, actor: str) -> Transaction:
+    one = world.transactions.get(actor)
+    if one is None:
+        raise LabError(f"{actor} is not in a transaction")
+    if one.is_sent:
+        raise LabError(f"the COMMIT of {actor} is on its way")
+    if one.ended is not None:
+        _leave(world, one)
+        raise LabError(f"the transaction was ended: {one.ended} (40001)")
+    return one
+
+
+def _leave(world: World, one: Transaction) -> None:
+    """The transaction is over: its references are released."""
+    world.transactions.pop(one.actor, None)
+    for table, (request, _) in one.pins.items():
+        unpin(world, one.node, table, request)
+
+
+@contextmanager
+def _transaction(world: World, actor: str, table: TableId) -> Iterator[Transaction]:
+    """The open transaction of `actor`, or one for this statement alone, entered for `table`."""
+    node = serving(world, actor)
+    if actor in world.transactions:
+        one = _running(world, actor)
+        with _failing(world, one):
+            enter(world, one, table)
+            yield one
+        return
+    held = pin(world, node, table)
+    one = begin(world, actor)
+    one.pins[table] = held
+    with _failing(world, one):
+        enter(world, one, table)
+        yield one
+    commit(world, actor)
+
+
+@contextmanager
+def _failing(world: World, one: Transaction) -> Iterator[None]:
+    """A statement that fails ends its transaction."""
+    try:
+        yield
+    except REFUSED as error:
+        one.store.rollback()
+        _leave(world, one)
+        raise LabError(_refusal(world, error)) from error
+
+
+def _refusal(world: World, error: Exception) -> str:
+    """What the store refused, in words rather than keys."""
+    if isinstance(error, DuplicateKey):
+        newest = world.control.newest(TableId(int.from_bytes(error.key[:4])))
+        return f"{subject(newest, error.key)} is there already ({error.sqlstate})"
+    if isinstance(error, SerializationFailure):
+        return f"another transaction changed what this one read or wrote ({error.sqlstate})"
+    return str(error)
+
+
+def pin_only(world: World, actor: str, table: TableId) -> Descriptor:
+    """The transaction has its version and has not entered yet: the message is on its way."""
+    serving(world, actor)
+    one = _running(world, actor)
+    with _failing(world, one):
+        if table not in one.pins:
+            one.pins[table] = pin(world, world.nodes[one.node], table)
+    return world.control.version(table, one.pins[table][1])
+
+
+def enter(world: World, one: Transaction, table: TableId) -> Descriptor:
+    """T2 and T3, at the first use of `table`: which version this transaction uses of it, if it may."""
+    if table not in one.pins:
+        one.pins[table] = pin(world, world.nodes[one.node], table)
+    descriptor = world.control.version(table, one.pins[table][1])
+    if table in one.entered:
+        return descriptor
+    refusal = world.control.why_not_enter(descriptor, one.newest.get(table, 0))
+    if refusal is not None:
+        raise LabError(refusal)
+    check_leasable(descriptor.name, descriptor.state)
+    one.entered[table] = descriptor.version
+    return descriptor
+
+
+# Statements
+
+
+def insert(world: World, actor: str, table: TableId, values: Values) -> Done:
+    def made(descriptor: Descriptor, _: Transaction) -> Made:
+        row = new_row(descriptor, values)
+        _refuse_broken(descriptor, row)
+        return insert_row(descriptor, row, world.store.buckets), (None, row)
+
+    return _write(world, actor, table, made)
+
+
+def delete(world: World, actor: str, table: TableId, key: Values) -> Done:
+    def made(descriptor: Descriptor, one: Transaction) -> Made:
+        old = find_row(one, descriptor, key_of(descriptor, key))
+        return delete_row(descriptor, old, world.store.buckets), (old, None)
+
+    return _write(world, actor, table, made)
+
+
+def update(world: World, actor: str, table: TableId, key: Values, to: Sequence[tuple[str, str | None]]) -> Done:
+    def made(descriptor: Descriptor, one: Transaction) -> Made:
+        old = find_row(one, descriptor, key_of(descriptor, key))
+        assigned, new_key = assignments(descriptor, old, to)
+        new = StoredRow(new_key or old.key, {**old.columns, **assigned})
+        _refuse_broken(descriptor, new)
+        return update_row(descriptor, old, assigned, new_key, world.store.buckets), (old, new)
+
+    return _write(world, actor, table, made)
+
+
+def _refuse_broken(descriptor: Descriptor, row: StoredRow) -> None:
+    """Constraints are enforced from write-only on."""
+    for broken in constraint_violations(descriptor, row):
+        raise BadRow(f"the row {broken.why} ({broken.state.value} in {descriptor})")
+
+
+def _write(world: World, actor: str, table: TableId, make: Callable[[Descriptor, Transaction], Made]) -> Done:
+    with _transaction(world, actor, table) as one:
+        descriptor = world.control.version(table, one.pins[table][1])
+        made, change = make(descriptor, one)
+        ops = in_order(_weakened(world, one, made))
+        one.store.apply(ops)
+        check_references(one, descriptor, change, lambda other: enter(world, one, other))
+    return Done(descriptor, tuple(op_text(descriptor, op) for op in ops))
+
+
+def _weakened(world: World, one: Transaction, ops: list[Op]) -> list[Op]:
+    """The operations as a product without one of the rules of R5 would do them."""
+    without = world.control.without
+    if Without.TOMBSTONES in without:
+        return [replace(op, act=LEAVES_NOTHING.get(op.act, op.act)) for op in ops]
+    if Without.CREATION in without:
+        return [replace(op, act=Act.PUT) if op.act is Act.CREATE else op for op in ops]
+    if Without.BLIND_TOMBSTONES in without:
+        seen = one.store.snapshot
+        return [op for op in ops if op.act not in LEAVES_NOTHING or op.key in seen[world.store.home(op) - 1]]
+    return ops
+
+
+def find_row(one: Transaction, descriptor: Descriptor, key: bytes) -> StoredRow:
+    """The row as the transaction sees it."""
+    start = prefix(descriptor, descriptor.placement.id) + key
+    for storage in range(1, one.store.store.storages + 1):
+        found = rows_of(descriptor, descriptor.placement, one.store.scan(storage, start, after(start)))
+        if found:
+            return found[0]
+    raise LabError("there is no such row")
+
+
+def select(world: World, actor: str, table: TableId, by: str | None = None) -> tuple[Descriptor, list[str]]:
+    """The rows a query sees, in key order; `by` an index, in its order: a row without an entry is not found."""
+    with _transaction(world, actor, table) as one:
+        descriptor = world.control.version(table, one.pins[table][1])
+        rows = _all_rows(one, descriptor) if by is None else _rows_by_index(one, descriptor, by)
+    return descriptor, [row_text(descriptor, row) for row in rows]
+
+
+def _all_rows(one: Transaction, descriptor: Descriptor) -> list[StoredRow]:
+    start = prefix(descriptor, descriptor.placement.id)
+    pairs = [pair for storage in _storages(one) for pair in one.store.scan(storage, start, after(start))]
+    return rows_of(descriptor, descriptor.placement, sorted(pairs))
+
+
+def _rows_by_index(one: Transaction, descriptor: Descriptor, by: str) -> list[StoredRow]:
+    index = descriptor.index_named(by)
+    if index.state is not State.PUBLIC:
+        what = f"index {descriptor.name}.{index.name} is {index.state.value}"
+        raise LabError(f"{what}: queries may use it once it is public")
+    start = prefix(descriptor, descriptor.placement.id, index.id)
+    entries = [pair for storage in _storages(one) for pair in one.store.scan(storage, start, after(start))]
+    live = sorted((key, value) for key, value in entries if value is not None)
+    keys = (name_of(descriptor, key).row_key or value for key, value in live)
+    return [find_row(one, descriptor, key) for key in keys if key is not None]
+
+
+def _storages(one: Transaction) -> range:
+    return range(1, one.store.store.storages + 1)

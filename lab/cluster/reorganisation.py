@@ -1,0 +1,280 @@
+"""Reorganisation in the lab: clear, fill in chunks, verify, delete, purge (protocol section 7), in small steps.
+
+    clear     tombstones of before the drain go (R6)
+    read      a chunk of rows is read in a short snapshot, in key order
+    put       what the rows are owed is put where there is neither a pair nor a tombstone (R2);
+              refused when the run is closed (R7) or the range is done already (R3)
+    verify    every row has its pairs and entries, every entry its row, every constraint holds (R10)
+
+A run is of all the elements that a change moves together: columns, indexes, constraints. Between read and put
+anything may happen: that is what the rules are for.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import PRIMARY, Index, Kind, State, TableId
+from changes.plan.element_states import with_state
+from changes.plan.model import COLUMNS, INDEXES, Element
+from lab.cluster.control_plane import LabError, Without
+from lab.cluster.world import World
+from lab.scripts.text import key_text
+from storage.clauses import Violation
+from storage.mutations import Op, delete_row, insert_row
+from storage.pairs import PairName, StoredRow, StrayKey, missing_value, name_of, rows_of
+
+Elements = tuple[Element, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Rows that an attempt has read and not put yet; `token` and `cursor` are the run's when it read them."""
+
+    token: int
+    cursor: bytes
+    rows: tuple[StoredRow, ...]
+
+
+@dataclass
+class Run:
+    """The fill of some elements. All rows up to `cursor` are done."""
+
+    table: TableId
+    elements: Elements
+    token: int = 1
+    cursor: bytes = b""
+    is_finished: bool = False
+    is_closed: bool = False
+    chunks: list[Chunk] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return names(self.elements)
+
+
+def names(elements: Collection[Element]) -> str:
+    return ", ".join(element.name for element in elements)
+
+
+def element_of(index: Index) -> Element:
+    return Element(index.kind, index.id, index.name)
+
+
+# Whose pair a key is
+
+
+def belongs(elements: Elements) -> Callable[[PairName], bool]:
+    """Whether a pair is one of the elements'."""
+    indexes = {element.id for element in elements if element.kind in INDEXES}
+    columns = {element.id for element in elements if element.kind in COLUMNS}
+
+    def belongs_to_one(name: PairName) -> bool:
+        return name.index in indexes if name.index != PRIMARY else name.column in columns
+
+    return belongs_to_one
+
+
+def pairs_of(world: World, table: TableId, elements: Elements) -> Iterator[tuple[int, bytes, bytes | None]]:
+    """Storage, key and value of every pair and tombstone of the elements."""
+    is_one, known = belongs(elements), knowing(world, table, elements)
+    for home, pairs in enumerate(world.pairs(table), 1):
+        for key, value in pairs:
+            try:
+                name = name_of(known, key)
+            except StrayKey:
+                continue
+            if is_one(name):
+                yield home, key, value
+
+
+def knowing(world: World, table: TableId, elements: Elements) -> Descriptor:
+    """The newest version that knows the elements: the one a chunk is written under."""
+    versions = world.control.published[table]
+    return next((one for one in reversed(versions) if _knows(one, elements)), versions[-1])
+
+
+def _knows(descriptor: Descriptor, elements: Elements) -> bool:
+    there = {("index", index.id) for index in descriptor.indexes} | {("column", c.id) for c in descriptor.columns}
+    wanted = {("index" if element.kind in INDEXES else "column", element.id) for element in _stored(elements)}
+    return wanted <= there
+
+
+def _stored(elements: Elements) -> Elements:
+    return tuple(element for element in elements if element.kind in INDEXES | COLUMNS)
+
+
+def labels(elements: Elements) -> set[str]:
+    """What `storage.clauses` calls them."""
+    return {f"{'index' if element.kind in INDEXES else 'column'} {element.id}" for element in _stored(elements)}
+
+
+# Fill
+
+
+def clear(world: World, table: TableId, elements: Elements) -> int:
+    """Remove the tombstones of before the drain, once, before the first range is read."""
+    if Without.CLEAR in world.control.without:
+        return 0
+    return _remove_tombstones(world, table, elements)
+
+
+def _remove_tombstones(world: World, table: TableId, elements: Elements) -> int:
+    gone = [(home, key) for home, key, value in pairs_of(world, table, elements) if value is None]
+    return _remove(world, gone)
+
+
+def _remove(world: World, gone: list[tuple[int, bytes]]) -> int:
+    for home, key in gone:
+        del world.store.pairs[home - 1][key]
+        world.store.writes.append((home, key))
+    return len(gone)
+
+
+def read_chunk(world: World, run: Run, rows: int | None = None) -> Chunk:
+    """The next rows in key order (all that are left: None), as they are now."""
+    descriptor = world.control.newest(run.table)
+    pairs = sorted(pair for pairs in world.pairs(run.table) for pair in pairs)
+    left = [row for row in rows_of(descriptor, descriptor.placement, pairs) if row.key > run.cursor]
+    chunk = Chunk(run.token, run.cursor, tuple(left[:rows]))
+    run.chunks.append(chunk)
+    return chunk
+
+
+def put_chunk(world: World, run: Run, chunk: Chunk) -> int:
+    """Put what the rows of a chunk that was read before are owed. Returns how many were put; raises `LabError`."""
+    without = world.control.without
+    run.chunks.remove(chunk)
+    if chunk.token != run.token and Without.TOKEN not in without:
+        raise LabError("the run is closed: its token has moved on (R7)")
+    if chunk.cursor != run.cursor and Without.ONCE not in without:
+        raise LabError("the range is done already (R3)")
+    descriptor = knowing(world, run.table, run.elements)
+    put = sum(_put(world, op) for row in chunk.rows for op in owed(world, descriptor, run.elements, row))
+    if chunk.rows:
+        run.cursor = max(run.cursor, chunk.rows[-1].key)
+    elif chunk.cursor == run.cursor:
+        run.is_finished = True
+    return put
+
+
+def owed(world: World, descriptor: Descriptor, elements: Elements, row: StoredRow) -> list[Op]:
+    """What an insert of the row would have put for the elements; a missing value is the one the fill owes it."""
+    writing = descriptor
+    for element in _stored(elements):
+        writing = with_state(writing, element, State.WRITE_ONLY, filling=True)
+    columns = {c.id: missing_value(c) for c in descriptor.stored_columns if c.derived is None}
+    ops = insert_row(writing, StoredRow(row.key, {**columns, **row.columns}), world.store.buckets)
+    is_one = belongs(elements)
+    return [op for op in ops if is_one(name_of(writing, op.key))]
+
+
+def _put(world: World, op: Op) -> bool:
+    home = world.store.home(op)
+    there = world.store.pairs[home - 1]
+    without = world.control.without
+    is_tombstone = op.key in there and there[op.key] is None
+    if Without.CAREFUL_FILL in without or (Without.TOMBSTONE_CHECK in without and is_tombstone):
+        there[op.key] = op.value
+        world.store.writes.append((home, op.key))
+        return True
+    return world.store.fill(op)
+
+
+def fill(world: World, run: Run, rows: int | None = None) -> int:
+    """Read a chunk and put it at once."""
+    put = put_chunk(world, run, read_chunk(world, run, rows))
+    run.is_finished = rows is None
+    return put
+
+
+def close(run: Run) -> None:
+    """Nothing of this run can be written any more."""
+    if not run.is_closed:
+        run.token, run.is_closed = run.token + 1, True
+
+
+def verify(world: World, table: TableId, elements: Elements) -> list[str]:
+    """What is wrong with the elements, compared by content in both directions, as if they were public."""
+    if Without.VERIFICATION in world.control.without:
+        return []
+    newest = world.control.newest(table)
+    public = newest
+    for element in elements:
+        public = with_state(public, element, State.PUBLIC)
+    world.untidy |= labels(elements)
+    has_rules = any(element.kind is Kind.CONSTRAINT for element in elements)
+    before = {one.why for one in world.violations(table, newest)} if has_rules else set()
+    is_one = _is_about(public, elements)
+    found = world.violations(table, public.next_version())
+    judged = (one if is_one(one.key) else _as_rule(one) for one in found)
+    return [
+        str(one) for one in judged if is_one(one.key) or (has_rules and one.clause == "C6" and one.why not in before)
+    ]
+
+
+def _as_rule(one: Violation) -> Violation:
+    """A row without any value of a column that is to be NOT NULL breaks that rule; once it is public, C2 says so."""
+    return replace(one, clause="C6") if one.clause == "C2" else one
+
+
+def _is_about(descriptor: Descriptor, elements: Elements) -> Callable[[bytes], bool]:
+    """Whether what is wrong with a key is wrong with one of the elements."""
+    is_one = belongs(elements)
+
+    def is_about(key: bytes) -> bool:
+        try:
+            return is_one(name_of(descriptor, key))
+        except StrayKey:
+            return False
+
+    return is_about
+
+
+# Deletion
+
+
+def delete(world: World, table: TableId, elements: Elements) -> int:
+    """Remove pairs and tombstones of the elements (R8), entries before values: all, or by hand the first."""
+    world_without = world.control.without
+    if any(element.kind is Kind.TABLE for element in elements):
+        return _delete_rows(world, table)
+    if Without.DELETION in world_without:
+        return 0
+    gone = [(home, key) for home, key, _ in _in_order(world, table, elements)]
+    if not world.by_hand:
+        world.untidy -= labels(elements)
+        return _remove(world, gone)
+    return _remove(world, [place for place in gone if place[1] == gone[0][1]])
+
+
+def _in_order(world: World, table: TableId, elements: Elements) -> list[tuple[int, bytes, bytes | None]]:
+    known = knowing(world, table, elements)
+    found = pairs_of(world, table, elements)
+    return sorted(found, key=lambda one: (name_of(known, one[1]).index == PRIMARY, one[1], one[0]))
+
+
+def _delete_rows(world: World, table: TableId) -> int:
+    """Remove everything of a table: all, or by hand the first row with its entries (R9)."""
+    if not world.by_hand:
+        return world.store.delete_all(table.to_bytes(4))
+    newest = world.control.newest(table)
+    pairs = sorted(pair for pairs in world.pairs(table) for pair in pairs)
+    rows = rows_of(newest, newest.placement, pairs)
+    if not rows:
+        return world.store.delete_all(table.to_bytes(4))
+    ops = delete_row(newest, rows[0], world.store.buckets)
+    return sum(world.store.delete_all(op.key) for op in ops)
+
+
+def purge(world: World, table: TableId, elements: Elements) -> int:
+    """Remove the tombstones of a fill (R8)."""
+    world.untidy -= labels(elements)
+    if Without.PURGE in world.control.without:
+        return 0
+    return _remove_tombstones(world, table, elements)
+
+
+def chunk_text(world: World, run: Run, chunk: Chunk) -> str:
+    newest = world.control.newest(run.table)
+    return ", ".join(key_text(newest, row.key) for row in chunk.rows) or "no row"

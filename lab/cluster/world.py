@@ -1,0 +1,443 @@
+"""A whole cluster as one deterministic value: nodes, their database, the store, the mail between them, a clock.
+
+    node n1 ── lease machine ──> mail ──> Control (leases, versions, fences)
+       │  └─ transactions ─────────────> MemoryStore (pairs)
+       └────────────── news <── mail <── publish
+
+Nothing happens by itself: a letter is delivered, time passes, a statement runs because somebody
+called the method. `settle` delivers all that may be delivered, which is what golden scripts want; the
+letters of a node that `holds_mail` are delivered one by one, in any order. Every rule is the product's:
+`leases.machine`, `leases.rules`, `storage.mutations`, `changes.executor.machine`; there is no second one here.
+"""
+
+import copy
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import NodeId, TableId
+from lab.cluster.control_plane import Control, Hindrances, LabError, Without
+from leases import machine, vocabulary
+from leases.gossip import News
+from leases.holdings import NodeLeases
+from leases.rules import Hindrance
+from storage.clauses import Referenced, Violation, check
+from storage.pairs import Pair
+from storage.store import Fate, MemoryStore, MemoryTransaction
+
+DELIVERIES_MAX = 10_000
+"""So many letters may follow from one event; more means that the cluster talks to itself."""
+
+WAKINGS_MAX = 1_000
+"""So often may nodes wake in one span of time; more means that one spins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """On its way: a request to the database, or something a node is going to hear."""
+
+    node: NodeId
+    content: vocabulary.Effect | vocabulary.Event
+
+    @property
+    def is_request(self) -> bool:
+        return isinstance(self.content, vocabulary.Acquire | vocabulary.Renew | vocabulary.Release)
+
+
+@dataclass
+class Transaction:
+    """A transaction of `actor`; its snapshot shows the versions `newest`. `ended`: why it was ended from outside.
+
+    A table is pinned first and `entered` a round trip later: only then the lock is held and the deadline armed (T2).
+    `is_sent`: COMMIT was sent, and not answered yet; `is_lost`: its session was lost since.
+    """
+
+    actor: str
+    node: NodeId
+    store: MemoryTransaction
+    newest: dict[TableId, int]
+    pins: dict[TableId, tuple[int, int]] = field(default_factory=dict)
+    entered: dict[TableId, int] = field(default_factory=dict)
+    ended: str | None = None
+    is_sent: bool = False
+    is_lost: bool = False
+
+    @property
+    def is_committing(self) -> bool:
+        """From here on nobody can end it."""
+        return self.store.fate is Fate.FLUSHING
+
+    @property
+    def holds_locks(self) -> bool:
+        return self.store.fate in (Fate.OPEN, Fate.FLUSHING)
+
+    def uses(self, table: TableId, version: int) -> bool:
+        return table in self.pins and self.pins[table][1] == version
+
+
+@dataclass
+class Node:
+    """A process. `taken` are the pins that a script holds without a transaction; its clock is its own."""
+
+    name: NodeId
+    leases: NodeLeases
+    is_running: bool = True
+    is_frozen: bool = False
+    is_cut_off: bool = False
+    holds_mail: bool = False
+    clock_ahead_s: float = 0.0
+    taken: dict[TableId, list[int]] = field(default_factory=dict)
+
+
+@dataclass
+class World:
+    """The cluster. `said` is what happened, in words, since somebody last asked. `by_hand`: runs go in single steps."""
+
+    control: Control = field(default_factory=Control)
+    store: MemoryStore = field(default_factory=MemoryStore)
+    nodes: dict[NodeId, Node] = field(default_factory=dict)
+    transactions: dict[str, Transaction] = field(default_factory=dict)
+    mail: list[Letter] = field(default_factory=list)
+    now: float = 0.0
+    by_hand: bool = False
+    loses_news: bool = False
+    untidy: set[str] = field(default_factory=set)
+    granted: dict[int, int] = field(default_factory=dict)
+    refused: dict[int, str] = field(default_factory=dict)
+    requests: int = 0
+    said: list[str] = field(default_factory=list)
+
+    def copy(self) -> "World":
+        """A world that goes its own way from here."""
+        return copy.deepcopy(self)
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
+
+    def table_name(self, table: TableId, version: int) -> str:
+        return f"{self.control.newest(table).name}@{version}"
+
+    # Nodes
+
+    def node(self, name: str) -> Node:
+        """The node of that name; a script brings one to life by naming it."""
+        node_id = NodeId(name)
+        if node_id not in self.nodes:
+            self.start_node(node_id)
+        return self.nodes[node_id]
+
+    def start_node(self, name: NodeId) -> None:
+        incarnation = self.control.start_node(name)
+        self.mail = [letter for letter in self.mail if letter.node != name]
+        self._drop_transactions(name)
+        ahead_s = self.nodes[name].clock_ahead_s if name in self.nodes else 0.0
+        self.nodes[name] = Node(name, NodeLeases(name, incarnation), clock_ahead_s=ahead_s)
+
+    def stop_node(self, name: NodeId) -> None:
+        """The process is gone, its sessions with it; its leases run on until they expire."""
+        node = self.nodes[name]
+        node.is_running, node.taken = False, {}
+        self.mail = [letter for letter in self.mail if letter.node != name]
+        self._drop_transactions(name)
+
+    def _drop_transactions(self, name: NodeId) -> None:
+        for one in self.transactions.values():
+            if one.node == name:
+                self.end_transaction(one, "its node is gone")
+        self.transactions = {actor: one for actor, one in self.transactions.items() if one.node != name}
+
+    def hears(self, name: NodeId, event: vocabulary.Event) -> None:
+        """One step of a node's lease machine, by its own monotonic clock (L1)."""
+        node = self.nodes[name]
+        node.leases, effects = machine.step(node.leases, event, self._clock(node))
+        for effect in effects:
+            self._perform(node, effect)
+
+    def _clock(self, node: Node) -> float:
+        """What the node's own clock shows; no less than the time it is woken for, whatever rounding says."""
+        due = self._due(node)
+        shown = self.now + node.clock_ahead_s
+        return shown if due is None or due > self.now else max(shown, node.leases.wake_at or shown)
+
+    def _perform(self, node: Node, effect: vocabulary.Effect) -> None:
+        match effect:
+            case vocabulary.Acquire() | vocabulary.Renew() | vocabulary.Release():
+                self.mail.append(Letter(node.name, effect))
+            case vocabulary.Grant(request, _, version):
+                self.granted[int(str(request))] = version
+            case vocabulary.Refuse(request, _, _, reason):
+                self.refused[int(str(request))] = reason
+            case vocabulary.EndTransactions(table, version, requests, reason):
+                self.say(f"{node.name}: all that use {self.table_name(table, version)} end: {reason}")
+                self._end(node, requests, reason)
+            case vocabulary.Exit(reason):
+                self.say(f"{node.name}: exits: {reason}")
+                self.stop_node(node.name)
+            case vocabulary.DrainDone():
+                self.say(f"{node.name}: drained")
+            case vocabulary.WakeAt():
+                pass
+
+    def _end(self, node: Node, requests: frozenset[vocabulary.RequestId], reason: str) -> None:
+        for one in self.transactions.values():
+            if any(request in requests for request, _ in one.pins.values()):
+                self.end_transaction(one, reason)
+        node.taken = {table: [r for r in taken if r not in requests] for table, taken in node.taken.items()}
+
+    # Mail
+
+    def settle(self) -> None:
+        """Deliver everything that may be delivered, in order."""
+        for _ in range(DELIVERIES_MAX):
+            at = next(self.deliverable(), None)
+            if at is None:
+                return
+            self.deliver(at)
+        raise AssertionError(f"more than {DELIVERIES_MAX} letters followed from one event")
+
+    def deliverable(self) -> Iterator[int]:
+        """The letters that nobody holds back."""
+        for at, letter in enumerate(self.mail):
+            node = self.nodes[letter.node]
+            if not node.holds_mail and (letter.is_request or not node.is_frozen):
+                yield at
+
+    def deliver(self, at: int) -> None:
+        """A letter arrives: the database answers a request, a node hears the rest."""
+        letter = self.mail.pop(at)
+        if not letter.is_request:
+            self._tell(letter)
+            return
+        for answer in self._answer(letter):
+            self.mail.append(Letter(letter.node, answer))
+
+    def lose(self, at: int) -> None:
+        """A letter is lost: news without a trace (L6); of a request or its answer the node learns that it failed."""
+        letter = self.mail[at]
+        instead = _failure(letter.content)
+        if instead is None and not isinstance(letter.content, News):
+            raise LabError(f"what {letter.node} is going to hear is its own: it can't be lost")
+        self.mail[at : at + 1] = [] if instead is None else [Letter(letter.node, instead)]
+
+    def _tell(self, letter: Letter) -> None:
+        content = letter.content
+        match content:
+            case vocabulary.Acquired(table, version):
+                self.say(f"{letter.node}: leased {self.table_name(table, version)}")
+                content = self._counted_late(letter.node, content)
+            case vocabulary.Released(table, version):
+                self.say(f"{letter.node}: released {self.table_name(table, version)}")
+            case vocabulary.Renewed(outcomes):
+                for one in outcomes:
+                    self._tell_renewal(letter.node, one)
+            case vocabulary.AcquireFailed(table, reason, _):
+                if not self.nodes[letter.node].leases.table(table).waiters:
+                    self.say(f"{letter.node}: {reason}")
+            case vocabulary.RenewFailed() | vocabulary.ReleaseFailed():
+                self.say(f"{letter.node}: {content.reason}")
+        self.hears(letter.node, content)  # type: ignore[arg-type]  # no request, hence an event
+
+    def _counted_late(self, name: NodeId, answer: vocabulary.Acquired) -> vocabulary.Acquired:
+        """As a node without L1 would take it: the span counted from now."""
+        node = self.nodes[name]
+        flight = node.leases.table(answer.table).flight
+        if Without.ASKING_TIME not in self.control.without or flight is None:
+            return answer
+        return replace(answer, remaining_s=answer.remaining_s + self._clock(node) - flight.asked_at)
+
+    def _tell_renewal(self, node: NodeId, one: vocabulary.RenewOutcome) -> None:
+        what = self.table_name(one.table, one.version)
+        if one.outcome is not vocabulary.Renewal.LOST:
+            self.say(f"{node}: {one.outcome.value} {what}")
+        elif self.nodes[node].leases.table(one.table).version(one.version):
+            self.say(f"{node}: lost its lease on {what}")
+        else:
+            self.say(f"{node}: learns of {what} as it renews")
+
+    def _answer(self, letter: Letter) -> list[vocabulary.Event]:
+        """What the database says to a request, or what a node that is cut off sees instead."""
+        node, request = self.nodes[letter.node], letter.content
+        match request:
+            case vocabulary.Acquire(table):
+                return [self._acquire(node, table)]
+            case vocabulary.Renew(tables):
+                if node.is_cut_off:
+                    return [vocabulary.RenewFailed("cannot renew: the database does not answer")]
+                return [vocabulary.Renewed(tuple(self._renew(node, table) for table in tables))]
+            case vocabulary.Release(table, version):
+                if node.is_cut_off:
+                    reason = "cannot release: the database does not answer"
+                    return [vocabulary.ReleaseFailed(table, version, reason)]
+                self.control.release(table, version, node.name)
+                return [vocabulary.Released(table, version)]
+            case _:
+                return []
+
+    def _acquire(self, node: Node, table: TableId) -> vocabulary.Event:
+        name = self.control.newest(table).name
+        if node.is_cut_off:
+            return vocabulary.AcquireFailed(table, f"cannot lease {name}: the database does not answer")
+        lease = self.control.acquire(table, node.name, self.now)
+        if lease is None:
+            state = self.control.newest(table).state.value
+            return vocabulary.AcquireFailed(table, f"cannot lease {name}: it is {state}", gone=True)
+        return vocabulary.Acquired(table, lease.version, lease.expires_at, lease.expires_at - self.now, name)
+
+    def _renew(self, node: Node, table: TableId) -> vocabulary.RenewOutcome:
+        newest = self.control.newest(table).version
+        lease = self.control.renew(table, node.name, self.now)
+        if lease is None:
+            return vocabulary.RenewOutcome(table, newest, vocabulary.Renewal.LOST)
+        left_s = lease.expires_at - self.now
+        return vocabulary.RenewOutcome(table, newest, vocabulary.Renewal.RENEWED, lease.expires_at, left_s)
+
+    # Time
+
+    def next_due(self) -> float | None:
+        """When the next node wants to be woken."""
+        return min((due for node in self.nodes.values() if (due := self._due(node)) is not None), default=None)
+
+    def _due(self, node: Node) -> float | None:
+        if not node.is_running or node.is_frozen or node.leases.wake_at is None:
+            return None
+        return node.leases.wake_at - node.clock_ahead_s
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass, waking everybody who is due on the way."""
+        end = self.now + seconds
+        for _ in range(WAKINGS_MAX):
+            due = self.next_due()
+            if due is None or due > end:
+                break
+            self.advance_to(due)
+            self.settle()
+        else:
+            raise AssertionError(f"nodes wake more than {WAKINGS_MAX} times in {seconds:g} s")
+        self.advance_to(end)
+        self.settle()
+
+    def advance_to(self, now: float) -> None:
+        """It is `now`: who is due wakes, transactions past their deadline end (T4)."""
+        self.now = max(self.now, now)
+        for one in list(self.transactions.values()):
+            self._check_deadline(one)
+        for node in list(self.nodes.values()):
+            due = self._due(node)
+            if due is not None and due <= self.now:
+                self.hears(node.name, vocabulary.Tick())
+
+    def _check_deadline(self, one: Transaction) -> None:
+        leases = self.nodes[one.node].leases
+        held = (leases.table(table).version(version) for table, version in one.entered.items())
+        is_over = any(lease is not None and lease.expires_at <= self.now for lease in held)
+        if (
+            is_over
+            and one.ended is None
+            and one.store.fate is Fate.OPEN
+            and not self.control.without & {Without.FENCE, Without.DEADLINE}
+        ):
+            self.say(f"{one.actor}: its transaction is past its deadline and ends")
+            self.end_transaction(one, "it was past its deadline")
+
+    # Versions
+
+    def publish(self, *descriptors: Descriptor) -> None:
+        """Publish the next version of a table, or of several at once, and spread the news; raises `LabError`."""
+        hindrances = self.control.publish(descriptors, self.now, self.locked())
+        if hindrances:
+            names = ", ".join(map(str, descriptors))
+            raise LabError(f"cannot publish {names}: {self.hindered_by(hindrances, of=len(descriptors))}")
+        for descriptor in descriptors:
+            self.spread_news(descriptor)
+
+    def spread_news(self, descriptor: Descriptor) -> None:
+        if self.loses_news:
+            return
+        for node in self.nodes.values():
+            if node.is_running:
+                self.mail.append(Letter(node.name, News(descriptor.table_id, descriptor.version)))
+
+    def hindered_by(self, hindrances: Hindrances, *, of: int) -> str:
+        """Who is in the way, and until when at most; of several tables, which one is said."""
+        lines: list[str] = []
+        for table, hindrance in hindrances.items():
+            lines += self._hindered_by(hindrance, f" of {self.control.newest(table).name}" if of > 1 else "")
+        return "; ".join(lines)
+
+    def _hindered_by(self, hindrance: Hindrance, of_table: str) -> list[str]:
+        lines = [
+            f"{one.node} still leases version {one.version}{of_table} (expires in {one.expires_at - self.now:g} s)"
+            for one in hindrance.leases
+        ]
+        return lines + [f"a transaction still runs on version {version}{of_table}" for version in hindrance.locked]
+
+    # Transactions
+
+    def locked(self) -> Mapping[TableId, Collection[int]]:
+        """The versions of each table whose lock a running transaction holds (T2)."""
+        found: dict[TableId, set[int]] = {}
+        for one in self.transactions.values():
+            for table, version in one.entered.items() if one.holds_locks else ():
+                found.setdefault(table, set()).add(version)
+        return found
+
+    def end_transaction(self, one: Transaction, reason: str) -> None:
+        """Its session is ended from outside: nothing of it will be acknowledged (L8, T4). A COMMIT is done first."""
+        if one.is_committing:
+            self.store.flush()
+        if one.store.fate is Fate.OPEN:
+            one.ended = reason
+            one.store.rollback()
+
+    def crash_store(self, kept: int) -> None:
+        """The store crashes and recovers: every session ends, and of the commits on their way `kept` are there (T7)."""
+        self.store.crash(kept)
+        for one in self.transactions.values():
+            one.is_lost = one.is_sent
+            self.end_transaction(one, "the store crashed")
+
+    def end_lock_holders(self, table: TableId, *, below: int) -> None:
+        """L8: end the sessions that hold a version older than `below` without a lease."""
+        for one in self.transactions.values():
+            if one.holds_locks and table in one.entered and one.entered[table] < below:
+                self.say(f"{one.actor}: its session on {self.table_name(table, one.entered[table])} is ended")
+                self.end_transaction(one, "its session was ended: it held back a change without a lease")
+
+    # Consistency
+
+    def pairs(self, table: TableId) -> list[list[Pair]]:
+        """The table's pairs on every storage, in key order."""
+        start = table.to_bytes(4)
+        return [sorted(pair for pair in pairs.items() if pair[0].startswith(start)) for pairs in self.store.pairs]
+
+    def violations(self, table: TableId, descriptor: Descriptor) -> list[Violation]:
+        """Every clause that the pairs break under one version."""
+        storages = [dict(pairs) for pairs in self.pairs(table)]
+        return check(
+            descriptor,
+            storages,
+            unfinished=frozenset(self.untidy),
+            buckets=self.store.buckets,
+            referenced=self.referenced(descriptor),
+        )
+
+    def referenced(self, descriptor: Descriptor) -> list[Referenced]:
+        """The other tables that its foreign keys refer to, as they are now."""
+        tables = {one.references for one in descriptor.foreign_keys} - {descriptor.table_id, None}
+        return [
+            Referenced(self.control.newest(table), [dict(pairs) for pairs in self.pairs(table)])
+            for table in sorted(table for table in tables if table is not None)
+        ]
+
+
+def _failure(lost: vocabulary.Effect | vocabulary.Event) -> vocabulary.Event | None:
+    """What a node hears instead of an answer: whether it was done, it cannot know."""
+    match lost:
+        case vocabulary.Acquire(table) | vocabulary.Acquired(table):
+            return vocabulary.AcquireFailed(table, "cannot lease: the connection was lost")
+        case vocabulary.Renew() | vocabulary.Renewed():
+            return vocabulary.RenewFailed("cannot renew: the connection was lost")
+        case vocabulary.Release(table, version) | vocabulary.Released(table, version):
+            return vocabulary.ReleaseFailed(table, version, "cannot release: the connection was lost")
+        case _:
+            return None

@@ -1,0 +1,99 @@
+"""Which lanes a trace has, and where its arrows go: the explorer's counterexamples and the simulator's findings."""
+
+import re
+from collections.abc import Sequence
+
+from lab.diagrams.sequence import Event, draw
+from lab.explorer.fill import Step
+from lab.explorer.full_space import step_id
+from lab.explorer.two_tables import CHILD, NAMES, PARENT
+from lab.explorer.verdict import Answer
+from lab.scripts.commands_of import Lab
+from lab.scripts.golden import played_lines
+from lab.simulator.simulation import Outcome
+
+STORE, EXECUTOR, FILL, CATALOG = "store", "executor", "fill", "versions"
+WRITES = frozenset({"clear", "purge", "delete"})
+NODE = re.compile(r"(\w+)(?:\.\w+)?: ")
+CHANGES, CLUSTER = "change", "cluster"
+OF_A_CHANGE = ("step", "run", "create", "drop", "alter", "read ", "put ", "cancel", "pause", "resume", "start worker")
+
+
+def picture_of_answer(answer: Answer, *, alone: bool = True) -> str:
+    """The counterexample of an answer; without one, a picture that says what was found."""
+    nodes = [f"n{number + 1}" for number in range(answer.model.nodes)]
+    stores = NAMES if answer.model.foreign_key else (STORE,)
+    events = [
+        _event(step, told, _store(stores, answer.steps[: at + 1]))
+        for at, (step, told) in enumerate(zip(answer.steps, answer.sentences, strict=True))
+    ]
+    used = {lane for event in events for lane in (event.actor, event.to)}
+    lanes = [lane for lane in (*nodes, EXECUTOR, FILL, CATALOG, *stores) if lane in used or lane in nodes]
+    wrong = [f"{fault.clause} under v{fault.version}: {fault.why}" for fault in answer.faults]
+    title = f"{answer.verdict.value}: {answer.model.title}"
+    return draw(title, lanes, events, wrong, alone=alone)
+
+
+def _store(stores: Sequence[str], steps: Sequence[Step]) -> str:
+    """The lane of the table that the last step is about; a commit is about what was written before it."""
+    if len(stores) == 1:
+        return stores[0]
+    *before, last = steps
+    if last[1:] == ("commit",):
+        last = next(step for step in reversed(before) if step[:2] == (last[0], "write"))
+    return stores[PARENT if "parent" in step_id(last) else CHILD]
+
+
+def _event(step: Step, sentence: str, store: str) -> Event:
+    name = step_id(step)
+    match step:
+        case ("given", *_):
+            return Event(EXECUTOR, name, sentence, store)
+        case ("publish", _):
+            return Event(EXECUTOR, name, sentence, CATALOG)
+        case ("fill", "read", *_):
+            return Event(store, name, sentence, FILL)
+        case ("fill", "put", *_):
+            return Event(FILL, name, sentence, store)
+        case ("fill", *_):
+            return Event(FILL, name, sentence)
+        case (str(word), *_) if word in WRITES:
+            return Event(EXECUTOR, name, sentence, store)
+        case (str(node), "acquire"):
+            return Event(CATALOG, name, sentence, node)
+        case (str(node), "read", *_):
+            return Event(store, name, sentence, node)
+        case (str(node), "commit" | "run", *_):
+            return Event(node, name, sentence, store)
+        case (str(node), *verbs) if verbs and node[0] == "n":
+            return Event(node, name, sentence)
+    return Event(EXECUTOR, name, sentence)
+
+
+def picture_of_run(outcome: Outcome, commands: Sequence[str] = (), *, alone: bool = True) -> str:
+    """The events of a simulator's run, each with what the cluster said to it. `commands` come first."""
+    lab, events = Lab(), []
+    for number, line in enumerate([*commands, *(event.line for event in outcome.happened)], 1):
+        said, refused = played_lines(lab, line)
+        told = "; ".join([line, *said]) if said else line
+        lane, to = _lane(line)
+        events.append(Event(lane, f"{number}", told, "" if refused else to, is_refused=refused))
+    used = {lane for event in events for lane in (event.actor, event.to) if lane}
+    nodes = sorted(used - {CLUSTER, CHANGES, STORE})
+    lanes = [*nodes, *(lane for lane in (CHANGES, CLUSTER, STORE) if lane in used)]
+    wrong = [str(outcome.finding)] if outcome.finding is not None else []
+    seed = "a run" if outcome.seed is None else f"seed {outcome.seed}"
+    return draw(f"{seed}: {outcome.finding or 'nothing was found'}", lanes, events, wrong, alone=alone)
+
+
+TO_THE_STORE = re.compile(r"\S+: (insert|update|delete|commit|late commit)\b")
+
+
+def _lane(line: str) -> tuple[str, str]:
+    """Who does it, and whether it goes to the store."""
+    node = NODE.match(line)
+    if node is not None:
+        return node.group(1), STORE if TO_THE_STORE.match(line) else ""
+    if line.startswith("put "):
+        return CHANGES, STORE
+    return CHANGES if line.startswith(OF_A_CHANGE) else CLUSTER, ""

@@ -1,0 +1,67 @@
+"""Answers that are kept: the same model under the same rules is not explored twice.
+
+    $SCHEMALAB_HOME/explored/<rules>/<model>.json        as `manage.py explore --json` prints it
+
+Only proofs and counterexamples are kept: a spent budget says something about that day, not about the model. When any
+rule changes, the folder's name does (`lab.explorer.fingerprint`), and answers of before are forgotten. A file that
+cannot be read counts as none; one that cannot be written is not missed.
+"""
+
+import json
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from lab.explorer.contents import Fault
+from lab.explorer.fingerprint import fingerprint
+from lab.explorer.full_space import Impossible, Plain
+from lab.explorer.linked import effects_of
+from lab.explorer.model import Model
+from lab.explorer.verdict import Answer, Verdict
+from lab.explorer.witness import parse
+
+FOLDER = "explored"
+
+
+def known_answer(home: Path, model: Model) -> Answer | None:
+    """What was found out about this model before."""
+    try:
+        body = json.loads(_file(home, model).read_text(encoding="utf-8"))
+        return _answer(model, body) if body["model"] == json.loads(json.dumps(model.to_json())) else None
+    except (OSError, ValueError, KeyError, TypeError, Impossible):
+        return None
+
+
+def keep(home: Path, answer: Answer) -> None:
+    """For whoever asks next; answers under other rules go."""
+    if answer.verdict is Verdict.UNKNOWN:
+        return
+    file = _file(home, answer.model)
+    with suppress(OSError):
+        if not file.parent.is_dir():
+            shutil.rmtree(home / FOLDER, ignore_errors=True)
+            file.parent.mkdir(parents=True)
+        draft = file.with_suffix(".new")
+        draft.write_text(json.dumps(answer.to_json()), encoding="utf-8")
+        draft.replace(file)
+
+
+def _file(home: Path, model: Model) -> Path:
+    return home / FOLDER / fingerprint() / f"{model.digest}.json"
+
+
+def _answer(model: Model, body: dict[str, Any]) -> Answer:
+    """The answer that was written; its steps are taken again, so a counterexample that is none any more is not told."""
+    steps = parse(Plain(effects_of(model)), [step["id"] for step in body["counterexample"]])
+    return Answer(
+        model,
+        Verdict(body["verdict"]),
+        body["states"],
+        body["depth"],
+        body["seconds"],
+        body["why"],
+        tuple(Fault(one["clause"], one["version"], one["why"]) for one in body["broken"]),
+        steps,
+        body["sometimes"],
+    )

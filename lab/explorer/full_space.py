@@ -1,0 +1,507 @@
+"""One world step by step: leases, open transactions, and what each actor may do now.
+
+    n1    acquire (a table) · begin · read row · write · commit · rollback · expire (it freezes) · end (its session)
+    executor   publish · drain · clear · close · verify · purge · delete · cancel
+    fill       read range · put range · again (a second worker takes over)
+
+Whoever explores, replays a link, or stands on the lab's stage uses this: `steps` are the
+events that may happen, `hindrance` says of any event why it may not. An event is a tuple
+of words and numbers, and `step_id` its name in links and files.
+
+A transaction holds what the world changed behind its back: `dirty`, slots that other
+transactions wrote since its snapshot (touching one at commit is 40001), and `unseen`, slots
+that a reorganisation wrote, which it neither reads nor removes.
+
+With two tables a node leases each by itself. A transaction pins both when it begins: a version that it pinned later
+could be no newer than that (T3), and an older one than the node has by then is one it might have had before.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from catalog.elements import NodeId, TableId
+from lab.explorer.contents import Effect, Effects, Fault, Row, Seen, Statement, row_of
+from lab.explorer.fill import NO_RANGES, Ranges, Step, fill_steps, is_filled
+from lab.explorer.model import Broken
+from lab.explorer.reduced_space import act_step, operations_left, ranges_at, seen_of
+from lab.explorer.road import UNCHANGED, Do, Stop, Use
+from lab.explorer.two_tables import NAMES
+from leases import rules
+
+TABLE = TableId(1)
+BEGUN, HAS_READ, HAS_WRITTEN = 0, 1, 2
+
+
+class Held(NamedTuple):
+    """A version of a table (0: none), and whether the lease on it is live."""
+
+    version: int
+    live: bool
+
+
+NOTHING_HELD = Held(0, live=False)
+
+
+class Transaction(NamedTuple):
+    """An open transaction. `held` are its versions; `live` is told there where the node has a newer one.
+
+    `snapshot` are the contents it reads, when that matters: where what it has read may change before it commits.
+    """
+
+    held: tuple[Held, ...]
+    phase: int = BEGUN
+    row: Row = ()
+    statement: Statement | None = None
+    dirty: int = 0
+    unseen: int = 0
+    snapshot: int | None = None
+
+    @property
+    def use(self) -> Use:
+        return tuple(held.version for held in self.held)
+
+
+class Node(NamedTuple):
+    """A node: the newest version it has of each table, and its transaction."""
+
+    held: tuple[Held, ...]
+    transaction: Transaction | None = None
+
+    @property
+    def use(self) -> Use:
+        return tuple(held.version for held in self.held)
+
+    @property
+    def is_leased(self) -> bool:
+        return all(held.version and held.live for held in self.held)
+
+
+class Config(NamedTuple):
+    """One state of the world. `given` says whether the first rows may still be chosen."""
+
+    stop: int
+    contents: int
+    nodes: tuple[Node, ...]
+    ranges: Ranges
+    crashes: int
+    operations: int
+    given: bool = False
+
+
+class Impossible(ValueError):
+    """A step that cannot be taken in this state. Says which, and why not."""
+
+
+def step_id(step: Step) -> str:
+    """The name of a step, the same in every run."""
+    words = (word for part in step for word in (part if isinstance(part, tuple) else (part,)))
+    return ".".join(str(word) for word in words)
+
+
+class Plain:
+    """The steps of a model. With `fused`, a transaction reads, writes and commits in one: those touch only itself."""
+
+    def __init__(self, effects: Effects, *, fused: bool = False) -> None:
+        self.effects, self.model, self.fused = effects, effects.model, fused
+        self.stops = effects.road.stops
+        self.names = [NodeId(f"n{number + 1}") for number in range(self.model.nodes)]
+        self.statements = effects.statements
+        self.rows = tuple(dict.fromkeys(row_of(statement) for statement in self.statements))
+        self.tables = NAMES if self.model.foreign_key else ("",)
+
+    # States
+
+    def start(self) -> Config:
+        """Before anything: every node leases the first version, no rows are there, `given` may say which are."""
+        stop = int(self.model.pair)
+        first = (Held(1, live=True) if self._leasable(self.stops[stop], at, 1) else NOTHING_HELD for at in self._all)
+        node = Node(tuple(first))
+        empty = self.effects.first_contents()[0]
+        return Config(
+            stop, empty, (node,) * self.model.nodes, NO_RANGES, self.model.crashes, self.model.operations, given=True
+        )
+
+    def first(self) -> list[Config]:
+        """Every way the rows may be at first."""
+        begun = self.start()._replace(given=False)
+        return [begun._replace(contents=contents) for contents in self.effects.first_contents()]
+
+    def steps(self, config: Config) -> Iterator[tuple[Step, Config, int]]:
+        """Every event possible now, and the state after it."""
+        for step in self.candidates(config):
+            if not self.hindrance(config, step):
+                after, seen = self.after(config, step)
+                yield step, after, seen
+
+    def candidates(self, config: Config) -> Iterator[Step]:
+        """The steps that are there in some state, those that are out of place here (a read without begin) left out."""
+        stop = self.stops[config.stop]
+        for number, node in enumerate(config.nodes):
+            yield from self._node_candidates(self.names[number], node)
+        if stop.do is not Do.END:
+            yield act_step(stop)
+        if stop.cancel is not None:
+            yield ("cancel",)
+        for step, *_ in self._fill_steps(config):
+            yield step
+
+    def offers(self, config: Config) -> list[tuple[Step, str]]:
+        """All candidates, each with the reason why it may not be taken now ("" when it may)."""
+        return [(step, self.hindrance(config, step)) for step in self.candidates(config)]
+
+    def lease_steps(self, name: str) -> Iterator[Step]:
+        """What may become of a node's leases."""
+        yield from ((name, "acquire", table) if table else (name, "acquire") for table in self.tables)
+        yield name, "expire"
+
+    def _node_candidates(self, name: str, node: Node) -> Iterator[Step]:
+        yield from self.lease_steps(name)
+        open_one = node.transaction
+        if open_one is None:
+            yield name, "begin"
+            return
+        yield name, "rollback"
+        yield name, "end"
+        if self.fused:
+            yield from ((name, "run", statement) for statement in self.statements)
+        elif open_one.phase == BEGUN:
+            yield from ((name, "read", *row) for row in self.rows)
+        elif open_one.phase == HAS_READ:
+            yield from ((name, "write", s) for s in self.statements if row_of(s) == open_one.row)
+        else:
+            yield name, "commit"
+
+    # What may happen
+
+    def hindrance(self, config: Config, step: Step) -> str:
+        """Why `step` may not be taken now; "" when it may."""
+        if step[0] in self.names:
+            at = self.names.index(step[0])  # type: ignore[arg-type]
+            return self._node_hindrance(config, at, config.nodes[at], step)
+        stop = self.stops[config.stop]
+        match step:
+            case ("publish" | "drain", _):
+                return self._executor_hindrance(config, stop) if step == act_step(stop) else "it is not its turn"
+            case ("close",):
+                if stop.do is not Do.FILL:
+                    return "no fill is running"
+                return "" if is_filled(config.ranges) else "a range is not filled yet"
+            case ("fill", *_):
+                possible = any(step == s for s, *_ in self._fill_steps(config))
+                return "" if possible else "no worker is at this point"
+            case ("cancel",):
+                return "" if stop.cancel is not None else "there is no way back any more, or nothing to cancel"
+            case ("given", *rows):
+                if not config.given:
+                    return "rows are given before anything happens"
+                return "" if self.effects.given(rows) is not None else "such rows cannot be there"
+            case _:
+                return "" if step == act_step(stop) else "it is not its turn"
+
+    @property
+    def _all(self) -> range:
+        return range(len(self.tables))
+
+    def _executor_hindrance(self, config: Config, stop: Stop) -> str:
+        """By `leases.rules`, for each table that is published or drained.
+
+        A model that allows more live versions counts as many versions too few.
+        """
+        tables = stop.drained if stop.do is Do.DRAIN else [at for at in self._all if stop.published[at] != UNCHANGED]
+        found = (self._table_hindrance(config, stop, at) for at in tables)
+        what = ", ".join(words for words in found if words)
+        return what and f"{stop.do.value} v{stop.version}: {what}"
+
+    def _table_hindrance(self, config: Config, stop: Stop, at: int) -> str:
+        held = tuple((node, version) for node, version, live in self._leases(config, at) if live)
+        locked = tuple(sorted({t.use[at] for t in _open(config)})) if self.model.fence else ()
+        newest, name = stop.tables[at].newest, self.tables[at]
+        if stop.do is Do.DRAIN:
+            return _drain_words(held, locked, newest, name)
+        return _publish_words(held, locked, newest + 1 + 2 - self.model.versions, name)
+
+    def _node_hindrance(self, config: Config, at: int, node: Node, step: Step) -> str:
+        stop, name, open_one = self.stops[config.stop], self.names[at], node.transaction
+        match step[1:]:
+            case ("acquire", *which):
+                return self._acquire_hindrance(stop, node, name, self._table_at(which))
+            case ("expire",):
+                return "" if self._has_lease(node) else f"{name} has no live lease"
+            case ("begin",):
+                return self._begin_hindrance(config, stop, name, node)
+        if open_one is None:
+            return f"{name} has no open transaction"
+        match step[1:]:
+            case ("rollback",):
+                return ""
+            case ("end",):
+                if not self.model.fence:
+                    return "without locks nobody knows of it"
+                return f"the lease of {name} on {self.words_of(open_one.use)} is live" if _leased(node) else ""
+            case ("read", *_):
+                return "" if open_one.phase == BEGUN else f"{name} has read its row"
+            case ("write", statement):
+                return self._write_hindrance(config, stop, open_one, statement, HAS_READ)  # type: ignore[arg-type]
+            case ("run", statement):
+                return self._write_hindrance(config, stop, open_one, statement, BEGUN)  # type: ignore[arg-type]
+            case ("commit",):
+                if open_one.statement is None:
+                    return f"{name} has written nothing"
+                return self._conflict(config, stop, open_one, open_one.statement)
+        return f"there is no step {step_id(step)}"
+
+    def _begin_hindrance(self, config: Config, stop: Stop, name: str, node: Node) -> str:
+        if config.nodes[self.names.index(NodeId(name))].transaction is not None:
+            return f"{name} has an open transaction"
+        if not config.operations:
+            return "all operations of this model are used"
+        if not node.is_leased:
+            return f"{name} has no live lease"
+        for version, table in zip(node.use, stop.tables, strict=True):
+            if self.model.fence and version < table.fence:
+                return f"version {version} is below the fence ({table.fence})"
+        return ""
+
+    def _acquire_hindrance(self, stop: Stop, node: Node, name: str, at: int) -> str:
+        newest = stop.tables[at].newest
+        if not self._leasable(stop, at, newest):
+            return f"version {newest} of the table can't be leased"
+        of = f" of {self.tables[at]}" if self.tables[at] else ""
+        return f"{name} leases version {newest}{of} already" if node.held[at] == (newest, True) else ""
+
+    def _table_at(self, which: Sequence[object]) -> int:
+        """The table that a step names; where there is one only, none is named."""
+        return self.tables.index(str(which[0])) if which else 0
+
+    def _write_hindrance(
+        self, config: Config, stop: Stop, open_one: Transaction, statement: Statement, phase: int
+    ) -> str:
+        if open_one.phase != phase or (phase == HAS_READ and row_of(statement) != open_one.row):
+            return "it has not read that row"
+        return self._conflict(config, stop, open_one, statement)
+
+    def _conflict(self, config: Config, stop: Stop, open_one: Transaction, statement: Statement) -> str:
+        """Why a statement cannot be committed as things are; the same at its write, where no later chance is lost."""
+        effect = self._effect(config, stop, open_one, statement)
+        if effect is None:
+            return f"{self.words_of(open_one.use)} refuses it, or another has the key"
+        return "40001: another transaction changed what it reads or writes" if effect.touched & open_one.dirty else ""
+
+    def _effect(self, config: Config, stop: Stop, open_one: Transaction, statement: Statement) -> Effect | None:
+        schema = stop.schema(open_one.use)
+        return self.effects.effect(config.contents, schema, statement, open_one.unseen, open_one.snapshot)
+
+    def words_of(self, use: Use) -> str:
+        """The versions of a transaction: "version 2", or "child@2, parent@1"."""
+        return f"version {use[0]}" if len(use) == 1 else version_words(use)
+
+    # What happens
+
+    def after(self, config: Config, step: Step) -> tuple[Config, int]:
+        """The state after a step that may be taken."""
+        config = config._replace(given=False)
+        if step[0] in self.names:
+            return self._after_node(config, self.names.index(step[0]), step)  # type: ignore[arg-type]
+        if step[0] == "given":
+            given = self.effects.given(step[1:])
+            assert given is not None, step
+            return config._replace(contents=given), Seen.NOTHING
+        if step[0] == "fill":
+            return self._after_fill(config, step)
+        stop = self.stops[config.stop]
+        if step == ("cancel",):
+            assert stop.cancel is not None
+            return self._arrive(config, stop.cancel), Seen.TURNED_BACK
+        contents, onward, seen = self.effects.act(config.stop, config.contents)
+        written = self.effects.differing(config.contents, contents)
+        config = config._replace(contents=contents, nodes=_unseen(config.nodes, written))
+        return self._arrive(config, onward), seen
+
+    def _arrive(self, config: Config, stop: int) -> Config:
+        ranges = ranges_at(self.model, self.stops[stop].do, config.ranges)
+        return config._replace(stop=stop, ranges=ranges)
+
+    def _after_fill(self, config: Config, step: Step) -> tuple[Config, int]:
+        for label, ranges, contents, crashes, seen in self._fill_steps(config):
+            if label == step:
+                nodes = _unseen(config.nodes, self.effects.differing(config.contents, contents))
+                return config._replace(ranges=ranges, contents=contents, crashes=crashes, nodes=nodes), seen
+        raise Impossible(f"{step_id(step)}: no worker is at this point")
+
+    def _after_node(self, config: Config, at: int, step: Step) -> tuple[Config, int]:
+        node, stop = config.nodes[at], self.stops[config.stop]
+        open_one = node.transaction
+        match step[1:]:
+            case ("acquire", *which):
+                return self._with(config, at, _acquired(node, stop, self._table_at(which))), Seen.NOTHING
+            case ("expire",):
+                gone = None if open_one is None else open_one._replace(held=_over(open_one.held))
+                return self._with(config, at, Node(_over(node.held), gone)), Seen.FROZEN
+            case ("begin",):
+                config = config._replace(operations=operations_left(config.operations))
+                begun = Transaction(_over(node.held))
+                if self.model.lacks(Broken.SNAPSHOT):
+                    begun = begun._replace(snapshot=config.contents)
+                return self._with(config, at, node._replace(transaction=begun)), Seen.NOTHING
+        assert open_one is not None, step
+        match step[1:]:
+            case ("rollback",) | ("end",):
+                return self._with(config, at, node._replace(transaction=None)), Seen.NOTHING
+            case ("read", *row):
+                has_read = open_one._replace(phase=HAS_READ, row=tuple(row))
+                return self._with(config, at, node._replace(transaction=has_read)), Seen.NOTHING
+            case ("write", statement):
+                wrote = open_one._replace(phase=HAS_WRITTEN, statement=statement)  # type: ignore[arg-type]
+                return self._with(config, at, node._replace(transaction=wrote)), Seen.NOTHING
+        statement = step[2] if step[1] == "run" else open_one.statement
+        return self._commit(config, at, open_one, statement)  # type: ignore[arg-type]
+
+    def _commit(self, config: Config, at: int, open_one: Transaction, statement: Statement) -> tuple[Config, int]:
+        stop = self.stops[config.stop]
+        effect = self._effect(config, stop, open_one, statement)
+        assert effect is not None
+        nodes = tuple(
+            node._replace(transaction=node.transaction._replace(dirty=node.transaction.dirty | effect.written))
+            if node.transaction is not None and other != at
+            else node
+            for other, node in enumerate(config.nodes)
+        )
+        config = config._replace(contents=effect.after, nodes=nodes)
+        behind = seen_of(stop, open_one.use)
+        seen = effect.seen | behind if behind else Seen.NOTHING
+        return self._with(config, at, nodes[at]._replace(transaction=None)), seen
+
+    def _with(self, config: Config, at: int, node: Node) -> Config:
+        return config._replace(nodes=(*config.nodes[:at], node, *config.nodes[at + 1 :]))
+
+    # What is true
+
+    def faults(self, config: Config) -> tuple[Fault, ...]:
+        """What is wrong now, under every version in force: one the fence lets in (or, without it, leased)."""
+        stop = self.stops[config.stop]
+        in_force = tuple(self._in_force(config, stop, at) for at in self._all)
+        found = self.effects.faults(config.contents, in_force, stop.do is Do.END)
+        return found or self._too_many_versions(config, stop)
+
+    def _in_force(self, config: Config, stop: Stop, at: int) -> tuple[int, ...]:
+        table = stop.tables[at]
+        if self.model.fence:
+            return table.in_force
+        leased = {version for _, version, live in self._leases(config, at) if live}
+        return tuple(table.schemas[version] for version in sorted({table.newest} | leased))
+
+    def _too_many_versions(self, config: Config, stop: Stop) -> tuple[Fault, ...]:
+        if self.model.versions > 2:
+            return ()
+        found = []
+        for at, table in enumerate(stop.tables):
+            leases = _leases_of(tuple((n, v) for n, v, live in self._leases(config, at) if live))
+            for lease in rules.outside_two_versions(leases, table=TABLE, newest=table.newest, now=0.0):
+                why = f"{lease.node} leases version {lease.version} beside {table.newest}"
+                found.append(Fault("two versions", lease.version, why))
+        return tuple(found)
+
+    def _leases(self, config: Config, at: int) -> Iterator[tuple[str, int, bool]]:
+        """(node, version, live) of every lease on a table there is."""
+        for name, node in zip(self.names, config.nodes, strict=True):
+            held = node.held[at]
+            if held.version:
+                yield name, held.version, held.live
+            if node.transaction is not None and node.transaction.held[at].version != held.version:
+                yield name, *node.transaction.held[at]
+
+    def _has_lease(self, node: Node) -> bool:
+        older = () if node.transaction is None else node.transaction.held
+        return any(held.live for held in (*node.held, *older))
+
+    def _leasable(self, stop: Stop, at: int, version: int) -> bool:
+        return rules.may_acquire(self.effects.road.descriptor(stop, version, at).state, internal=True)
+
+    def _fill_steps(self, config: Config) -> Iterator[tuple[Step, Ranges, int, int, int]]:
+        if config.ranges:
+            yield from fill_steps(self.effects, self.stops[config.stop], config.ranges, config.contents, config.crashes)
+
+
+def sorted_nodes(config: Config) -> Config:
+    """The same state with nodes in an order of their own: they are alike, so one order stands for all."""
+    return config._replace(nodes=tuple(sorted(config.nodes, key=_node_order)))
+
+
+def _node_order(node: Node) -> tuple[object, ...]:
+    t = node.transaction
+    statement = () if t is None else t.statement or ()
+    snapshot = -1 if t is None or t.snapshot is None else t.snapshot
+    held = () if t is None else (t.held, t.phase, tuple(map(str, t.row)), statement, t.dirty, t.unseen, snapshot)
+    return node.held, held
+
+
+def _open(config: Config) -> list[Transaction]:
+    return [node.transaction for node in config.nodes if node.transaction is not None]
+
+
+def _leased(node: Node) -> bool:
+    """Whether the lease that a node's transaction rests on is live."""
+    open_one = node.transaction
+    assert open_one is not None
+    pairs = zip(node.held, open_one.held, strict=True)
+    return all(now.live if now.version == pinned.version else pinned.live for now, pinned in pairs)
+
+
+def _over(held: tuple[Held, ...]) -> tuple[Held, ...]:
+    """The same versions, their leases over, or told elsewhere."""
+    return tuple(Held(version, live=False) for version, _ in held)
+
+
+def _acquired(node: Node, stop: Stop, at: int) -> Node:
+    """The node with the newest version of a table. A transaction keeps the lease on the older one that it uses."""
+    before, open_one = node.held[at], node.transaction
+    if open_one is not None and open_one.held[at].version == before.version:
+        pinned = (*open_one.held[:at], before, *open_one.held[at + 1 :])
+        open_one = open_one._replace(held=pinned)
+    return Node((*node.held[:at], Held(stop.tables[at].newest, live=True), *node.held[at + 1 :]), open_one)
+
+
+def version_words(use: Use) -> str:
+    """ "v2", or the version of each table: "child@2, parent@1"."""
+    if len(use) == 1:
+        return f"v{use[0]}"
+    return ", ".join(f"{name}@{version}" for name, version in zip(NAMES, use, strict=True))
+
+
+def _unseen(nodes: tuple[Node, ...], written: int) -> tuple[Node, ...]:
+    """A reorganisation wrote these slots: open transactions do not see it."""
+    if not written:
+        return nodes
+    return tuple(
+        node
+        if node.transaction is None
+        else node._replace(transaction=node.transaction._replace(unseen=node.transaction.unseen | written))
+        for node in nodes
+    )
+
+
+def _leases_of(held: tuple[tuple[str, int], ...]) -> list[rules.Lease]:
+    return [rules.Lease(TABLE, version, NodeId(node), 1, expires_at=1.0) for node, version in held]
+
+
+@lru_cache(maxsize=4096)
+def _publish_words(held: tuple[tuple[str, int], ...], locked: tuple[int, ...], version: int, table: str) -> str:
+    found = rules.publish_hindrance(_leases_of(held), table=TABLE, next_version=version, now=0.0, locked=locked)
+    return _words(found, table)
+
+
+@lru_cache(maxsize=4096)
+def _drain_words(held: tuple[tuple[str, int], ...], locked: tuple[int, ...], version: int, table: str) -> str:
+    found = rules.drain_hindrance(_leases_of(held), table=TABLE, version=version, now=0.0, locked=locked)
+    return _words(found, table)
+
+
+def _words(hindrance: rules.Hindrance | None, table: str) -> str:
+    """ "n2 still leases v1"."""
+    if hindrance is None:
+        return ""
+    of = f"{table}@" if table else "v"
+    leased = [f"{lease.node} still leases {of}{lease.version}" for lease in hindrance.leases]
+    locked = [f"a transaction of {of}{version} is still open" for version in hindrance.locked]
+    return ", ".join(leased + locked)

@@ -1,0 +1,160 @@
+"""The world with transactions as single events: what a proof is searched in.
+
+A serializable transaction has its whole effect at its commit, and would have had the same
+had it begun just before: nothing it read or wrote has changed in between. So begin, read
+and write need no events of their own, and a world is where the executor stands, the
+contents, the version of each table that each node has come to, and the ranges of the fill:
+
+    (stop, contents, ((2,), (3,)), ((done, ..), ..), crashes left, operations left)
+
+Nodes lease each table by themselves: with two tables, ((2, 1), (2, 2)) is a node that knows the newer version of the
+one and not yet of the other.
+
+This is sound while three things hold, which `fits` asks for; `plain` needs none of them,
+and tests compare the two on everything both can reach.
+
+- The fence is on. A lease that has run out, or a transaction that is gone, then only stops
+  holding the executor back, and every lease may run out at any time: publish and drain
+  wait for nothing here. Locks and fence alone keep an old version out.
+- No removal misses a pair that a fill put since its snapshot: tombstones are upserts (R5),
+  and no version from before the drain is alive when the fill begins (L9).
+- A node that is behind may take a newer version at any time, unseen: it does so here when
+  it first writes under it, and when the fence leaves its old one behind.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lab.explorer.contents import Effects, Fault, Seen
+from lab.explorer.fill import NO_RANGES, Ranges, Step, closed, fill_steps, first_ranges, is_filled
+from lab.explorer.model import ANY_NUMBER, Broken, Model
+from lab.explorer.road import Do, Stop, Use
+
+Commit = tuple[Step, int, tuple[Use, ...], int]
+"""What a transaction may do: step, contents and versions after it, and what was seen."""
+
+
+class World(NamedTuple):
+    """One state. `versions` are the nodes', oldest first."""
+
+    stop: int
+    contents: int
+    versions: tuple[Use, ...]
+    ranges: Ranges
+    crashes: int
+    operations: int
+
+
+UNSAFE_HERE = frozenset({Broken.SEEN_ONLY, Broken.EARLY, Broken.SNAPSHOT})
+
+
+def fits(model: Model) -> bool:
+    """Whether a proof found here is one: see above. A counterexample always is."""
+    return model.fence and not model.broken & UNSAFE_HERE
+
+
+class Atomic:
+    """Steps of the atomic world."""
+
+    def __init__(self, effects: Effects) -> None:
+        self.effects, self.model = effects, effects.model
+        self.stops = effects.road.stops
+        self.in_force = [tuple(table.in_force for table in stop.tables) for stop in self.stops]
+        self._known_commits: dict[tuple[int, int, tuple[Use, ...]], list[Commit]] = {}
+        self._lifted: dict[tuple[int, tuple[Use, ...]], tuple[Use, ...]] = {}
+
+    def first(self) -> list[World]:
+        """The worlds before anything happened."""
+        model = self.model
+        use = (1,) * len(self.stops[0].tables)
+        first = World(int(model.pair), 0, (use,) * model.nodes, NO_RANGES, model.crashes, model.operations)
+        return [first._replace(contents=contents) for contents in self.effects.first_contents()]
+
+    def steps(self, world: World) -> Iterator[tuple[Step, World, int]]:
+        """Every event possible in `world`, and the world after it."""
+        stop, contents, versions, ranges, crashes, operations = world
+        if operations:
+            left = operations_left(operations)
+            for step, after, moved, seen in self._commits(stop, contents, versions):
+                yield step, World(stop, after, moved, ranges, crashes, left), seen
+        yield from self._executor(world)
+        if ranges:
+            for step, others, after, left, seen in fill_steps(
+                self.effects, self.stops[stop], ranges, contents, crashes
+            ):
+                yield step, World(stop, after, versions, others, left, operations), seen
+
+    def faults(self, world: World) -> tuple[Fault, ...]:
+        """What is wrong in this world: every version from the fence to the newest is in force."""
+        at = world.stop
+        return self.effects.faults(world.contents, self.in_force[at], self.stops[at].do is Do.END)
+
+    def _commits(self, at: int, contents: int, versions: tuple[Use, ...]) -> list[Commit]:
+        """What transactions may do. Many worlds share the answer."""
+        key = at, contents, versions
+        found = self._known_commits.get(key)
+        if found is None:
+            found = self._known_commits[key] = list(self._new_commits(at, contents, versions))
+        return found
+
+    def _new_commits(self, at: int, contents: int, versions: tuple[Use, ...]) -> Iterator[Commit]:
+        stop = self.stops[at]
+        tried: set[tuple[Use, ...]] = set()
+        for node, use in enumerate(versions):
+            for used in stop.uses_from(use):
+                moved = tuple(sorted((*versions[:node], used, *versions[node + 1 :])))
+                if (used, *moved) in tried:
+                    continue
+                tried.add((used, *moved))
+                behind = seen_of(stop, used)
+                schema = stop.schema(used)
+                for statement, effect in self.effects.choices(contents, schema):
+                    seen = effect.seen | behind if behind else Seen.NOTHING
+                    yield ("commit", used, statement), effect.after, moved, seen
+                if refused := self.effects.refused(contents, schema):
+                    yield ("refused", used), contents, versions, refused
+
+    def _executor(self, world: World) -> Iterator[tuple[Step, World, int]]:
+        stop = self.stops[world.stop]
+        if stop.cancel is not None:
+            yield ("cancel",), self._arrive(world, stop.cancel), Seen.TURNED_BACK
+        if stop.do is Do.END or (stop.do is Do.FILL and not is_filled(world.ranges)):
+            return
+        contents, onward, seen = self.effects.act(world.stop, world.contents)
+        yield act_step(stop), self._arrive(world._replace(contents=contents), onward), seen
+
+    def _arrive(self, world: World, stop: int) -> World:
+        """Before another stop. Nodes that the fence has left behind come after it."""
+        key = stop, world.versions
+        versions = self._lifted.get(key)
+        now = self.stops[stop]
+        if versions is None:
+            versions = self._lifted[key] = tuple(sorted(map(now.lifted, world.versions)))
+        return world._replace(stop=stop, versions=versions, ranges=ranges_at(self.model, now.do, world.ranges))
+
+
+def seen_of(stop: Stop, used: Use) -> int:
+    """What a transaction shows that uses these versions."""
+    behind = [version < table.newest for version, table in zip(used, stop.tables, strict=True)]
+    if not any(behind):
+        return Seen.NOTHING
+    return Seen.OLD_VERSION_WROTE | (Seen.NOTHING if all(behind) else Seen.TABLES_APART)
+
+
+def act_step(stop: Stop) -> Step:
+    """The executor's step at a stop, as words."""
+    if stop.do is Do.FILL:
+        return ("close",)
+    return (stop.do.value, stop.version) if stop.version else (stop.do.value,)
+
+
+def operations_left(operations: int) -> int:
+    """After one more; without a limit there stays none."""
+    return operations if operations == ANY_NUMBER else operations - 1
+
+
+def ranges_at(model: Model, do: Do, ranges: Ranges) -> Ranges:
+    """The ranges when the executor comes to a stop: made at the fill, gone when the run is closed (R7)."""
+    if do is Do.FILL:
+        return ranges or first_ranges(model)
+    return ranges if model.lacks(Broken.NO_CLOSE) else closed(ranges)

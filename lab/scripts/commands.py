@@ -1,0 +1,158 @@
+"""The language of golden scripts: one command a line, each a sentence about a cluster.
+
+    n1: take users                    nodes are named before a colon, and born by being named
+    create index by_name on users (name)
+    step                              the change does one thing
+    n1.b: insert users (1, 'a')       a second session of n1
+
+`COMMANDS` is the whole language: a pattern, how it is written, what it does; `lab.scripts.commands_of`
+fills it. A command returns the lines it says, or raises `LabError`.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import groupby
+
+from catalog.descriptor import UnknownElement
+from catalog.elements import NodeId, TableId
+from catalog.types import BadValue
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import NothingToDo
+from changes.plan.model import Element, StepKind
+from lab.cluster import reorganisation
+from lab.cluster.control_plane import LabError
+from lab.cluster.driver import Driver
+from lab.cluster.world import World
+from lab.scripts.text import BadRow
+
+REFUSALS = (LabError, BadRow, BadValue, DdlError, NothingToDo, UnknownElement)
+"""What a command may be refused with; anything else is a mistake of the lab's own."""
+
+
+@dataclass
+class Lab:
+    """A cluster and what a script has begun in it. `callers` wait for a lease or hold one, by request."""
+
+    world: World = field(default_factory=World)
+    changes: list[Driver] = field(default_factory=list)
+    runs: dict[str, reorganisation.Run] = field(default_factory=dict)
+    callers: dict[int, tuple[NodeId, TableId, str]] = field(default_factory=dict)
+
+    @property
+    def change(self) -> Driver:
+        if not self.changes:
+            raise LabError("there is no change: create or drop something first")
+        return self.changes[-1]
+
+    def element(self, name: str) -> tuple[TableId, Element]:
+        """An index of some table, or something that a change moves, by its name."""
+        for table, versions in self.world.control.published.items():
+            for descriptor in reversed(versions):
+                found = [index for index in descriptor.indexes if index.name == name]
+                if found:
+                    return table, reorganisation.element_of(found[0])
+        for driver in reversed(self.changes):
+            moved = [move.element for move in driver.state.plan.moves if move.element.name == name]
+            if moved:
+                return driver.table, moved[0]
+        raise LabError(f"there is no index {name}")
+
+    def table_of_index(self, name: str) -> TableId:
+        return self.element(name)[0]
+
+    def run_of(self, name: str) -> reorganisation.Run:
+        """The run that fills an element: its change's, also one that is over, or one begun by hand."""
+        its = [driver for driver in self.changes if any(element.name == name for element in driver.filled)]
+        for driver in its:
+            if not driver.is_over:
+                return driver.run
+        for driver in reversed(its):
+            if driver.started is not None and driver.started.chunks:
+                return driver.started
+        table, element = self.element(name)
+        return self.runs.setdefault(name, reorganisation.Run(table, (element,)))
+
+    def may_read(self, name: str) -> bool:
+        """The change of an index hands out chunks only while it fills; an index without a change is anybody's."""
+        its = [driver for driver in self.changes if driver.moves_element(name)]
+        at = its[-1].step if its else None
+        return not its or (at is not None and at.kind is StepKind.FILL)
+
+
+Match = re.Match[str]
+Handler = Callable[[Lab, Match], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One sentence of the language."""
+
+    pattern: re.Pattern[str]
+    usage: str
+    does: str
+    handler: Handler
+
+
+COMMANDS: list[Command] = []
+
+
+def command(usage: str, pattern: str, does: str) -> Callable[[Handler], Handler]:
+    """Adds a sentence to the language."""
+
+    def add(handler: Handler) -> Handler:
+        COMMANDS.append(Command(re.compile(pattern), usage, does, handler))
+        return handler
+
+    return add
+
+
+def perform(lab: Lab, line: str) -> list[str]:
+    """What a command says; raises `Refusal` when it is refused or not understood."""
+    one, match = _understood(line)
+    try:
+        one.handler(lab, match)
+    except REFUSALS as error:
+        raise Refusal(str(error), _said(lab)) from error
+    return _said(lab)
+
+
+@lru_cache(maxsize=10_000)
+def _understood(line: str) -> tuple[Command, Match]:
+    for one in COMMANDS:
+        match = one.pattern.fullmatch(line)
+        if match is not None:
+            return one, match
+    raise Refusal(f"{line!r} is no command", [])
+
+
+def _said(lab: Lab) -> list[str]:
+    """What the command led to; a line that is repeated is told once, with how often."""
+    lab.world.settle()
+    _hear_callers(lab)
+    lab.world.said, said = [], lab.world.said
+    counted = ((line, sum(1 for _ in same)) for line, same in groupby(said))
+    return [line if times == 1 else f"{line} ({times} times)" for line, times in counted]
+
+
+class Refusal(LabError):
+    """A command that was refused, and what had been said before that."""
+
+    def __init__(self, message: str, said: list[str]) -> None:
+        super().__init__(message)
+        self.said = said
+
+
+def _hear_callers(lab: Lab) -> None:
+    """Those who waited for a lease hear what became of it."""
+    for request in list(lab.callers):
+        node, table, name = lab.callers[request]
+        who = f"{node}: {name}" if name else f"{node}:"
+        if request in lab.world.granted:
+            version = lab.world.granted.pop(request)
+            lab.world.nodes[node].taken.setdefault(table, []).append(request)
+            lab.world.say(f"{who} uses {lab.world.table_name(table, version)}")
+        if request in lab.world.refused:
+            del lab.callers[request]
+            lab.world.say(f"{who} refused: {lab.world.refused.pop(request)}")

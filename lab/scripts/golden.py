@@ -1,0 +1,167 @@
+"""Golden scripts: commands, a line of dashes, what they said when last somebody read it.
+
+    # A third version must wait until nobody leases the first.
+    n1: take users
+    publish users
+    ---
+    n1: leased users@1
+    n1: uses users@1
+    published users@2
+
+    !publish users
+    ---
+    error: cannot publish users@3: n1 still leases version 1 (expires in 30 s)
+
+A block ends with an empty line. A command with `!` must be refused; one without must not.
+The first comment of a script says why it matters.
+"""
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lab.scripts.commands_of import Lab, Refusal, perform
+
+SEPARATOR = "---"
+REFUSED = "error: "
+BLOCKS_MAX = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some commands (comments among them) and the output recorded for them; `line` is where it begins."""
+
+    line: int
+    commands: tuple[str, ...]
+    recorded: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a block said now. `unexpected` are refusals without `!`, and `!` without refusal."""
+
+    block: Block
+    said: tuple[str, ...]
+    unexpected: tuple[str, ...]
+
+    @property
+    def is_same(self) -> bool:
+        return self.said == self.block.recorded and not self.unexpected
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A script that was run from beginning to end."""
+
+    outcomes: tuple[Outcome, ...]
+    why: str
+
+    @property
+    def is_same(self) -> bool:
+        return all(outcome.is_same for outcome in self.outcomes)
+
+    @property
+    def has_surprises(self) -> bool:
+        return any(outcome.unexpected for outcome in self.outcomes)
+
+    @property
+    def text(self) -> str:
+        """The script with what it said now recorded."""
+        return "\n".join(_block_text(outcome) for outcome in self.outcomes)
+
+    def differences(self) -> Iterator[str]:
+        """Where it said something else than recorded, for people."""
+        for outcome in self.outcomes:
+            if not outcome.is_same:
+                yield f"line {outcome.block.line}:"
+                yield from (f"  {one}" for one in outcome.unexpected)
+                yield from _difference(outcome)
+
+
+class BadScript(ValueError):
+    """A text that is no script: says which line, and what is missing."""
+
+
+@dataclass
+class _Reading:
+    blocks: list[Block] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    recorded: list[str] = field(default_factory=list)
+    line: int = 0
+    in_output: bool = False
+
+    def end_block(self) -> None:
+        if self.commands:
+            self.blocks.append(Block(self.line, tuple(self.commands), tuple(self.recorded)))
+        self.commands, self.recorded, self.in_output = [], [], False
+
+
+def read(text: str) -> tuple[Block, ...]:
+    """The blocks of a script; raises `BadScript`."""
+    reading = _Reading()
+    for number, line in enumerate(text.splitlines(), 1):
+        _read_line(reading, number, line.rstrip())
+    reading.end_block()
+    if not reading.blocks:
+        raise BadScript("line 1: a script has commands")
+    if len(reading.blocks) > BLOCKS_MAX:
+        raise BadScript(f"line 1: a script has at most {BLOCKS_MAX} blocks, not {len(reading.blocks)}")
+    if not reading.blocks[0].commands[0].startswith("#"):
+        raise BadScript("line 1: a script begins with a comment that says why it matters")
+    return tuple(reading.blocks)
+
+
+def _read_line(reading: _Reading, number: int, line: str) -> None:
+    if reading.in_output:
+        if line:
+            reading.recorded.append(line)
+        else:
+            reading.end_block()
+    elif line == SEPARATOR:
+        reading.in_output = True
+    elif line:
+        reading.line = reading.line if reading.commands else number
+        reading.commands.append(line)
+
+
+def play(text: str) -> Played:
+    """Run a script on a cluster of its own; raises `BadScript`."""
+    blocks = read(text)
+    lab = Lab()
+    return Played(tuple(_play_block(lab, block) for block in blocks), why=blocks[0].commands[0].lstrip("# "))
+
+
+def _play_block(lab: Lab, block: Block) -> Outcome:
+    said: list[str] = []
+    unexpected: list[str] = []
+    for line in block.commands:
+        if not line.startswith("#"):
+            said += _play_line(lab, line, unexpected)
+    return Outcome(block, tuple(said), tuple(unexpected))
+
+
+def _play_line(lab: Lab, line: str, unexpected: list[str]) -> list[str]:
+    must_fail = line.startswith("!")
+    said, refused = played_lines(lab, line.removeprefix("!").strip())
+    if refused and not must_fail:
+        unexpected.append(f"{line}: refused: {said[-1].removeprefix(REFUSED)}")
+    if must_fail and not refused:
+        unexpected.append(f"{line}: not refused")
+    return said
+
+
+def played_lines(lab: Lab, line: str) -> tuple[list[str], bool]:
+    """What a command said, and whether it was refused: then its last line says why."""
+    try:
+        return perform(lab, line), False
+    except Refusal as refusal:
+        return [*refusal.said, f"{REFUSED}{refusal}"], True
+
+
+def _block_text(outcome: Outcome) -> str:
+    return "\n".join((*outcome.block.commands, SEPARATOR, *outcome.said, ""))
+
+
+def _difference(outcome: Outcome) -> Iterator[str]:
+    for line in difflib.unified_diff(outcome.block.recorded, outcome.said, "recorded", "now", lineterm="", n=1):
+        yield f"  {line}"

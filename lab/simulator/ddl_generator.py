@@ -1,0 +1,168 @@
+"""Which change is submitted next: one statement of DDL on the tables as they are now.
+
+    index     an index comes or goes, plain or unique
+    table     pets comes or goes
+    alter     one to three actions in one ALTER TABLE: columns, NOT NULL, CHECK, foreign keys, types, names
+    refer     a foreign key comes or goes, between the two tables or within one
+
+What does not go together is refused by the planner, as it would be to a user.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from random import Random
+from typing import TypeVar
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, Index
+from catalog.types import SqlType
+from lab.simulator.context import Made, Situation
+
+T = TypeVar("T")
+
+PETS = "pets (id int primary key, name text, owner int)"
+COLUMNS_MAX = 5
+"""A table that has so many gets no more."""
+
+CASTS = {
+    SqlType.INTEGER: ("bigint", "text"),
+    SqlType.BIGINT: ("int", "text"),
+    SqlType.TEXT: ("int",),
+}
+
+
+def family(rng: Random) -> tuple[float, ...]:
+    """How often a seed submits each kind of change."""
+    return tuple(accumulate(weight * rng.choice((0.2, 1.0, 1.0, 4.0)) for weight, _ in FAMILIES))
+
+
+def submit(now: Situation) -> Made:
+    """A new change, when there is none."""
+    if now.change is not None:
+        return None
+    _, maker = now.rng.choices(FAMILIES, cum_weights=now.habits.family)[0]
+    return maker(now)
+
+
+def _index(now: Situation) -> Made:
+    table, number = now.some_table(), len(now.lab.changes)
+    if table.indexes and now.rng.random() < 0.4:
+        return f"drop index {_one(now, table.indexes).name}"
+    unique = "unique " if now.rng.random() < 0.12 else ""
+    return f"create {unique}index i{number} on {table.name} {_index_columns(now, table)}"
+
+
+def _index_columns(now: Situation, table: Descriptor) -> str:
+    """One column mostly; with the key, or two of them."""
+    columns = [column.name for column in table.public_columns[1:]]
+    if not columns:
+        return "(id)"
+    first, dice = now.pick(*columns), now.rng.random()
+    if dice < 0.25:
+        return f"({first} desc, id)"
+    others = [column for column in columns if column != first]
+    return f"({now.pick(*others)}, {first})" if dice < 0.5 and others else f"({first})"
+
+
+def _table(now: Situation) -> Made:
+    return f"create table {PETS}" if now.pets is None else "drop table pets"
+
+
+def _refer(now: Situation) -> Made:
+    """A foreign key: from pets to users, seldom the other way round or within users."""
+    known = [table for table in (now.users, now.pets) if table is not None]
+    there = [(table.name, foreign_key.name) for table in known for foreign_key in table.foreign_keys]
+    if there and now.rng.random() < 0.6:
+        table, name = _one(now, there)
+        return f"alter table {table} drop constraint {name}"
+    child = now.pets if now.pets is not None and now.rng.random() < 0.85 else now.users
+    part = _foreign_key(now, child, str(len(now.lab.changes)))
+    return None if part is None else f"alter table {child.name} {part}"
+
+
+def _foreign_key(now: Situation, child: Descriptor, label: str) -> str | None:
+    """From a column of `child` to one of the same type that is unique."""
+    pets = now.pets
+    is_to_pets = pets is not None and child.table_id == now.users.table_id and now.rng.random() < 0.5
+    parent = pets if is_to_pets and pets is not None else now.users
+    target = _one(now, [parent.key_columns[0], *_unique_columns(parent)])
+    fitting = [column for column in child.public_columns[1:] if column.type is target.type]
+    if not fitting:
+        return None
+    how = now.pick("", "", " on delete restrict", " on update restrict")
+    what = f"foreign key ({_one(now, fitting).name}) references {parent.name} ({target.name}){how}"
+    return f"add constraint f{label} {what}"
+
+
+def _unique_columns(table: Descriptor) -> list[Column]:
+    """The columns that a public unique index is about, each alone."""
+    alone = (index for index in table.public_indexes if _is_unique_alone(index))
+    return [table.column(index.column_ids[0]) for index in alone]
+
+
+def _is_unique_alone(index: Index) -> bool:
+    return index.unique and len(index.columns) == 1 and index.where is None
+
+
+# ALTER TABLE
+
+
+def _alter(now: Situation) -> Made:
+    table = now.some_table()
+    columns = table.public_columns[1:]
+    parts = []
+    for nth in range(1 + int(now.rng.random() * 3)):
+        column = _one(now, columns) if columns else None
+        parts.append(_part(now, table, column, f"{len(now.lab.changes)}{'abc'[nth]}"))
+    said = [part for part in dict.fromkeys(parts) if part is not None]
+    return f"alter table {table.name} {', '.join(said)}" if said else None
+
+
+def _part(now: Situation, table: Descriptor, column: Column | None, label: str) -> str | None:
+    """One action. `label` makes new names."""
+    dice = now.rng.random()
+    if column is None or (dice < 0.3 and len(table.columns) < COLUMNS_MAX):
+        return f"add column c{label} {now.pick(*NEW_COLUMNS)}"
+    if dice < 0.46:
+        return f"drop column {column.name}"
+    if dice < 0.58:
+        return f"alter column {column.name} {'drop' if column.not_null else 'set'} not null"
+    if dice < 0.7:
+        return _check(now, table, column, label)
+    if dice < 0.77:
+        return _foreign_key(now, table, label)
+    if dice < 0.84:
+        return f"rename column {column.name} to r{label}"
+    return f"alter column {column.name} type {now.pick(*CASTS[column.type])}" if column.type in CASTS else None
+
+
+NEW_COLUMNS = (
+    "text",
+    "int",
+    "int not null default 2",
+    "text not null default 'b'",
+    "int default 1",
+    "bigint default 2",
+    "int references users",
+)
+
+
+def _check(now: Situation, table: Descriptor, column: Column, label: str) -> str | None:
+    """A CHECK goes if there is one, or comes: rows may break it."""
+    own = [one for one in table.constraints if one.expression is not None]
+    if own:
+        return f"drop constraint {_one(now, own).name}"
+    value = "'c'" if column.type is SqlType.TEXT else now.pick("2", "3")
+    return f"add constraint k{label} check ({column.name} <> {value})"
+
+
+def _one(now: Situation, of: Sequence[T]) -> T:
+    return of[int(now.rng.random() * len(of))]
+
+
+FAMILIES: tuple[tuple[float, Callable[[Situation], Made]], ...] = (
+    (50, _index),
+    (10, _table),
+    (25, _alter),
+    (20, _refer),
+)

@@ -1,0 +1,46 @@
+"""A run as a golden script: its events are lines of the language already; here they get a reason and their output."""
+
+from lab.cluster.control_plane import Without
+from lab.scripts.commands_of import Lab, Refusal, perform
+from lab.scripts.golden import SEPARATOR, play
+from lab.simulator.events import CLOSING_ROUNDS_MAX, Event, calm, ending
+from lab.simulator.simulation import Outcome
+
+
+def script_of(outcome: Outcome, without: frozenset[Without]) -> str:
+    """The events of a run, refused ones marked, then what the clauses say; with all that it says now."""
+    lab = Lab()
+    told = [_said(lab, line) for line in without_lines(without)]
+    told += [_said(lab, event.line) for event in outcome.happened]
+    if outcome.at_end:
+        told += _to_the_end(lab)
+    names = dict.fromkeys(versions[-1].name for versions in lab.world.control.published.values())
+    told += [_said(lab, f"{what} {name}") for name in names for what in ("pairs", "check")]
+    seed = "" if outcome.seed is None else f"Seed {outcome.seed}. "
+    text = "\n".join([f"# {seed}{outcome.finding or 'Nothing was found.'}", *told, SEPARATOR, ""])
+    return play(text).text
+
+
+def without_lines(without: frozenset[Without]) -> list[str]:
+    """The commands that leave out these rules."""
+    return [f"without {rule.value}" for rule in Without if rule in without]
+
+
+def _to_the_end(lab: Lab) -> list[str]:
+    told = [_said(lab, event.line) for event in calm(lab)]
+    for _ in range(CLOSING_ROUNDS_MAX):
+        told += [_said(lab, event.line) for event in ending(lab)]
+    return told
+
+
+def _said(lab: Lab, line: str) -> str:
+    """The line as a script has it: with `!` when it is refused."""
+    try:
+        perform(lab, line)
+    except Refusal:
+        return f"!{line}"
+    return line
+
+
+def lines_of(events: tuple[Event, ...]) -> list[str]:
+    return [event.line for event in events]

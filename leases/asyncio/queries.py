@@ -1,0 +1,140 @@
+"""What a node's lease machine asks of the database, answered in the machine's words.
+
+session "asking"   acquire, release     may wait for a publisher
+session "living"   renew, heartbeat     never waits for anybody: a renewal must not queue behind an acquisition
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import psycopg
+
+from catalog.descriptor import from_json
+from catalog.elements import TableId
+from leases.asyncio.session import Row, Session, Unreachable
+from leases.gossip import News
+from leases.uses import Schema
+from leases.vocabulary import Acquired, AcquireFailed, Renewal, Renewed, RenewOutcome
+
+REQUEST_SHARE, REQUEST_S_MAX = 0.2, 2.0
+"""A request may take this share of a lease, and at most so long."""
+TRIES_MAX = 2
+"""So often a request is made before it counts as failed: once for a session that is found dead."""
+
+ACQUIRE = "SELECT version, body, schema_hash, sharding_hash, expires_at, remaining_s FROM lease_acquire(%s, %s, %s, %s)"
+REFUSAL = "SELECT lease_refusal(%s)"
+RENEW = "SELECT table_id, version, expires_at, remaining_s, outcome FROM lease_renew(%s, %s, %s, %s)"
+RELEASE = "SELECT lease_release(%s, %s, %s, %s)"
+HEARTBEAT = """
+    SELECT node_heartbeat(%s, %s), ARRAY(
+        SELECT jsonb_build_array(d.table_id, max(d.version))
+        FROM catalog_descriptor d WHERE d.table_id = ANY (%s) GROUP BY d.table_id)
+"""
+
+
+class Superseded(Exception):
+    """A newer incarnation of this node is registered: this one is over (L10)."""
+
+
+class DrainAsked(Exception):
+    """An operator drains this node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """A lease was granted; `acquired` is for the machine."""
+
+    acquired: Acquired
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """What a heartbeat brings: whether the node is to drain, and the newest versions, so lost news costs a second."""
+
+    is_drain_asked: bool
+    news: tuple[News, ...]
+
+
+class Queries:
+    """The questions of one incarnation of a node. All raise `Unreachable` when there is no answer in time."""
+
+    def __init__(
+        self, *, dsn: str, node: str, incarnation: int, lease_s: float, on_notify: Callable[[str], None]
+    ) -> None:
+        self._node, self._incarnation, self._lease_s = node, incarnation, lease_s
+        name, limit_s = session_name(node, incarnation), min(REQUEST_S_MAX, lease_s * REQUEST_SHARE)
+        self._asking = Session(dsn, name=name, request_s_max=limit_s)
+        self._living = Session(dsn, name=name, request_s_max=limit_s, channel="schemalab_node", on_notify=on_notify)
+
+    async def acquire(self, table: TableId) -> Leased | AcquireFailed:
+        """A lease on the newest version. Raises `Superseded` and `DrainAsked` besides."""
+        rows = await self._ask(ACQUIRE, [table, self._node, self._incarnation, self._lease_s])
+        if not rows:
+            return await self._why_not(table)
+        version, body, schema_hash, sharding_hash, expires_at, remaining_s = rows[0]
+        descriptor = from_json(body)
+        return Leased(
+            Acquired(table, version, expires_at.timestamp(), remaining_s, descriptor.name),
+            Schema(descriptor, schema_hash, sharding_hash),
+        )
+
+    async def _why_not(self, table: TableId) -> AcquireFailed:
+        reason = (await self._ask(REFUSAL, [table]))[0][0]
+        if reason is None:
+            return AcquireFailed(table, "the table has only just become leasable: try again")
+        return AcquireFailed(table, reason, gone=True)
+
+    async def release(self, table: TableId, version: int) -> None:
+        await self._ask(RELEASE, [table, version, self._node, self._incarnation])
+
+    async def renew(self, tables: Sequence[TableId]) -> Renewed:
+        """Extend the leases on these tables, in one statement (L5)."""
+        params = [self._node, self._incarnation, self._lease_s, list(tables)]
+        rows = await self._living.run(RENEW, params, tries_max=TRIES_MAX)
+        return Renewed(tuple(_outcome(*row) for row in rows))
+
+    async def heartbeat(self, tables: Sequence[TableId]) -> Pulse:
+        """Say that we live. Raises `Superseded` besides."""
+        rows = await self._living.run(HEARTBEAT, [self._node, self._incarnation, list(tables)], tries_max=1)
+        state, newest = rows[0]
+        if state is None:
+            raise self._superseded()
+        return Pulse(state == "draining", tuple(News(TableId(table), version) for table, version in newest))
+
+    async def _ask(self, query: str, params: Sequence[Any]) -> list[Row]:
+        try:
+            return await self._asking.run(query, params, tries_max=TRIES_MAX)
+        except psycopg.Error as error:
+            if error.sqlstate == "SL101":
+                raise self._superseded() from error
+            if error.sqlstate == "SL102":
+                raise DrainAsked from error
+            raise Unreachable(str(error)) from error
+
+    def _superseded(self) -> Superseded:
+        return Superseded(f"node {self._node} runs as a newer incarnation than {self._incarnation}")
+
+    def abandon(self) -> None:
+        """Let the requests under way fail now."""
+        self._asking.abandon()
+        self._living.abandon()
+
+    async def close(self) -> None:
+        await self._asking.close()
+        await self._living.close()
+
+
+def _outcome(
+    table: int, version: int | None, expires_at: datetime | None, remaining_s: float | None, outcome: str
+) -> RenewOutcome:
+    if expires_at is None or remaining_s is None:
+        return RenewOutcome(TableId(table), version or 0, Renewal(outcome))
+    return RenewOutcome(TableId(table), version or 0, Renewal(outcome), expires_at.timestamp(), remaining_s)
+
+
+def session_name(node: str, incarnation: int) -> str:
+    """What every database session of a node is called, so that it can be ended by name (L8, L10)."""
+    return f"schemalab node {node} {incarnation}"

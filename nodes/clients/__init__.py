@@ -1,0 +1,9 @@
+"""The connections of clients.
+
+registry       all connections: admitted, found for a cancel, ended
+startup        the first messages
+connection     the protocol as a server speaks it
+channel        a stream of messages, with limits in both directions
+portals        what is prepared and bound, and how rows reach the client
+interruptible  the part of the work that a cancel may end
+"""

@@ -1,0 +1,145 @@
+"""A client's connection as a stream of messages, with limits in both directions.
+
+Bytes arrive when the client likes; `message` hands them out one complete message at a time and
+stops the client when it sends faster than it is served. What is sent is gathered and written when
+it is asked for (`flush`) or grows large, and waits while the client does not read.
+"""
+
+import asyncio
+import struct
+from collections.abc import Callable
+from typing import cast
+
+from expressions.errors import PROTOCOL_VIOLATION, FatalError
+from nodes.wire.messages import MESSAGE_BYTES_MAX, STARTUP_BYTES_MAX
+
+READ_AHEAD_BYTES = 256 * 1024
+WRITE_BEHIND_BYTES = 64 * 1024
+KINDS = frozenset(b"QPBDECHSpXFdcf")
+
+_INT = struct.Struct("!i")
+
+
+class Channel(asyncio.Protocol):
+    """Messages of one client. `on_connect` is called with the channel when the client arrives."""
+
+    def __init__(self, on_connect: Callable[["Channel"], None], on_lost: Callable[["Channel"], None]) -> None:
+        self._on_connect = on_connect
+        self._on_lost = on_lost
+        self._received = bytearray()
+        self._wanted: asyncio.Future[None] | None = None
+        self._out: list[bytes] = []
+        self._out_bytes = 0
+        self._writable: asyncio.Future[None] | None = None
+        self._is_reading = True
+        self.is_lost = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self._loop = asyncio.get_running_loop()
+        self._on_connect(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        if self._is_reading and len(self._received) > READ_AHEAD_BYTES and self._wanted is None:
+            self._is_reading = False
+            self.transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_lost = True
+        self._wake()
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_result(None)
+        self._on_lost(self)
+
+    def pause_writing(self) -> None:
+        self._writable = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_result(None)
+        self._writable = None
+
+    @property
+    def address(self) -> str:
+        """Where the client is, without its port; empty when it is gone already."""
+        return str((self.transport.get_extra_info("peername") or ("",))[0])
+
+    async def startup_packet(self) -> tuple[int, bytes]:
+        """The code and body of an untyped packet. Refuses a length that no startup packet has: garbage."""
+        (length,) = _INT.unpack(await self._take(4))
+        if not 8 <= length <= STARTUP_BYTES_MAX:
+            raise FatalError(
+                PROTOCOL_VIOLATION, "invalid length of startup packet: this port speaks PostgreSQL's protocol"
+            )
+        (code,) = _INT.unpack(await self._take(4))
+        return code, bytes(await self._take(length - 8))
+
+    async def message(self) -> tuple[int, bytes]:
+        """The kind and body of the next message. Raises `ConnectionResetError` when the client is gone."""
+        head = await self._peek(5)
+        kind, (length,) = head[0], _INT.unpack_from(head, 1)
+        if kind not in KINDS:
+            raise FatalError(PROTOCOL_VIOLATION, f"invalid frontend message type {kind}")
+        if not 4 <= length <= MESSAGE_BYTES_MAX:
+            text = f"invalid message length {length}: a message has 4 to {MESSAGE_BYTES_MAX} bytes"
+            raise FatalError(PROTOCOL_VIOLATION, text)
+        return kind, bytes((await self._take(length + 1))[5:])
+
+    async def next_kind(self) -> int:
+        """The kind of the next message, which stays unread."""
+        return (await self._peek(1))[0]
+
+    def send(self, data: bytes) -> None:
+        self._out.append(data)
+        self._out_bytes += len(data)
+
+    @property
+    def is_full(self) -> bool:
+        """Enough is gathered to be written before more is made."""
+        return self._out_bytes >= WRITE_BEHIND_BYTES
+
+    async def flush(self) -> None:
+        """Write what is gathered; wait while the client does not take it."""
+        self.write()
+        if self._writable is not None:
+            await asyncio.shield(self._writable)  # a cancelled statement is over, the client's slowness is not
+        if self.is_lost:
+            raise ConnectionResetError
+
+    def write(self) -> None:
+        if self._out and not self.is_lost:
+            self.transport.write(b"".join(self._out))
+        self._out.clear()
+        self._out_bytes = 0
+
+    def close(self) -> None:
+        self.write()
+        self.transport.close()
+
+    async def _peek(self, count: int) -> bytearray:
+        while len(self._received) < count:
+            if self.is_lost:
+                raise ConnectionResetError
+            if not self._is_reading:
+                self._is_reading = True
+                self.transport.resume_reading()
+            self._wanted = self._loop.create_future()
+            try:
+                await self._wanted
+            finally:
+                self._wanted = None
+        return self._received
+
+    async def _take(self, count: int) -> bytearray:
+        taken = (await self._peek(count))[:count]
+        del self._received[:count]
+        return taken
+
+    def _wake(self) -> None:
+        if self._wanted is not None and not self._wanted.done():
+            self._wanted.set_result(None)

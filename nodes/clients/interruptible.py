@@ -1,0 +1,49 @@
+"""The part of a client's work that a cancel request may end: while inside, it turns into an error of the statement."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nodes.clients.connection import Client
+
+
+class Interruptible:
+    """The part of a client's work that a cancel request may end."""
+
+    __slots__ = ("client",)
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    async def __aenter__(self) -> None:
+        client = self.client
+        if client.task is not None and client.task.cancelling():
+            raise asyncio.CancelledError  # the connection was to end while a COMMIT was on its way
+        client.is_executing = True
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self.client.is_executing = False
+        if isinstance(error, asyncio.CancelledError):
+            self._tell()
+        elif self.client.interrupt is not None:
+            await self._too_late()
+
+    def _tell(self) -> None:
+        """Raise why the statement was cancelled, if a cancel request did it."""
+        client = self.client
+        why, client.interrupt = client.interrupt, None
+        if why is not None and client.task is not None:
+            client.task.uncancel()
+            raise why from None
+
+    async def _too_late(self) -> None:
+        """The statement, perhaps a COMMIT, had ended first: what it did is told, not that it was cancelled (T7)."""
+        client = self.client
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)  # a cancellation that came as the statement ended is delivered here
+        client.interrupt = None
+        if client.task is not None:
+            client.task.uncancel()

@@ -1,0 +1,91 @@
+"""What is prepared and what is bound: a statement, its portal, and how the rows of a portal reach the client.
+
+A client reads rows by the description that it was told, perhaps long ago. So once told, the description of a prepared
+statement is a promise: when a schema change makes its result another one, the statement is refused (0A000, as
+PostgreSQL does), and drivers prepare it again by themselves. One that nobody was told yet follows the schema.
+"""
+
+from dataclasses import dataclass
+
+from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
+from nodes.clients.channel import Channel
+from nodes.wire import messages
+from nodes.wire.messages import Field
+from nodes.wire.results import Result, Row
+
+ROWS_AT_ONCE = 100
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A statement whose parameters and result are known. `statement` is None for an empty one.
+
+    `batch` numbers the messages up to one Sync: a client has read all of an earlier batch.
+    """
+
+    sql: str
+    statement: object | None
+    oids: tuple[int, ...] = ()
+    fields: tuple[Field, ...] | None = None
+    batch: int = 0
+    is_told: bool = False
+
+    def check_result(self, fields: tuple[Field, ...] | None) -> None:
+        """Raises 0A000 when the result is not what the client was told."""
+        if self.is_told and fields != self.fields:
+            message = "cached plan must not change result type"
+            raise SqlError(FEATURE_NOT_SUPPORTED, message, routine="RevalidateCachedQuery")
+
+
+@dataclass(slots=True)
+class Portal:
+    """A bound statement, and its result once it runs."""
+
+    prepared: Prepared
+    values: tuple[bytes | None, ...]
+    formats: tuple[int, ...]
+    result: Result | None = None
+    sent: int = 0
+    is_done: bool = False
+
+
+def send_at_once(portal: Portal, rows_max: int, channel: Channel) -> bool:
+    """Send what the portal has if it is at hand and small, so that nobody waits. Whether that was so."""
+    result = portal.result
+    assert result is not None
+    if result.more is not None or rows_max or len(result.rows) > ROWS_AT_ONCE or portal.is_done:
+        return False
+    for row in result.rows:
+        channel.send(messages.data_row(row))
+    portal.sent += len(result.rows)
+    channel.send(messages.command_complete(result.complete_tag(portal.sent)))
+    result.rows, portal.sent, portal.is_done = [], 0, True
+    return True
+
+
+async def send_rows(portal: Portal, rows_max: int, channel: Channel) -> None:
+    """Send rows until the limit (0: none) or the end; a portal remembers where it stands."""
+    assert portal.result is not None
+    result, left = portal.result, rows_max or -1
+    while not portal.is_done:
+        batch: list[Row] = result.rows
+        take = batch if left < 0 else batch[:left]
+        for row in take:
+            channel.send(messages.data_row(row))
+            if channel.is_full:
+                await channel.flush()
+        portal.sent += len(take)
+        left -= len(take) if left > 0 else 0
+        result.rows = batch[len(take) :]
+        if result.rows or (left == 0 and result.more is not None):
+            channel.send(messages.PORTAL_SUSPENDED)
+            return
+        if result.more is None:
+            portal.is_done = True
+        else:
+            try:
+                result.rows = await anext(result.more)
+            except StopAsyncIteration:
+                result.more = None
+    channel.send(messages.command_complete(result.complete_tag(portal.sent)))
+    portal.sent = 0

@@ -1,0 +1,106 @@
+"""All connections of a node: who is admitted, who is found for a cancel, and how they end.
+
+Whoever has not signed in yet takes nobody's place: of those there are few, and when one more comes the one that has
+waited longest goes. Signed in, all users share `CLIENTS_MAX` places and none may have more than its share.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from expressions.errors import CANNOT_CONNECT_NOW, QUERY_CANCELED, TOO_MANY_CONNECTIONS, FatalError, SqlError
+from nodes.clients.channel import Channel
+from nodes.clients.connection import Client, Session
+from nodes.people.admission import Admission
+from nodes.people.rights import Person
+
+CLIENTS_MAX = 200
+UNKNOWN_MAX = 200
+"""Connections that have not signed in yet: as many as may come at once and be signed in."""
+
+
+@dataclass(slots=True)
+class Greeting:
+    """What a node tells every client, and what it wants from it."""
+
+    open_session: Callable[[Client, Person, dict[str, str]], Session]
+    admission: Admission = field(default_factory=Admission)
+    sessions_max_each: int = CLIENTS_MAX
+    """How many sessions one user may have."""
+
+
+@dataclass(eq=False)
+class Clients:
+    """All connections of a node: admits, finds (for cancel) and ends them."""
+
+    greeting: Greeting
+    clients: dict[int, Client] = field(default_factory=dict)
+    refusal: FatalError | None = None
+    _unknown: dict[int, Client] = field(default_factory=dict)
+    _last_pid: int = 0
+
+    def channel(self) -> Channel:
+        return Channel(self._arrive, self._leave)
+
+    def _arrive(self, channel: Channel) -> None:
+        self._last_pid += 1
+        client = Client(self, channel, self._last_pid, self.greeting)
+        self.clients[client.pid] = self._unknown[client.pid] = client
+        client.task = asyncio.get_running_loop().create_task(client.serve())
+        if len(self._unknown) > UNKNOWN_MAX:
+            longest = self._unknown.pop(next(iter(self._unknown)))
+            message = f"{UNKNOWN_MAX} connections to this node have not signed in, and this one was the first of them"
+            longest.end_now(FatalError(TOO_MANY_CONNECTIONS, message))
+
+    def _leave(self, channel: Channel) -> None:
+        for client in list(self.clients.values()):
+            if client.channel is channel:
+                client.abandon()
+
+    def refuse_too_many(self) -> None:
+        """Admit no more: the node is going, or has enough."""
+        if self.refusal is not None:
+            raise self.refusal
+        if len(self.clients) - len(self._unknown) >= CLIENTS_MAX:
+            raise FatalError(TOO_MANY_CONNECTIONS, f"this node has {CLIENTS_MAX} clients already")
+
+    def admit(self, client: Client, person: Person) -> None:
+        """The client has signed in as `person`. Raises 53300 when all places, or all of theirs, are taken."""
+        self.refuse_too_many()
+        self._unknown.pop(client.pid, None)
+        theirs = 1 + sum(1 for other in self.clients.values() if other is not client and other.person is person)
+        if theirs > self.greeting.sessions_max_each:
+            message = f'user "{person.name}" has {self.greeting.sessions_max_each} sessions on this node already'
+            raise FatalError(
+                TOO_MANY_CONNECTIONS, message, hint="close some, use another node, or set NODE_SESSIONS_PER_USER"
+            )
+
+    def forget(self, client: Client) -> None:
+        self.clients.pop(client.pid, None)
+        self._unknown.pop(client.pid, None)
+
+    def cancel(self, pid: int, secret: int) -> None:
+        client = self.clients.get(pid)
+        if client is not None and secrets.compare_digest(str(client.secret), str(secret)):
+            client.cancel(SqlError(QUERY_CANCELED, "canceling statement due to user request"))
+
+    def end_of(self, person: Person, why: FatalError) -> None:
+        """End what this person has open."""
+        for client in list(self.clients.values()):
+            if client.person is person:
+                client.end_now(why)
+
+    async def end_all(self, why: FatalError, grace_s: float) -> None:
+        """Admit nobody, end idle connections now, the others when their transaction ends or `grace_s` is over."""
+        self.refusal = FatalError(CANNOT_CONNECT_NOW, "this node is shutting down")
+        for client in list(self.clients.values()):
+            client.say_goodbye(why)
+        tasks = [c.task for c in self.clients.values() if c.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace_s)
+        for client in list(self.clients.values()):
+            client.end_now(why)
+        tasks = [c.task for c in self.clients.values() if c.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=2.0)

@@ -1,0 +1,113 @@
+"""The first messages of a connection: encryption refused, a cancel, or startup parameters and a password.
+
+Until a client has signed in, little is read of what it sends, and nothing is executed.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from expressions.errors import (
+    FEATURE_NOT_SUPPORTED,
+    INVALID_AUTHORIZATION,
+    PROTOCOL_VIOLATION,
+    WRONG_PASSWORD,
+    FatalError,
+)
+from nodes.clients.channel import Channel
+from nodes.people.admission import Admission
+from nodes.people.rights import Person
+from nodes.people.vouching import is_vouched
+from nodes.wire import messages
+from nodes.wire.messages import Reader
+from nodes.wire.scram import MECHANISM, Exchange, Verifier
+
+if TYPE_CHECKING:
+    from nodes.clients.registry import Clients
+
+SASL, SASL_CONTINUE, SASL_FINAL = 10, 11, 12
+
+
+@dataclass(frozen=True, slots=True)
+class Startup:
+    """One connection that has not signed in yet."""
+
+    clients: "Clients"
+    channel: Channel
+    admission: Admission
+
+    async def signed_in(self) -> tuple[Person, dict[str, str]] | None:
+        """Who has signed in, with what startup parameters; None when the connection was only for a cancel."""
+        for _ in range(3):  # at most one request for each kind of encryption, then the real thing
+            code, body = await self.channel.startup_packet()
+            if code in (messages.SSL_REQUEST, messages.GSSENC_REQUEST):
+                self.channel.send(b"N")
+                await self.channel.flush()
+                continue
+            if code == messages.CANCEL_REQUEST:
+                reader = Reader(body)
+                self.clients.cancel(reader.int32(), reader.int32() & 0xFFFFFFFF)
+                return None
+            return await self._admit(code, body)
+        raise FatalError(PROTOCOL_VIOLATION, "expected a startup packet after the answers to encryption requests")
+
+    async def _admit(self, code: int, body: bytes) -> tuple[Person, dict[str, str]]:
+        major, minor = code >> 16, code & 0xFFFF
+        if major != messages.PROTOCOL_3:
+            raise FatalError(
+                FEATURE_NOT_SUPPORTED, f"unsupported frontend protocol {major}.{minor}: this node speaks 3.0"
+            )
+        parameters = messages.read_startup(body)
+        self.clients.refuse_too_many()
+        unknown = [name for name in parameters if name.startswith("_pq_.")]
+        if minor > 0 or unknown:
+            self.channel.send(messages.negotiate_version(0, unknown))
+        if not parameters.get("user"):
+            raise FatalError(INVALID_AUTHORIZATION, "no PostgreSQL user name specified in startup packet")
+        person = await self.admission.person(parameters["user"])
+        vouched = is_vouched(options_of(parameters))
+        verifier = self.admission.verifier(person, is_vouched=vouched)
+        if verifier is not None:
+            await self._check_password(person.name, verifier, vouched=vouched)
+        if (closed := person.why_not_served()) is not None:
+            raise closed
+        self.channel.send(messages.AUTHENTICATION_OK)
+        return person, parameters
+
+    async def _check_password(self, user: str, verifier: Verifier, *, vouched: bool) -> None:
+        """The cluster's own processes are never made to wait for what others have tried."""
+        address = self.channel.address
+        if not vouched:
+            self.admission.check_may_try(user, address)
+        try:
+            await self._authenticate(Exchange(verifier, user))
+        except FatalError as error:
+            if error.sqlstate == WRONG_PASSWORD:
+                await self.admission.failed(user, address, is_vouched=vouched)
+            raise
+        if not vouched:
+            self.admission.succeeded(user, address)
+
+    async def _authenticate(self, exchange: Exchange) -> None:
+        self.channel.send(messages.authentication(SASL, messages.cstring(MECHANISM) + b"\x00"))
+        reader = Reader(await self._password_message())
+        mechanism = reader.text()
+        if mechanism != MECHANISM:
+            raise FatalError(PROTOCOL_VIOLATION, f"authentication by {mechanism} is not supported, only {MECHANISM}")
+        first = reader.take(reader.int32()).decode("ascii", "replace")
+        self.channel.send(messages.authentication(SASL_CONTINUE, exchange.challenge(first).encode()))
+        final = (await self._password_message()).decode("ascii", "replace")
+        self.channel.send(messages.authentication(SASL_FINAL, exchange.verify(final).encode()))
+
+    async def _password_message(self) -> bytes:
+        """The body of a password message; one that is too long is refused before it is taken in."""
+        await self.channel.flush()
+        messages.check_password_head(await self.channel._peek(messages.HEAD_BYTES))
+        _, body = await self.channel.message()
+        return body
+
+
+def options_of(parameters: dict[str, str]) -> dict[str, str]:
+    """Settings in the startup parameter `options`: -c name=value .."""
+    words = parameters.get("options", "").replace("-c ", "-c").split()
+    given = [word.removeprefix("-c").removeprefix("--") for word in words]
+    return {name: value for name, _, value in (one.partition("=") for one in given) if value}

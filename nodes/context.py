@@ -1,0 +1,114 @@
+"""What every session of a node shares."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from catalog.descriptor import Descriptor
+from leases.holders import Holder
+from nodes.execution.held_rows import NodeRows
+from nodes.execution.scans import Table
+from nodes.metrics import Meter
+from nodes.store.name_cache import Directory
+from nodes.store.pipeline import StorePool
+from nodes.store.transaction import Transaction
+
+TABLES_MAX = 256
+
+if TYPE_CHECKING:
+    from leases.asyncio.keeper import LeaseKeeper, Pin
+    from nodes.execution.duckdb_engine import Engine
+    from nodes.session.session import Session
+
+
+@dataclass(eq=False)
+class Environment:
+    """The node's way to the store, its leases, its query engine."""
+
+    node: str
+    incarnation: int
+    storages: int
+    buckets: int
+    pool: StorePool
+    directory: Directory
+    keeper: LeaseKeeper
+    database: str = "schemalab"
+    meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
+    rows: NodeRows = field(default_factory=NodeRows)
+    _engine: Engine | None = None
+    _tables: dict[int, Table] = field(default_factory=dict)
+    _holders: dict[int, tuple[Pin, Transaction]] = field(default_factory=dict)
+    _ending: set[asyncio.Task[None]] = field(default_factory=set)
+
+    @property
+    def open_transactions(self) -> int:
+        """How many transactions use some version now: each may hold a change back."""
+        return len({id(transaction) for _, transaction in self._holders.values()})
+
+    def holders(self) -> list[Holder]:
+        """Who uses which version now, for people who wait for it."""
+        now = time.monotonic()
+        return [
+            Holder(pin.table_id, pin.version, *by.label(), for_s=now - transaction.began)
+            for pin, transaction in self._holders.values()
+            if (by := transaction.by) is not None
+        ]
+
+    @property
+    def engine(self) -> Engine:
+        """Made when the first query needs it; its libraries are loaded before that (`duckdb_engine.warm_up`)."""
+        if self._engine is None:
+            from nodes.execution.duckdb_engine import Engine
+
+            self._engine = Engine()
+        return self._engine
+
+    def table(self, descriptor: Descriptor) -> Table:
+        """The table at one version. Descriptors come from the keeper, so the object itself is the key."""
+        known = self._tables.get(id(descriptor))
+        if known is None:
+            if len(self._tables) >= TABLES_MAX:
+                self._tables.clear()
+            known = self._tables[id(descriptor)] = Table(descriptor, self.storages, self.buckets)
+        return known
+
+    def begin(self, *, is_read_only: bool = False, by: Session | None = None) -> Transaction:
+        """A transaction of session `by`."""
+        return Transaction(self.pool, self.storages, self._settle, is_read_only, by)
+
+    async def pin(self, transaction: Transaction, table_id: int, *, fresh: bool = False) -> Pin:
+        """The version a transaction uses of a table, from its first use to its end (T1)."""
+        known = transaction.pins.get(table_id)
+        if known is not None:
+            return known  # type: ignore[return-value]
+        pin = (None if fresh else self.keeper.pin_held(table_id)) or await self.keeper.pin(table_id, fresh)
+        transaction.pins[table_id] = pin
+        self._holders[id(pin)] = (pin, transaction)
+        return pin
+
+    def unpin(self, transaction: Transaction, table_id: int) -> None:
+        """The transaction has not used the table after all."""
+        pin = transaction.pins.pop(table_id, None)
+        if pin is not None and self._holders.pop(id(pin), None) is not None:
+            self.keeper.unpin(pin)  # type: ignore[arg-type]
+
+    def end_holder(self, pin: Pin) -> None:
+        """The keeper says that nothing done under this pin may be acknowledged any more."""
+        held = self._holders.pop(id(pin), None)
+        if held is not None:
+            task = asyncio.get_running_loop().create_task(held[1].abandon(pin.ended_because or "its lease ended"))
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
+    def _settle(self, transaction: Transaction) -> None:
+        for table_id in list(transaction.pins):
+            self.unpin(transaction, table_id)
+
+    async def close(self) -> None:
+        await self.pool.close()
+        await self.directory.pool.close()
+        if self._engine is not None:
+            self._engine.close()

@@ -1,0 +1,17 @@
+"""Plans, executed over the store.
+
+select          SELECT
+dml             INSERT, UPDATE, DELETE, of:
+inserted_rows     the rows of an INSERT, complete
+target_rows       the rows that an UPDATE or DELETE is about
+upsert            ON CONFLICT
+write_context     one statement's table, transaction, and pairs
+writer            its operations, sent to the store
+truncate        TRUNCATE, in bounded transactions (R9)
+scans           reading rows by key, by index, in pages
+row_codec       rows between bytes and values
+expressions     computed here, or by
+duckdb_engine   the query engine
+held_rows       how many bytes of rows may be held
+fairness        long work beside the event loop's duties
+"""

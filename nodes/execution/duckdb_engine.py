@@ -1,0 +1,240 @@
+"""The query engine: DuckDB over the rows a node has read, and nothing else.
+
+It sees Arrow streams that its transaction feeds (each scan of one starts it anew), has no files, no
+network and no settings to change, one thread, and limited memory. A query runs in a thread; pages are
+fetched by the event loop, so the session at the store is used by one side at a time.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from expressions.errors import (
+    CARDINALITY_VIOLATION,
+    DIVISION_BY_ZERO,
+    FEATURE_NOT_SUPPORTED,
+    INVALID_REGULAR_EXPRESSION,
+    INVALID_TEXT,
+    NUMBER_OUT_OF_RANGE,
+    OUT_OF_MEMORY,
+    QUERY_CANCELED,
+    SqlError,
+)
+from expressions.limits import VALUE_BYTES_MAX, too_long
+from expressions.sqltypes import DATE, INT4, INT8, INTERVAL, TEXT, UUID, Type
+from expressions.typed import value_text
+from nodes.sql.query import Output
+from nodes.wire.results import Row
+
+log = logging.getLogger(__name__)
+
+MEMORY_LIMIT = "256MB"
+THREADS_MAX = 8
+BATCH_ROWS = 4096
+BATCH_BYTES_MAX = 2**22
+PAGE_TIMEOUT_S = 600
+
+Pages = Callable[[], AsyncIterator[pa.RecordBatch]]
+
+
+@dataclass(eq=False)
+class Feed:
+    """A table for the engine: a stream that begins anew each time it is scanned."""
+
+    schema: pa.Schema
+    pages: Pages
+    loop: asyncio.AbstractEventLoop
+    error: BaseException | None = None
+    readers: list[AsyncIterator[pa.RecordBatch]] = field(default_factory=list)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches()).__arrow_c_stream__(requested_schema)
+
+    def _batches(self) -> Any:
+        """Runs in the engine's thread; each page is fetched by the event loop."""
+        pages = self.pages()
+        self.readers.append(pages)
+        while True:
+            try:
+                batch = asyncio.run_coroutine_threadsafe(_next(pages), self.loop).result(PAGE_TIMEOUT_S)
+            except BaseException as error:
+                self.error = error
+                raise
+            if batch is None:
+                return
+            yield batch
+
+
+async def _next(pages: AsyncIterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    return await anext(pages, None)
+
+
+def warm_up() -> None:
+    """Load the engine's libraries and run a first query. A node does so before it serves: done by the first SELECT,
+    it would hold up the event loop for seconds, and with it the renewal of leases."""
+    with duckdb.connect(":memory:", config={"threads": 1}) as database:
+        database.register("page", pa.table({"n": [1, 2]}).to_reader())
+        database.sql("SELECT sum(n) FROM page").to_arrow_table()
+
+
+class Engine:
+    """One DuckDB for the node; each query has a connection of its own."""
+
+    def __init__(self) -> None:
+        self._database = duckdb.connect(
+            ":memory:",
+            config={
+                "threads": 1,
+                "memory_limit": MEMORY_LIMIT,
+                "enable_external_access": "false",
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "temp_directory": "",  # nothing is spilled to disk: a query that needs more is refused
+            },
+        )
+        self._database.execute("SET timezone = 'UTC'")
+        self._database.execute("SET lock_configuration = true")
+        self._threads = ThreadPoolExecutor(THREADS_MAX, "query")
+
+    async def run(self, sql: str, tables: dict[str, Feed]) -> AsyncIterator[pa.RecordBatch]:
+        """The result in batches. Raises `SqlError`."""
+        connection = self._database.cursor()
+        try:
+            for name, feed in tables.items():
+                connection.register(name, feed)
+            reader = await self._in_thread(connection, tables, lambda: _open(connection, sql))
+            while True:
+                batch = await self._in_thread(connection, tables, lambda: next(reader, None))
+                if batch is None:
+                    return
+                for part in parts_of(batch):
+                    yield part
+        finally:
+            connection.close()
+            for feed in tables.values():
+                for pages in feed.readers:
+                    await pages.aclose()  # type: ignore[attr-defined]
+
+    async def _in_thread(self, connection: Any, tables: dict[str, Feed], work: Callable[[], Any]) -> Any:
+        """Run in a thread. A cancel takes it out of the queue, or interrupts it and waits until it has stopped."""
+        queued = self._threads.submit(work)
+        future = asyncio.wrap_future(queued)
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            if queued.cancel():
+                raise
+            connection.interrupt()
+            await asyncio.wait([future])
+            future.exception()
+            raise
+        except (duckdb.Error, OSError) as error:  # Arrow says OSError of a stream that fails once the result has begun
+            failed = next((feed.error for feed in tables.values() if feed.error is not None), None)
+            if isinstance(failed, Exception):
+                raise failed from error
+            raise translated(error) from error
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._database.close()
+
+
+def _open(connection: Any, sql: str) -> Any:
+    return connection.sql(sql).to_arrow_reader(BATCH_ROWS)
+
+
+def parts_of(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+    """The batch in parts of some megabytes: what becomes of it in Python takes several times as much."""
+    rows = max(1, batch.num_rows * BATCH_BYTES_MAX // max(batch.nbytes, BATCH_BYTES_MAX))
+    return [batch.slice(place, rows) for place in range(0, batch.num_rows, rows)]
+
+
+def refuse_long(column: pa.Array) -> None:
+    """Raises 54000 for a text that is longer than a value may be."""
+    if pa.types.is_string(column.type) and column.nbytes > VALUE_BYTES_MAX:
+        longest = pc.max(pc.binary_length(column)).as_py()
+        if longest is not None and longest > VALUE_BYTES_MAX:
+            raise too_long()
+
+
+def rows_of(batch: pa.RecordBatch, outputs: Sequence[Output]) -> list[Row]:
+    """A batch as rows of a client's texts."""
+    if not outputs:
+        return [()] * batch.num_rows
+    columns = [texts(column, output.type) for column, output in zip(batch.columns, outputs, strict=True)]
+    return list(zip(*columns, strict=True))
+
+
+def texts(column: pa.Array, of: Type) -> list[bytes | None]:
+    """A column as a client sees it."""
+    refuse_long(column)
+    if of in (INT4, INT8, TEXT, DATE, UUID, INTERVAL):
+        if isinstance(column, pa.ExtensionArray):
+            return [None if v is None else str(v).encode() for v in column.to_pylist()]
+        as_text: list[bytes | None] = pc.cast(pc.cast(column, pa.string()), pa.binary()).to_pylist()
+        return as_text
+    return [value_text(of, value) for value in values(column, of)]
+
+
+def values(column: pa.Array, of: Type) -> list[Any]:
+    """A column as Python values."""
+    refuse_long(column)
+    listed: list[Any] = column.to_pylist()
+    if of is UUID and listed:
+        import uuid
+
+        return [None if v is None else v if isinstance(v, uuid.UUID) else uuid.UUID(str(v)) for v in listed]
+    return listed
+
+
+_OWN = re.compile(r"[\w ]+: SQLSTATE (\w{5}) (.*)", re.DOTALL)
+
+_GUARD = re.compile(r"Could not convert string 'SQLSTATE (54\d{3}) ([^']*)'")
+"""What `expressions.limits.guarded` makes the engine say."""
+
+
+def translated(error: duckdb.Error) -> SqlError:
+    """The engine's refusal as PostgreSQL would put it."""
+    text = str(error)
+    own = _OWN.match(text)
+    if own:
+        return SqlError(own.group(1), own.group(2).strip())
+    guarded = _GUARD.search(text)
+    if guarded:
+        return SqlError(guarded.group(1), guarded.group(2))
+    if isinstance(error, duckdb.InterruptException):
+        return SqlError(QUERY_CANCELED, "canceling statement due to user request")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return SqlError(OUT_OF_MEMORY, f"the query needs more than the {MEMORY_LIMIT} a node gives it")
+    if "Division by zero" in text or "division by zero" in text:
+        return SqlError(DIVISION_BY_ZERO, "division by zero")
+    if "More than one row returned by a subquery" in text:
+        return SqlError(CARDINALITY_VIOLATION, "more than one row returned by a subquery used as an expression")
+    if isinstance(error, duckdb.OutOfRangeException) or "out of range" in text or "Overflow" in text:
+        return SqlError(NUMBER_OUT_OF_RANGE, f"{_range_type(text)} out of range")
+    if "Could not convert string" in text:
+        found = re.search(r"Could not convert string '(.*?)' to (\w+)", text)
+        shown = f'"{found.group(1)}"' if found else "text"
+        return SqlError(INVALID_TEXT, f"invalid input syntax: {shown}")
+    if "regex" in text.lower():
+        return SqlError(INVALID_REGULAR_EXPRESSION, "invalid regular expression")
+    if "logarithm of" in text or "square root of" in text:
+        return SqlError("2201F", text.splitlines()[0].partition(": ")[2])
+    if "Like pattern must not end" in text:
+        return SqlError("22025", "LIKE pattern must not end with escape character")
+    log.error("the query engine refused: %s", text)
+    return SqlError(FEATURE_NOT_SUPPORTED, "the query engine of this node cannot do this", detail=text.splitlines()[0])
+
+
+def _range_type(text: str) -> str:
+    if "INT32" in text:
+        return "integer"
+    return "bigint" if "INT64" in text or "INT128" in text else "value"

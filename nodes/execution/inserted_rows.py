@@ -1,0 +1,118 @@
+"""The rows of an INSERT, complete: given values, identity numbers, defaults of public and of write-only columns.
+
+A write-only column takes its default although no statement may name it: the fill that runs meanwhile puts what older
+rows lack, and finds this row done (protocol.md, section 3). A column derived from another gets no value here: its pair
+follows from its source's (`storage.mutations`).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from catalog.elements import Column, State
+from expressions.errors import SqlError
+from expressions.functions import CAST_TEMPLATES, cast_compute
+from expressions.sqltypes import OF_SQL_TYPE, Type
+from expressions.typed import Expr, PyValue, evaluate, is_simple
+from nodes.execution.expressions import compute_once
+from nodes.execution.held_rows import bytes_of
+from nodes.execution.select import engine_batches
+from nodes.execution.write_context import ROWS_MAX, Values, Writing, too_many
+from nodes.sql.planner import InsertPlan
+
+
+async def new_rows(work: Writing, plan: InsertPlan) -> list[Values]:
+    """The rows to insert. Raises 23502 or 23514 for the first that breaks a constraint."""
+    if plan.source is not None:
+        given = await _source_rows(work, plan)
+    else:
+        given = await _value_rows(work, plan)
+    if len(given) > ROWS_MAX:
+        raise too_many("INSERT")
+    await _number_rows(work, plan, given)
+    await _add_defaults(work, plan, given)
+    for row in given:
+        plan.rules.refuse(row)
+        await work.turns.give()
+    return given
+
+
+async def _source_rows(work: Writing, plan: InsertPlan) -> list[Values]:
+    from nodes.execution.duckdb_engine import values
+
+    assert plan.source is not None
+    rows: list[Values] = []
+    async for batch in engine_batches(work.env, work.transaction, plan.source, work.context):
+        columns = [values(array, o.type) for array, o in zip(batch.columns, plan.source.outputs, strict=True)]
+        work.held.take(sum(bytes_of(column) for column in columns))
+        await work.turns.give()
+        casts = [_assignment(o.type, c) for o, c in zip(plan.source.outputs, plan.columns, strict=True)]
+        rows += [
+            {c.id: cast(v) for c, cast, v in zip(plan.columns, casts, items, strict=True)}
+            for items in zip(*columns, strict=True)
+        ]
+        if len(rows) > ROWS_MAX:
+            raise too_many("INSERT")
+    return rows
+
+
+async def _value_rows(work: Writing, plan: InsertPlan) -> list[Values]:
+    if all(e is None or is_simple(e) for row in plan.rows for e in row):
+        simple: list[Values] = []
+        for row in plan.rows:
+            pairs = zip(plan.columns, row, strict=False)
+            simple.append({c.id: evaluate(e, {}, work.context) for c, e in pairs if e is not None})
+            work.held.take(bytes_of(simple[-1].values()))
+            await work.turns.give()
+        return simple
+    rows: list[Values] = [{} for _ in plan.rows]
+    exprs = [
+        (i, c, e) for i, row in enumerate(plan.rows) for c, e in zip(plan.columns, row, strict=False) if e is not None
+    ]
+    computed = await compute_once(work, [e for _, _, e in exprs])
+    for (place, column, _), value in zip(exprs, computed, strict=True):
+        rows[place][column.id] = value
+    return rows
+
+
+async def _number_rows(work: Writing, plan: InsertPlan, rows: Sequence[Values]) -> None:
+    for column in plan.descriptor.public_columns:
+        if column.identity:
+            lacking = [row for row in rows if column.id not in row]
+            if lacking:
+                directory = work.env.directory
+                numbers = await directory.numbers(plan.descriptor.table_id, column.id, len(lacking))
+                for row, number in zip(lacking, numbers, strict=True):
+                    row[column.id] = number
+
+
+async def _add_defaults(work: Writing, plan: InsertPlan, rows: Sequence[Values]) -> None:
+    """What an insert puts without being told: defaults, else NULL."""
+    for column in plan.descriptor.columns:
+        if column.state is not State.PUBLIC and (column.state is not State.WRITE_ONLY or column.derived is not None):
+            continue
+        lacking = [row for row in rows if column.id not in row]
+        if not lacking:
+            continue
+        default = plan.defaults.get(column.id)
+        for row, value in zip(lacking, await _default_values(work, default, len(lacking)), strict=True):
+            row[column.id] = value
+
+
+async def _default_values(work: Writing, default: Expr | None, count: int) -> list[PyValue]:
+    if default is None:
+        return [None] * count
+    if is_simple(default):
+        return [evaluate(default, {}, work.context)] * count
+    return await compute_once(work, [default] * count)
+
+
+def _assignment(given: Type, column: Column) -> Any:
+    """The cast an assignment makes, as a function; NULL stays NULL."""
+    wanted = OF_SQL_TYPE[column.type]
+    if given is wanted:
+        return lambda value: value
+    compute = cast_compute(given, wanted)
+    assert compute is not None or (given, wanted) in CAST_TEMPLATES, (given, wanted)
+    if compute is None:
+        raise SqlError("0A000", f"cannot assign {given} to {wanted} here: add a cast")
+    return lambda value: None if value is None else compute(value)

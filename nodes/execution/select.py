@@ -1,0 +1,159 @@
+"""SELECT: the engine over what its scans read, or no engine at all for a row or a few reached by key."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from catalog.elements import ColumnId
+from expressions.scopes import Scan
+from expressions.sqltypes import INTERVAL
+from expressions.typed import Context, Expr, PyValue, evaluate, render_parts, value_text
+from nodes.context import Environment
+from nodes.execution.row_codec import decoded
+from nodes.execution.scans import Table, arrow_batches, arrow_schema, point_commands, rows_in, stored_rows
+from nodes.sql.access_paths import Access, access, point
+from nodes.sql.planner import SelectPlan
+from nodes.sql.query import Output, SimpleSelect
+from nodes.store.transaction import Transaction
+from nodes.wire.messages import Field
+from nodes.wire.results import Result, Row
+from storage.pairs import StoredRow
+
+POINTS_AT_ONCE = 200
+
+
+def fields_of(outputs: Sequence[Output]) -> tuple[Field, ...]:
+    return tuple(Field(o.name, o.type.oid, o.type.typlen) for o in outputs)
+
+
+def table_of(env: Environment, scan: Scan) -> Table:
+    return env.table(scan.descriptor)
+
+
+def access_of(env: Environment, scan: Scan, context: Context) -> Access:
+    if scan.pinned_key is not None:
+        return point(scan.descriptor, scan.pinned_key, context)
+    return whole_access(env, scan, context)
+
+
+def whole_access(env: Environment, scan: Scan, context: Context) -> Access:
+    """The way to the rows with all that EXPLAIN tells of it."""
+    return access(scan.descriptor, scan.conditions, context, storages=env.storages, buckets=env.buckets)
+
+
+async def select(
+    env: Environment, transaction: Transaction, plan: SelectPlan, context: Context, *, commit: bool
+) -> AsyncIterator[list[Row]]:
+    """The rows of a query in batches; with `commit` its transaction ends with the last one."""
+    if plan.query.simple is not None and plan.needs_no_engine:
+        way = access_of(env, plan.query.simple.scan, context)
+        if way.points is not None or way.index is not None:
+            async for batch in _by_key(env, transaction, plan.query.simple, way, context, commit=commit):
+                yield batch
+            return
+    async for batch in _by_engine(env, transaction, plan, context):
+        yield batch
+    if commit:
+        await transaction.commit()
+
+
+async def _by_key(
+    env: Environment, transaction: Transaction, simple: SimpleSelect, way: Access, context: Context, *, commit: bool
+) -> AsyncIterator[list[Row]]:
+    table = table_of(env, simple.scan)
+    async for rows in stored_rows(transaction, table, way, simple.scan.used):
+        yield _answers(simple, rows, context)
+    if commit:
+        await transaction.commit()
+
+
+def _answers(simple: SimpleSelect, rows: Sequence[StoredRow], context: Context) -> list[Row]:
+    columns = simple.scan.used_columns
+    answers: list[Row] = []
+    for row in rows:
+        values = decoded(simple.scan.descriptor, row, columns)
+        if simple.where is None or evaluate(simple.where, values, context) is True:
+            answers.append(texts_of(simple.targets, values, context))
+    return answers
+
+
+def texts_of(targets: Sequence[Expr], values: "dict[ColumnId, PyValue]", context: Context) -> Row:
+    return [value_text(target.type, evaluate(target, values, context)) for target in targets]  # type: ignore[arg-type]
+
+
+async def _by_engine(
+    env: Environment, transaction: Transaction, plan: SelectPlan, context: Context
+) -> AsyncIterator[list[Row]]:
+    from nodes.execution.duckdb_engine import rows_of
+
+    async for batch in engine_batches(env, transaction, plan, context):
+        yield rows_of(batch, plan.outputs)
+
+
+async def engine_batches(
+    env: Environment, transaction: Transaction, plan: SelectPlan, context: Context
+) -> AsyncIterator[Any]:
+    """The result as Arrow batches, straight from the engine."""
+    sql = render_parts(plan.query.parts, context)
+    if any(o.type is INTERVAL for o in plan.outputs):
+        sql = _with_interval_texts(sql, plan.outputs)
+    feeds = {scan.sql: feed_of(env, transaction, scan, context) for scan in plan.scans}
+    async for batch in env.engine.run(sql, feeds):
+        yield batch
+
+
+def _with_interval_texts(sql: str, outputs: Sequence[Output]) -> str:
+    text = "replace(replace(CAST(o{0} AS VARCHAR), ' months', ' mons'), ' month', ' mon') AS o{0}"
+    columns = ", ".join(text.format(i) if o.type is INTERVAL else f"o{i}" for i, o in enumerate(outputs))
+    return f"SELECT {columns} FROM ({sql}) AS q"
+
+
+def feed_of(env: Environment, transaction: Transaction, scan: Scan, context: Context) -> Any:
+    """The scan as a stream for the engine."""
+    import asyncio
+
+    from nodes.execution.duckdb_engine import Feed
+
+    table, way = table_of(env, scan), access_of(env, scan, context)
+    columns = [c for c in scan.descriptor.public_columns if c.id in scan.used]
+    schema = arrow_schema(columns)
+    return Feed(schema, lambda: arrow_batches(transaction, table, way, columns), asyncio.get_running_loop())
+
+
+async def select_result(
+    env: Environment, transaction: Transaction, plan: SelectPlan, context: Context, *, commit: bool
+) -> Result:
+    """A result that is complete when it is small; else its rest streams, and the transaction ends with it."""
+    fields = fields_of(plan.outputs)
+    rows = await _points(env, transaction, plan, context, commit=commit)
+    if rows is not None:
+        return Result("SELECT", fields, rows)
+    batches = select(env, transaction, plan, context, commit=commit)
+    gathered: list[Row] = []
+    size = 0
+    while len(gathered) < GATHERED_ROWS and size < GATHERED_BYTES:
+        batch = await anext(batches, None)
+        if batch is None:
+            return Result("SELECT", fields, gathered)
+        gathered += batch
+        size += sum(len(value) for row in batch for value in row if value is not None)
+    return Result("SELECT", fields, gathered, batches)
+
+
+async def _points(
+    env: Environment, transaction: Transaction, plan: SelectPlan, context: Context, *, commit: bool
+) -> list[Row] | None:
+    """The rows of a query by whole keys, in one flight; None when it is another query."""
+    simple = plan.query.simple
+    if simple is None or not plan.needs_no_engine:
+        return None
+    way = access_of(env, simple.scan, context)
+    if way.points is None or len(way.points) > POINTS_AT_ONCE:
+        return None
+    table = table_of(env, simple.scan)
+    results = await transaction.run(point_commands(table, way.points, simple.scan.used), commit=commit)
+    return _answers(simple, rows_in(table, results), context)
+
+
+GATHERED_ROWS = 4096
+GATHERED_BYTES = 2**22
+"""Rows held back, so that a refused commit can still be tried again unseen."""

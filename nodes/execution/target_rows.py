@@ -1,0 +1,99 @@
+"""The rows that an UPDATE or DELETE is about, with their values and those it assigns."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column
+from expressions.scopes import Scan
+from expressions.sqltypes import BOOL, INT4
+from expressions.typed import Expr, Literal, PyValue, evaluate, is_simple, render
+from nodes.execution.expressions import engine_rows
+from nodes.execution.held_rows import bytes_of
+from nodes.execution.row_codec import decoded
+from nodes.execution.scans import arrow_schema, batch_of, stored_rows
+from nodes.execution.select import access_of, feed_of, table_of
+from nodes.execution.write_context import ROWS_MAX, Values, Writing, too_many
+from nodes.sql.query import Output
+from storage.pairs import StoredRow
+
+Match = tuple[StoredRow, Values, list[PyValue]]
+
+
+async def matching(
+    work: Writing,
+    scan: Scan,
+    scans: Sequence[Scan],
+    where: Expr | None,
+    exprs: Sequence[Expr],
+    reads: Sequence[Column],
+) -> list[Match]:
+    """The rows a statement changes, with their values in the columns `reads` and those of `exprs`."""
+    found: list[Match] = []
+    way = access_of(work.env, scan, work.context)
+    condition = where or Literal(True, BOOL)
+    by_engine = not all(is_simple(e) for e in (condition, *exprs))
+    async for rows in stored_rows(work.transaction, table_of(work.env, scan), way):
+        if by_engine:
+            numbered = await _match_by_engine(work, scan, scans, condition, exprs, rows)
+            for n, computed in numbered:
+                found.append((rows[n], decoded(work.descriptor, rows[n], reads), computed))
+                work.held.take(bytes_of(found[-1][1].values()))
+                await work.turns.give()
+        else:
+            found += await _match_here(work, rows, condition, exprs, reads)
+        if len(found) > ROWS_MAX:
+            raise too_many("statement")
+    return found
+
+
+async def _match_here(
+    work: Writing, rows: Sequence[StoredRow], condition: Expr, exprs: Sequence[Expr], reads: Sequence[Column]
+) -> list[Match]:
+    found = []
+    for row in rows:
+        values = decoded(work.descriptor, row, reads)
+        if evaluate(condition, values, work.context) is True:
+            found.append((row, values, [evaluate(e, values, work.context) for e in exprs]))
+            work.held.take(bytes_of(values.values()))
+        await work.turns.give()
+    return found
+
+
+async def _match_by_engine(
+    work: Writing, scan: Scan, scans: Sequence[Scan], condition: Expr, exprs: Sequence[Expr], rows: Sequence[StoredRow]
+) -> list[tuple[int, list[PyValue]]]:
+    """The numbers of the rows that match, and what is computed for them."""
+    if not rows:
+        return []
+    columns = [c for c in work.descriptor.columns if c.id in scan.used]
+    others = {s.sql: feed_of(work.env, work.transaction, s, work.context) for s in scans if s is not scan}
+    listed = [f"{render(e, work.context)} AS o{i + 1}" for i, e in enumerate(exprs)]
+    sql = (
+        f"SELECT {', '.join([f'{scan.sql}.number AS o0', *listed])} FROM {scan.sql}"
+        f" WHERE {render(condition, work.context)} ORDER BY o0"
+    )
+    outputs = [Output("number", INT4), *(Output("", e.type) for e in exprs)]
+    others[scan.sql] = _numbered_feed(work.descriptor, rows, columns)
+    found: list[tuple[int, list[PyValue]]] = []
+    for number, *computed in await engine_rows(work, sql, others, outputs):
+        assert isinstance(number, int)
+        found.append((number, computed))
+    return found
+
+
+def _numbered_feed(descriptor: Descriptor, rows: Sequence[StoredRow], columns: Sequence[Column]) -> Any:
+    import pyarrow as pa
+
+    from nodes.execution.duckdb_engine import Feed
+
+    batch = batch_of(descriptor, rows, columns)
+    numbers = pa.array(range(len(rows)), pa.int32())
+    schema = arrow_schema(columns).append(pa.field("number", pa.int32()))  # type: ignore[attr-defined]
+    whole = pa.RecordBatch.from_arrays([*batch.columns, numbers], schema=schema)  # type: ignore[attr-defined]
+
+    async def pages() -> Any:
+        yield whole
+
+    return Feed(schema, pages, asyncio.get_running_loop())

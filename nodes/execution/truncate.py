@@ -1,0 +1,96 @@
+"""TRUNCATE: row by row in bounded transactions (R9), the tables that refer to others first.
+
+Each transaction finds the tables before the one it works on empty. So when a table that is referred to loses rows, none
+refers to them, and nothing has to be asked. A table that refers to itself is emptied by one transaction.
+"""
+
+from collections.abc import Sequence
+
+from catalog.descriptor import Descriptor
+from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError, unsupported
+from expressions.typed import Context
+from nodes.context import Environment
+from nodes.execution.held_rows import HeldRows
+from nodes.execution.scans import stored_rows
+from nodes.execution.write_context import ROWS_MAX, Writing, too_many
+from nodes.foreign_keys.enforced import bonds_of
+from nodes.sql.access_paths import access
+from nodes.sql.planner import TruncatePlan
+from nodes.sql.row_rules import moving_state
+from nodes.store.transaction import Transaction
+from storage.mutations import Op
+
+ROWS = 500
+
+
+async def truncate_some(env: Environment, transaction: Transaction, plan: TruncatePlan) -> int:
+    """Delete some rows in a transaction of their own; how many. Zero: all tables are empty."""
+    refuse_referenced(transaction, plan)
+    for descriptor in referring_first(plan.descriptors):
+        work = Writing(env, transaction, descriptor, Context(), HeldRows(env.rows))
+        ops, count = await _deletions(work)
+        if count:
+            await work.writer.write(ops, commit=True)
+            return count
+    await transaction.commit()
+    return 0
+
+
+def refuse_referenced(transaction: Transaction, plan: TruncatePlan) -> None:
+    """Raises 0A000, as PostgreSQL does, when a table that stays as it is refers to one of these."""
+    emptied = {descriptor.table_id for descriptor in plan.descriptors}
+    for constraint in bonds_of(plan).children:
+        if constraint.references is None or constraint.references in emptied:
+            continue
+        child = transaction.pins[constraint.references].descriptor
+        assert isinstance(child, Descriptor)
+        table = next(d.name for d in plan.descriptors if constraint in d.referenced_by)
+        raise SqlError(
+            FEATURE_NOT_SUPPORTED,
+            f"cannot truncate a table referenced in a foreign key constraint{moving_state(constraint.state)}",
+            detail=f'Table "{child.name}" references "{table}".',
+            hint=f'Truncate table "{child.name}" at the same time.',
+        )
+
+
+def referring_first(descriptors: Sequence[Descriptor]) -> list[Descriptor]:
+    """The tables in an order in which each comes before those it refers to. Raises 0A000 when there is none.
+
+    Either table may say so: a version of the other one may not have the foreign key yet, or any more.
+    """
+    left = {descriptor.table_id: descriptor for descriptor in descriptors}
+    ordered: list[Descriptor] = []
+    while left:
+        free = [d for d in left.values() if not any(_refers(other, d) for other in left.values())]
+        if not free:
+            names = ", ".join(sorted(d.name for d in left.values()))
+            raise unsupported(f"TRUNCATE of tables that refer to each other in a circle ({names})")
+        ordered += free
+        left = {table_id: d for table_id, d in left.items() if d not in free}
+    return ordered
+
+
+def _refers(one: Descriptor, other: Descriptor) -> bool:
+    """Whether rows of a table may refer to those of another one, as either of them knows."""
+    if one.table_id == other.table_id:
+        return False
+    is_known_here = any(c.references == other.table_id for c in one.foreign_keys)
+    return is_known_here or any(c.references == one.table_id for c in other.referenced_by)
+
+
+async def _deletions(work: Writing) -> tuple[list[Op], int]:
+    """The operations that delete some rows, or all of a table that refers to itself; and how many rows."""
+    descriptor = work.descriptor
+    is_whole = any(c.references == descriptor.table_id for c in descriptor.foreign_keys)
+    way = access(descriptor, (), Context(), storages=work.env.storages, buckets=work.env.buckets)
+    ops: list[Op] = []
+    count = 0
+    async for rows in stored_rows(work.transaction, work.table, way):
+        some = rows if is_whole else rows[: ROWS - count]
+        ops += [op for row in some for op in work.delete(row)]
+        count += len(some)
+        if count > ROWS_MAX:
+            raise too_many("TRUNCATE of a table that refers to itself")
+        if count >= ROWS and not is_whole:
+            break
+    return ops, count

@@ -1,0 +1,131 @@
+"""INSERT .. ON CONFLICT: which new rows meet an old one, and what becomes of those.
+
+An old row that is updated keeps what this version may not name: its pairs of other columns are left alone, or moved
+with it when its key changes.
+"""
+
+from collections.abc import Sequence
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId, Index
+from expressions.errors import CARDINALITY_VIOLATION, SqlError
+from expressions.sqltypes import BOOL
+from expressions.typed import Literal
+from nodes.execution.expressions import compute_row
+from nodes.execution.row_codec import decoded, stored
+from nodes.execution.scans import read_points
+from nodes.execution.write_context import Values, Writing, Written
+from nodes.sql.planner import Conflict, InsertPlan
+from nodes.store.pipeline import Command, bytea_array
+from nodes.store.transaction import positional
+from storage.buckets import storage_of
+from storage.mutations import Op, entry_bucket
+from storage.pairs import StoredRow, has_null, index_entry
+from storage.statements import get_sql
+
+
+async def insert_or(
+    work: Writing, plan: InsertPlan, conflict: Conflict, rows: list[Values]
+) -> tuple[list[Op], list[Written]]:
+    """The operations of INSERT .. ON CONFLICT, and the rows that are written."""
+    found = await _conflicts(work, conflict, rows)
+    ops: list[Op] = []
+    written: list[Written] = []
+    seen: set[bytes] = set()
+    for row, old in zip(rows, found, strict=True):
+        marks = _marks(work, conflict, row)
+        if old is None and seen.isdisjoint(marks):
+            seen |= marks
+            ops += work.insert(row)
+            written.append((None, row))
+        elif conflict.assignments is None:
+            continue
+        elif old is None or not seen.isdisjoint(marks):
+            raise SqlError(
+                CARDINALITY_VIOLATION,
+                "ON CONFLICT DO UPDATE command cannot affect row a second time",
+                hint="ensure that no rows proposed for insertion have duplicate constrained values",
+            )
+        else:
+            seen |= marks
+            changed = await _update_conflicting(work, plan, conflict, old, row)
+            if changed is not None:
+                ops += changed[0]
+                written.append((old, changed[1]))
+    return ops, written
+
+
+def _marks(work: Writing, conflict: Conflict, row: Values) -> set[bytes]:
+    """What must not come twice: the key, and the values of the unique indexes that count."""
+    new = stored(work.descriptor, row)
+    marks = {b"key" + new.key} if conflict.is_primary or conflict.index is None else set()
+    for index in _counted(work.descriptor, conflict):
+        key = _unique_key(work.descriptor, index, new)
+        if key is not None:
+            marks.add(key)
+    return marks
+
+
+def _unique_key(descriptor: Descriptor, index: Index, row: StoredRow) -> bytes | None:
+    """What must be there only once; None for a row that collides with none: a value is NULL, or it is left out."""
+    entry = index_entry(descriptor, descriptor.placement, index, row)
+    return None if entry is None or has_null(descriptor, index, row) else entry[0]
+
+
+def _counted(descriptor: Descriptor, conflict: Conflict) -> list[Index]:
+    if conflict.index is not None:
+        return [conflict.index]
+    return [] if conflict.is_primary else [i for i in descriptor.public_indexes if i.unique]
+
+
+async def _conflicts(work: Writing, conflict: Conflict, rows: Sequence[Values]) -> list[StoredRow | None]:
+    """For each new row the existing row it conflicts with."""
+    new = [stored(work.descriptor, row) for row in rows]
+    holders: list[bytes | None] = [None] * len(new)
+    if conflict.is_primary or conflict.index is None:
+        there = {r.key for r in await read_points(work.transaction, work.table, [r.key for r in new], ())}
+        holders = [r.key if r.key in there else None for r in new]
+    for index in _counted(work.descriptor, conflict):
+        entries = await _holders(work, index, new)
+        holders = [h or entries.get(i) for i, h in enumerate(holders)]
+    olds = {r.key: r for r in await read_points(work.transaction, work.table, sorted({h for h in holders if h}))}
+    return [olds.get(h) if h else None for h in holders]
+
+
+async def _holders(work: Writing, index: Index, new: Sequence[StoredRow]) -> dict[int, bytes]:
+    """Which rows hold the unique entries that new rows want."""
+    descriptor, placement = work.descriptor, work.descriptor.placement
+    wanted: dict[int, dict[bytes, list[int]]] = {}
+    for place, row in enumerate(new):
+        key = _unique_key(descriptor, index, row)
+        if key is not None:
+            bucket = entry_bucket(descriptor, placement, index, row, work.env.buckets)
+            storage = storage_of(bucket, work.env.storages, work.env.buckets)
+            wanted.setdefault(storage, {}).setdefault(key, []).append(place)
+    commands = [
+        Command(positional(get_sql(storage, descriptor.table_id)), (bytea_array(list(keys)),))
+        for storage, keys in wanted.items()
+    ]
+    found: dict[int, bytes] = {}
+    results = await work.transaction.run(commands) if commands else []
+    for keys, result in zip(wanted.values(), results, strict=True):
+        for number in range(result.ntuples):
+            for place in keys[result.get_value(number, 0) or b""]:
+                found[place] = result.get_value(number, 1) or b""
+    return found
+
+
+async def _update_conflicting(
+    work: Writing, plan: InsertPlan, conflict: Conflict, old: StoredRow, row: Values
+) -> tuple[list[Op], Values] | None:
+    assert conflict.assignments is not None
+    values = decoded(work.descriptor, old, plan.rules.reads)
+    both = values | {ColumnId(-c.id): row[c.id] for c in work.descriptor.public_columns}
+    exprs = [conflict.where or Literal(True, BOOL), *conflict.assignments.values()]
+    computed = await compute_row(work, exprs, both)
+    if computed[0] is not True:
+        return None
+    assigned = dict(zip(conflict.assignments, computed[1:], strict=True))
+    after = values | assigned
+    plan.rules.refuse(after)
+    return work.update(old, assigned, after), after

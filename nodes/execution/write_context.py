@@ -1,0 +1,107 @@
+"""One statement that writes: its table at one version, its transaction, and the pairs that its rows become."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId, TableId
+from expressions.errors import PROGRAM_LIMIT, SqlError
+from expressions.limits import TOO_LONG, VALUE_BYTES_MAX
+from expressions.typed import Context, PyValue
+from nodes.context import Environment
+from nodes.execution.fairness import Turns
+from nodes.execution.held_rows import HeldRows
+from nodes.execution.row_codec import stored
+from nodes.execution.scans import Table
+from nodes.execution.writer import Writer
+from nodes.store.transaction import Transaction
+from storage import encoding
+from storage.mutations import Op, delete_row, insert_row, update_row
+from storage.pairs import CannotDerive, StoredRow
+
+ROWS_MAX = 200_000
+"""Rows one statement may change: their operations are held until all old entries are removed."""
+
+Values = dict[ColumnId, PyValue]
+
+Written = tuple[StoredRow | None, Values | None]
+"""A row of a statement: as it was (None: it is new), and the values it has now (None: it is deleted)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """One statement that writes, on one table in one transaction."""
+
+    env: Environment
+    transaction: Transaction
+    descriptor: Descriptor
+    context: Context
+    held: HeldRows
+    turns: Turns = field(default_factory=Turns)
+
+    @property
+    def table(self) -> Table:
+        return self.env.table(self.descriptor)
+
+    @property
+    def writer(self) -> Writer:
+        return Writer(self.transaction, self.descriptor, self.env.storages, self.env.buckets)
+
+    def insert(self, row: Values) -> list[Op]:
+        """The operations that put a new row."""
+        refuse_long(self.descriptor, row)
+        try:
+            return insert_row(self.descriptor, stored(self.descriptor, row), self.env.buckets)
+        except CannotDerive as error:
+            raise no_value(self.descriptor, error) from error
+
+    def update(self, old: StoredRow, assigned: Values, after: Mapping[ColumnId, PyValue]) -> list[Op]:
+        """The operations that give a row its new values; a new key moves every pair it has."""
+        descriptor = self.descriptor
+        refuse_long(descriptor, assigned)
+        new_key = None
+        if not set(assigned).isdisjoint(descriptor.primary_key):
+            new_key = b"".join(encoding.encode(c.type, after[c.id]) for c in descriptor.key_columns)
+        others = {c: v for c, v in assigned.items() if c not in descriptor.primary_key}
+        encoded = {c: encoding.encode(descriptor.column(c).type, v) for c, v in others.items()}
+        try:
+            return update_row(descriptor, old, encoded, new_key, self.env.buckets)
+        except CannotDerive as error:
+            raise no_value(descriptor, error) from error
+
+    def delete(self, old: StoredRow) -> list[Op]:
+        return delete_row(self.descriptor, old, self.env.buckets)
+
+    def other(self, table_id: TableId) -> Descriptor:
+        """A table that the transaction uses, too, or this one."""
+        if table_id == self.descriptor.table_id:
+            return self.descriptor
+        descriptor = self.transaction.pins[table_id].descriptor
+        assert isinstance(descriptor, Descriptor)
+        return descriptor
+
+
+def refuse_long(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> None:
+    """Raises 54000 for a text that is longer than a value may be."""
+    for column_id, value in values.items():
+        if isinstance(value, str) and len(value) * 4 > VALUE_BYTES_MAX and len(value.encode()) > VALUE_BYTES_MAX:
+            column = descriptor.column(column_id).name
+            raise SqlError(PROGRAM_LIMIT, TOO_LONG, table=descriptor.name, column=column)
+
+
+def no_value(descriptor: Descriptor, error: CannotDerive) -> SqlError:
+    """A row for which an expression of the schema has no value: an index's condition, or a column's other type."""
+    twin = next((c for c in descriptor.columns if c.derived and error.what == f"column {c.name}"), None)
+    detail = None
+    if twin is not None and twin.derived is not None:
+        source = descriptor.column(twin.derived.source)
+        detail = (
+            f'The type of column "{source.name}" is being changed: until that is done,'
+            f" a value must be one of both types, {source.type.value} and {twin.type.value}."
+        )
+    return SqlError(error.sqlstate, str(error), detail=detail, table=descriptor.name)
+
+
+def too_many(what: str) -> SqlError:
+    message = f"one {what} may change at most {ROWS_MAX} rows"
+    return SqlError(PROGRAM_LIMIT, message, hint="do it in parts, by ranges of the primary key")

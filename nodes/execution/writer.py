@@ -1,0 +1,177 @@
+"""A statement's operations on pairs, sent to the store.
+
+Removals of the whole statement go first, then what is put (protocol.md, section 3). A pair that must be
+new tells whether it was: either the client is asked which key stood in the way, or, when the statement
+is its whole transaction, the flight is made to fail there, so that COMMIT can go along in it. What foreign
+keys ask of other tables goes last, in the same flight and in the same two ways (`nodes.foreign_keys.probes`).
+"""
+
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import PRIMARY, ColumnId, Index
+from expressions.errors import UNIQUE_VIOLATION, SqlError
+from expressions.sqltypes import OF_SQL_TYPE
+from expressions.typed import value_text
+from nodes.foreign_keys.probes import Probe, broken_by, checking_command, first_refusal
+from nodes.foreign_keys.violations import Claim
+from nodes.sql.row_rules import moving_state
+from nodes.store.pipeline import Command, bytea_array, int8
+from nodes.store.transaction import Refused, Transaction, positional
+from storage import encoding, pairs
+from storage.mutations import REMOVALS, Op, in_order
+from storage.statements import KeyTooLong, Statement, statements_for
+
+OPS_A_FLIGHT = 4000
+ONE_FLIGHT_OPS = 400
+PROBES_A_FLIGHT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes of one table in one transaction."""
+
+    transaction: Transaction
+    descriptor: Descriptor
+    storages: int
+    buckets: int
+
+    async def write(self, ops: Iterable[Op], probes: Sequence[Probe] = (), *, commit: bool = False) -> None:
+        """Do the operations of a statement, then ask. Raises 23505 with the key that was there, 23503, or 40001."""
+        ordered = in_order(ops)
+        self.transaction.note_written()
+        if commit and len(ordered) + sum(len(p.claims) for p in probes) <= ONE_FLIGHT_OPS:
+            await self._write_and_commit(ordered, probes)
+            return
+        last = max(0, len(ordered) - 1) // OPS_A_FLIGHT * OPS_A_FLIGHT
+        for place in range(0, last, OPS_A_FLIGHT):
+            await self._write_some(ordered[place : place + OPS_A_FLIGHT])
+        broken: list[Claim] = []
+        if ordered:
+            broken += await self._write_some(ordered[last:], probes[:PROBES_A_FLIGHT])
+        broken += await self.ask(probes[PROBES_A_FLIGHT:] if ordered else probes)
+        if broken:
+            raise first_refusal(broken)
+        if commit:
+            await self.transaction.commit()
+
+    async def ask(self, probes: Sequence[Probe]) -> list[Claim]:
+        """The claims that are broken now."""
+        broken: list[Claim] = []
+        for place in range(0, len(probes), PROBES_A_FLIGHT):
+            some = probes[place : place + PROBES_A_FLIGHT]
+            broken += broken_by(some, await self.transaction.run([p.command for p in some]))
+        return broken
+
+    async def _write_some(self, ops: Sequence[Op], probes: Sequence[Probe] = ()) -> list[Claim]:
+        """Operations, and then questions, in one flight; the claims that are broken."""
+        statements = self._statements(ops)
+        results = await self.transaction.run([*(command_of(s) for s in statements), *(p.command for p in probes)])
+        self._refuse(
+            [
+                key
+                for statement, result in zip(statements, results, strict=False)
+                if statement.returns_keys
+                for key in statement.refused(result.get_value(i, 0) or b"" for i in range(result.ntuples))
+            ]
+        )
+        return broken_by(probes, results[len(statements) :])
+
+    async def _write_and_commit(self, ordered: Sequence[Op], probes: Sequence[Probe]) -> None:
+        statements = self._statements(ordered)
+        removals = [command_of(s) for s in statements if s.act in REMOVALS]
+        puts = [s for s in statements if s.act not in REMOVALS]
+        writes = [*removals, *flight_of(puts)]
+        checks = [checking_command(probes)] if probes else []
+        try:
+            await self.transaction.run([*writes, *checks], commit=True, tells_xid=bool(puts or checks))
+        except Refused as refused:
+            if refused.position < len(writes):
+                candidates = [key for s in statements if s.returns_keys for key in s.keys]
+                if len(candidates) == 1:
+                    self._refuse(candidates)
+            else:
+                claims = {id(claim): claim for p in probes for claim in p.claims.values()}
+                if len(claims) == 1:
+                    raise first_refusal(claims.values()) from refused
+            raise Ambiguous from refused
+
+    def _statements(self, ops: Sequence[Op]) -> list[Statement]:
+        try:
+            return statements_for(ops, self.descriptor.table_id, self.storages, buckets=self.buckets)
+        except KeyTooLong as error:
+            raise SqlError(error.sqlstate, str(error)) from None
+
+    def _refuse(self, keys: Sequence[bytes]) -> None:
+        if keys:
+            raise duplicate(self.descriptor, min(keys))  # the primary key's first, then the oldest index's
+
+
+class Ambiguous(Exception):
+    """One of several new pairs was there already, or one of several claims is broken; without COMMIT in the flight, \
+writing again tells which."""
+
+
+def command_of(statement: Statement) -> Command:
+    return Command(positional(statement.sql), tuple(bytea_array(p) for p in statement.params))
+
+
+def flight_of(puts: Sequence[Statement]) -> list[Command]:
+    """All puts as one command, unless a key comes twice: each tells whether all was put that must be new."""
+    keys = [key for s in puts for key in s.keys]
+    if len(set(keys)) < len(keys):
+        return [checked_command([s]) for s in puts]
+    return [checked_command(puts)] if puts else []
+
+
+def checked_command(puts: Sequence[Statement]) -> Command:
+    """The puts, failing (22012) unless every key that must be new was put; its answer is the transaction's id."""
+    new = tuple(s.returns_keys for s in puts)
+    sql = checked_sql(tuple(s.sql for s in puts), new)
+    wanted = [int8(len(s.keys)) for s, is_new in zip(puts, new, strict=True) if is_new]
+    return Command(sql, (*(bytea_array(p) for s in puts for p in s.params), *wanted))
+
+
+@functools.lru_cache(maxsize=500)
+def checked_sql(texts: tuple[str, ...], new: tuple[bool, ...]) -> str:
+    """Each text as a part p0, p1, .. of one statement, run to its end because its rows are counted."""
+    parts = [sql if is_new else f"{sql} RETURNING 1" for sql, is_new in zip(texts, new, strict=True)]
+    named = ", ".join(f"p{number} AS ({sql})" for number, sql in enumerate(parts))
+    counts = [f"(SELECT count(*) FROM p{number})" for number in range(len(parts))]
+    checked = [f"1 / ({c} = %b::bigint)::int" if is_new else c for c, is_new in zip(counts, new, strict=True)]
+    done = f"SELECT {' + '.join(checked)} AS done"
+    return positional(f"WITH {named} SELECT pg_current_xact_id_if_assigned()::text FROM ({done}) AS d WHERE done >= 0")
+
+
+def duplicate(descriptor: Descriptor, key: bytes) -> SqlError:
+    """23505 for the pair that is there already: which constraint, which values."""
+    _, _, index_id = pairs.PREFIX.unpack_from(key)
+    if index_id == PRIMARY:
+        name, columns = f"{descriptor.name}_pkey", list(descriptor.primary_key)
+        data = key[pairs.PREFIX.size : -pairs.COLUMN.size]
+        shown = _shown(descriptor, [(c, False) for c in columns], data)
+        state = ""
+    else:
+        index: Index = descriptor.index(index_id)
+        name, columns = index.name, list(index.column_ids)
+        shown = _shown(descriptor, [(p.column, p.descending) for p in index.columns], key[pairs.PREFIX.size :])
+        state = moving_state(index.state)
+    names = ", ".join(descriptor.column(c).name for c in columns)
+    return SqlError(
+        UNIQUE_VIOLATION,
+        f'duplicate key value violates unique constraint "{name}"{state}',
+        detail=f"Key ({names})=({shown}) already exists.",
+        table=descriptor.name,
+        constraint=name,
+    )
+
+
+def _shown(descriptor: Descriptor, columns: Sequence[tuple[ColumnId, bool]], data: bytes) -> str:
+    texts, offset = [], 0
+    for column_id, descending in columns:
+        column = descriptor.column(column_id)
+        value, offset = encoding.decode(column.type, data, offset, descending=descending)
+        texts.append((value_text(OF_SQL_TYPE[column.type], value) or b"null").decode())
+    return ", ".join(texts)

@@ -1,0 +1,116 @@
+"""Rows that refer to what a statement took away: by an index, by part of one, or by looking through the table.
+
+    an index begins with all columns of the foreign key   a key range holds them; whether it holds any is a probe
+    .. with some of them                                  the entries of a range, and the rows they name
+    none does                                             pages of the table; of a single column only its pairs that
+                                                          have a lost value leave the store
+
+One row that refers is enough, so it ends with the first page that has one.
+"""
+
+import struct
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import PRIMARY, Column, ColumnId, Index, State
+from nodes.execution.scans import pairs_in, stored_rows
+from nodes.execution.write_context import Writing
+from nodes.foreign_keys.violations import Claim
+from nodes.sql.access_paths import Access
+from nodes.store.pipeline import Command, bytea_array
+from nodes.store.transaction import positional
+from storage import encoding, pairs
+from storage.references import Values, values_of
+from storage.referring import way_to
+from storage.statements import PAGE_PAIRS, column_suffixes, next_low, value_scan_sql
+
+RANGES_MAX = 200
+"""Key ranges that are read one by one; a scan is the shorter way from there on."""
+
+_INT8 = struct.Struct("!q")
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """An index of a table that refers, by as many of its leading columns as belong to the foreign key."""
+
+    start: bytes
+    index: Index | None
+    columns: tuple[tuple[ColumnId, bool], ...]
+    is_exact: bool
+
+    def low(self, claim: Claim) -> bytes:
+        """Where the rows with the claim's values begin; they end where no key starts so any more."""
+        given = dict(zip(claim.constraint.reference_columns, claim.values, strict=True))
+        parts = (encoding.inverted(given[c]) if is_descending else given[c] for c, is_descending in self.columns)
+        return self.start + b"".join(parts)
+
+
+def path_to(claim: Claim) -> Path:
+    """The primary key or the public index that pins most columns."""
+    child, wanted = claim.other, claim.constraint.reference_columns
+    index, leading = way_to(child, wanted, child.public_indexes)
+    descending = set() if index is None else {part.column for part in index.columns if part.descending}
+    start = pairs.prefix(child, child.placement.id, PRIMARY if index is None else index.id)
+    columns = tuple((column, column in descending) for column in leading)
+    return Path(start, index, columns, is_exact=len(leading) == len(wanted))
+
+
+async def first_referring(work: Writing, claims: Sequence[Claim]) -> Claim | None:
+    """The first of these claims that a page of rows breaks."""
+    by_values = {claim.values: claim for claim in claims}
+    async for found in _values_found(work, claims):
+        broken = [by_values[values] for values in found if values in by_values]
+        if broken:
+            return min(broken, key=lambda claim: claim.order)
+    return None
+
+
+async def _values_found(work: Writing, claims: Sequence[Claim]) -> AsyncIterator[Sequence[Values]]:
+    """What rows refer to, page by page; those that refer to nothing of the claims may be left out."""
+    child, columns = claims[0].other, claims[0].constraint.reference_columns
+    way = _way(path_to(claims[0]), claims, work.env.storages)
+    if way.is_everything and len(columns) == 1 and _has_every_pair(child, child.column(columns[0])):
+        async for found in _pairs_with(work, child, columns[0], [claim.values[0] for claim in claims], way):
+            yield found
+        return
+    async for rows in stored_rows(work.transaction, work.env.table(child), way, columns):
+        values = (values_of(child, columns, row) for row in rows)
+        yield [v for v in values if v is not None]
+
+
+def _has_every_pair(child: Descriptor, column: Column) -> bool:
+    """Whether a row without a pair of this column refers to nothing; a fill may still owe it one."""
+    is_filled = column.fill_value is None or (column.required and column.state is State.PUBLIC)
+    return is_filled and column.id not in child.primary_key
+
+
+async def _pairs_with(
+    work: Writing, child: Descriptor, column: ColumnId, wanted: Sequence[bytes], way: Access
+) -> AsyncIterator[Sequence[Values]]:
+    """The values of a column's pairs, of each page those that are wanted, and its last."""
+    suffixes, values = bytea_array(column_suffixes([column])), bytea_array(wanted)
+    limit = _INT8.pack(PAGE_PAIRS)
+    for storage in way.storages:
+        sql = positional(value_scan_sql(storage, child.table_id))
+        for start, high in way.ranges:
+            low: bytes | None = start
+            while low is not None:
+                command = Command(sql, (low, high, suffixes, limit, values, limit))
+                result = (await work.transaction.run([command]))[0]
+                page = list(pairs_in(result))
+                yield [(value,) for _, value in page if value is not None]
+                is_full = bool(page) and result.get_value(len(page) - 1, 2) == limit
+                low = next_low(page[-1][0]) if is_full else None
+
+
+def _way(path: Path, claims: Sequence[Claim], storages: int) -> Access:
+    everywhere = tuple(range(1, storages + 1))
+    lows = sorted({path.low(claim) for claim in claims})
+    if path.columns and len(lows) <= RANGES_MAX:
+        ranges = tuple((low, pairs.after(low)) for low in lows)
+        return Access(path.index, ranges, everywhere, columns=tuple(c for c, _ in path.columns))
+    child = claims[0].other
+    start = pairs.prefix(child, child.placement.id)
+    return Access(None, ((start, pairs.after(start)),), everywhere)

@@ -1,0 +1,77 @@
+"""What a foreign key asks of another table when a statement has written, and in which words it refuses.
+
+The words are PostgreSQL's, and the codes: 23503, and 23001 where ON DELETE or ON UPDATE says RESTRICT. A foreign key on
+its way in or out is enforced all the same, and its refusal says so.
+"""
+
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import RESTRICT, Constraint
+from expressions.errors import FOREIGN_KEY_VIOLATION, RESTRICT_VIOLATION, SqlError
+from expressions.sqltypes import OF_SQL_TYPE
+from expressions.typed import value_text
+from nodes.sql.row_rules import moving_state
+from storage import encoding
+from storage.references import Demand, Values
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A demand of a foreign key, with the tables it stands between: the statement's own, and the one that is asked."""
+
+    demand: Demand
+    descriptor: Descriptor
+    other: Descriptor
+
+    @property
+    def constraint(self) -> Constraint:
+        return self.demand.constraint
+
+    @property
+    def values(self) -> Values:
+        return self.demand.values
+
+    @property
+    def order(self) -> tuple[int, bool, int]:
+        """Which of several refusals is told."""
+        return self.demand.order
+
+    def refusal(self) -> SqlError:
+        """23503, or 23001 for RESTRICT."""
+        return _dangling(self) if self.demand.wants_row else _still_referred_to(self)
+
+
+def _dangling(claim: Claim) -> SqlError:
+    table, constraint = claim.descriptor.name, claim.constraint
+    message = f'insert or update on table "{table}" violates foreign key constraint "{constraint.name}"'
+    return SqlError(
+        FOREIGN_KEY_VIOLATION,
+        message + moving_state(constraint.state),
+        detail=f'Key {_key_words(claim)} is not present in table "{claim.other.name}".',
+        table=table,
+        constraint=constraint.name,
+    )
+
+
+def _still_referred_to(claim: Claim) -> SqlError:
+    name, child, is_restricted = claim.constraint.name, claim.other.name, claim.demand.how == RESTRICT
+    violates = f'violates {"RESTRICT setting of " if is_restricted else ""}foreign key constraint "{name}"'
+    message = f'update or delete on table "{claim.descriptor.name}" {violates} on table "{child}"'
+    still = "" if is_restricted else "still "
+    return SqlError(
+        RESTRICT_VIOLATION if is_restricted else FOREIGN_KEY_VIOLATION,
+        message + moving_state(claim.constraint.state),
+        detail=f'Key {_key_words(claim)} is {still}referenced from table "{child}".',
+        table=child,
+        constraint=name,
+    )
+
+
+def _key_words(claim: Claim) -> str:
+    columns = [claim.descriptor.column(column_id) for column_id in claim.constraint.columns]
+    texts = (
+        (value_text(OF_SQL_TYPE[column.type], encoding.decode(column.type, value)[0]) or b"").decode()
+        for column, value in zip(columns, claim.values, strict=True)
+    )
+    return f"({', '.join(column.name for column in columns)})=({', '.join(texts)})"

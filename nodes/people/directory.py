@@ -1,0 +1,128 @@
+"""The people of the page, as a node knows them: their verifiers and what they may do.
+
+sign-in          asks the database each time: a new password counts at once; many at a time are one question
+open sessions    share a `Person`, looked at again every `WATCH_S`: a right that is taken away is soon gone
+no database      nobody new can be told apart and is refused (57P03); open sessions keep what was last known
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from expressions.errors import CANNOT_CONNECT_NOW, FatalError, SqlError
+from nodes.people.rights import MAY_WRITE, Person
+from nodes.store.pipeline import Command, StoreError
+from nodes.wire.scram import Verifier, verifier_from, verifier_of_nobody
+
+if TYPE_CHECKING:
+    from psycopg import pq
+
+log = logging.getLogger(__name__)
+
+WATCH_S = 2.0
+ANSWER_S_MAX = 5.0
+APP, CODENAME = MAY_WRITE.split(".")
+# As `User.has_perm(MAY_WRITE)` with Django's own backend: superusers, by a group, or given to the user.
+FIND = f"""
+SELECT u.username::text, u.is_active,
+    u.is_superuser OR EXISTS (
+        SELECT FROM auth_permission p JOIN django_content_type c ON c.id = p.content_type_id
+        WHERE c.app_label = '{APP}' AND p.codename = '{CODENAME}' AND (
+            EXISTS (SELECT FROM auth_user_user_permissions x WHERE x.user_id = u.id AND x.permission_id = p.id)
+            OR EXISTS (SELECT FROM auth_group_permissions g JOIN auth_user_groups m ON m.group_id = g.group_id
+                       WHERE m.user_id = u.id AND g.permission_id = p.id))),
+    v.verifier::text
+FROM auth_user u LEFT JOIN nodes_sqlpassword v ON v.user_id = u.id
+WHERE u.username IN (SELECT jsonb_array_elements_text($1::jsonb))
+"""
+
+Ask = Callable[[Command], Awaitable["pq.abc.PGresult"]]
+Answer = dict[str, Person] | Exception
+
+
+class People:
+    """Everybody who signs in at a node or has a session there."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._persons: WeakValueDictionary[str, Person] = WeakValueDictionary()
+        self._wanted: dict[str, asyncio.Future[Answer]] = {}
+        self._asking: asyncio.Task[None] | None = None
+
+    async def look_up(self, name: str) -> Person:
+        """The person of this name as the database has it now. Raises 57P03 when it does not answer."""
+        waiting = self._wanted.setdefault(name, asyncio.get_running_loop().create_future())
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask_for_all())
+        done, _ = await asyncio.wait([waiting], timeout=ANSWER_S_MAX)
+        answer = waiting.result() if done else TimeoutError(f"no answer in {ANSWER_S_MAX:g} s")
+        if isinstance(answer, Exception):
+            raise FatalError(
+                CANNOT_CONNECT_NOW,
+                f'the store does not answer, so "{name}" cannot be signed in now: {answer}',
+                hint="try again in some seconds",
+            ) from answer
+        person = self._persons.get(name)
+        if person is None:
+            person = self._persons[name] = Person(name)
+        person.update(answer.get(name))
+        return person
+
+    async def _ask_for_all(self) -> None:
+        """Answer everybody who waits; who comes meanwhile is in the next question."""
+        while self._wanted:
+            wanted, self._wanted = self._wanted, {}
+            try:
+                answer: Answer = await self._find(wanted)
+            except (SqlError, StoreError) as error:
+                answer = error
+            except Exception as error:  # nobody may wait for an answer that does not come
+                log.exception("people cannot be looked up")
+                answer = error
+            for waiting in wanted.values():
+                waiting.set_result(answer)
+
+    async def watch(self, on_closed: Callable[[Person, FatalError], None]) -> None:
+        """Keep everybody with a session true; `on_closed` is told whose account was closed."""
+        while True:
+            await asyncio.sleep(WATCH_S)
+            persons = list(self._persons.values())
+            try:
+                found = await self._find([person.name for person in persons]) if persons else {}
+            except (SqlError, StoreError) as error:
+                log.debug("people are looked at again later: %s", error)
+                continue
+            for person in persons:
+                person.update(found.get(person.name))
+                why = person.why_not_served()
+                if why is not None:
+                    on_closed(person, why)
+
+    async def _find(self, names: Iterable[str]) -> dict[str, Person]:
+        result = await self._ask(Command(FIND, (json.dumps(list(names)).encode(),), is_text=True))
+        rows = ([result.get_value(row, column) for column in range(4)] for row in range(result.ntuples))
+        return {person.name: person for person in map(_person, rows)}
+
+
+def _person(row: Sequence[bytes | None]) -> Person:
+    name, is_active, has_right_to_write, verifier = row
+    return Person(
+        name=(name or b"").decode(),
+        has_account=True,
+        is_active=is_active == b"\x01",
+        has_right_to_write=has_right_to_write == b"\x01",
+        verifier=_verifier((name or b"").decode(), verifier),
+    )
+
+
+def _verifier(name: str, text: bytes | None) -> Verifier | None:
+    try:
+        return None if text is None else verifier_from(text.decode())
+    except ValueError:
+        log.warning("the SQL password of %r is stored in a form that is not understood: none will fit", name)
+        return verifier_of_nobody("", name)

@@ -1,0 +1,113 @@
+"""EXPLAIN: how a statement would reach its rows, in PostgreSQL's manner of saying it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from expressions.analysis import Parameters
+from expressions.errors import unsupported
+from expressions.rows import shown
+from expressions.scopes import Scan
+from expressions.sqltypes import OF_SQL_TYPE, TEXT
+from expressions.typed import Context, PyValue, is_simple, value_text
+from nodes.context import Environment
+from nodes.execution.select import access_of, whole_access
+from nodes.sql.access_paths import Access
+from nodes.sql.planner import DeletePlan, InsertPlan, Plan, Planner, SelectPlan, UpdatePlan
+from nodes.sql.predicates import Bound, column_bounds
+from nodes.sql.statements import KINDS, Statement
+from nodes.wire.messages import Field
+from nodes.wire.results import Result
+
+VALUES_SHOWN = 5
+
+
+def explain(env: Environment, statement: Statement, catalog: Mapping[str, Descriptor], context: Context) -> Result:
+    """The plan as lines of text; nothing is run."""
+    for option in statement.node.options:
+        if option.def_elem.defname not in ("costs", "verbose", "summary"):
+            raise unsupported(f"EXPLAIN ({option.def_elem.defname.upper()})")
+    name = statement.node.query.WhichOneof("node")
+    kind = KINDS.get(name, "")
+    if kind not in ("select", "insert", "update", "delete"):
+        raise unsupported(f"EXPLAIN of {name.removesuffix('_stmt').replace('_', ' ')}")
+    plan = Planner(catalog, Parameters()).plan(kind, getattr(statement.node.query, name))
+    lines = [(line.encode(),) for line in plan_lines(env, plan, context)]
+    return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), list(lines))
+
+
+def plan_lines(env: Environment, plan: Plan, context: Context) -> list[str]:
+    match plan:
+        case SelectPlan():
+            return _select_lines(env, plan, context)
+        case InsertPlan():
+            source = [] if plan.source is None else _select_lines(env, plan.source, context)
+            return [f"Insert on {plan.descriptor}", *_indented(source or ["Values"])]
+        case UpdatePlan():
+            return [f"Update on {plan.descriptor}", *_indented(_scan_lines(env, plan.scan, context))]
+        case DeletePlan():
+            return [f"Delete on {plan.descriptor}", *_indented(_scan_lines(env, plan.scan, context))]
+    raise unsupported("EXPLAIN of this")
+
+
+def _select_lines(env: Environment, plan: SelectPlan, context: Context) -> list[str]:
+    scans = [_scan_lines(env, scan, context) for scan in plan.scans]
+    if not scans:
+        return ["Result"]
+    simple = plan.query.simple
+    if simple is not None and plan.needs_no_engine:
+        way = access_of(env, simple.scan, context)
+        if way.points is not None or way.index is not None:
+            return scans[0]
+    return ["Query Engine (DuckDB)", *(line for scan in scans for line in _indented(scan))]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"{'  ->  ' if number == 0 else '        '}{line}" for number, line in enumerate(lines)]
+
+
+def _scan_lines(env: Environment, scan: Scan, context: Context) -> list[str]:
+    way = whole_access(env, scan, context)
+    lines = [_head(scan, way)]
+    if way.columns:
+        bounds = column_bounds(scan.descriptor, scan.conditions, context)
+        conditions = " AND ".join(_condition(scan.descriptor, c, bounds[c]) for c in way.columns)
+        lines.append(f"  Index Cond: ({conditions})")
+    if way.index is not None and way.index.where is not None:
+        lines.append(f"  Partial Index: WHERE {shown(scan.descriptor, way.index.where)}")
+    unbound = [c for c in scan.conditions if not is_simple(c)]
+    if scan.conditions and (unbound or len(scan.conditions) > len(way.columns)):
+        lines.append("  Filter: the other conditions")
+    lines.append(f"  Storages: {', '.join(str(s) for s in way.storages)}; key ranges: {len(way.ranges)}")
+    read = [c.name for c in scan.descriptor.public_columns if c.id in scan.used]
+    lines.append(f"  Columns: {', '.join(read) if read else 'none'}")
+    return lines
+
+
+def _head(scan: Scan, way: Access) -> str:
+    if way.index is not None:
+        return f"Index Scan using {way.index.name} on {scan.descriptor}"
+    if way.columns:
+        return f"Index Scan using {scan.descriptor.name}_pkey on {scan.descriptor}"
+    return f"Seq Scan on {scan.descriptor}"
+
+
+def _condition(descriptor: Descriptor, column_id: Any, bound: Bound) -> str:
+    column = descriptor.column(column_id)
+
+    def text(value: PyValue) -> str:
+        shown = value_text(OF_SQL_TYPE[column.type], value)
+        return "NULL" if shown is None else f"'{shown.decode()}'" if isinstance(value, str) else shown.decode()
+
+    if bound.values is not None:
+        listed = sorted(text(v) for v in bound.values)
+        if len(listed) == 1:
+            return f"{column.name} = {listed[0]}"
+        more = ", .." if len(listed) > VALUES_SHOWN else ""
+        return f"{column.name} IN ({', '.join(listed[:VALUES_SHOWN])}{more})"
+    parts = []
+    if bound.low is not None:
+        parts.append(f"{column.name} >{'=' if bound.low[1] else ''} {text(bound.low[0])}")
+    if bound.high is not None:
+        parts.append(f"{column.name} <{'=' if bound.high[1] else ''} {text(bound.high[0])}")
+    return " AND ".join(parts)

@@ -1,0 +1,54 @@
+"""The beginning of a session: what a client may ask for when it connects."""
+
+from dataclasses import dataclass
+
+from expressions.errors import FEATURE_NOT_SUPPORTED, INVALID_CATALOG_NAME, FatalError, SqlError
+from nodes.clients.startup import options_of
+from nodes.context import Environment
+from nodes.people.rights import Person
+from nodes.people.vouching import VOUCHED
+from nodes.session.session import Client, Session
+from nodes.session.values import DATABASE
+from nodes.sql.variables import Variables
+
+NOT_SETTINGS = ("user", "database", "options", "replication", VOUCHED)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a session may use unless it says otherwise; 0 seconds: no limit."""
+
+    sessions_max_each: int = 200
+    statement_s: float = 0.0
+    idle_in_transaction_s: float = 0.0
+
+    def as_settings(self) -> dict[str, str]:
+        return {
+            "statement_timeout": str(round(self.statement_s * 1000)),
+            "idle_in_transaction_session_timeout": str(round(self.idle_in_transaction_s * 1000)),
+        }
+
+
+NO_LIMITS = Limits()
+
+
+def open_session(
+    env: Environment, client: Client, person: Person, parameters: dict[str, str], limits: Limits = NO_LIMITS
+) -> Session:
+    """The session of a client that has just connected. Raises `FatalError` for what it asked wrongly."""
+    user = parameters["user"]
+    database = parameters.get("database") or user
+    if database != DATABASE:
+        raise FatalError(INVALID_CATALOG_NAME, f'database "{database}" does not exist: a node has one, "{DATABASE}"')
+    if parameters.get("replication", "false") not in ("false", "off", "0", "no"):
+        raise FatalError(FEATURE_NOT_SUPPORTED, "replication connections are not supported")
+    variables = Variables()
+    for name, value in {"session_authorization": user, "schemalab.node": env.node, **limits.as_settings()}.items():
+        variables.initial[name] = variables.values[name] = value
+    try:
+        for name, value in {**parameters, **options_of(parameters)}.items():
+            if name not in NOT_SETTINGS and not name.startswith("_pq_."):
+                variables.start_with(name, value)
+    except SqlError as error:
+        raise FatalError(error.sqlstate, error.message) from None
+    return Session(env, client, user, variables, person)

@@ -1,0 +1,212 @@
+"""Statements about the session itself: transactions, settings, what PostgreSQL has and a node has not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from postgast import pg_query_pb2 as pb
+
+from expressions.errors import INVALID_STATEMENT_NAME, NO_ACTIVE_TRANSACTION, SqlError, unsupported
+from expressions.sqltypes import TEXT
+from nodes.sql import show_tables
+from nodes.sql.statements import Statement
+from nodes.sql.variables import boolean, canonical
+from nodes.wire.messages import Field
+from nodes.wire.results import Result
+
+if TYPE_CHECKING:
+    from nodes.session.session import Session
+
+Node = Any
+ISOLATION_LEVELS = ("serializable", "repeatable read", "read committed", "read uncommitted")
+HINTS = {
+    "copy": "use INSERT, or `manage.py load` for files",
+    "cursor": "fetch the rows as they come, or use LIMIT",
+    "prepare": "use the protocol's prepared statements",
+    "execute": "use the protocol's prepared statements",
+}
+NAMES = {"cursor": "DECLARE CURSOR", "vacuum": "VACUUM or ANALYZE"}
+
+
+class Utility:
+    """The session statements of one session."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    async def run(self, statement: Statement) -> Result:
+        match statement.kind:
+            case "transaction":
+                return Result(await self._transaction(statement.node))
+            case "set":
+                return Result(self._set(statement.node))
+            case "show":
+                return await self._show(statement.node)
+            case "discard":
+                return self._discard(statement.node)
+            case "deallocate":
+                return self._deallocate(statement.node)
+        what = NAMES.get(statement.kind, statement.kind.upper())
+        raise unsupported(what, hint=HINTS.get(statement.kind))
+
+    def fields(self, statement: Statement) -> tuple[Field, ...] | None:
+        """The result's columns, for Describe."""
+        if statement.kind == "show":
+            return show_fields(statement.node)
+        return (Field("QUERY PLAN", TEXT.oid, -1),) if statement.kind == "explain" else None
+
+    def ends_block(self, statement: Statement) -> bool:
+        """What a failed block still takes."""
+        if statement.kind != "transaction":
+            return False
+        kind = _kind(statement.node)
+        return kind in ("COMMIT", "ROLLBACK", "ROLLBACK_TO")
+
+    # -- transactions -------------------------------------------------------------------------------------------
+
+    async def _transaction(self, node: Node) -> str:
+        session, kind = self.session, _kind(node)
+        if node.chain:
+            raise unsupported("AND CHAIN")
+        match kind:
+            case "BEGIN" | "START":
+                session.begin(is_read_only=self._is_read_only(node.options))
+                return "BEGIN" if kind == "BEGIN" else "START TRANSACTION"
+            case "COMMIT":
+                return await session.commit()
+            case "ROLLBACK":
+                return await session.rollback()
+            case "SAVEPOINT" | "RELEASE" | "ROLLBACK_TO":
+                return await self._savepoint(kind, node.savepoint_name)
+        raise unsupported(f"{kind.replace('_', ' ')} (two-phase commit)")
+
+    async def _savepoint(self, kind: str, name: str) -> str:
+        session = self.session
+        if not session.is_explicit:
+            word = kind.replace("_", " ")
+            raise SqlError(NO_ACTIVE_TRANSACTION, f"{word} can only be used in transaction blocks")
+        if kind == "ROLLBACK_TO":
+            if session.transaction is None:
+                raise SqlError("3B001", f'savepoint "{name}" does not exist')
+            await session.transaction.rollback_to(name)
+            session.is_failed = False
+            return "ROLLBACK"
+        transaction = session.block()
+        if kind == "SAVEPOINT":
+            await transaction.savepoint(name)
+            return "SAVEPOINT"
+        await transaction.release(name)
+        return "RELEASE"
+
+    def _is_read_only(self, options: Any) -> bool:
+        """READ ONLY counts; every isolation level is run as SERIALIZABLE, which gives at least what it promises."""
+        is_read_only = self.session.variables.get("default_transaction_read_only") == "on"
+        for option in options:
+            element = option.def_elem
+            if element.defname == "transaction_read_only":
+                is_read_only = bool(element.arg.a_const.ival.ival)
+            elif element.defname == "transaction_isolation":
+                level = element.arg.a_const.sval.sval
+                if level.lower() not in ISOLATION_LEVELS:
+                    raise SqlError("22023", f'unrecognized isolation level "{level}"')
+        return is_read_only
+
+    # -- settings -----------------------------------------------------------------------------------------------
+
+    def _set(self, node: Node) -> str:
+        variables = self.session.variables
+        kind = pb.VariableSetKind.Name(node.kind)
+        if kind == "VAR_SET_MULTI":
+            return self._set_transaction(node)
+        if kind == "VAR_RESET_ALL":
+            variables.reset_all()
+            return "RESET"
+        if kind in ("VAR_RESET", "VAR_SET_DEFAULT"):
+            variables.reset(node.name)
+            return "RESET" if kind == "VAR_RESET" else "SET"
+        value = ", ".join(_word(arg) for arg in node.args)
+        if canonical_transaction(node.name) == "transaction_read_only":
+            self.session.is_read_only = boolean(node.name, value) == "on"
+            return "SET"
+        if node.name.lower() == "transaction_isolation":
+            return "SET"
+        variables.set(node.name, value)
+        return "SET"
+
+    def _set_transaction(self, node: Node) -> str:
+        read_only = self._is_read_only(node.args)
+        if node.name == "SESSION CHARACTERISTICS":
+            self.session.variables.set("default_transaction_read_only", "on" if read_only else "off")
+        elif node.name == "TRANSACTION":
+            if not self.session.is_explicit:
+                message = "SET TRANSACTION can only be used in transaction blocks"
+                self.session.client.notice(message, "WARNING", NO_ACTIVE_TRANSACTION)
+                return "SET"
+            self.session.is_read_only = read_only or self.session.is_read_only
+        else:
+            raise unsupported(f"SET {node.name}")
+        return "SET"
+
+    async def _show(self, node: Node) -> Result:
+        variables = self.session.variables
+        if node.name == "tables":
+            rows = show_tables.rows_of(await self.session.env.directory.tables())
+            return Result("SHOW", show_fields(node), [tuple(c and c.encode() for c in row) for row in rows])
+        if node.name == "all":
+            rows = [(n.encode(), v.encode(), b"") for n, v in sorted(variables.values.items())]
+            return Result("SHOW", show_fields(node), list(rows))
+        if node.name.lower() == "transaction_read_only":
+            value = "on" if self.session.is_read_only else "off"
+        else:
+            value = variables.get(node.name)
+        return Result("SHOW", show_fields(node), [(value.encode(),)])
+
+    def _discard(self, node: Node) -> Result:
+        if pb.DiscardMode.Name(node.target) != "DISCARD_ALL":
+            return Result("DISCARD")
+        if self.session.is_explicit:
+            raise SqlError("25001", "DISCARD ALL cannot run inside a transaction block")
+        self.session.variables.reset_all()
+        self.session.client.prepared.clear()
+        return Result("DISCARD ALL")
+
+    def _deallocate(self, node: Node) -> Result:
+        prepared = self.session.client.prepared
+        if node.isall or not node.name:
+            prepared.clear()
+            return Result("DEALLOCATE ALL")
+        if prepared.pop(node.name, None) is None:
+            raise SqlError(INVALID_STATEMENT_NAME, f'prepared statement "{node.name}" does not exist')
+        return Result("DEALLOCATE")
+
+
+def show_fields(node: Node) -> tuple[Field, ...]:
+    if node.name == "tables":
+        return tuple(Field(name, TEXT.oid, -1) for name in show_tables.HEADINGS)
+    if node.name == "all":
+        return tuple(Field(name, TEXT.oid, -1) for name in ("name", "setting", "description"))
+    name = node.name if node.name.lower() == "transaction_read_only" else canonical(node.name)
+    return (Field(name, TEXT.oid, -1),)
+
+
+def canonical_transaction(name: str) -> str:
+    return name.lower()
+
+
+def _kind(node: Node) -> str:
+    return str(pb.TransactionStmtKind.Name(node.kind)).removeprefix("TRANS_STMT_")
+
+
+def _word(node: Node) -> str:
+    """A value in SET, as text."""
+    if node.WhichOneof("node") != "a_const":
+        raise unsupported("this value in SET")
+    const = node.a_const
+    match const.WhichOneof("val"):
+        case "ival":
+            return str(const.ival.ival)
+        case "fval":
+            return str(const.fval.fval)
+        case "boolval":
+            return "on" if const.boolval.boolval else "off"
+    return str(const.sval.sval)

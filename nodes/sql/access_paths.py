@@ -1,0 +1,162 @@
+"""Which keys a scan must read: the conditions of a statement as ranges of bytes.
+
+Keys are order-preserving, so `id = 7`, `day >= '2013-01-01' AND day < '2013-02-01'` or `origin IN
+('JFK', 'LGA') AND flight > 100` are ranges of the primary key's or an index's bytes. The path that
+pins most columns is taken, the primary key when equal (an index costs a second read); a partial index
+only where the conditions imply its predicate. The conditions are still checked on what is read, so a
+bound may be too wide but never too narrow.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from catalog.descriptor import Descriptor
+from catalog.elements import PRIMARY, Column, ColumnId, Index
+from catalog.types import SqlType, to_text
+from expressions.rows import compiled
+from expressions.typed import Context, Expr, PyValue, evaluate
+from nodes.sql.implication import is_implied
+from nodes.sql.predicates import Bound, column_bounds
+from storage import encoding, pairs
+from storage.buckets import bucket_of, storage_of
+
+POINTS_MAX = 2000
+PARTIAL_SCORE = 0.3
+"""A partial index is short: it is worth reading even where nothing else bounds its columns."""
+
+Range = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a table's rows are reached. `ranges` are of whole keys, prefix included; `points` are whole K(r)."""
+
+    index: Index | None
+    ranges: tuple[Range, ...]
+    storages: tuple[int, ...]
+    points: tuple[bytes, ...] | None = None
+    columns: tuple[ColumnId, ...] = ()
+
+    @property
+    def is_everything(self) -> bool:
+        return self.index is None and not self.columns
+
+
+@dataclass(slots=True)
+class _Path:
+    columns: tuple[tuple[ColumnId, bool], ...]
+    index: Index | None
+    ranges: list[Range] = field(default_factory=list)
+    prefixes: list[bytes] = field(default_factory=list)
+    used: int = 0
+    score: float = 0.0
+
+
+def access(
+    descriptor: Descriptor, conditions: Sequence[Expr], context: Context, *, storages: int, buckets: int
+) -> Access:
+    """The cheapest way to the rows that may meet all `conditions`."""
+    bounds = column_bounds(descriptor, conditions, context)
+    primary = _path(descriptor, bounds, [(c, False) for c in descriptor.primary_key], None)
+    best = primary
+    for index in descriptor.public_indexes:
+        if index.where is not None and not _covers(descriptor, index.where, conditions, context):
+            continue
+        path = _path(descriptor, bounds, [(p.column, p.descending) for p in index.columns], index)
+        path.score += PARTIAL_SCORE if index.where is not None else 0
+        if path.score > best.score + (0.25 if best.score else 0):
+            best = path
+    placed = _storages(descriptor, bounds, storages, buckets)
+    index_id = best.index.id if best.index else PRIMARY
+    start = pairs.prefix(descriptor, descriptor.placement.id, index_id)
+    ranges = tuple((start + low, start + high if high else pairs.after(start)) for low, high in best.ranges)
+    points = None
+    if best.index is None and best.used == len(descriptor.primary_key) and best.prefixes:
+        points = tuple(sorted(best.prefixes))
+    if best.index is not None and best.index.unique:
+        placed = tuple(range(1, storages + 1))  # unique entries lie by their own values
+    used = tuple(column_id for column_id, _ in best.columns[: best.used])
+    return Access(best.index, _joined(ranges), placed, points, used)
+
+
+def _covers(descriptor: Descriptor, where: str, conditions: Sequence[Expr], context: Context) -> bool:
+    """Whether a partial index has an entry for every row that may meet the conditions."""
+    return bool(conditions) and is_implied(descriptor, compiled(descriptor, where), conditions, context)
+
+
+def point(descriptor: Descriptor, key: Sequence[Expr], context: Context) -> Access:
+    """The one row with this key, or none when a part of it is NULL."""
+    parts = []
+    for column, expr in zip(descriptor.key_columns, key, strict=True):
+        value = evaluate(expr, {}, context)
+        if value is None:
+            return Access(None, (), (), ())
+        parts.append(encoding.encode(column.type, value))
+    return Access(None, (), (), (b"".join(parts),))
+
+
+def _path(
+    descriptor: Descriptor,
+    bounds: dict[ColumnId, Bound],
+    columns: Sequence[tuple[ColumnId, bool]],
+    index: Index | None,
+) -> _Path:
+    """Ranges over the bytes of `columns`: values of the first ones multiplied out, then one range."""
+    path = _Path(tuple(columns), index, prefixes=[b""])
+    for column_id, descending in columns:
+        bound = bounds.get(column_id)
+        column = descriptor.column(column_id)
+        if bound is None:
+            break
+        if bound.values is not None and len(path.prefixes) * max(len(bound.values), 1) <= POINTS_MAX:
+            encoded = [encoding.encode(column.type, _stored(column, v), descending=descending) for v in bound.values]
+            path.prefixes = [p + e for p in path.prefixes for e in encoded]
+            path.used += 1
+            path.score += 1
+            continue
+        if bound.low is not None or bound.high is not None:
+            path.used += 1
+            path.score += 0.4 + 0.1 * (bound.low is not None and bound.high is not None)
+            path.ranges = [_range(column, bound, prefix, descending=descending) for prefix in path.prefixes]
+            path.prefixes = []
+        break
+    if path.prefixes:
+        path.ranges = [(p, pairs.after(p)) if p else (b"", b"") for p in path.prefixes]
+    return path
+
+
+def _stored(column: Column, value: PyValue) -> PyValue:
+    return float(value) if column.type is SqlType.DOUBLE and isinstance(value, int) and value is not None else value
+
+
+def _range(column: Column, bound: Bound, prefix: bytes, *, descending: bool) -> Range:
+    """The bytes between two values, NULLs left out."""
+    live = prefix + (encoding.inverted(encoding.LIVE) if descending else encoding.LIVE)
+    low, high = (bound.high, bound.low) if descending else (bound.low, bound.high)
+    start, end = live, pairs.after(live)
+    if low is not None:
+        key = prefix + encoding.encode(column.type, _stored(column, low[0]), descending=descending)
+        start = key if low[1] else pairs.after(key)
+    if high is not None:
+        key = prefix + encoding.encode(column.type, _stored(column, high[0]), descending=descending)
+        end = pairs.after(key) if high[1] else key
+    return start, max(start, end)
+
+
+def _joined(ranges: Sequence[Range]) -> tuple[Range, ...]:
+    return tuple(sorted(r for r in ranges if r[0] < r[1]))
+
+
+def _storages(descriptor: Descriptor, bounds: dict[ColumnId, Bound], storages: int, buckets: int) -> tuple[int, ...]:
+    """The storages where rows of these sharding-key values lie; all of them when the key is not known."""
+    combinations: list[list[str | None]] = [[]]
+    for column_id in descriptor.sharding_key:
+        bound = bounds.get(column_id)
+        if bound is None or bound.values is None or len(combinations) * len(bound.values) > POINTS_MAX:
+            return tuple(range(1, storages + 1))
+        column = descriptor.column(column_id)
+        texts = [None if v is None else to_text(column.type, v) for v in (_stored(column, v) for v in bound.values)]
+        combinations = [[*c, t] for c in combinations for t in texts]
+    function = descriptor.placement.function
+    found = {storage_of(bucket_of(function, parts, buckets), storages, buckets) for parts in combinations}
+    return tuple(sorted(found))

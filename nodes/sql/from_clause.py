@@ -1,0 +1,214 @@
+"""FROM: tables, subqueries, functions and joins, each a relation of the scope under a name of ours."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from catalog.descriptor import Descriptor
+from expressions.analysis import Analyzer, function_name
+from expressions.errors import (
+    DUPLICATE_ALIAS,
+    INVALID_COLUMN_REFERENCE,
+    UNDEFINED_TABLE,
+    SqlError,
+    unsupported,
+)
+from expressions.scopes import Relation, Scan, Scope
+from expressions.sqltypes import INT4, INT8, UNKNOWN
+from expressions.typed import Call, ColumnRef, Expr, walk
+from leases.rules import NotLeasable, check_leasable
+from nodes.sql.predicates import conjuncts, refuses_nulls
+from nodes.sql.query import Output, Parts
+
+if TYPE_CHECKING:
+    from nodes.sql.selects import Selects
+
+Node = Any
+Star = tuple[str, Expr | None, Relation | None]
+"""One column that * stands for: its name, and its expression or the relation that has it."""
+Stars = list[Star]
+SCHEMAS = ("public", "")
+CATALOGS = ("pg_catalog", "information_schema")
+
+
+@dataclass(frozen=True, slots=True)
+class FromClause:
+    """Analyses what stands in the FROM of the queries of one statement."""
+
+    selects: "Selects"
+
+    @property
+    def analyzer(self) -> Analyzer:
+        return self.selects.analyzer
+
+    def item(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
+        """One item of a FROM: its text, and what * means of it. Its tables come into the scope."""
+        kind = node.WhichOneof("node")
+        if kind == "range_var":
+            return self._from_table(node.range_var, scope)
+        if kind == "range_subselect":
+            return self._from_subselect(node.range_subselect, scope)
+        if kind == "join_expr":
+            return self._from_join(node.join_expr, scope)
+        if kind == "range_function":
+            return self._from_function(node.range_function, scope)
+        raise unsupported(f"{str(kind).replace('_', ' ')} in FROM")
+
+    def _add(self, scope: Scope, relation: Relation, offset: int) -> Stars:
+        if any(r.name == relation.name for r in scope.relations):
+            raise SqlError(DUPLICATE_ALIAS, f'table name "{relation.name}" specified more than once', offset)
+        scope.relations.append(relation)
+        return [(name, None, relation) for name in relation.names()]
+
+    def _from_table(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
+        alias = node.alias.aliasname if node.HasField("alias") else node.relname
+        renames = [a.string.sval for a in node.alias.colnames] if node.HasField("alias") else []
+        cte = self.selects.find_cte(node.relname) if not node.schemaname else None
+        if cte is not None:
+            return self._derived(scope, alias, renamed(cte[1], renames, alias, node.location), (cte[0],), node.location)
+        descriptor = table_of(self.analyzer, node)
+        if renames:
+            raise unsupported("new names for a table's columns", node.location)
+        scan = Scan(len(self.analyzer.scans), descriptor)
+        self.analyzer.scans.append(scan)
+        relation = Relation(scan.number, alias, scan=scan)
+        return (scan.sql,), self._add(scope, relation, node.location)
+
+    def _from_subselect(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
+        query = self.selects.query(node.subquery.select_stmt, scope if node.lateral else scope.parent)
+        alias = node.alias.aliasname if node.HasField("alias") else f"unnamed_subquery_{self.selects.number()}"
+        outputs = renamed(query.outputs, [a.string.sval for a in node.alias.colnames], alias, -1)
+        lateral = "LATERAL " if node.lateral else ""
+        return self._derived(scope, alias, outputs, (f"{lateral}(", *query.parts, ")"), -1)
+
+    def _derived(
+        self, scope: Scope, alias: str, outputs: Sequence[Output], source: Parts, offset: int
+    ) -> tuple[Parts, Stars]:
+        number = self.selects.number() + 1_000_000  # apart from scans
+        name = f"s{number}"
+        names = [o.name for o in outputs]
+        columns: dict[str, Expr] = {
+            o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, number) for i, o in enumerate(outputs)
+        }
+        twice = frozenset(n for n in names if names.count(n) > 1)
+        relation = Relation(number, alias, columns, duplicates=twice)
+        self._add(scope, relation, offset)
+        refs = [ColumnRef(f"{name}.o{i}", o.type, o.name, number) for i, o in enumerate(outputs)]
+        return (*source, f" AS {name}"), [(o.name, ref, relation) for o, ref in zip(outputs, refs, strict=True)]
+
+    def _from_function(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
+        call = node.functions[0].list.items[0].func_call
+        name = function_name(call)
+        if name != "generate_series" or node.ordinality or len(node.functions) > 1:
+            raise unsupported(f"function {name} in FROM", call.location, hint="generate_series may stand there")
+        args = [self.analyzer.expr(arg, scope) for arg in call.args]
+        if len(args) not in (2, 3) or any(a.type not in (INT4, INT8, UNKNOWN) for a in args):
+            raise unsupported("generate_series over anything but integers", call.location)
+        of = INT8 if any(a.type is INT8 for a in args) else INT4
+        parts: list[str | Expr] = [f"(SELECT CAST(g AS {of.duck}) AS o0 FROM generate_series("]
+        for number, arg in enumerate(args):
+            parts += [", " if number else "", self.analyzer.coerce(self.analyzer.coerce(arg, of), INT8)]
+        parts += [") AS t(g))"]
+        alias = node.alias.aliasname if node.HasField("alias") else name
+        column = node.alias.colnames[0].string.sval if len(node.alias.colnames) else alias
+        return self._derived(scope, alias, (Output(column, of),), tuple(parts), call.location)
+
+    def _from_join(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
+        left_count = len(scope.relations)
+        left, left_stars = self.item(node.larg, scope)
+        middle = len(scope.relations)
+        right, right_stars = self.item(node.rarg, scope)
+        left_relations, right_relations = scope.relations[left_count:middle], scope.relations[middle:]
+        if node.HasField("alias"):
+            raise unsupported("an alias of a join")
+        word = {1: "JOIN", 2: "LEFT JOIN", 3: "FULL JOIN", 4: "RIGHT JOIN"}.get(node.jointype)
+        if word is None:
+            raise unsupported("this kind of join")
+        for relation in (
+            *(left_relations if word in ("RIGHT JOIN", "FULL JOIN") else ()),
+            *(right_relations if word in ("LEFT JOIN", "FULL JOIN") else ()),
+        ):
+            relation.is_nullable = True
+        using = [u.string.sval for u in node.using_clause]
+        if node.is_natural:
+            names = {n for n, _, _ in left_stars}
+            using = [n for n, _, _ in right_stars if n in names]
+        if using:
+            return self._using(scope, word, (left, left_stars), (right, right_stars), using)
+        if not node.HasField("quals"):
+            return ("(", *left, " CROSS JOIN ", *right, ")"), [*left_stars, *right_stars]
+        visible = Scope(scope.parent, [*left_relations, *right_relations], scope.merged)
+        condition = self.analyzer.condition(node.quals, visible, "JOIN/ON")
+        if word == "JOIN":
+            note_conditions(condition, visible)
+        return ("(", *left, f" {word} ", *right, " ON ", condition, ")"), [*left_stars, *right_stars]
+
+    def _using(
+        self, scope: Scope, word: str, left: tuple[Parts, Any], right: tuple[Parts, Any], using: Sequence[str]
+    ) -> tuple[Parts, Stars]:
+        tests: list[Expr] = []
+        merged: list[Star] = []
+        for name in using:
+            a, b = (self._side(side[1], name) for side in (left, right))
+            tests.append(self.analyzer.operator("=", (a, b), -1))
+            (x, y), of = self.analyzer.common((a, b), "JOIN/USING")
+            both: Expr = x if word in ("JOIN", "LEFT JOIN") else y
+            if word == "FULL JOIN":
+                both = Call("coalesce", "coalesce({0}, {1})", (x, y), of, strict=False)
+            scope.merged[name] = both
+            merged.append((name, both, None))
+        condition: list[str | Expr] = []
+        for number, test in enumerate(tests):
+            condition += [" AND " if number else "", test]
+        rest = [s for s in (*left[1], *right[1]) if s[0] not in using]
+        return ("(", *left[0], f" {word} ", *right[0], " ON ", *condition, ")"), [*merged, *rest]
+
+    def _side(self, stars: Sequence[Star], name: str) -> Expr:
+        found = [(expr, relation) for n, expr, relation in stars if n == name]
+        if len(found) != 1:
+            how = "does not exist in" if not found else "appears more than once in"
+            raise SqlError(
+                "42703" if not found else "42702", f'column "{name}" specified in USING clause {how} one table'
+            )
+        expr, relation = found[0]
+        if expr is not None:
+            return expr
+        assert relation is not None
+        return relation.column(name)
+
+
+def table_of(analyzer: Analyzer, node: Node) -> Descriptor:
+    """The table a statement names, if it may be used."""
+    name = node.relname
+    if node.schemaname in CATALOGS:
+        raise unsupported(f"reading {node.schemaname}", node.location, hint="SHOW TABLES lists the tables of a node")
+    if node.schemaname not in SCHEMAS or node.catalogname:
+        raise SqlError(UNDEFINED_TABLE, f'relation "{node.schemaname}.{name}" does not exist', node.location)
+    descriptor = analyzer.catalog.get(name)
+    if descriptor is None:
+        raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', node.location, table=name)
+    try:
+        check_leasable(name, descriptor.state)
+    except NotLeasable as refusal:
+        hint = f"it is so in version {descriptor.version}; statements may name it while it is public"
+        raise SqlError(UNDEFINED_TABLE, str(refusal), node.location, hint=hint) from None
+    return descriptor
+
+
+def note_conditions(condition: Expr, scope: Scope) -> None:
+    """Conditions that every row of the result meets bound the scans of the tables they name."""
+    for conjunct in conjuncts(condition):
+        numbers = {e.relation for e in walk(conjunct) if isinstance(e, ColumnRef)}
+        for relation in scope.relations:
+            if relation.scan is None or numbers != {relation.scan.number}:
+                continue
+            if not relation.is_nullable or refuses_nulls(conjunct):
+                relation.scan.conditions.append(conjunct)
+
+
+def renamed(outputs: Sequence[Output], names: Sequence[str], alias: str, offset: int) -> tuple[Output, ...]:
+    """The columns under the names that an alias gives them, the first ones first."""
+    if len(names) > len(outputs):
+        message = f'table "{alias}" has {len(outputs)} columns available but {len(names)} columns specified'
+        raise SqlError(INVALID_COLUMN_REFERENCE, message, offset)
+    return tuple(Output(names[i] if i < len(names) else o.name, o.type) for i, o in enumerate(outputs))

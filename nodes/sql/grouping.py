@@ -1,0 +1,67 @@
+"""Which columns a grouped query may name: those it groups by, and those of a table whose whole key it groups by."""
+
+from collections.abc import Sequence
+
+from expressions.analysis import aggregates_in
+from expressions.errors import GROUPING_ERROR, SqlError
+from expressions.scopes import Scope
+from expressions.typed import Call, ColumnRef, Expr, Fragment
+from nodes.sql.query import Target
+
+
+def check_groups(
+    scope: Scope,
+    targets: Sequence[Target],
+    groups: list[Expr] | None,
+    having: Expr | None,
+    order: Sequence[tuple[Expr | int, str]],
+) -> None:
+    """Every column outside an aggregate must be grouped, or belong to a table whose whole key is. Raises 42803."""
+    exprs = [t.expr for t in targets] + [k for k, _ in order if not isinstance(k, int)]
+    exprs += [having] if having is not None else []
+    if groups is None and having is None and not any(is_aggregated(e) for e in exprs):
+        return
+    mine = {r.scan.number if r.scan else r.number for r in scope.relations}
+    grouped = groups if groups is not None else []
+    for expr in exprs:
+        for loose in ungrouped(expr, tuple(grouped), mine):
+            if not is_determined(loose, scope, grouped):
+                name = qualified(loose, scope)
+                how = "must appear in the GROUP BY clause or be used in an aggregate function"
+                raise SqlError(GROUPING_ERROR, f'column "{name}" {how}', loose.offset)
+            if groups is not None and loose not in groups:
+                groups.append(loose)
+
+
+def is_determined(loose: ColumnRef, scope: Scope, grouped: Sequence[Expr]) -> bool:
+    """Whether the whole key of its table is grouped, so that a group has one value of it."""
+    scan = next((r.scan for r in scope.relations if r.scan and r.scan.number == loose.relation), None)
+    if scan is None:
+        return False
+    keys = {e.column_id for e in grouped if isinstance(e, ColumnRef) and e.relation == scan.number}
+    return keys.issuperset(scan.descriptor.primary_key)
+
+
+def is_aggregated(expr: Expr) -> bool:
+    """Whether an aggregate stands in it."""
+    return any(True for _ in aggregates_in(expr))
+
+
+def ungrouped(expr: Expr, groups: tuple[Expr, ...], mine: set[int]) -> list[ColumnRef]:
+    """Columns of this query's relations that stand outside aggregates and grouped expressions."""
+    if expr in groups or (isinstance(expr, Fragment) and expr.is_aggregate):
+        return []
+    if isinstance(expr, ColumnRef):
+        return [expr] if expr.relation in mine else []
+    inner: Sequence[Expr] = ()
+    if isinstance(expr, Call):
+        inner = expr.args
+    elif isinstance(expr, Fragment):
+        inner = [p for p in expr.parts if not isinstance(p, str)]
+    return [loose for part in inner for loose in ungrouped(part, groups, mine)]
+
+
+def qualified(column: ColumnRef, scope: Scope) -> str:
+    """The column as an error names it, with its table."""
+    owner = next((r for r in scope.relations if (r.scan.number if r.scan else r.number) == column.relation), None)
+    return f"{owner.name}.{column.name}" if owner else column.name

@@ -1,0 +1,143 @@
+"""What the conditions of a query say of single columns: values, limits, and whether NULL can pass.
+
+`delay > 60 AND dest IN ('JFK', 'LGA')` bounds two columns. What is said may be too wide but never too narrow: the
+conditions are checked again on the rows that are read. Keys are made of it in `nodes.sql.access_paths`, and whether a
+partial index may serve is judged by it in `nodes.sql.implication`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId
+from catalog.types import INT_LIMITS
+from expressions.sqltypes import BOOL, INT4, INT8
+from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, evaluate, is_constant
+
+FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
+
+
+@dataclass(slots=True)
+class Bound:
+    """What is known of one column: a set of values, or a range."""
+
+    values: set[PyValue] | None = None
+    low: tuple[PyValue, bool] | None = None
+    high: tuple[PyValue, bool] | None = None
+
+    def keep(self, values: Iterable[PyValue]) -> None:
+        kept = set(values)
+        self.values = kept if self.values is None else self.values & kept
+
+
+def conjuncts(condition: Expr) -> list[Expr]:
+    """The conditions that AND joins."""
+    if isinstance(condition, Call) and condition.name == "AND":
+        return [c for arg in condition.args for c in conjuncts(arg)]
+    return [condition]
+
+
+def decisive(expr: Expr) -> Iterator[Expr]:
+    """The expression, and every part of it whose NULL makes it NULL."""
+    yield expr
+    if isinstance(expr, Call) and expr.name == "IN":
+        yield from decisive(expr.args[0])
+    elif isinstance(expr, Call) and expr.strict:
+        for arg in expr.args:
+            yield from decisive(arg)
+
+
+def refuses_nulls(condition: Expr) -> bool:
+    """Whether a row of nothing but NULLs, which an outer join puts where none matches, certainly fails it."""
+    if isinstance(condition, Call) and condition.name == "AND":
+        return any(refuses_nulls(arg) for arg in condition.args)
+    if isinstance(condition, Call) and condition.name == "OR":
+        return all(refuses_nulls(arg) for arg in condition.args)
+    if isinstance(condition, Call) and condition.name == "IS NOT NULL":
+        condition = condition.args[0]
+    return any(isinstance(part, ColumnRef) for part in decisive(condition))
+
+
+def column_bounds(descriptor: Descriptor, conditions: Sequence[Expr], context: Context) -> dict[ColumnId, Bound]:
+    """What conditions of the form `column operator constant` say, by column."""
+    bounds: dict[ColumnId, Bound] = {}
+    for condition in conditions:
+        _note(descriptor, condition, context, bounds)
+    return bounds
+
+
+def _note(descriptor: Descriptor, condition: Expr, context: Context, bounds: dict[ColumnId, Bound]) -> None:
+    if isinstance(condition, ColumnRef) and condition.type is BOOL:
+        bounds.setdefault(ColumnId(condition.column_id), Bound()).keep([True])
+    if not isinstance(condition, Call):
+        return
+    if condition.name == "NOT" and isinstance(condition.args[0], ColumnRef):
+        bounds.setdefault(ColumnId(condition.args[0].column_id), Bound()).keep([False])
+    elif condition.name == "OR":
+        _note_alternatives(descriptor, condition, context, bounds)
+    elif condition.name == "IS NULL":
+        column = _column(condition.args[0])
+        if column is not None:
+            bounds.setdefault(ColumnId(column.column_id), Bound()).keep([None])
+    elif condition.name == "IN":
+        column = _column(condition.args[0])
+        if column is not None and all(is_constant(arg) for arg in condition.args[1:]):
+            values = [evaluate(arg, {}, context) for arg in condition.args[1:]]
+            kept = [v for v in values if v is not None and _fits(descriptor, column, v)]
+            bounds.setdefault(ColumnId(column.column_id), Bound()).keep(kept)
+    elif condition.name in FLIPPED and len(condition.args) == 2:
+        _note_comparison(descriptor, condition, context, bounds)
+
+
+def _note_comparison(descriptor: Descriptor, condition: Call, context: Context, bounds: dict[ColumnId, Bound]) -> None:
+    name, (left, right) = condition.name, condition.args
+    if _column(left) is None:
+        name, left, right = FLIPPED[name], right, left
+    column = _column(left)
+    if column is None or not is_constant(right):
+        return
+    value = evaluate(right, {}, context)
+    bound = bounds.setdefault(ColumnId(column.column_id), Bound())
+    if value is None:
+        bound.keep([])  # never true
+    elif name == "=":
+        bound.keep([value] if _fits(descriptor, column, value) else [])
+    elif _fits(descriptor, column, value) and not (isinstance(value, float) and value != value):
+        if name in (">", ">="):
+            if bound.low is None or bound.low[0] < value:  # type: ignore[operator]
+                bound.low = (value, name == ">=")
+        elif bound.high is None or bound.high[0] > value:  # type: ignore[operator]
+            bound.high = (value, name == "<=")
+
+
+def _note_alternatives(
+    descriptor: Descriptor, condition: Call, context: Context, bounds: dict[ColumnId, Bound]
+) -> None:
+    """a = 1 OR a = 2 OR .. is a set of values."""
+    found: list[dict[ColumnId, Bound]] = []
+    for arg in condition.args:
+        one: dict[ColumnId, Bound] = {}
+        _note(descriptor, arg, context, one)
+        if len(one) != 1 or next(iter(one.values())).values is None:
+            return
+        found.append(one)
+    columns = {column_id for one in found for column_id in one}
+    if len(columns) == 1:
+        (column_id,) = columns
+        values = {v for one in found for v in one[column_id].values or ()}
+        bounds.setdefault(column_id, Bound()).keep(values)
+
+
+def _column(expr: Expr) -> ColumnRef | None:
+    """The column an expression is, seen through the widening of an integer."""
+    if isinstance(expr, Call) and expr.name == "cast" and expr.type is INT8 and expr.args[0].type is INT4:
+        expr = expr.args[0]
+    return expr if isinstance(expr, ColumnRef) else None
+
+
+def _fits(descriptor: Descriptor, column: ColumnRef, value: PyValue) -> bool:
+    """Whether the column could hold the value at all."""
+    sql_type = descriptor.column(ColumnId(column.column_id)).type
+    if sql_type in INT_LIMITS:
+        return isinstance(value, int) and -INT_LIMITS[sql_type] <= value < INT_LIMITS[sql_type]
+    return True

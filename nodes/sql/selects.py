@@ -1,0 +1,375 @@
+"""From a SELECT in PostgreSQL's grammar to one for the query engine.
+
+Every name is replaced by one of ours: tables are r0, r1, .. with columns c<id>, subqueries s0, s1, ..
+with columns o0, o1, .. Nothing that a user wrote reaches the engine except quoted constants, and two
+names that differ only in case stay two. What a table's scan needs to read (its columns, and the
+conditions that bound it) is gathered on the way.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from postgast import walk as walk_tree
+
+from expressions.analysis import Analyzer, common_type, direction_of, refuse_aggregates
+from expressions.errors import (
+    INVALID_COLUMN_REFERENCE,
+    SYNTAX_ERROR,
+    UNDEFINED_TABLE,
+    SqlError,
+    unsupported,
+)
+from expressions.scopes import Relation, Scope
+from expressions.sqltypes import INT4, INT8, UNKNOWN, Type
+from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, walk
+from nodes.sql.column_names import implied_name, star_of
+from nodes.sql.from_clause import FromClause, Star, Stars, note_conditions, renamed
+from nodes.sql.grouping import check_groups
+from nodes.sql.query import Output, Parts, Query, SimpleSelect, Target
+
+Node = Any
+
+
+@dataclass(eq=False)
+class Selects:
+    """Analyses the queries of one statement."""
+
+    analyzer: Analyzer
+    ctes: list[dict[str, tuple[str, tuple[Output, ...]]]] = field(default_factory=list)
+    _serial: int = 0
+
+    def __post_init__(self) -> None:
+        self.analyzer.subquery = self._subquery
+
+    # -- whole queries ------------------------------------------------------------------------------------------
+
+    def query(self, node: Node, parent: Scope | None = None, *, loose: bool = False) -> Query:
+        """A SELECT, VALUES or set operation, with its WITH. `loose`: types that are still unknown may stay so."""
+        self.ctes.append({})
+        try:
+            with_parts = self._with(node.with_clause, parent) if node.HasField("with_clause") else ()
+            body = self._body(node, parent, loose=loose)
+            if with_parts:
+                return Query((*with_parts, *body.parts), body.outputs, loose=body.loose)
+            return body
+        finally:
+            self.ctes.pop()
+
+    def _body(self, node: Node, parent: Scope | None, *, loose: bool) -> Query:
+        if node.HasField("into_clause"):
+            raise unsupported("SELECT INTO")
+        if len(node.values_lists):
+            return self._values(node, parent)
+        if node.op not in (0, 1):  # SETOP_UNDEFINED, SETOP_NONE
+            return self._set_operation(node, parent)
+        return self._select(node, parent, loose=loose)
+
+    def _subquery(self, node: Node, scope: Scope) -> tuple[Parts, list[Type]]:
+        query = self.query(node, scope)
+        return query.parts, [o.type for o in query.outputs]
+
+    def number(self) -> int:
+        """One that no other relation of the statement has."""
+        self._serial += 1
+        return self._serial
+
+    # -- WITH ---------------------------------------------------------------------------------------------------
+
+    def _with(self, clause: Node, parent: Scope | None) -> Parts:
+        parts: list[str | Expr] = ["WITH RECURSIVE " if clause.recursive else "WITH "]
+        for number, item in enumerate(clause.ctes):
+            cte = item.common_table_expr
+            if cte.ctequery.WhichOneof("node") != "select_stmt":
+                raise unsupported("a statement that writes inside WITH", cte.location)
+            name = f"w{self.number()}"
+            parts += [", "] if number else []
+            if clause.recursive and is_recursive(cte):
+                query = self._recursive(cte, name, parent)
+            else:
+                query = self.query(cte.ctequery.select_stmt, parent)
+            outputs = renamed(query.outputs, [a.string.sval for a in cte.aliascolnames], cte.ctename, cte.location)
+            columns = ", ".join(f"o{i}" for i in range(len(outputs)))
+            parts += [f"{name}({columns}) AS (", *query.parts, ")"]
+            self.ctes[-1][cte.ctename] = (name, outputs)
+        return (*parts, " ")
+
+    def _recursive(self, cte: Node, name: str, parent: Scope | None) -> Query:
+        node = cte.ctequery.select_stmt
+        if node.op != 2 or len(node.sort_clause) or node.HasField("limit_count"):
+            raise SqlError(
+                "42P19", f'recursive query "{cte.ctename}" must be anchor UNION [ALL] recursive term', cte.location
+            )
+        anchor = self.query(node.larg, parent)
+        outputs = renamed(anchor.outputs, [a.string.sval for a in cte.aliascolnames], cte.ctename, cte.location)
+        self.ctes[-1][cte.ctename] = (name, outputs)
+        step = self.query(node.rarg, parent)
+        if [o.type for o in step.outputs] != [o.type for o in anchor.outputs]:
+            raise SqlError("42804", f'recursive query "{cte.ctename}": the terms differ in column types', cte.location)
+        word = " UNION ALL " if node.all else " UNION "
+        return Query((*anchor.parts, word, *step.parts), outputs)
+
+    def find_cte(self, name: str) -> tuple[str, tuple[Output, ...]] | None:
+        """The WITH query that a name means here, innermost first: our name for it, and its columns."""
+        return next((level[name] for level in reversed(self.ctes) if name in level), None)
+
+    # -- SELECT -------------------------------------------------------------------------------------------------
+
+    def _select(self, node: Node, parent: Scope | None, *, loose: bool) -> Query:
+        scope = Scope(parent)
+        windows = self.analyzer.windows
+        self.analyzer.windows = windows | {w.window_def.name: w.window_def for w in node.window_clause}
+        from_parts: list[str | Expr] = []
+        tables, stars = FromClause(self), Stars()
+        for number, item in enumerate(node.from_clause):
+            parts, columns = tables.item(item, scope)
+            from_parts += [", ", *parts] if number else list(parts)
+            stars += columns
+        targets = self._targets(node.target_list, scope, stars, loose=loose)
+        where = self._where(node, scope)
+        groups = self._groups(node, scope, targets)
+        having = None
+        if node.HasField("having_clause"):
+            having = self.analyzer.boolean(self.analyzer.expr(node.having_clause, scope), "HAVING")
+        order = self._order(node, scope, targets)
+        distinct = self._distinct(node, scope, targets)
+        check_groups(scope, targets, groups, having, order)
+        self.analyzer.windows = windows
+        tail = self._limits(node, scope)
+        outputs = tuple(Output(t.name, t.expr.type) for t in targets)
+        parts = self._assemble(distinct, targets, from_parts, where, groups, having, order, tail)
+        simple = None if loose else self._simple(node, scope, targets, where)
+        return Query(parts, outputs, simple, tuple(t.expr for t in targets))
+
+    def _assemble(
+        self,
+        distinct: Parts,
+        targets: Sequence[Target],
+        from_parts: Sequence["str | Expr"],
+        where: Expr | None,
+        groups: Sequence[Expr] | None,
+        having: Expr | None,
+        order: Sequence[tuple[Expr | int, str]],
+        tail: Parts,
+    ) -> Parts:
+        parts: list[str | Expr] = ["SELECT ", *distinct]
+        for number, target in enumerate(targets):
+            parts += [", " if number else "", target.expr, f" AS o{number}"]
+        if not targets:
+            parts += ["NULL::INTEGER AS nothing"]
+        parts += [" FROM ", *from_parts] if from_parts else []
+        parts += [" WHERE ", where] if where is not None else []
+        if groups:
+            parts += [" GROUP BY "]
+            for number, group in enumerate(groups):
+                parts += [", " if number else "", group]
+        parts += [" HAVING ", having] if having is not None else []
+        for number, (key, direction) in enumerate(order):
+            parts += [", " if number else " ORDER BY ", str(key) if isinstance(key, int) else key, direction]
+        return (*parts, *tail)
+
+    def _simple(self, node: Node, scope: Scope, targets: Sequence[Target], where: Expr | None) -> SimpleSelect | None:
+        """The query without the engine, when it is a plain selection from one table."""
+        one = len(scope.relations) == 1 and scope.relations[0].scan is not None and not scope.merged
+        plain = not (
+            len(node.group_clause) or len(node.sort_clause) or len(node.distinct_clause) or len(node.window_clause)
+            or node.HasField("having_clause") or node.HasField("limit_offset") or node.HasField("limit_count")
+        )  # fmt: skip
+        if not (one and plain) or any(isinstance(e, Fragment) for t in targets for e in walk(t.expr)):
+            return None
+        scan = scope.relations[0].scan
+        assert scan is not None
+        return SimpleSelect(scan, tuple(t.expr for t in targets), where, None)
+
+    def _targets(
+        self,
+        nodes: Sequence[Node],
+        scope: Scope,
+        stars: Sequence[Star],
+        *,
+        loose: bool,
+    ) -> list[Target]:
+        targets: list[Target] = []
+        for item in nodes:
+            target = item.res_target
+            star = star_of(target.val)
+            if star is not None:
+                targets += self._star(star, scope, stars, target.location)
+                continue
+            expr = self.analyzer.expr(target.val, scope)
+            expr = expr if loose and isinstance(expr, Literal | Parameter) else self.analyzer.known(expr)
+            targets.append(Target(target.name or implied_name(target.val), expr, target.location))
+        return targets
+
+    def _star(self, qualifier: str, scope: Scope, stars: Sequence[Star], offset: int) -> list[Target]:
+        if qualifier:
+            relation = next((r for r in scope.relations if r.name == qualifier), None)
+            if relation is None:
+                raise SqlError(UNDEFINED_TABLE, f'missing FROM-clause entry for table "{qualifier}"', offset)
+            return [Target(name, relation.column(name), offset) for name in relation.names()]
+        if not scope.relations:
+            raise SqlError(SYNTAX_ERROR, "SELECT * with no tables specified is not valid", offset)
+        found = []
+        for name, expr, relation in stars:
+            if expr is None:
+                assert relation is not None
+                expr = relation.column(name)
+            found.append(Target(name, expr, offset))
+        return found
+
+    def _where(self, node: Node, scope: Scope) -> Expr | None:
+        if not node.HasField("where_clause"):
+            return None
+        where = self.analyzer.condition(node.where_clause, scope, "WHERE")
+        note_conditions(where, scope)
+        return where
+
+    def _groups(self, node: Node, scope: Scope, targets: Sequence[Target]) -> list[Expr] | None:
+        if not len(node.group_clause):
+            return None
+        if node.group_distinct:
+            raise unsupported("GROUP BY DISTINCT")
+        groups = []
+        for item in node.group_clause:
+            if item.WhichOneof("node") == "grouping_set":
+                raise unsupported("GROUPING SETS, CUBE and ROLLUP", item.grouping_set.location)
+            key = self._reference(item, scope, targets, "GROUP BY", prefer_input=True)
+            expr = targets[key - 1].expr if isinstance(key, int) else key
+            refuse_aggregates(expr, "GROUP BY")
+            groups.append(expr)
+        return groups
+
+    def _reference(
+        self, item: Node, scope: Scope, targets: Sequence[Target], clause: str, *, prefer_input: bool
+    ) -> Expr | int:
+        """What ORDER BY or GROUP BY names: an output by number or name, or an expression."""
+        kind = item.WhichOneof("node")
+        if kind == "a_const" and item.a_const.WhichOneof("val") == "ival":
+            number = int(item.a_const.ival.ival)
+            if not 1 <= number <= len(targets):
+                place = item.a_const.location
+                raise SqlError(INVALID_COLUMN_REFERENCE, f"{clause} position {number} is not in select list", place)
+            return number
+        if kind == "column_ref" and len(item.column_ref.fields) == 1:
+            name = item.column_ref.fields[0].string.sval
+            if not (prefer_input and any(r.has(name) for r in scope.relations)):
+                named = [i for i, t in enumerate(targets, 1) if t.name == name]
+                if named and all(targets[i - 1].expr == targets[named[0] - 1].expr for i in named):
+                    return named[0]
+                if len(named) > 1:
+                    raise SqlError("42702", f'{clause} "{name}" is ambiguous', item.column_ref.location)
+        expr = self.analyzer.known(self.analyzer.expr(item, scope))
+        same = next((i for i, t in enumerate(targets, 1) if t.expr == expr), None)
+        return expr if same is None or clause == "GROUP BY" else same
+
+    def _order(self, node: Node, scope: Scope, targets: Sequence[Target]) -> list[tuple[Expr | int, str]]:
+        order = []
+        for item in node.sort_clause:
+            key = self._reference(item.sort_by.node, scope, targets, "ORDER BY", prefer_input=False)
+            order.append((key, direction_of(item.sort_by)))
+        return order
+
+    def _distinct(self, node: Node, scope: Scope, targets: Sequence[Target]) -> Parts:
+        if not len(node.distinct_clause):
+            return ()
+        named = [item for item in node.distinct_clause if item.WhichOneof("node")]
+        if not named:
+            return ("DISTINCT ",)
+        parts: list[str | Expr] = ["DISTINCT ON ("]
+        for number, item in enumerate(named):
+            key = self._reference(item, scope, targets, "DISTINCT ON", prefer_input=False)
+            parts += [", " if number else "", targets[key - 1].expr if isinstance(key, int) else key]
+        return (*parts, ") ")
+
+    def _limits(self, node: Node, scope: Scope) -> Parts:
+        parts: list[str | Expr] = []
+        if node.HasField("limit_count"):
+            if node.limit_option == 3:
+                raise unsupported("FETCH .. WITH TIES")
+            if not (node.limit_count.WhichOneof("node") == "a_const" and node.limit_count.a_const.isnull):
+                parts += [" LIMIT ", self._count(node.limit_count, "LIMIT")]
+        if node.HasField("limit_offset"):
+            parts += [" OFFSET ", self._count(node.limit_offset, "OFFSET")]
+        return tuple(parts)
+
+    def _count(self, node: Node, clause: str) -> Expr:
+        expr = self.analyzer.expr(node, Scope())
+        if expr.type not in (INT4, INT8, UNKNOWN):
+            raise SqlError("42804", f"argument of {clause} must be type bigint, not type {expr.type}", expr.offset)
+        count = self.analyzer.coerce(expr, INT8)
+        if isinstance(count, Literal) and isinstance(count.value, int) and count.value < 0:
+            raise SqlError("2201W" if clause == "LIMIT" else "2201X", f"{clause} must not be negative", expr.offset)
+        return count
+
+    # -- VALUES and set operations ------------------------------------------------------------------------------
+
+    def _values(self, node: Node, parent: Scope | None) -> Query:
+        rows = [[self.analyzer.expr(e, Scope(parent)) for e in item.list.items] for item in node.values_lists]
+        if len({len(row) for row in rows}) > 1:
+            raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
+        columns, types = [], []
+        for column in zip(*rows, strict=True):
+            typed, of = self.analyzer.common(column, "VALUES")
+            columns.append(typed)
+            types.append(of)
+        names = ", ".join(f"o{i}" for i in range(len(columns)))
+        parts: list[str | Expr] = [f"SELECT {names} FROM (VALUES "]
+        for number, row in enumerate(zip(*columns, strict=True)):
+            parts += [", (" if number else "("]
+            for place, expr in enumerate(row):
+                parts += [", " if place else "", expr]
+            parts += [")"]
+        parts += [f") AS v{self.number()}({names})"]
+        outputs = tuple(Output(f"column{i + 1}", of) for i, of in enumerate(types))
+        return self._ordered(node, Query(tuple(parts), outputs))
+
+    def _set_operation(self, node: Node, parent: Scope | None) -> Query:
+        left, right = self.query(node.larg, parent, loose=True), self.query(node.rarg, parent, loose=True)
+        word = {2: "UNION", 3: "INTERSECT", 4: "EXCEPT"}[node.op]
+        if len(left.outputs) != len(right.outputs):
+            place = node.rarg.target_list[0].res_target.location if len(node.rarg.target_list) else -1
+            raise SqlError(SYNTAX_ERROR, f"each {word} query must have the same number of columns", place)
+        types = [
+            common_type([(a.type, -1), (b.type, _target_place(node.rarg, i))], word)
+            for i, (a, b) in enumerate(zip(left.outputs, right.outputs, strict=True))
+        ]
+        left, right = (side.settled(types, self.analyzer.coerce) for side in (left, right))
+        all_word = " ALL" if node.all else ""
+        parts = (*self._as_types(left, types), f" {word}{all_word} ", *self._as_types(right, types))
+        outputs = tuple(Output(o.name, of) for o, of in zip(left.outputs, types, strict=True))
+        return self._ordered(node, Query(parts, outputs))
+
+    def _as_types(self, query: Query, types: Sequence[Type]) -> Parts:
+        name = f"s{self.number()}"
+        columns = ", ".join(
+            f"{name}.o{i}" if o.type is of else f"CAST({name}.o{i} AS {of.duck}) AS o{i}"
+            for i, (o, of) in enumerate(zip(query.outputs, types, strict=True))
+        )
+        return (f"(SELECT {columns} FROM (", *query.parts, f") AS {name})")
+
+    def _ordered(self, node: Node, query: Query) -> Query:
+        """ORDER BY and LIMIT of VALUES or of a set operation: by output columns only."""
+        tail = self._limits(node, Scope())
+        if not len(node.sort_clause) and not tail:
+            return query
+        name = f"s{self.number()}"
+        columns = {o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, -1) for i, o in enumerate(query.outputs)}
+        scope = Scope(None, [Relation(self.number(), name, dict(columns))])
+        targets = [Target(o.name, columns[o.name], -1) for o in query.outputs]
+        parts: list[str | Expr] = ["SELECT * FROM (", *query.parts, f") AS {name}"]
+        for number, (key, direction) in enumerate(self._order(node, scope, targets)):
+            parts += [", " if number else " ORDER BY ", str(key) if isinstance(key, int) else key, direction]
+        return Query((*parts, *tail), query.outputs)
+
+
+def _target_place(select: Node, number: int) -> int:
+    targets = select.target_list
+    return int(targets[number].res_target.location) if number < len(targets) else -1
+
+
+def is_recursive(cte: Node) -> bool:
+    """Whether a WITH query names itself."""
+    return any(
+        type(message).__name__ == "RangeVar" and message.relname == cte.ctename and not message.schemaname
+        for _, message in walk_tree(cte.ctequery)
+    )

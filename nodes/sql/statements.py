@@ -1,0 +1,100 @@
+"""Text into statements: what kind each is, which tables it names, and where it stands.
+
+PostgreSQL's own grammar decides what a statement is. The same text comes again and again, so what it
+means is kept: the parse with the text, the analysis with the versions of the tables it was made for.
+"""
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import postgast
+
+from changes.ddl.statements import is_ddl
+from expressions import grammar
+from expressions.errors import SYNTAX_ERROR, SqlError
+
+Node = Any
+CACHED_CHARS_MAX = 8192
+PLANS_MAX = 8
+
+KINDS = {
+    "select_stmt": "select", "insert_stmt": "insert", "update_stmt": "update", "delete_stmt": "delete",
+    "truncate_stmt": "truncate", "transaction_stmt": "transaction", "variable_set_stmt": "set",
+    "variable_show_stmt": "show", "discard_stmt": "discard", "explain_stmt": "explain", "copy_stmt": "copy",
+    "prepare_stmt": "prepare", "execute_stmt": "execute", "deallocate_stmt": "deallocate",
+    "declare_cursor_stmt": "cursor", "listen_stmt": "listen", "vacuum_stmt": "vacuum",
+}  # fmt: skip
+
+
+@dataclass(eq=False, slots=True)
+class Statement:
+    """One statement of a text. Offsets in its parse tree, and its `start`, count bytes of the whole text."""
+
+    kind: str
+    node: Node
+    text: str
+    start: int = 0
+    tables: frozenset[str] = frozenset()
+    plans: dict[Any, Any] = field(default_factory=dict)
+
+    def remember(self, key: Any, plan: Any) -> None:
+        """Keep what was made of it under these versions; old versions are forgotten first."""
+        while len(self.plans) >= PLANS_MAX:
+            self.plans.pop(next(iter(self.plans)))
+        self.plans[key] = plan
+
+
+def parse(sql: str) -> list[Statement]:
+    """The statements of a text. Raises 42601 with the place."""
+    return _remembered(sql) if len(sql) <= CACHED_CHARS_MAX else _parse(sql)
+
+
+@functools.lru_cache(maxsize=512)
+def _remembered(sql: str) -> list[Statement]:
+    return _parse(sql)
+
+
+def _parse(sql: str) -> list[Statement]:
+    try:
+        tree = grammar.parse(sql)
+    except postgast.PgQueryError as error:
+        raise SqlError(SYNTAX_ERROR, error.message, grammar.offset_of(error, sql)) from None
+    source = sql.encode()
+    return [_statement(raw, source) for raw in tree.stmts]
+
+
+def _statement(raw: Node, source: bytes) -> Statement:
+    name = raw.stmt.WhichOneof("node")
+    end = raw.stmt_location + raw.stmt_len if raw.stmt_len else len(source)
+    words = source[raw.stmt_location : end]
+    start = raw.stmt_location + len(words) - len(words.lstrip())
+    text = words.decode().strip()
+    node = getattr(raw.stmt, name)
+    kind = KINDS.get(name) or ("ddl" if is_ddl(name) else name.removesuffix("_stmt").replace("_", " "))
+    tables = frozenset(_tables(raw.stmt)) if kind in WITH_TABLES else frozenset()
+    return Statement(kind, node, text, start, tables)
+
+
+LEAVES = frozenset({"a_const", "column_ref", "param_ref", "string", "integer", "float", "boolean", "a_star"})
+WITH_TABLES = frozenset({"select", "insert", "update", "delete", "truncate", "explain"})
+
+
+def _tables(stmt: Node) -> Iterator[str]:
+    """Every name that may be a table's; names of WITH queries are among them and do no harm."""
+    pending = [stmt]
+    while pending:
+        message = pending.pop()
+        if message.DESCRIPTOR.name == "RangeVar" and message.schemaname in ("", "public"):
+            yield message.relname
+        for field_, value in message.ListFields():
+            if field_.message_type is None:
+                continue
+            is_node = field_.message_type.name == "Node"
+            for inner in value if field_.is_repeated else (value,):
+                kind = inner.WhichOneof("node") if is_node else None
+                if kind is None:
+                    pending.append(inner)
+                elif kind not in LEAVES:
+                    pending.append(getattr(inner, kind))

@@ -1,0 +1,482 @@
+"""A transaction of a node: SERIALIZABLE at the store, under leases, with a deadline (protocol.md, section 6).
+
+pin        one version of each table, from its first use to the end (T1)
+run        BEGIN and `enter` go in the same flight as the first statement (T2)
+renew      a lease renewed at the same version moves the deadline, in the next flight or while none comes (T4)
+savepoint  after ROLLBACK TO, `enter` again for every table that is pinned (T5)
+commit     once it is sent, neither a cancel nor a lost session decides: the store is asked what it did (T7)
+"""
+
+import asyncio
+import contextlib
+import datetime as dt
+import functools
+import logging
+import struct
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from psycopg import pq
+
+from catalog import clock
+from expressions.errors import (
+    CONNECTION_FAILURE,
+    DEADLOCK,
+    FENCE_REFUSALS,
+    INTERNAL_ERROR,
+    SERIALIZATION_FAILURE,
+    TRANSACTION_TIMEOUT,
+    TRANSACTION_UNKNOWN,
+    SqlError,
+)
+from nodes.store.pipeline import (
+    CancelledAtCommit,
+    Command,
+    StoreConnection,
+    StoreConnectionLost,
+    StoreError,
+    StorePool,
+    finished,
+    int4,
+)
+from storage.commit_outcomes import NOT_GIVEN, STATUS, Outcome, commit_outcome
+from storage.postgres import arm_deadline_sql, enter_sql
+
+log = logging.getLogger(__name__)
+
+BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE"
+BEGIN_READ_ONLY = "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY"
+XID = Command("SELECT pg_current_xact_id_if_assigned()::text")
+COMMIT = Command("COMMIT")
+STATUS_PAUSE_S = 0.1
+STATUS_S_MAX = 10.0
+"""So long the outcome of a COMMIT is asked for: a server that recovers from a crash takes some seconds to answer."""
+LOOK_S = 0.2
+"""How often an open transaction looks whether its leases were renewed: often, as a lease is renewed at its half."""
+ADMIN_SHUTDOWN = "57P01"
+SUCCESSES = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
+
+PG_EPOCH = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
+MICROSECOND = dt.timedelta(microseconds=1)
+_INT8 = struct.Struct("!q")
+
+
+class PinLike(Protocol):
+    """A use of one version of a table (`leases.asyncio.keeper`)."""
+
+    ended_because: str | None
+
+    @property
+    def table_id(self) -> int: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def descriptor(self) -> object: ...
+
+    @property
+    def schema_hash(self) -> str: ...
+
+    @property
+    def sharding_hash(self) -> str: ...
+
+    @property
+    def expires_at_now(self) -> dt.datetime: ...
+
+
+class Retry(SqlError):
+    """Nothing of the statement was kept; it may succeed when tried again. `stale` asks for the freshest versions."""
+
+    def __init__(
+        self, message: str, *, sqlstate: str = SERIALIZATION_FAILURE, stale: bool = False, hint: str | None = None
+    ) -> None:
+        super().__init__(sqlstate, message, hint=hint or "try the transaction again")
+        self.stale = stale
+
+
+class CommitUnknown(SqlError):
+    """The session was lost at COMMIT and nobody knows what became of the transaction."""
+
+
+@functools.cache
+def positional(sql: str) -> str:
+    """psycopg's placeholders as PostgreSQL's own."""
+    for number, name in enumerate(("table", "version", "schema_hash", "sharding_hash", "expires_at"), start=1):
+        sql = sql.replace(f"%({name})s", f"${number}")
+    pieces = sql.replace("%s", "%b").split("%b")
+    return pieces[0] + "".join(f"${number}{piece}" for number, piece in enumerate(pieces[1:], start=1))
+
+
+def timestamptz(moment: dt.datetime) -> bytes:
+    """PostgreSQL's binary form."""
+    return _INT8.pack((moment - PG_EPOCH) // MICROSECOND)
+
+
+@dataclass(eq=False)
+class Transaction:
+    """One transaction. `settle` is called once, when its references are to be released."""
+
+    pool: StorePool
+    storages: int
+    settle: Callable[["Transaction"], None]
+    is_read_only: bool = False
+    by: object = None
+    """The session it belongs to, for those who ask who holds a lease."""
+    began: float = field(default_factory=time.monotonic)
+    pins: dict[int, PinLike] = field(default_factory=dict)
+    connection: StoreConnection | None = None
+    savepoints: list[tuple[str, str]] = field(default_factory=list)
+    started_at: dt.datetime = field(default_factory=clock.now)
+    has_written: bool = False
+    is_over: bool = False
+    has_committed: bool = False
+    _entered: dict[int, PinLike] = field(default_factory=dict)
+    _armed: dt.datetime | None = None
+    _xid: bytes | None = None
+    _serial: int = 0
+    _looking: asyncio.TimerHandle | None = None
+    _moving: asyncio.Task[None] | None = None
+
+    @property
+    def expires_at(self) -> dt.datetime | None:
+        """The earliest expiration among all tables pinned (T4)."""
+        return min((pin.expires_at_now for pin in self.pins.values()), default=None)
+
+    async def run(
+        self, commands: Sequence[Command], *, commit: bool = False, tells_xid: bool = False
+    ) -> "list[pq.abc.PGresult]":
+        """One flight: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`.
+
+        `tells_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
+        """
+        await self._quiet()
+        self._refuse_ended()
+        prologue, armed = self._prologue()
+        flight, pins = [*prologue, *commands], dict(self.pins)
+        skipped = len(flight) - len(commands)
+        if commit:
+            flight += [COMMIT] if self.is_read_only or tells_xid else [XID, COMMIT]
+        if self.connection is None:
+            self.connection = await self._connect()
+            flight.insert(0, Command(BEGIN_READ_ONLY if self.is_read_only else BEGIN))
+            skipped += 1
+        try:
+            results = await self.connection.run(flight, commit=commit)
+        except CancelledAtCommit as cancelled:
+            results = await self._settle_cancelled(cancelled, len(flight), asks=not self.is_read_only)
+            return results[skipped : skipped + len(commands)]
+        except StoreConnectionLost as lost:
+            if not commit or self.is_read_only:
+                raise self._ended(lost) from lost
+            results = await self._settle_lost(lost, len(flight))
+            return results[skipped : skipped + len(commands)]
+        except StoreError as error:
+            raise self._translated(error, skipped) from error
+        self._entered, self._armed = pins, armed
+        if commit:
+            self._finish(committed=True)
+        elif self._looking is None:
+            self._look_later()
+        return results[skipped : skipped + len(commands)]
+
+    async def _connect(self) -> StoreConnection:
+        try:
+            return await self.pool.take()
+        except StoreConnectionLost as lost:
+            raise SqlError(CONNECTION_FAILURE, lost.message) from lost
+
+    def _prologue(self) -> tuple[list[Command], dt.datetime | None]:
+        """`enter` for tables not entered yet; else the deadline, when a renewal has moved it; what is armed then."""
+        new = [pin for table_id, pin in self.pins.items() if table_id not in self._entered]
+        expires_at = self.expires_at
+        if new and expires_at is not None:
+            return [enter_command(pin, expires_at, self.storages) for pin in new], expires_at
+        if expires_at is not None and self._armed is not None and expires_at > self._armed:
+            return [Command(positional(arm_deadline_sql()), (timestamptz(expires_at),))], expires_at
+        return [], self._armed
+
+    def note_written(self) -> None:
+        self.has_written = True
+
+    async def commit(self) -> None:
+        """Raises 40001 when it cannot be serialized, 08007 when nobody knows."""
+        await self._quiet()
+        self._refuse_ended()
+        if self.connection is None:
+            self._finish(committed=True)
+            return
+        flight, _ = self._prologue()
+        if self.has_written and self._xid is None:
+            self._xid = (await self._flight([*flight, XID]))[-1].get_value(0, 0)
+            flight = []
+        try:
+            await self.connection.run([*flight, COMMIT], commit=True)
+        except CancelledAtCommit as cancelled:
+            await self._settle_cancelled(cancelled, len(flight) + 1, asks=self._xid is not None)
+        except StoreConnectionLost as lost:
+            if not self.has_written:
+                raise self._ended(lost) from lost
+            await self._settle_unknown(lost)
+        except StoreError as error:
+            raise self._translated(error) from error
+        else:
+            self._finish(committed=True)
+
+    async def _flight(self, commands: Sequence[Command]) -> "list[pq.abc.PGresult]":
+        assert self.connection is not None
+        try:
+            return await self.connection.run(commands)
+        except StoreConnectionLost as lost:
+            raise self._ended(lost) from lost
+        except StoreError as error:
+            raise self._translated(error) from error
+
+    async def rollback(self) -> None:
+        """Undo everything and release what is held; never fails."""
+        connection = self.connection
+        try:
+            await self._quiet()
+            if connection is not None and not connection.is_lost:
+                await connection.run([Command("ROLLBACK")])
+                connection = None
+        except StoreError as error:
+            log.info("rollback: %s", error)
+        finally:
+            if connection is not None:  # not known to be out of the transaction: no session for the next one
+                await connection.close()
+            self._finish()
+
+    async def abandon(self, why: str) -> None:
+        """The node may not serve it any more: end its session at the store."""
+        for pin in self.pins.values():
+            pin.ended_because = pin.ended_because or why
+        if self.connection is not None:
+            await self.connection.close()
+
+    def _finish(self, *, committed: bool = False) -> None:
+        if self.is_over:
+            return
+        self.is_over, self.has_committed = True, committed
+        if self._looking is not None:
+            self._looking.cancel()
+        self.savepoints.clear()
+        self.settle(self)
+        self._leave_session()
+
+    def _leave_session(self) -> None:
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            self.pool.give_back(connection)
+
+    # -- the deadline while nothing runs (T4) -------------------------------------------------------------------
+
+    def _look_later(self) -> None:
+        self._looking = asyncio.get_running_loop().call_later(LOOK_S, self._look)
+
+    def _look(self) -> None:
+        """Move the deadline if all versions pinned were renewed and no statement runs, which would take it along."""
+        expires_at, connection = self.expires_at, self.connection
+        is_later = expires_at is not None and self._armed is not None and expires_at > self._armed
+        if is_later and connection is not None and connection.is_ready:
+            self._moving = asyncio.get_running_loop().create_task(self._move(connection, expires_at))
+        elif not self.is_over:
+            self._look_later()
+
+    async def _move(self, connection: StoreConnection, expires_at: dt.datetime) -> None:
+        try:
+            await connection.run([Command(positional(arm_deadline_sql()), (timestamptz(expires_at),))])
+            self._armed = expires_at
+        except StoreConnectionLost as lost:
+            log.info("moving a deadline: %s", lost)  # the next statement is told
+        except StoreError as error:
+            await self.abandon(error.message)
+        finally:
+            self._moving = None
+            if not self.is_over:
+                self._look_later()
+
+    async def _quiet(self) -> None:
+        """Wait until the session takes a flight: a deadline that is being moved takes a round trip."""
+        if self._moving is not None:
+            await asyncio.shield(self._moving)
+
+    # -- savepoints ---------------------------------------------------------------------------------------------
+
+    async def savepoint(self, name: str) -> None:
+        self._serial += 1
+        inner = f"p{self._serial}"
+        await self.run([Command(f"SAVEPOINT {inner}")])
+        self.savepoints.append((name, inner))
+
+    async def release(self, name: str) -> None:
+        place = self._find(name)
+        await self.run([Command(f"RELEASE SAVEPOINT {self.savepoints[place][1]}")])
+        del self.savepoints[place:]
+
+    async def rollback_to(self, name: str) -> None:
+        """T5: the lock and the deadline went with the savepoint; enter again for each pinned table."""
+        await self._quiet()
+        self._refuse_ended()
+        place = self._find(name)
+        inner = self.savepoints[place][1]
+        expires_at = self.expires_at
+        enters = [enter_command(p, expires_at, self.storages) for p in self.pins.values()] if expires_at else []
+        pins = dict(self.pins)
+        await self._flight([Command(f"ROLLBACK TO SAVEPOINT {inner}"), *enters])
+        self._entered, self._armed = pins, expires_at
+        del self.savepoints[place + 1 :]
+
+    def _find(self, name: str) -> int:
+        for place in range(len(self.savepoints) - 1, -1, -1):
+            if self.savepoints[place][0] == name:
+                return place
+        raise SqlError("3B001", f'savepoint "{name}" does not exist')
+
+    # -- trouble ------------------------------------------------------------------------------------------------
+
+    def _refuse_ended(self) -> None:
+        for pin in self.pins.values():
+            if pin.ended_because is not None:
+                raise Retry(f"the transaction had to end: {pin.ended_because}", stale=True)
+        if self.connection is not None and self.connection.is_lost:
+            raise self._ended(StoreConnectionLost(CONNECTION_FAILURE, self.connection.last_words))
+
+    def _ended(self, lost: StoreError) -> SqlError:
+        """Why the session at the store is gone, in the client's terms."""
+        tables = ", ".join(sorted(str(pin.descriptor) for pin in self.pins.values())) or "no table"
+        ended = next((pin.ended_because for pin in self.pins.values() if pin.ended_because), None)
+        if ended is not None:
+            return Retry(f"the transaction had to end: {ended}", stale=True)
+        if lost.sqlstate == TRANSACTION_TIMEOUT or "transaction timeout" in lost.message:
+            return Retry(f"the transaction had to end: the lease on {tables} ended", stale=True)
+        if lost.sqlstate == ADMIN_SHUTDOWN or "administrator command" in lost.message:
+            return Retry(
+                f"the transaction had to end: its session at the store was ended from outside (it used {tables})",
+                stale=True,
+                hint="a lease was revoked, or a schema change had waited for it; try again",
+            )
+        return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {lost.message}")
+
+    def _translated(self, error: StoreError, skipped: int = 0) -> SqlError:
+        if error.sqlstate in FENCE_REFUSALS:
+            return Retry(f"the schema moved on: {error.message}", stale=True)
+        if error.sqlstate in (SERIALIZATION_FAILURE, DEADLOCK):
+            return Retry(error.message, sqlstate=error.sqlstate)
+        if error.sqlstate == TRANSACTION_TIMEOUT:
+            return self._ended(error)
+        if error.sqlstate.startswith(("53", "54", "57", "55")):
+            return SqlError(error.sqlstate, error.message, detail=error.detail or None)
+        if error.sqlstate == "22012":
+            return Refused(error.position - skipped)
+        log.error("the store refused a statement: %s %s %s", error.sqlstate, error.message, error.detail)
+        return SqlError(INTERNAL_ERROR, f"the store refused a statement: {error.message}")
+
+    async def _settle_cancelled(
+        self, cancelled: CancelledAtCommit, sent: int, *, asks: bool
+    ) -> "list[pq.abc.PGresult]":
+        """A cancel found COMMIT on its way: it is too late when the transaction committed, and heard when not (T7)."""
+        if cancelled.error is None:
+            self._finish(committed=True)
+            return cancelled.results
+        if not asks or not isinstance(cancelled.error, StoreConnectionLost):
+            raise cancelled.cancel
+        try:
+            return await self._settle_lost(cancelled.error, sent)
+        except CommitUnknown:
+            raise
+        except SqlError:
+            raise cancelled.cancel from None
+
+    async def _settle_lost(self, lost: StoreConnectionLost, sent: int) -> "list[pq.abc.PGresult]":
+        """The session was lost in a flight that ends in COMMIT: how far did it come?"""
+        if self._xid is not None:
+            await self._settle_unknown(lost)
+            return []
+        done = [result for result in lost.results if result.status in SUCCESSES]
+        if len(done) == sent:
+            self._finish(committed=True)
+            return done
+        if len(done) == sent - 1:
+            self._xid = done[-1].get_value(0, 0)  # all but COMMIT: ask
+        elif lost.sqlstate != CONNECTION_FAILURE:
+            raise self._ended(lost) from lost  # the store itself ended it before COMMIT
+        await self._settle_unknown(lost)
+        return done
+
+    async def _settle_unknown(self, lost: StoreConnectionLost) -> None:
+        """T7: ask what became of the transaction; return when it committed."""
+        assert self.connection is not None
+        began_in = self.connection.life
+        self._leave_session()  # its place in the pool may be the one in which to ask
+        xid, outcome, cancel = self._xid, Outcome.UNKNOWN, None
+        if xid is not None:
+            outcome, cancel = await finished(self._outcome(xid, began_in))
+        self._finish(committed=outcome is Outcome.COMMITTED)
+        if outcome is Outcome.COMMITTED:
+            return
+        if outcome is Outcome.ABORTED and cancel is not None:
+            raise cancel
+        if outcome is Outcome.ABORTED:
+            why = self._ended(lost)
+            raise why if isinstance(why, Retry) else Retry(f"{why.message}; nothing was committed") from lost
+        raise CommitUnknown(
+            TRANSACTION_UNKNOWN,
+            f"the session at the store was lost at COMMIT and its outcome is not known: {lost.message}",
+            hint="look whether the change is there before you try again",
+        )
+
+    async def _outcome(self, xid: bytes, began_in: str | None) -> Outcome:
+        """What the store's answers prove, asked until they do or the time is over."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STATUS_S_MAX):
+                while True:
+                    outcome = await self._outcome_now(xid, began_in)
+                    if outcome is not Outcome.IN_PROGRESS:
+                        return outcome
+                    await asyncio.sleep(STATUS_PAUSE_S)
+        return Outcome.UNKNOWN
+
+    async def _outcome_now(self, xid: bytes, began_in: str | None) -> Outcome:
+        """One question; a store that cannot be asked now may answer later."""
+        try:
+            async with self.pool.session() as session:
+                status = await _status(session, xid)
+                return commit_outcome(status, began_in=began_in, asked_in=session.life)
+        except (StoreError, SqlError) as error:
+            log.info("asking for the outcome of %s: %s", xid.decode(), error)
+            return Outcome.IN_PROGRESS
+
+
+async def _status(session: StoreConnection, xid: bytes) -> str | None:
+    """What the store says of an id."""
+    try:
+        [result] = await session.run([Command(STATUS, (xid,))])
+    except StoreError as error:
+        if error.sqlstate != NOT_GIVEN:
+            raise
+        return NOT_GIVEN
+    status = result.get_value(0, 0)
+    return None if status is None else status.decode()
+
+
+class Refused(SqlError):
+    """A command found what must not be, as a new pair that was there already; `position` numbers it in its flight."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__("23505", "duplicate key")
+        self.position = position
+
+
+def enter_command(pin: PinLike, expires_at: dt.datetime, storages: int) -> Command:
+    """The door of one table on all storages (T2)."""
+    params = (
+        int4(pin.table_id),
+        int4(pin.version),
+        pin.schema_hash.encode(),
+        pin.sharding_hash.encode(),
+        timestamptz(expires_at),
+    )
+    return Command(positional(enter_sql(storages)), params)

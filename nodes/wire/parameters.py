@@ -1,0 +1,115 @@
+"""Parameters as clients send them, as values. Text is PostgreSQL's input syntax; binary is its send format.
+
+Binary bytes mean what the type says that the client was told or has declared itself, and nothing else: the same
+eight bytes are a bigint, a double or a timestamp. So they are read by that type's oid, at exactly its length, and a
+type whose binary form is not known here is refused by name.
+"""
+
+import datetime as dt
+import struct
+import uuid
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+from expressions.errors import INVALID_BINARY, SqlError, unsupported
+from expressions.sqltypes import (
+    BOOL,
+    DATE,
+    FLOAT8,
+    INT4,
+    INT8,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+    UUID,
+    Type,
+    parameter_type,
+)
+from expressions.typed import PyValue, parse_value
+from nodes.wire.messages import decode_text
+
+EPOCH_DAY = dt.date(2000, 1, 1)
+EPOCH = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
+DATETIME_OUT_OF_RANGE = "22008"
+
+INT2, OID, FLOAT4, NUMERIC = 21, 26, 700, 1700
+BPCHAR, VARCHAR, NAME = 1042, 1043, 19
+
+NUMERIC_HEAD = struct.Struct("!HhHH")
+NUMERIC_SIGNS = {0x0000: 0, 0x4000: 1}
+NUMERIC_WORDS = {0xC000: "NaN", 0xD000: "Infinity", 0xF000: "-Infinity"}
+
+
+def values_of(oids: Sequence[int], values: Sequence[bytes | None], formats: Sequence[int]) -> tuple[PyValue, ...]:
+    """The values of $1, $2, .., by the oids of their types. Raises PostgreSQL's code for what is no such value."""
+    found: list[PyValue] = []
+    for number, (oid, value) in enumerate(zip(oids, values, strict=True), start=1):
+        if value is None:
+            found.append(None)
+        elif not formats or formats[number - 1] == 0:
+            found.append(parse_value(parameter_type(oid, number), decode_text(value)))
+        elif formats[number - 1] == 1:
+            found.append(_from_binary(oid, value, number))
+        else:
+            raise SqlError("22023", f"unsupported format code: {formats[number - 1]}")
+    return tuple(found)
+
+
+def _packed(layout: str) -> Callable[[bytes], int]:
+    """Reads a number of exactly this layout."""
+    read = struct.Struct(layout)
+    return lambda data: int(read.unpack(data)[0])
+
+
+def _double(layout: str) -> Callable[[bytes], float]:
+    read = struct.Struct(layout)
+    return lambda data: float(read.unpack(data)[0])
+
+
+def _boolean(data: bytes) -> bool:
+    (byte,) = data
+    return byte != 0
+
+
+def _numeric(data: bytes) -> PyValue:
+    """A numeric as the nearest double, like its text: base 10000, the first digit counts 10000 ** weight."""
+    count, weight, sign, _scale = NUMERIC_HEAD.unpack_from(data)
+    digits = struct.unpack(f"!{count}H", data[NUMERIC_HEAD.size :])
+    if any(digit > 9999 for digit in digits):
+        raise ValueError(data)
+    if sign in NUMERIC_WORDS:
+        return parse_value(FLOAT8, NUMERIC_WORDS[sign])
+    decimals = tuple(int(figure) for digit in digits for figure in f"{digit:04d}")
+    return parse_value(FLOAT8, str(Decimal((NUMERIC_SIGNS[sign], decimals, (weight - count + 1) * 4))))
+
+
+_int4, _int8 = _packed("!i"), _packed("!q")
+
+BINARY: dict[int, Callable[[bytes], PyValue]] = {
+    BOOL.oid: _boolean,
+    INT2: _packed("!h"),
+    INT4.oid: _int4,
+    INT8.oid: _int8,
+    OID: _packed("!I"),
+    FLOAT4: _double("!f"),
+    FLOAT8.oid: _double("!d"),
+    NUMERIC: _numeric,
+    DATE.oid: lambda data: EPOCH_DAY + dt.timedelta(days=_int4(data)),
+    TIMESTAMP.oid: lambda data: EPOCH + dt.timedelta(microseconds=_int8(data)),
+    TIMESTAMPTZ.oid: lambda data: EPOCH.replace(tzinfo=dt.UTC) + dt.timedelta(microseconds=_int8(data)),
+    UUID.oid: lambda data: uuid.UUID(bytes=data),
+} | dict.fromkeys((TEXT.oid, VARCHAR, BPCHAR, NAME, UNKNOWN.oid, 0), decode_text)
+
+
+def _from_binary(oid: int, data: bytes, number: int) -> PyValue:
+    of: Type = parameter_type(oid, number)
+    read = BINARY.get(oid)
+    if read is None:
+        raise unsupported(f"the binary format of parameter ${number} ({of})", hint="send it as text")
+    try:
+        return read(data)
+    except OverflowError:
+        raise SqlError(DATETIME_OUT_OF_RANGE, f"{of} out of range in bind parameter {number}") from None
+    except (struct.error, KeyError, ValueError):
+        raise SqlError(INVALID_BINARY, f"incorrect binary data format in bind parameter {number}") from None

@@ -1,0 +1,25 @@
+"""What a statement gives back to its client."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+from nodes.wire.messages import Field
+
+Row = Sequence[bytes | None]
+
+
+@dataclass(slots=True)
+class Result:
+    """The outcome of one statement.
+
+    `rows` is what is at hand; `more` streams the rest, batch by batch, when there is too much to hold.
+    The tag of a query ends in the number of rows that were sent.
+    """
+
+    tag: str
+    fields: tuple[Field, ...] | None = None
+    rows: list[Row] = field(default_factory=list)
+    more: AsyncIterator[list[Row]] | None = None
+
+    def complete_tag(self, sent: int) -> str:
+        return f"SELECT {sent}" if self.tag == "SELECT" else self.tag

@@ -1,0 +1,5 @@
+"""HTTP as the page speaks it.
+
+protocol        a request's head is small and comes soon
+request_bounds  its body too
+"""

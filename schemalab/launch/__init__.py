@@ -1,0 +1,8 @@
+"""What one `manage.py up` is to run.
+
+plan       all questions answered before the first process starts
+procfile   which processes
+ports      on which ports
+lock       one `up` in each home
+readiness  is it ready?
+"""

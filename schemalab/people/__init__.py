@@ -1,0 +1,8 @@
+"""People of the page.
+
+roles          who may do what
+passwords      signing in with one
+sign_in_links  signing in without one
+account        one's own account, with
+forms            its forms
+"""

@@ -1,0 +1,105 @@
+"""How a child process is started and ended, so that nothing is left behind.
+
+A child gets a process group of its own (Ctrl-C reaches only us, a signal to the group reaches all its descendants, the
+JVM of Spark included), and the kernel ends it when we die without a word.
+"""
+
+import ctypes
+import os
+import pwd
+import resource
+import signal
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from schemalab.supervisor import kernel
+
+PR_SET_PDEATHSIG = 1
+RESERVED_MB = 1536  # Arrow's allocator alone reserves 1 GB that it never touches, and the kernel counts it
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command with everything its process needs.
+
+    `user`: drop to this user; `stop_signal` asks it to end; `death_signal` comes from the kernel when we die;
+    `memory_mb`: the most it should have, enforced by the kernel (`MemoryError`) with room for what is only reserved.
+    """
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: Path
+    user: str | None = None
+    stop_signal: str = "SIGTERM"
+    death_signal: str = ""
+    memory_mb: int | None = None
+
+    @property
+    def signal_to_stop(self) -> signal.Signals:
+        return signal.Signals[self.stop_signal]
+
+    def popen_options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"env": self.env, "cwd": self.cwd, "start_new_session": True}
+        died = signal.Signals[self.death_signal or self.stop_signal]
+        options["preexec_fn"] = _prepare(os.getpid(), died, self.memory_mb)
+        if self.user:
+            options |= {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid, "extra_groups": []}
+        return options
+
+
+def _prepare(parent: int, number: signal.Signals, memory_mb: int | None) -> Callable[[], None]:
+    def ask_the_kernel() -> None:
+        _libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+        if memory_mb is not None:
+            bytes_max = (memory_mb + RESERVED_MB) * 1024 * 1024
+            resource.setrlimit(resource.RLIMIT_DATA, (bytes_max, bytes_max))
+        if os.getppid() != parent:  # the parent died before the kernel knew
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return ask_the_kernel
+
+
+def run_to_end(launch: Launch) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(launch.argv, capture_output=True, text=True, check=False, **launch.popen_options())
+
+
+def start(launch: Launch, *, output: Path) -> subprocess.Popen[bytes]:
+    """Start a child that writes to a file (`up` streams the output of its children itself)."""
+    with output.open("ab") as file:
+        return subprocess.Popen(
+            launch.argv, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, **launch.popen_options()
+        )
+
+
+def stop(child: subprocess.Popen[bytes], launch: Launch, *, seconds_max: float = 10.0) -> None:
+    """Ask the child to end, then end its whole group."""
+    if child.poll() is None:
+        child.send_signal(launch.signal_to_stop)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(seconds_max)
+    kill_group(child.pid)
+    child.wait()
+
+
+def kill_group(pid: int) -> None:
+    """The group of a child that leads its own session; it may be gone already."""
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def kill_family(pid: int) -> None:
+    """The child, its group, and its descendants in groups of their own (PostgreSQL's servers of one session each)."""
+    signal_family(pid, signal.SIGKILL)
+    kill_group(pid)
+
+
+def signal_family(pid: int, number: signal.Signals) -> None:
+    """Parents first: a parent that is frozen or dead starts no more children. Our own child keeps its number."""
+    for member in kernel.family(pid):
+        with suppress(ProcessLookupError):
+            os.kill(member, number)

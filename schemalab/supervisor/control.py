@@ -1,0 +1,111 @@
+"""The control channel of a running `manage.py up`: a unix socket in its home, one JSON line each way.
+
+    {"command": "kill", "name": "n3"}   ->   {"ok": true, "text": "n3 was killed; it stays down until it is started"}
+    {"command": "status"}               ->   {"ok": true, "processes": [{"name": .., "state": .., "pid": .., ..}, ..]}
+
+Commands: kill, freeze, thaw, start, each with a name and with who wants it, and status. Nothing of it needs the
+database or the page, so that either can be thawed this way; `up` itself cannot be frozen, since nobody could thaw it.
+What is done goes into the cluster's story, when the database is there. Only the owner of the home can open the socket.
+"""
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from schemalab.supervisor.process import Refused, Report, Supervised
+
+TOLD_AS = {
+    "kill": "process killed",
+    "freeze": "process frozen",
+    "thaw": "process thawed",
+    "start": "process restarted",
+}
+COMMANDS = tuple(TOLD_AS)
+ANSWER_S_MAX = 10.0
+LINE_BYTES_MAX = 4096
+
+
+class NotRunning(Exception):
+    """No `manage.py up` holds this home."""
+
+
+class CommandRefused(Exception):
+    """The supervisor said no; the message says why."""
+
+
+def send(control_socket: Path, command: str, name: str = "", *, who: str = "") -> dict[str, Any]:
+    """Ask the supervisor, return its answer."""
+    with socket.socket(socket.AF_UNIX) as channel:
+        channel.settimeout(ANSWER_S_MAX)
+        try:
+            channel.connect(str(control_socket))
+        except (FileNotFoundError, ConnectionRefusedError):
+            raise NotRunning("the cluster is not running: start it with `manage.py up`") from None
+        channel.sendall(json.dumps({"command": command, "name": name, "who": who}).encode() + b"\n")
+        answer: dict[str, Any] = json.loads(channel.makefile().readline())
+    if not answer["ok"]:
+        raise CommandRefused(answer["text"])
+    return answer
+
+
+def obey(processes: Mapping[str, Supervised], request: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """Perform one command on the processes of this supervisor."""
+    command, name = request.get("command"), request.get("name", "")
+    if command == "status":
+        return {"ok": True, "processes": [_status(process) for process in processes.values()]}
+    if command not in COMMANDS:
+        return {"ok": False, "text": f"unknown command {command!r}: it must be one of {', '.join(COMMANDS)}, status"}
+    if name not in processes:
+        return {"ok": False, "text": f"no process {name!r} here: there are {', '.join(processes)}"}
+    try:
+        text = getattr(processes[name], command)()
+    except Refused as refused:
+        return {"ok": False, "text": str(refused)}
+    report(TOLD_AS[command], name, who=str(request.get("who") or "somebody"))
+    return {"ok": True, "text": text}
+
+
+def _status(process: Supervised) -> dict[str, Any]:
+    return {"name": process.name, "kind": process.kind, "state": process.state, "pid": process.pid}
+
+
+class ControlServer:
+    """The supervisor's end of the channel."""
+
+    def __init__(self, control_socket: Path, processes: Mapping[str, Supervised], report: Report) -> None:
+        self._path = control_socket
+        self._processes = processes
+        self._report = report
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> "ControlServer":
+        with suppress(FileNotFoundError):
+            self._path.unlink()  # left by a supervisor that was killed; the home's lock says that none runs
+        umask = os.umask(0o177)
+        try:
+            self._server = await asyncio.start_unix_server(self._answer, self._path, limit=LINE_BYTES_MAX)
+        finally:
+            os.umask(umask)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        with suppress(FileNotFoundError):
+            self._path.unlink()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            request = json.loads(await asyncio.wait_for(reader.readline(), ANSWER_S_MAX))
+            answer = obey(self._processes, request, self._report)
+        except (ValueError, TimeoutError, AttributeError):
+            answer = {"ok": False, "text": "a request is one line with a JSON object"}
+        with suppress(ConnectionError):
+            writer.write(json.dumps(answer).encode() + b"\n")
+            await writer.drain()
+        writer.close()

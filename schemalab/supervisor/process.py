@@ -1,0 +1,217 @@
+"""One supervised process of the cluster: run, stream its output, start again after a crash, obey the control channel.
+
+wanted  running  frozen
+  yes     yes      no     the normal case; a crash leads to a restart after a pause
+  yes     yes      yes    stopped with SIGSTOP, by us or by hand: left as it is
+  no      no       -      killed through the control channel: stays down until started
+"""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
+
+from schemalab.supervisor import kernel
+from schemalab.supervisor.children import Launch, kill_family, kill_group, signal_family
+from schemalab.supervisor.repeats import Repeats
+from schemalab.supervisor.restarts import PAUSE_S_MAX, Backoff, describe_end
+
+LINE_BYTES_MAX = 64 * 1024
+STOP_S_MAX = 8.0
+Say = Callable[[str, str], None]
+
+
+class Report(Protocol):
+    """Takes what goes into the story: the kind of event, the process, and further facts."""
+
+    def __call__(self, kind: str, process: str, /, **facts: str) -> None: ...
+
+
+def tell_nobody(_kind: str, _process: str, /, **_facts: str) -> None:
+    """A report that goes nowhere."""
+
+
+class Refused(Exception):
+    """A control command does not fit the process's state."""
+
+
+class Supervised:
+    """A process that should be running.
+
+    `say(name, line)` gets its output and what happens to it, `report` crashes and restarts. `before`
+    is done each time before it is started; `pause_s_max` bounds the pause after a crash.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        launch: Launch,
+        say: Say,
+        *,
+        kind: str = "",
+        restart: bool = True,
+        report: Report = tell_nobody,
+        before: Callable[[], None] | None = None,
+        pause_s_max: float = PAUSE_S_MAX,
+    ) -> None:
+        self.name = name
+        self.launch = launch
+        self.kind = kind
+        self.restart = restart
+        self.pid: int | None = None
+        self.exit_code: int | None = None  # of the last run
+        self._is_freeze_asked = False
+        self._ended_for = ""
+        self._say = say
+        self._before = before
+        self._pause_s_max = pause_s_max
+        self._report = report
+        self._wanted = asyncio.Event()
+        self._wanted.set()
+        self._stopping = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def state(self) -> str:
+        if self.pid is None:
+            return "starting" if self._wanted.is_set() else "down"
+        return "frozen" if self.is_frozen else "up"
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether a signal has stopped it, or one of ours is about to."""
+        if self.pid is not None and kernel.is_stopped(self.pid):
+            self._is_freeze_asked = False
+            return True
+        return self._is_freeze_asked
+
+    # --- life
+
+    def begin(self) -> None:
+        self._task = asyncio.create_task(self._live(), name=self.name)
+
+    async def ended(self) -> None:
+        """Until the process has ended for good."""
+        if self._task is not None:
+            await self._task
+
+    async def _live(self) -> None:
+        backoff = Backoff(pause_s_max=self._pause_s_max)
+        while not self._stopping.is_set():
+            started = time.monotonic()
+            code = self.exit_code = await self._run_once()
+            end, self._ended_for = self._ended_for or describe_end(code), ""
+            if self._stopping.is_set():
+                return
+            if not self._wanted.is_set():
+                await self._first_of(self._wanted, self._stopping)
+                backoff = Backoff(pause_s_max=self._pause_s_max)
+                continue
+            if not self.restart:
+                if code:
+                    self._say(self.name, f"{self.name} {end}")
+                return
+            backoff = backoff.after(ran_s=time.monotonic() - started, code=code)
+            self._say(self.name, f"{self.name} {end}; starting it again in {backoff.pause_s:g} s")
+            self._report("process crashed", self.name, why=end)
+            await self._first_of(self._stopping, seconds_max=backoff.pause_s)
+            if not self._stopping.is_set():
+                self._report("process started", self.name)
+
+    async def _run_once(self) -> int:
+        if self._before is not None:
+            await asyncio.to_thread(self._before)
+        process = await asyncio.create_subprocess_exec(
+            *self.launch.argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            limit=LINE_BYTES_MAX,
+            **self.launch.popen_options(),
+        )
+        self.pid, self._is_freeze_asked = process.pid, False
+        assert process.stdout is not None
+        streaming = asyncio.create_task(self._stream(process.stdout))
+        try:
+            return await process.wait()
+        finally:
+            kill_group(process.pid)  # what the process left behind
+            self.pid = None
+            await streaming
+
+    async def _stream(self, output: asyncio.StreamReader) -> None:
+        repeats = Repeats()
+        while True:
+            try:
+                line = await output.readline()
+            except ValueError:  # longer than the limit: asyncio has dropped the piece
+                line = b".. (a line too long to show)\n"
+            shown = repeats.hear(line.decode(errors="replace").rstrip()) if line else repeats.end()
+            for one in shown:
+                self._say(self.name, one)
+            if not line:
+                return
+
+    async def _first_of(self, *events: asyncio.Event, seconds_max: float | None = None) -> None:
+        waits = [asyncio.create_task(event.wait()) for event in events]
+        await asyncio.wait(waits, timeout=seconds_max, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+
+    async def stop(self, *, seconds_max: float = STOP_S_MAX) -> None:
+        """Ask it to end; end its whole group after the limit."""
+        self._stopping.set()
+        if self._task is None:
+            return
+        if self.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, self.launch.signal_to_stop)
+                signal_family(self.pid, signal.SIGCONT)
+        await asyncio.wait([self._task], timeout=seconds_max)
+        self.end_at_once()
+        await self._task
+
+    def end_at_once(self) -> None:
+        if self.pid is not None:
+            kill_family(self.pid)
+
+    def end_bad(self, why: str) -> None:
+        """End one that serves nobody; it is started again."""
+        if self.pid is not None:
+            self._ended_for = why
+            kill_family(self.pid)
+
+    # --- the control channel
+
+    def kill(self) -> str:
+        pid = self._running()
+        self._wanted.clear()
+        kill_family(pid)
+        return f"{self.name} was killed; it stays down until it is started"
+
+    def freeze(self) -> str:
+        signal_family(self._running(), signal.SIGSTOP)
+        self._is_freeze_asked = True
+        return f"{self.name} is frozen until it is thawed"
+
+    def thaw(self) -> str:
+        pid = self._running()
+        if self.state != "frozen":
+            raise Refused(f"{self.name} is not frozen")
+        signal_family(pid, signal.SIGCONT)
+        self._is_freeze_asked = False
+        return f"{self.name} goes on"
+
+    def start(self) -> str:
+        if self._wanted.is_set():
+            raise Refused(f"{self.name} is {self.state} already")
+        self._wanted.set()
+        return f"{self.name} is starting"
+
+    def _running(self) -> int:
+        if self.pid is None:
+            raise Refused(f"{self.name} is {self.state}, not running")
+        return self.pid

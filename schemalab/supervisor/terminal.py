@@ -1,0 +1,76 @@
+"""What the processes of `up` say: to the terminal with a coloured name in front, to a log file each.
+
+Some of it is text of users, in statements and names, so no control character of theirs gets through; and there may be
+much of it, so a log file that is full begins anew.
+"""
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from catalog.text.plain_text import plain
+
+COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
+NAME_WIDTH = 8
+LOG_BYTES_MAX = 10_000_000
+
+
+class Terminal:
+    """`say(name, line)`. The log of the run before, or the part before the last, is kept as NAME.log.1."""
+
+    def __init__(self, logs: Path, stream: IO[str] | None = None) -> None:
+        self._logs = logs
+        self._stream = unguarded(stream or sys.stdout)
+        self._files: dict[str, IO[str]] = {}
+        self._is_coloured = self._stream.isatty()
+
+    def say(self, name: str, line: str) -> None:
+        line = plain(line)
+        self._file(name).write(line + "\n")
+        prefix = f"{name:<{NAME_WIDTH}}|"
+        if self._is_coloured:
+            colour = COLOURS[list(self._files).index(name) % len(COLOURS)]
+            prefix = f"\033[{colour}m{prefix}\033[0m"
+        with suppress(BrokenPipeError):  # the terminal is gone; the logs go on
+            print(prefix, line, file=self._stream, flush=True)
+
+    def _file(self, name: str) -> IO[str]:
+        """The log to write to: the one there is, or a new one when that is full."""
+        file = self._files.get(name)
+        if file is not None and file.tell() < LOG_BYTES_MAX:
+            return file
+        if file is not None:
+            file.close()
+        path = self._logs / f"{name}.log"
+        if path.exists():
+            path.replace(path.with_suffix(".log.1"))
+        self._files[name] = path.open("w", buffering=1, errors="backslashreplace")
+        return self._files[name]
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()
+
+
+class PlainStream:
+    """A stream of a command's output that lets no control character through, whoever prints."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.unguarded = stream
+
+    def write(self, text: str) -> int:
+        self.unguarded.write(plain(text))
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unguarded, name)
+
+
+def unguarded(stream: IO[str]) -> IO[str]:
+    """The stream itself, for who colours what is plain already."""
+    return stream.unguarded if isinstance(stream, PlainStream) else stream

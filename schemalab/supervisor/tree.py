@@ -1,0 +1,205 @@
+"""The cluster as one tree of processes: start in order, watch, stop in the reverse order, leave nothing behind.
+
+    postgres, redis  ->  migrate  ->  web, nodes, worker, house, beat  ->  ready  ->  spark, lab, demo
+
+The embedded services are there unless a URL names others. Ready means that the page answers and every node has
+registered. What runs is in the Procfile; the control channel is open from the first process to the last.
+"""
+
+import asyncio
+import signal
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from schemalab.connections.reachable import check_database, check_layout, check_redis, shortcomings
+from schemalab.embedded import postgres, redis
+from schemalab.embedded.leftovers import end_leftovers
+from schemalab.embedded.locations import prepare_folders
+from schemalab.launch import readiness
+from schemalab.launch.plan import Plan, reach
+from schemalab.launch.procfile import ROOT, command_line, read_procfile
+from schemalab.sources import RUNNING_FILE
+from schemalab.supervisor import heartbeat, questions
+from schemalab.supervisor.children import Launch
+from schemalab.supervisor.control import ControlServer
+from schemalab.supervisor.crash_events import Storyteller
+from schemalab.supervisor.process import Supervised
+from schemalab.supervisor.questions import Question
+from schemalab.supervisor.restarts import PAUSE_S_MAX_SERVICE
+from schemalab.supervisor.terminal import Terminal
+from schemalab.supervisor.watch import Watch
+
+READY_S_MAX = 60.0
+MIGRATE_S_MAX = 600.0
+NODE_STOP_S_MAX = 10.0
+# What is stopped together, first to last.
+STOP_ORDER = (
+    ("demo",),
+    ("node",),
+    ("beat", "worker", "house", "spark", "lab"),
+    ("web",),
+    ("migrate",),
+    ("redis",),
+    ("postgres",),
+)
+
+
+class UpFailed(Exception):
+    """The cluster could not be started; the message is for the user."""
+
+
+class Cluster:
+    """The processes of one run. `run()` returns when it was asked to stop and everything has ended."""
+
+    def __init__(self, plan: Plan, terminal: Terminal, *, announce: Callable[[float], Awaitable[None]]) -> None:
+        self.plan = plan
+        self._terminal = terminal
+        self._announce = announce
+        self._processes: dict[str, Supervised] = {}
+        self._commands = read_procfile((ROOT / "Procfile").read_text())
+        self._storyteller = Storyteller(self.say)
+        self._watch = Watch(plan.lease_s)
+        self._stop = asyncio.Event()
+        self._given_up = threading.Event()
+
+    def say(self, line: str) -> None:
+        self._terminal.say("up", line)
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._asked_to_stop)
+        running_file = self.plan.locations.home / RUNNING_FILE
+        prepare_folders(self.plan.locations)
+        running_file.write_text("".join(f"{name}={value}\n" for name, value in self.plan.chosen.items()))
+        try:
+            channel = ControlServer(self.plan.locations.control_socket, self._processes, self._storyteller.report)
+            async with channel, self._storyteller, self._watch:
+                await self._start_and_wait()
+        finally:
+            await self._stop_all()
+            running_file.unlink(missing_ok=True)
+
+    def _asked_to_stop(self) -> None:
+        if self._stop.is_set():
+            self.say("ending everything at once")
+            for process in self._processes.values():
+                process.end_at_once()
+        self._stop.set()
+        self._given_up.set()
+
+    async def _start_and_wait(self) -> None:
+        """Start step by step; being asked to stop ends the starting too."""
+        starting = asyncio.create_task(self._start_all())
+        stopping = asyncio.create_task(self._stop.wait())
+        await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            starting.result()
+            await stopping
+        starting.cancel()
+
+    # --- start
+
+    async def _start_all(self) -> None:
+        began = time.monotonic()
+        await self._start_services()
+        await self._migrate()
+        for kind in ("web", "node", "worker", "house", "beat"):
+            self._begin_kind(kind)
+        await self._wait_until_ready(began)
+        for kind in ("spark", "lab"):
+            self._begin_kind(kind)
+        if self.plan.with_demo and readiness.has_command("demo"):
+            self._begin("demo", "demo", self._python("manage.py", "demo", "load"), restart=False)
+
+    async def _start_services(self) -> None:
+        plan, places = self.plan, self.plan.locations
+        if plan.is_database_embedded:
+            await asyncio.to_thread(postgres.prepare, places)
+            server = postgres.launch(places, nodes=len(plan.node_ports))
+            clean_up = partial(end_leftovers, places, self.say)
+            self._begin("postgres", "postgres", server, before=clean_up, pause_s_max=PAUSE_S_MAX_SERVICE)
+            wait = partial(postgres.wait_until_ready, places, say=self.say, given_up=self._given_up)
+            await asyncio.to_thread(wait)
+        if plan.is_redis_embedded:
+            self._begin("redis", "redis", redis.launch(places), pause_s_max=PAUSE_S_MAX_SERVICE)
+            await asyncio.to_thread(redis.wait_until_ready, places)
+        await asyncio.to_thread(check_database, plan.database_url)
+        await asyncio.to_thread(check_layout, plan.database_url)
+        short = await asyncio.to_thread(shortcomings, plan.database_url, nodes=len(plan.node_ports))
+        if short is not None:
+            self.say(short)
+        await asyncio.to_thread(check_redis, plan.redis_url)
+
+    async def _migrate(self) -> None:
+        migrate = self._begin("migrate", "migrate", self._python("manage.py", "migrate", "--no-input"), restart=False)
+        await asyncio.wait_for(migrate.ended(), MIGRATE_S_MAX)
+        if migrate.exit_code:
+            raise UpFailed(f"the migrations failed, see {self.plan.locations.logs / 'migrate.log'}")
+
+    def _begin_kind(self, kind: str) -> None:
+        if kind == "node":
+            for name, port in self.plan.node_ports.items():
+                self._begin(name, kind, self._from_procfile(kind, NAME=name, NODE_PORT=str(port)))
+        else:
+            self._begin(kind, kind, self._from_procfile(kind))
+
+    def _begin(self, name: str, kind: str, launch: Launch, **options: Any) -> Supervised:
+        memory_mb = self.plan.memory_mb.get(kind)
+        launch = replace(launch, memory_mb=memory_mb, env={**launch.env, heartbeat.VARIABLE: str(self._pulse(name))})
+        process = Supervised(name, launch, self._terminal.say, kind=kind, report=self._storyteller.report, **options)
+        self._processes[name] = process
+        process.begin()
+        self._watch.add(process, self._question(name, kind), memory_mb)
+        return process
+
+    def _pulse(self, name: str) -> Path:
+        return self.plan.locations.sockets / f"{name}.heartbeat"
+
+    def _question(self, name: str, kind: str) -> Question | None:
+        """How to ask whether it lives; what ends by itself is not asked."""
+        plan = self.plan
+        match kind:
+            case "postgres":
+                return questions.ask_postgres(plan.locations)
+            case "redis":
+                return questions.ask_redis(plan.redis_url)
+            case "node":
+                return questions.ask_node(reach(plan.node_host), plan.node_ports[name])
+            case "web":
+                return questions.ask_web(reach(plan.host), plan.port)
+            case "worker" | "house" | "spark" | "lab" | "beat":
+                return questions.ask_heartbeat(self._pulse(name))
+        return None
+
+    def _from_procfile(self, kind: str, **values: str) -> Launch:
+        argv = command_line(self._commands[kind], {**self.plan.env, **values})
+        return Launch(argv=argv, env=self.plan.env, cwd=ROOT)
+
+    def _python(self, *arguments: str) -> Launch:
+        return Launch(argv=(sys.executable, *arguments), env=self.plan.env, cwd=ROOT)
+
+    async def _wait_until_ready(self, began: float) -> None:
+        missing = await readiness.wait_until_ready(self.plan, self._processes, seconds_max=READY_S_MAX)
+        if missing:
+            self.say(f"not ready after {READY_S_MAX:g} s: {', '.join(missing)}; going on, see the logs")
+        await self._announce(time.monotonic() - began)
+
+    # --- stop
+
+    async def _stop_all(self) -> None:
+        self.say("stopping")
+        for kinds in STOP_ORDER:
+            group = [process for process in self._processes.values() if process.kind in kinds]
+            limit = NODE_STOP_S_MAX if kinds == ("node",) else None
+            await asyncio.gather(*(self._stop_one(process, limit) for process in group))
+        self.say("stopped")
+
+    async def _stop_one(self, process: Supervised, seconds_max: float | None) -> None:
+        await (process.stop(seconds_max=seconds_max) if seconds_max else process.stop())

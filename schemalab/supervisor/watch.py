@@ -1,0 +1,116 @@
+"""Finds processes that run and yet serve nobody: one that hangs, one that takes all memory. Both are killed, and said.
+
+    it has not answered for as long as a lease lasts     its work is another one's by then
+    it has more memory than its kind may have            before the machine has none left
+
+A process that a signal has stopped does not hang: somebody froze it, by the control channel or by hand, and a frozen
+one is left frozen until it is thawed, killed or its cluster stops. Time in which we stood still ourselves (a laptop
+that slept) counts against nobody.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from schemalab.supervisor import kernel
+from schemalab.supervisor.process import Supervised
+from schemalab.supervisor.questions import Question
+
+LOOK_S = 1.0
+OURSELVES_LATE_S = 5.0
+SILENCE_S_MIN = 30.0
+"""On a busy machine everybody is late; nobody is killed for less, however short leases are."""
+START_S_MAX = 300.0
+"""What a process may need before its first answer."""
+MB = 1024 * 1024
+
+
+def silence_s_max(lease_s: float) -> float:
+    return max(lease_s, SILENCE_S_MIN)
+
+
+@dataclass(slots=True)
+class Watched:
+    """One run of one process: when it answered last, and whether it ever did."""
+
+    process: Supervised
+    question: Question | None
+    memory_mb: int | None
+    pid: int | None = None
+    heard_at: float = 0.0
+    has_answered: bool = False
+    asking: "asyncio.Task[bool] | None" = None
+
+    def begin(self, now: float) -> None:
+        """A new run begins, or an excuse ends."""
+        if self.pid != self.process.pid:
+            self.has_answered = False
+        self.pid, self.heard_at = self.process.pid, now
+
+    def silent_s(self, now: float) -> float:
+        return now - self.heard_at
+
+
+class Watch:
+    """Looks at every process once a second, for as long as its `async with` lasts."""
+
+    def __init__(self, lease_s: float) -> None:
+        self._silence_s_max = silence_s_max(lease_s)
+        self._watched: list[Watched] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def add(self, process: Supervised, question: Question | None, memory_mb: int | None) -> None:
+        self._watched.append(Watched(process, question, memory_mb))
+
+    async def __aenter__(self) -> "Watch":
+        self._task = asyncio.create_task(self._look_again_and_again())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._task is not None
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _look_again_and_again(self) -> None:
+        looked_at = time.monotonic()
+        while True:
+            await asyncio.sleep(LOOK_S)
+            now = time.monotonic()
+            is_excused = now - looked_at > OURSELVES_LATE_S
+            looked_at = now
+            weights = await asyncio.to_thread(weigh, [one.process.pid for one in self._watched if one.memory_mb])
+            for one in self._watched:
+                self._look(one, weights, now, is_excused=is_excused)
+
+    def _look(self, one: Watched, weights: dict[int, int], now: float, *, is_excused: bool) -> None:
+        process = one.process
+        if process.pid is None or process.state == "frozen" or one.pid != process.pid or is_excused:
+            one.begin(now)
+        if process.pid is None:
+            return
+        if one.memory_mb and weights.get(process.pid, 0) > one.memory_mb * MB:
+            process.end_bad(f"had more memory than its kind may have ({one.memory_mb} MB) and was ended")
+        elif one.question is not None and process.state == "up":
+            self._ask(one, now)
+
+    def _ask(self, one: Watched, now: float) -> None:
+        assert one.question is not None
+        if one.asking is None:
+            one.asking = asyncio.ensure_future(one.question())
+        elif one.asking.done():
+            if not one.asking.cancelled() and one.asking.exception() is None and one.asking.result():
+                one.heard_at, one.has_answered = now, True
+            one.asking = None
+        limit = self._silence_s_max if one.has_answered else max(self._silence_s_max, START_S_MAX)
+        if one.silent_s(now) > limit:
+            one.begin(now)
+            one.process.end_bad(f"had not answered for {limit:g} s and was ended")
+
+
+def weigh(pids: Iterable[int | None]) -> dict[int, int]:
+    """The memory of each process with its descendants, in bytes."""
+    children = kernel.children()
+    return {pid: sum(map(kernel.memory_bytes, kernel.family(pid, children))) for pid in pids if pid is not None}

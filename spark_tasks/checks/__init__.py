@@ -1,0 +1,9 @@
+"""Stored pairs against the schema, in one exported snapshot.
+
+audit               the seven clauses over a whole table
+range_check         one range: rows, columns, constraints, entries, by
+row_checks            values and rules
+entry_checks          entries of an index, both ways
+foreign_key_checks    what rows refer to
+orphan_checks         pairs that no element accounts for
+"""

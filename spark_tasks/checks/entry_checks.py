@@ -1,0 +1,211 @@
+"""Entries of an index against the rows, in one snapshot: are all there that should be, and none that should not?
+
+    E   the entries that the rows of a range should have       computed
+    M   those of E that are found, by key and content          looked up
+    F   all entries there are                                  counted
+
+Every row has its entry when M = E (C4). No entry is stale or dangling when as many are found as there are at all,
+M = F: then each one found is some row's (C5). Only when numbers differ is anybody looked for by name. A unique
+entry that another row holds rightly is a duplicate (C6): both rows are named.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, Index, IndexId
+from spark_tasks.chunks import snapshot_reads
+from spark_tasks.chunks.entry_placement import by_home
+from spark_tasks.runs.ranges import KeyRange
+from spark_tasks.runs.report import NAMED_MAX, Finding, count
+from storage.arrow.encoding import Pairs
+from storage.arrow.rows import StoredRows, accepted, chosen, entries_of
+from storage.buckets import storage_of
+from storage.clauses import Violation, row_words
+from storage.mutations import entry_bucket, source_columns, unique_bucket
+from storage.offenders import duplicate_words, values_of_entry
+from storage.pairs import StoredRow, column_key, entry_now, name_of, prefix
+from storage.postgres import get_sql, kv
+
+Connection = psycopg.Connection[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryJudge:
+    """Judges the entries of one index under one descriptor. `is_complete`: every row must have its own (C4)."""
+
+    descriptor: Descriptor
+    index: Index
+    storages: int
+    buckets: int
+    is_complete: bool
+    is_verified: bool = False
+
+    @property
+    def label(self) -> str:
+        return f"index {self.index.name}"
+
+    def rows(self, connection: Connection, homes: pa.Array, rows: StoredRows, found: Finding) -> None:
+        """Look the rows' entries up; `homes` says where each row belongs."""
+        mask = accepted(self.descriptor, self.index, rows, now=True)
+        entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
+        homes, matched = homes if mask is None else homes.filter(mask), 0
+        for home, part in by_home(self.index, entries, homes, storages=self.storages, buckets=self.buckets):
+            there = self._count(connection, home, part)
+            matched += there
+            if there < len(part) and self.is_complete:
+                self._missing(connection, home, part, found)
+        count(found.expected, self.index.id, len(entries))
+        count(found.matched, self.index.id, matched)
+
+    def _count(self, connection: Connection, storage: int, entries: Pairs) -> int:
+        """M: how many of the entries are there, with their content."""
+        table, is_keys_only = kv(storage, self.descriptor.table_id), not self.index.unique
+        if is_keys_only:
+            sql = f"SELECT count(*), NULL::bytea FROM {table} WHERE key = ANY(%b::bytea[]) AND value = ''"
+        else:
+            sql = f"SELECT count(value), string_agg(value, '' ORDER BY key) FROM {table} WHERE key = ANY(%b::bytea[])"
+        ordered = entries.sorted()
+        keys, values = ordered.keys.to_pylist(), ordered.values.to_pylist()
+        row = connection.cursor(binary=True).execute(sql, (keys,)).fetchone()
+        assert row is not None
+        if is_keys_only or (row[0] == len(keys) and (row[1] or b"") == b"".join(values)):
+            return int(row[0])  # values tell where they end: K(r), or nothing
+        there = self._there(connection, storage, keys)
+        return sum(there.get(key) == value for key, value in zip(keys, values, strict=True))
+
+    def _there(self, connection: Connection, storage: int, keys: list[bytes]) -> dict[bytes, bytes]:
+        sql = get_sql(storage, self.descriptor.table_id)
+        return dict(connection.cursor(binary=True).execute(sql, (keys,)).fetchall())
+
+    def _missing(self, connection: Connection, home: int, entries: Pairs, found: Finding) -> None:
+        """C4, and C6 where a row's unique entry is another row's; a verification names the pair of rows only."""
+        keys = entries.keys.to_pylist()
+        there = self._there(connection, home, keys)
+        lacks = [pair for pair in zip(keys, entries.values.to_pylist(), strict=True) if there.get(pair[0]) != pair[1]]
+        doubled = {pair for pair in lacks if self._is_doubled(connection, home, pair, there.get(pair[0]), found)}
+        for _, owner in (pair for pair in lacks if pair[1] and pair not in doubled):
+            found.lacks(self.index.id, owner)
+        told = [pair for pair in lacks if pair not in doubled] if self.is_verified else lacks
+        found.note("C4", self.label, len(told), (self._absent(home, pair) for pair in told))
+
+    def _absent(self, home: int, entry: tuple[bytes, bytes]) -> Violation:
+        key, value = entry
+        owner = value or name_of(self.descriptor, key).row_key or b""
+        why = f"index {self.index.name} has no entry for {row_words(self.descriptor, owner)}"
+        return Violation("C4", home, key, why)
+
+    def _is_doubled(
+        self, connection: Connection, home: int, entry: tuple[bytes, bytes], holder: bytes | None, found: Finding
+    ) -> bool:
+        """Whether the entry is held by a row that has the same values now (C6); once enough are named, by any row."""
+        if not holder:
+            return False
+        key, owner = entry
+        named: list[Violation] = []
+        if found.count_of("C6", self.label) < NAMED_MAX:
+            rows = self.rows_by_key(connection, {owner, holder})
+            if holder not in rows or not self._has_entry(rows[holder][1], key):
+                return False
+            first, second = sorted((owner, holder), key=lambda row_key: (rows[row_key][0], row_key))
+            named.append(self._duplicate(home, key, first, second))
+        found.note("C6", self.label, 1, named)
+        return True
+
+    def _duplicate(self, home: int, key: bytes, first: bytes, second: bytes) -> Violation:
+        values = values_of_entry(key)
+        return Violation("C6", home, values, duplicate_words(self.descriptor, self.index, first, second, values))
+
+    def _twins(self, connection: Connection, found: Finding) -> Iterator[Violation]:
+        """C6: rows with the same values, none of which has the entry."""
+        lacking = {bytes.fromhex(key) for index_id, key in found.lacking if index_id == self.index.id}
+        groups: dict[bytes, list[tuple[int, bytes]]] = {}
+        for row_key, (storage, row) in self.rows_by_key(connection, lacking).items() if len(lacking) > 1 else ():
+            entry = entry_now(self.descriptor, self.descriptor.placement, self.index, row)
+            if entry is not None:
+                groups.setdefault(entry[0], []).append((storage, row_key))
+        for key, group in sorted(groups.items()):
+            (_, first), *others = sorted(group)
+            home = storage_of(unique_bucket(values_of_entry(key), self.buckets), self.storages, self.buckets)
+            for _, other in others:
+                yield self._duplicate(home, key, first, other)
+
+    def _has_entry(self, row: StoredRow, key: bytes) -> bool:
+        entry = entry_now(self.descriptor, self.descriptor.placement, self.index, row)
+        return entry is not None and entry[0] == key
+
+    # --- entries that should not be there
+
+    def beside(self, connection: Connection, found: Finding) -> None:
+        """Entries that match no row as it is now (C5): none when the numbers agree. And rows that share values (C6)."""
+        surplus = sum(self._counts(connection)) - found.matched.get(str(self.index.id), 0)
+        if surplus:
+            found.note("C5", self.label, surplus, self._surplus(connection))
+        for twins in self._twins(connection, found):
+            found.note("C6", self.label, 1, [twins])
+
+    def _counts(self, connection: Connection) -> Iterator[int]:
+        """F: how many live entries each storage has."""
+        low, high = self._bounds()
+        for storage in range(1, self.storages + 1):
+            sql = f"SELECT count(*) FROM {kv(storage, self.descriptor.table_id)} WHERE key >= %b AND key < %b"
+            row = connection.execute(f"{sql} AND value IS NOT NULL", (low, high)).fetchone()
+            assert row is not None
+            yield int(row[0])
+
+    def _surplus(self, connection: Connection) -> Iterator[Violation]:
+        low, high = self._bounds()
+        for storage in range(1, self.storages + 1):
+            for page in snapshot_reads.pages(connection, self.descriptor.table_id, KeyRange(storage, low, high, 0)):
+                yield from self._surplus_of(connection, storage, page)
+
+    def _surplus_of(self, connection: Connection, storage: int, page: Pairs) -> Iterator[Violation]:
+        entries = list(zip(page.keys.to_pylist(), page.values.to_pylist(), strict=True))
+        owners = {key: value or name_of(self.descriptor, key).row_key or b"" for key, value in entries}
+        rows = self.rows_by_key(connection, set(owners.values()))
+        for key, _ in entries:
+            there = rows.get(owners[key])
+            why = self._why_wrong(storage, key, owners[key], None if there is None else there[1])
+            if why is not None:
+                yield Violation("C5", storage, key, why)
+
+    def _why_wrong(self, storage: int, key: bytes, owner: bytes, row: StoredRow | None) -> str | None:
+        words = f"index {self.index.name} has an entry for {row_words(self.descriptor, owner)}"
+        if row is None:
+            return f"{words}, which does not exist"
+        placement = self.descriptor.placement
+        entry = entry_now(self.descriptor, placement, self.index, row)
+        if entry is None:
+            return f"{words}, which its condition does not accept"
+        if entry[0] != key:
+            return f"{words} with values the row no longer has"
+        home = storage_of(
+            entry_bucket(self.descriptor, placement, self.index, row, self.buckets), self.storages, self.buckets
+        )
+        if home == storage:
+            return None
+        row_named = row_words(self.descriptor, owner)
+        return f"the entry of index {self.index.name} for {row_named} lies on storage {storage}, its place is {home}"
+
+    def rows_by_key(self, connection: Connection, row_keys: set[bytes]) -> dict[bytes, tuple[int, StoredRow]]:
+        """The existing rows among `row_keys`: where each lies, and what the index and the sharding need of it."""
+        start = prefix(self.descriptor, self.descriptor.placement.id)
+        needed = {*source_columns(self.descriptor, self.index), *self.descriptor.sharding_key}
+        columns = sorted(needed - {EXISTS, *self.descriptor.primary_key})
+        wanted = sorted(column_key(start, k, c) for k in row_keys for c in (EXISTS, *columns))
+        rows: dict[bytes, tuple[int, StoredRow]] = {}
+        for storage in range(1, self.storages + 1):
+            there = self._there(connection, storage, wanted)
+            for row_key in row_keys:
+                if column_key(start, row_key) in there:
+                    found = {c: there.get(column_key(start, row_key, c)) for c in columns}
+                    rows[row_key] = storage, StoredRow(row_key, {c: v for c, v in found.items() if v is not None})
+        return rows
+
+    def _bounds(self) -> tuple[bytes, bytes]:
+        start = prefix(self.descriptor, self.descriptor.placement.id, self.index.id)
+        return start, prefix(self.descriptor, self.descriptor.placement.id, IndexId(self.index.id + 1))

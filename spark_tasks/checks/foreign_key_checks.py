@@ -1,0 +1,107 @@
+"""Foreign keys beside the tables that they refer to: which rows of a batch refer to nothing (C6).
+
+    rows of a batch     -> the places they refer to, each once       computed
+    all places there?   -> one count on each storage                 looked up by key
+    not all             -> which ones: their rows                    looked up again, named
+
+The other table is read in the caller's own snapshot or transaction: what holds of both holds at one moment.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from catalog.descriptor import Descriptor, from_json
+from catalog.elements import Constraint, TableId
+from spark_tasks.chunks.packed_keys import execute_with_keys
+from storage.arrow.references import Places, places_of
+from storage.arrow.rows import StoredRows
+from storage.offenders import dangling_words
+from storage.pairs import StoredRow
+from storage.postgres import kv
+from storage.references import refers_to
+
+Connection = psycopg.Connection[Any]
+
+NEWEST = """SELECT DISTINCT ON (table_id) body FROM catalog_descriptor WHERE table_id = ANY(%s)
+ORDER BY table_id, version DESC"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A foreign key of one version, and a version of the table that it refers to."""
+
+    descriptor: Descriptor
+    foreign_key: Constraint
+    referenced: Descriptor
+    storages: int
+    buckets: int
+
+    def dangling(self, connection: Connection, rows: StoredRows) -> pa.Array:
+        """Which rows refer to something that is not there, as the connection's transaction sees it."""
+        places = places_of(
+            self.descriptor, self.referenced, self.foreign_key, rows, storages=self.storages, buckets=self.buckets
+        )
+        return places.rows_of(self._absent(connection, places))
+
+    def words(self, row: StoredRow) -> str:
+        """A row that dangles, named."""
+        values = refers_to(self.descriptor, self.foreign_key, row)
+        assert values is not None, f"{self.foreign_key.name}: a row that refers to nothing breaks no foreign key"
+        return dangling_words(self.descriptor, self.referenced, self.foreign_key, row, values)
+
+    def _absent(self, connection: Connection, places: Places) -> pa.Array:
+        absent = pa.repeat(pa.scalar(False), len(places))
+        for home in pc.unique(places.homes).to_pylist():
+            here = pc.equal(places.homes, home)
+            keys = places.keys.filter(here)
+            asked = keys.take(pc.sort_indices(keys))
+            if self._count(connection, home, asked) < len(asked):
+                there = pa.array(self._there(connection, home, asked), pa.binary())
+                absent = pc.or_(absent, pc.and_(here, pc.invert(pc.is_in(places.keys, value_set=there))))
+        return absent
+
+    def _count(self, connection: Connection, storage: int, keys: pa.Array) -> int:
+        row = execute_with_keys(connection, self._sql("count(*)", storage), keys).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def _there(self, connection: Connection, storage: int, keys: pa.Array) -> Iterator[bytes]:
+        found = execute_with_keys(connection, self._sql("key", storage), keys)
+        return (key for (key,) in found.fetchall())
+
+    def _sql(self, what: str, storage: int) -> str:
+        table = kv(storage, self.referenced.table_id)
+        return f"SELECT {what} FROM {table} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"
+
+
+def references_of(
+    descriptor: Descriptor,
+    foreign_keys: Iterable[Constraint],
+    tables: Iterable[Descriptor],
+    *,
+    storages: int,
+    buckets: int,
+) -> tuple[Reference, ...]:
+    """The foreign keys with the tables they refer to, which are among `tables` or the table itself."""
+    known = {table.table_id: table for table in tables} | {descriptor.table_id: descriptor}
+    return tuple(Reference(descriptor, one, known[table_referenced(one)], storages, buckets) for one in foreign_keys)
+
+
+def newest_versions(connection: Connection, table_ids: Iterable[TableId]) -> tuple[Descriptor, ...]:
+    """The newest version of each table in the connection's snapshot.
+
+    A foreign key is in the same state there, and what it rests on does not change while it is there.
+    """
+    found = connection.execute(NEWEST, (sorted(table_ids),)).fetchall()
+    return tuple(from_json(body) for (body,) in found)
+
+
+def table_referenced(foreign_key: Constraint) -> TableId:
+    """The table that a foreign key refers to."""
+    assert foreign_key.references is not None, foreign_key
+    return foreign_key.references

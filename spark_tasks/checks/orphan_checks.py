@@ -1,0 +1,64 @@
+"""Pairs that no element of the schema accounts for (C1, C3, C7), and tombstones that should be gone."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import psycopg
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, PRIMARY, Column, State
+from spark_tasks.runs.ranges import KeyRange
+from spark_tasks.runs.report import NAMED_MAX
+from storage.clauses import Violation, row_words
+from storage.pairs import PREFIX, StrayKey, name_of
+from storage.postgres import column_suffixes, kv
+from storage.statements import COLUMN_SUFFIX
+
+Connection = psycopg.Connection[Any]
+
+
+def strangers(connection: Connection, descriptor: Descriptor, piece: KeyRange) -> list[bytes]:
+    """The first keys in a range of rows that end with no column of the schema."""
+    known = column_suffixes((EXISTS, *(c.id for c in descriptor.stored_columns if c.state is not State.ABSENT)))
+    return _first_keys(connection, descriptor, piece, f"NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[]))", known)
+
+
+def tombstones(
+    connection: Connection, descriptor: Descriptor, piece: KeyRange, allowed: Iterable[Column] = ()
+) -> list[bytes]:
+    """The first tombstones of a range; in a range of rows those of some columns may be `allowed`."""
+    suffixes = column_suffixes(column.id for column in allowed)
+    only = f"value IS NULL AND NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[]))"
+    return _first_keys(connection, descriptor, piece, only if suffixes else "value IS NULL", *filter(None, [suffixes]))
+
+
+def _first_keys(
+    connection: Connection, descriptor: Descriptor, piece: KeyRange, only: str, *params: list[bytes]
+) -> list[bytes]:
+    table = kv(piece.storage, descriptor.table_id)
+    sql = f"SELECT key FROM {table} WHERE key >= %b AND key < %b AND {only} ORDER BY key LIMIT %b"
+    cursor = connection.cursor(binary=True).execute(sql, (piece.low, piece.high, *params, NAMED_MAX))
+    return [key for (key,) in cursor.fetchall()]
+
+
+def tombstone_words(what: str) -> str:
+    return f"a tombstone is left in {what} although the change has ended"
+
+
+def stranger(descriptor: Descriptor, storage: int, key: bytes) -> Violation:
+    """A pair that no element of the schema accounts for (C1, C3, C7), in the words of `storage.clauses`."""
+    index = PREFIX.unpack_from(key)[2] if len(key) > PREFIX.size else PRIMARY
+    if descriptor.state is State.ABSENT:
+        why = f"a pair is left of {descriptor.name}, which {descriptor} does not contain"
+        return Violation("C1" if index == PRIMARY else "C3", storage, key, why)
+    if index != PRIMARY and all(known.id != index for known in descriptor.indexes):
+        return Violation("C3", storage, key, f"an entry of index {index}, which {descriptor} does not contain")
+    try:
+        name = name_of(descriptor, key)
+    except StrayKey as error:
+        return Violation("C7" if index == PRIMARY else "C3", storage, key, str(error))
+    if name.row_key is None or index != PRIMARY:
+        named = descriptor.index(name.index).name
+        return Violation("C3", storage, key, f"an entry of index {named}, which {descriptor} does not contain")
+    words = f"a pair of {row_words(descriptor, name.row_key)} is of column {name.column}"
+    return Violation("C1", storage, key, f"{words}, which {descriptor} does not contain")

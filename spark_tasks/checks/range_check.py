@@ -1,0 +1,150 @@
+"""A judge of ranges: rows, columns, constraints and entries against the schema, in one exported snapshot.
+
+    C1   values without a row, or of no column      C4   rows without their entry        C6   rows that break a rule
+    C2   rows without a required value              C5   derived values that don't follow C7   rows in the wrong place
+
+This is the vectorised twin of `storage.clauses`; tests compare what the two say. A verification looks only at the
+elements of its run, and marks each range as it goes.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, Index, State
+from spark_tasks.checks.entry_checks import EntryJudge
+from spark_tasks.checks.foreign_key_checks import Reference
+from spark_tasks.checks.orphan_checks import stranger, strangers, tombstone_words, tombstones
+from spark_tasks.checks.row_checks import ValueJudge
+from spark_tasks.chunks import snapshot_reads
+from spark_tasks.chunks.chunk import Ticket
+from spark_tasks.chunks.verify_progress import marking
+from spark_tasks.runs.ranges import KeyRange
+from spark_tasks.runs.report import Finding
+from spark_tasks.runs.requirements import Demands
+from spark_tasks.runs.run_elements import Elements
+from storage.arrow.rows import StoredRows, row_storages
+from storage.clauses import Violation, element_label, row_words
+from storage.derived import sources_of
+from storage.mutations import source_columns
+from storage.pairs import name_of
+from storage.postgres import session_options
+
+Connection = psycopg.Connection[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judge ranges of rows under one descriptor, in an exported snapshot, by what is demanded.
+
+    `references` are the foreign keys that are demanded, with what they refer to. `only`: the elements that a
+    verification looks at, for the run of `ticket`. An audit looks at everything; `unfinished` are elements whose
+    tombstones are not purged yet.
+    """
+
+    dsn: str
+    snapshot: str
+    descriptor: Descriptor
+    storages: int
+    buckets: int
+    demands: Demands
+    references: tuple[Reference, ...] = ()
+    only: Elements | None = None
+    ticket: Ticket | None = None
+    unfinished: frozenset[str] = frozenset()
+
+    # --- what is looked at
+
+    @property
+    def indexes(self) -> tuple[Index, ...]:
+        if self.only is not None:
+            return self.only.indexes_of(self.descriptor)
+        return tuple(i for i in self.descriptor.indexes if i.state is not State.ABSENT)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        columns = self.descriptor.stored_columns if self.only is None else self.only.columns_of(self.descriptor)
+        return tuple(c for c in columns if c.state is not State.ABSENT)
+
+    def entry_judge(self, index: Index) -> EntryJudge:
+        is_complete, is_verified = index.id in self.demands.indexes, self.only is not None
+        return EntryJudge(self.descriptor, index, self.storages, self.buckets, is_complete, is_verified)
+
+    def may_have_tombstones(self, element: Column | Index) -> bool:
+        return element.state is not State.PUBLIC or element_label(element) in self.unfinished
+
+    def _columns_read(self) -> list[ColumnId]:
+        stored = {c.id for c in self.descriptor.stored_columns}
+        if self.only is None:
+            return sorted(stored)
+        read: set[ColumnId] = {column.id for column in self.columns}
+        for column in self.columns:
+            read |= sources_of(column) if column.derived is not None else set()
+        for index in self.indexes:
+            read |= source_columns(self.descriptor, index)
+        return sorted((read | self.demands.columns_read) & stored)
+
+    # --- ranges
+
+    def connect(self) -> Connection:
+        return psycopg.connect(self.dsn, autocommit=True, **session_options("schemalab judge"))
+
+    def __call__(self, pieces: Iterable[KeyRange]) -> Iterator[dict[str, Any]]:
+        """A `Finding` as JSON for each range. Raises `RunClosed` between two."""
+        with (
+            self.connect() as connection,
+            snapshot_reads.snapshot(connection, self.snapshot),
+            marking(self.ticket) as marks,
+        ):
+            for piece in pieces:
+                marks.go_on()
+                found = self.range(connection, piece)
+                marks.done(piece, found.rows)
+                yield asdict(found)
+
+    def range(self, connection: Connection, piece: KeyRange) -> Finding:
+        found, all_pairs, unknown = Finding(), self.only is None, 0
+        values = ValueJudge(self.descriptor, self.columns, self.demands, piece.storage)
+        for rows, pairs in snapshot_reads.rows_and_pairs(
+            connection, self.descriptor.table_id, piece, self._columns_read(), all_pairs
+        ):
+            unknown += pairs - len(rows) - sum(len(c) - c.null_count for c in rows.columns.values())
+            if len(rows.orphans):
+                values.orphans(rows.orphans, found)
+            if len(rows):
+                self._rows(connection, values, rows, found)
+        if all_pairs:
+            self._leftovers(connection, piece, found, has_strangers=unknown > 0)
+        return found
+
+    def _rows(self, connection: Connection, values: ValueJudge, rows: StoredRows, found: Finding) -> None:
+        found.rows += len(rows)
+        found.pairs += len(rows) + sum(len(c) - c.null_count for c in rows.columns.values())
+        values.rows(rows, found)
+        for reference in self.references:
+            values.dangling(reference, connection, rows, found)
+        homes = pa.repeat(pa.scalar(values.storage, pa.int32()), len(rows))
+        if self.only is None:
+            homes = row_storages(self.descriptor, rows, storages=self.storages, buckets=self.buckets)
+            values.places(rows, homes, found)
+        for index in self.indexes:
+            self.entry_judge(index).rows(connection, homes, rows, found)
+
+    def _leftovers(self, connection: Connection, piece: KeyRange, found: Finding, *, has_strangers: bool) -> None:
+        """C1: pairs of no column; C7: tombstones of columns whose change has ended."""
+        known = {column.id for column in self.columns}
+        keys = strangers(connection, self.descriptor, piece) if has_strangers else []
+        allowed = [column for column in self.columns if self.may_have_tombstones(column)]
+        for key in tombstones(connection, self.descriptor, piece, allowed):
+            name = name_of(self.descriptor, key)
+            if name.column and name.column not in known:
+                keys.append(key)
+                continue
+            words = tombstone_words(row_words(self.descriptor, name.row_key or b""))
+            found.note("C7", "tombstones", 1, [Violation("C7", piece.storage, key, words)])
+        for key in sorted(set(keys)):
+            found.note("C1", "no column", 1, [stranger(self.descriptor, piece.storage, key)])

@@ -1,0 +1,258 @@
+"""A chunk: a short transaction that first asks whether it may still write, and leaves its mark as it commits.
+
+    BEGIN; the run's row FOR SHARE where the token is ours (R7); the range's row FOR UPDATE, with our last mark (R3)
+        pairs
+    the range's mark: how many rows, and up to which pair; COMMIT; what is wanted of the run now
+
+Closing or pausing a run moves its token, which waits for the chunks that hold its row and shuts out all later ones.
+Whoever goes on with the range leads on behind the pair that its mark names: no chunk is done twice.
+Workers are processes of Spark: no Django here, one connection for each task.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg import errors
+
+from spark_tasks.runs.pacing import Pace, Quiet, pairs_allowed, rest_s, wait_s
+from spark_tasks.runs.ranges import KeyRange, Reached
+from storage.pairs import CannotDerive
+from storage.postgres import kv, session_options
+
+Connection = psycopg.Connection[Any]
+log = logging.getLogger(__name__)
+
+LOCK_TIMEOUT = "20ms"
+CHUNK_TIMEOUT = "5s"
+TRIES_MAX = 500
+PAUSE_S_MAX = 0.05
+GIVES_WAY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
+
+
+class RunClosed(Exception):
+    """The run was closed, paused, or taken over by a newer attempt: this attempt must not write any more (R7)."""
+
+
+class RangeDone(Exception):
+    """Another attempt has finished the range: it is never done again (R3)."""
+
+
+class CannotGetThrough(Exception):
+    """A chunk gave way to writers more often than is reasonable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What lets a worker write for a run: its token. `hands` workers share the run's throttle."""
+
+    dsn: str
+    run_id: int
+    token: int
+    hands: int = 1
+
+    def connect(self) -> Connection:
+        """A worker's session: READ COMMITTED, asynchronous commit, gives way after 20 ms (R3)."""
+        options = session_options(
+            f"schemalab run {self.run_id}",
+            default_transaction_isolation="read\\ committed",
+            lock_timeout=LOCK_TIMEOUT,
+            transaction_timeout=CHUNK_TIMEOUT,
+            synchronous_commit="off",
+        )
+        return psycopg.connect(self.dsn, autocommit=True, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a chunk leaves behind: rows done of those there are in the range, and its last pair, if it had any."""
+
+    rows_done: int
+    rows_total: int
+    is_done: bool
+    reached: Reached | None = None
+
+
+@dataclass
+class Progress:
+    """How far a range has come by its marks: read before its first chunk here, then moved by each that commits."""
+
+    chunks: int = 0
+    rows_done: int = 0
+    reached: Reached | None = None
+
+    def move(self, mark: Mark) -> None:
+        self.chunks += 1
+        self.rows_done = max(self.rows_done, mark.rows_done)
+        self.reached = mark.reached or self.reached
+
+
+@dataclass
+class Chunk:
+    """The transaction in the making: the mark it will leave."""
+
+    mark: Mark | None = None
+
+
+@dataclass
+class Order:
+    """What is wanted of the run: read with each commit."""
+
+    wanted: str = "run"
+    rows_per_s_max: float | None = None
+    traffic: float = 0.0
+    quiet: Quiet = field(default_factory=Quiet)
+
+    @property
+    def is_quiet(self) -> bool:
+        return self.quiet.lasts(time.monotonic())
+
+
+BEGIN = """BEGIN;
+SELECT 1 FROM spark_tasks_reorgrun WHERE id = {run} AND token = {token} FOR SHARE;
+SELECT is_done, chunks FROM spark_tasks_reorgrange WHERE id = {range} FOR UPDATE;
+SAVEPOINT chunk"""
+
+WANTED = "SELECT wanted, rows_per_s_max, traffic, {scans} FROM spark_tasks_reorgpulse WHERE run_id = {run}"
+
+END = f"""UPDATE spark_tasks_reorgrange SET chunks = chunks + 1, is_done = {{mark.is_done}}{{reached}},
+rows_done = greatest(rows_done, {{mark.rows_done}}), rows_total = greatest(rows_done, {{mark.rows_total}})
+WHERE id = {{range}};
+COMMIT;
+{WANTED}"""
+
+PROGRESS = """SELECT run.token, range.is_done, range.chunks, range.rows_done, range.reached_storage, range.reached_key
+FROM spark_tasks_reorgrange range JOIN spark_tasks_reorgrun run ON run.id = range.run_id WHERE range.id = %s"""
+
+
+@contextmanager
+def chunk(
+    connection: Connection,
+    ticket: Ticket,
+    piece: KeyRange,
+    order: Order,
+    progress: Progress,
+    scans: str = "NULL::bigint",
+) -> Iterator[Chunk]:
+    """The transaction of one chunk, under a savepoint named `chunk`; moves `progress`. Raises `RunClosed`, `RangeDone`.
+
+    `scans` is SQL for how often the table's pairs were looked for: it is heard whether anybody else is there.
+    """
+    leaves = Chunk()
+    _require_wanted(ticket, order)
+    try:
+        cursor = connection.execute(BEGIN.format(run=ticket.run_id, token=ticket.token, range=piece.id))
+        _require_open(cursor, ticket, piece, progress)
+        yield leaves
+        assert leaves.mark is not None, "a chunk leaves a mark"
+        end = {"mark": leaves.mark, "reached": _reached_sql(leaves.mark.reached), "scans": scans}
+        cursor = connection.execute(END.format(run=ticket.run_id, range=piece.id, **end))
+        while cursor.nextset():
+            pass
+        progress.move(leaves.mark)
+        _hear(order, cursor.fetchone())
+    except BaseException:
+        if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _reached_sql(reached: Reached | None) -> str:
+    if reached is None:
+        return ""
+    return f", reached_storage = {reached.storage}, reached_key = '\\x{reached.key.hex()}'"
+
+
+def scans_sql(table_id: int, storages: int) -> str:
+    """SQL for how often pairs of a table were looked for by key, as far as sessions have told."""
+    tables = (kv(storage, table_id) for storage in range(1, storages + 1))
+    return " + ".join(f"pg_stat_get_numscans('{table}_pkey'::regclass)" for table in tables)
+
+
+def listen(connection: Connection, ticket: Ticket, order: Order, scans: str = "NULL::bigint") -> None:
+    """Hear what is wanted of the run, and whether anybody else works with the table. Raises `RunClosed`."""
+    _hear(order, connection.execute(WANTED.format(run=ticket.run_id, scans=scans)).fetchone())
+    _require_wanted(ticket, order)
+
+
+def progress_of(connection: Connection, ticket: Ticket, piece: KeyRange) -> Progress:
+    """Where a range leads on. Raises `RunClosed`, `RangeDone`."""
+    row = connection.execute(PROGRESS, (piece.id,)).fetchone()
+    if row is None or row[0] != ticket.token:
+        raise _shut_out(ticket)
+    _, is_done, chunks, rows_done, storage, key = row
+    if is_done:
+        raise RangeDone
+    return Progress(chunks, rows_done, None if key is None else Reached(storage, key))
+
+
+def _shut_out(ticket: Ticket) -> RunClosed:
+    was = "it was closed, paused or taken over"
+    return RunClosed(f"run {ticket.run_id} has another token than {ticket.token}: {was}")
+
+
+def _require_wanted(ticket: Ticket, order: Order) -> None:
+    if order.wanted != "run":
+        raise RunClosed(f"run {ticket.run_id} is wanted to {order.wanted}: no further chunk is begun")
+
+
+def _hear(order: Order, said: tuple[Any, ...] | None) -> None:
+    order.wanted, order.rows_per_s_max, order.traffic, scans = said or ("close", None, 0.0, None)
+    if scans is not None:
+        order.quiet.hear(scans, time.monotonic())
+
+
+def pairs_of_chunk(ticket: Ticket, order: Order, pace: Pace) -> int:
+    """How many pairs go into the next chunk, by pace and by this worker's share of the throttle."""
+    return pairs_allowed(pace.pairs, _share(ticket, order))
+
+
+def _share(ticket: Ticket, order: Order) -> float | None:
+    return None if order.rows_per_s_max is None else order.rows_per_s_max / ticket.hands
+
+
+def _require_open(cursor: psycopg.Cursor[Any], ticket: Ticket, piece: KeyRange, progress: Progress) -> None:
+    cursor.nextset()
+    if cursor.fetchone() is None:
+        raise _shut_out(ticket)
+    cursor.nextset()
+    row = cursor.fetchone()
+    if row is None or row[0]:
+        raise RangeDone
+    if row[1] != progress.chunks:
+        was = f"range {piece.id} of run {ticket.run_id} has {row[1]} chunks, this worker knows of {progress.chunks}"
+        raise RunClosed(f"{was}: another one is at work on it")
+
+
+def tries(what: str) -> Iterator[int]:
+    """Numbers of attempts, with a growing pause before each but the first, up to a limit."""
+    for attempt in range(TRIES_MAX):
+        if attempt:
+            time.sleep(min(PAUSE_S_MAX, 0.001 * 2 ** min(attempt, 6)))
+        yield attempt
+    raise CannotGetThrough(f"{what} gave way to writers {TRIES_MAX} times")
+
+
+def keep_pace(ticket: Ticket, order: Order, *, rows: int, seconds: float) -> None:
+    """Wait as the throttle says, or rest as the traffic asks."""
+    pause = wait_s(rows=rows, seconds=seconds, rows_per_s_max=_share(ticket, order))
+    pause += rest_s(seconds=seconds, traffic=order.traffic, rows_per_s_max=order.rows_per_s_max)
+    if pause:
+        time.sleep(pause)
+
+
+def until_closed(work: Callable[[Iterable[KeyRange]], Iterator[Any]], pieces: Iterable[KeyRange]) -> Iterator[Any]:
+    """What `work` says of each range, up to the moment the run is closed: the driver sees by the marks what is left.
+
+    A row that makes the work impossible is told as {"refused": why}: trying again would not help.
+    """
+    try:
+        yield from work(pieces)
+    except CannotDerive as cannot:
+        yield {"refused": str(cannot)}
+    except RunClosed as closed:
+        log.info("stopped: %s", closed)

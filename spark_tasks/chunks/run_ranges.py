@@ -1,0 +1,116 @@
+"""The ranges of a run: computed once, stored, handed to workers until each has its mark (R1, R3).
+
+Any worker can go on where another one died: what is left are the ranges without a mark.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from django.conf import settings
+
+from catalog.services import control_transaction
+from spark_tasks.chunks.chunk import Ticket
+from spark_tasks.chunks.dsn import database_dsn
+from spark_tasks.chunks.snapshot_reads import KeySpace, Size, ranges_of, snapshot
+from spark_tasks.jobs.lifecycle import Claim, RunFailed, WasClosed, WasPaused, require_open
+from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
+from spark_tasks.runs.ranges import KeyRange, is_among_rows
+from spark_tasks.spark import session
+from storage.postgres import session_options
+
+RANGES_STORED_AT_ONCE = 1000
+STORING_S = 60.0
+"""Clearing tombstones and storing ranges, in one transaction: the server ends it after this."""
+
+
+@contextmanager
+def reading(name: str) -> Iterator[psycopg.Connection[Any]]:
+    """A session in a snapshot of its own, which reads straight through where that is quicker."""
+    with (
+        psycopg.connect(database_dsn(), autocommit=True, **session_options(name, enable_seqscan="on")) as reader,
+        snapshot(reader),
+    ):
+        yield reader
+
+
+def ranges_over(table_id: int, spaces: Iterable[KeySpace], size: Size | None = None) -> list[KeyRange]:
+    """Ranges over several key spaces, one after the other."""
+    with reading("schemalab ranges") as reader:
+        return [piece for space in spaces for piece in ranges_of(reader, table_id, space, settings.STORAGE_COUNT, size)]
+
+
+def prepare(run: ReorgRun, found: list[KeyRange], meanwhile: Callable[[], object] | None = None) -> bool:
+    """Store the run's ranges, unless that was done; what is to happen `meanwhile` is in the same transaction, once.
+
+    Raises `WasClosed`.
+    """
+    with control_transaction(STORING_S):
+        locked = ReorgRun.objects.select_for_update().get(id=run.id)
+        if locked.is_closed:
+            raise WasClosed(f"{run} was closed before its ranges were stored")
+        if locked.are_ranges_stored:
+            return False
+        if meanwhile is not None:
+            meanwhile()
+        _store(run, found)
+        return True
+
+
+def prepare_again(claim: Claim, found: list[KeyRange]) -> None:
+    """More ranges for a run whose first are done: a finished range is never done again (R3). Raises `WasClosed`."""
+    with control_transaction(STORING_S):
+        require_open(claim)
+        _store(claim.run, found)
+
+
+def _store(run: ReorgRun, found: list[KeyRange]) -> None:
+    first = ReorgRange.objects.filter(run=run).count()
+    ReorgRange.objects.bulk_create(
+        [
+            ReorgRange(run=run, number=n, storage=p.storage, low=p.low, high=p.high, rows_total=p.rows)
+            for n, p in enumerate(found, first)
+        ],
+        batch_size=RANGES_STORED_AT_ONCE,
+    )
+    ReorgRun.objects.filter(id=run.id).update(are_ranges_stored=True)
+    ReorgPulse.objects.filter(run=run).update(rows_total=sum(p.rows for p in found))
+
+
+def spread(claim: Claim, work: Callable[[Ticket], session.Work]) -> None:
+    """Let workers do the ranges that have no mark yet: entries first, then what lies among the rows (section 4).
+
+    Raises `WasClosed`, `WasPaused`, and `RunFailed` when a row makes the work impossible.
+    """
+    for is_of_rows in (False, True):
+        left = [piece for piece in ranges_left(claim) if is_among_rows(piece) is is_of_rows]
+        if left:
+            _spread(claim, work, left)
+
+
+def _is_refusal(said: Any) -> bool:
+    return isinstance(said, dict) and "refused" in said
+
+
+def ranges_left(claim: Claim) -> list[KeyRange]:
+    """The run's ranges that have no mark, in order."""
+    ranges = ReorgRange.objects.filter(run=claim.run, is_done=False)
+    return [KeyRange(r.storage, bytes(r.low), bytes(r.high), r.rows_total, r.id) for r in ranges]
+
+
+def _spread(claim: Claim, work: Callable[[Ticket], session.Work], pieces: list[KeyRange]) -> None:
+    is_small = sum(piece.rows for piece in pieces) < session.ROWS_IN_PROCESS_MAX
+    ticket = Ticket(database_dsn(), claim.run.id, claim.token, hands=1 if is_small else session.parallelism())
+    refusals = [said["refused"] for said in session.spread(work(ticket), pieces, pool=claim.pool) if _is_refusal(said)]
+    if refusals:
+        raise RunFailed(refusals[0])
+    require_all_done(claim, pieces)
+
+
+def require_all_done(claim: Claim, pieces: list[KeyRange]) -> None:
+    """After the workers have come back. Raises `WasPaused`, `WasClosed` when they left something."""
+    if ReorgRange.objects.filter(id__in=[piece.id for piece in pieces], is_done=False).exists():
+        if ReorgPulse.objects.get(run=claim.run).wanted == Wanted.PAUSE:
+            raise WasPaused(f"{claim.run} is paused")
+        raise WasClosed(f"{claim.run} was closed or taken over in attempt {claim.run.attempt}")

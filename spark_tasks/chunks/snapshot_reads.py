@@ -1,0 +1,136 @@
+"""Pairs as rows of Arrow: what a range holds, read in one short snapshot, only the columns that are needed.
+
+A range is one snapshot, not one for each page: a row that an update changes between two pages would give an
+entry that never was, with no tombstone against it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from catalog.elements import EXISTS, ColumnId, IndexId
+from spark_tasks.runs.ranges import ROWS_PER_RANGE, KeyRange, split
+from storage.arrow.encoding import Pairs, unpack
+from storage.arrow.rows import RowReader, StoredRows
+from storage.postgres import column_suffixes, kv, next_low, packed_scan_sql
+from storage.statements import COLUMN_SUFFIX, PAGE_PAIRS
+
+Connection = psycopg.Connection[Any]
+
+BLOCKS_SAMPLED = 600
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+@contextmanager
+def snapshot(connection: Connection, exported: str | None = None) -> Iterator[None]:
+    """One snapshot for everything inside: a fresh one, or one that another session exported."""
+    connection.execute(SNAPSHOT if exported is None else f"{SNAPSHOT}; SET TRANSACTION SNAPSHOT '{exported}'")
+    try:
+        yield
+    finally:
+        if not connection.closed:
+            connection.execute("ROLLBACK")
+
+
+def exported(connection: Connection) -> str:
+    """The name under which other sessions can use this transaction's snapshot while it lasts."""
+    row = connection.execute("SELECT pg_export_snapshot()").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def pages(
+    connection: Connection, table_id: int, piece: KeyRange, columns: Iterable[int] | None = None
+) -> Iterator[Pairs]:
+    """The live pairs of a range; only those of the named columns when there are any named (0: existence)."""
+    named = None if columns is None else column_suffixes(columns)
+    sql = packed_scan_sql(piece.storage, table_id, columns=named is not None)
+    low = piece.low
+    while True:
+        params = (low, piece.high, PAGE_PAIRS) if named is None else (low, piece.high, named, PAGE_PAIRS)
+        row = connection.cursor(binary=True).execute(sql, params, prepare=True).fetchone()
+        assert row is not None
+        page = unpack(*row)
+        if len(page):
+            yield page
+        if len(page) < PAGE_PAIRS:
+            return
+        low = next_low(page.keys[-1].as_py())
+
+
+def rows(
+    connection: Connection, table_id: int, piece: KeyRange, columns: Iterable[ColumnId], *, every: bool = False
+) -> Iterator[StoredRows]:
+    """The rows of a range with the columns named, in key order; `every` reads all pairs, to see the orphans too."""
+    for found, _ in rows_and_pairs(connection, table_id, piece, columns, every):
+        yield found
+
+
+def rows_and_pairs(
+    connection: Connection, table_id: int, piece: KeyRange, columns: Iterable[ColumnId], every: bool
+) -> Iterator[tuple[StoredRows, int]]:
+    """Rows, and how many pairs were read meanwhile: over a whole range, what is too many belongs to no column."""
+    wanted = tuple(columns)
+    reader = RowReader(wanted)
+    for page in pages(connection, table_id, piece, None if every else (EXISTS, *wanted)):
+        yield reader.feed(page), len(page)
+    yield reader.finish(), 0
+
+
+# --- cutting a key space into ranges
+
+
+@dataclass(frozen=True, slots=True)
+class KeySpace:
+    """Where the keys of one index (0: rows) of one placement lie."""
+
+    low: bytes
+    high: bytes
+    index: IndexId
+
+    @property
+    def begins_row(self) -> str:
+        """SQL that is true for keys at which a row, or an entry, begins."""
+        return f"{COLUMN_SUFFIX} = '\\x0000'" if self.index == 0 else "true"
+
+
+Size = Callable[[int, int], int]
+"""How many rows a range should hold, given a storage's rows and the bytes of its table."""
+
+
+def ranges_of(
+    connection: Connection, table_id: int, space: KeySpace, storages: int, size: Size | None = None
+) -> list[KeyRange]:
+    """Ranges over a key space on all storages, cut at sampled keys; their row counts are exact for small tables."""
+    found = []
+    for storage in range(1, storages + 1):
+        sample, rows_there, bytes_there = _sample(connection, kv(storage, table_id), space)
+        found += split(
+            storage=storage,
+            low=space.low,
+            high=space.high,
+            sample=sample,
+            rows=rows_there,
+            rows_per_range=ROWS_PER_RANGE if size is None else size(rows_there, bytes_there),
+        )
+    return found
+
+
+def _sample(connection: Connection, table: str, space: KeySpace) -> tuple[list[bytes], int, int]:
+    """Keys seen, rows estimated from them, and the table's size in bytes."""
+    sql = "SELECT pg_relation_size(%s::regclass), current_setting('block_size')::int"
+    row = connection.execute(sql, (table,)).fetchone()
+    assert row is not None
+    size, blocks = row[0], row[0] // row[1]
+    percent = 100.0 if blocks <= BLOCKS_SAMPLED else 100.0 * BLOCKS_SAMPLED / blocks
+    where = f"key >= %b AND key < %b AND value IS NOT NULL AND {space.begins_row}"
+    if percent == 100.0:
+        sql, params = f"SELECT key FROM {table} WHERE {where} ORDER BY key", (space.low, space.high)
+    else:
+        sql = f"SELECT key FROM {table} TABLESAMPLE SYSTEM (%b::float4) REPEATABLE (0) WHERE {where} ORDER BY key"
+        params = (percent, space.low, space.high)
+    keys = [key for (key,) in connection.cursor(binary=True).execute(sql, params).fetchall()]
+    return keys, int(len(keys) * 100.0 / percent), size

@@ -1,0 +1,46 @@
+"""How far a verification has come: it marks each range that it has judged, for those who watch.
+
+Unlike a fill's marks these allow nobody to skip a range: what was judged in another snapshot counts no more. So
+each pass begins anew, and only the number that is shown never goes back (R11).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+
+from spark_tasks.chunks.chunk import Connection, RunClosed, Ticket
+from spark_tasks.runs.ranges import KeyRange
+
+MARK = """UPDATE spark_tasks_reorgrange range SET rows_done = %(rows)s, rows_total = %(rows)s, is_done = true
+FROM spark_tasks_reorgrun run JOIN spark_tasks_reorgpulse pulse ON pulse.run_id = run.id
+WHERE range.id = %(range)s AND run.id = range.run_id AND run.token = %(token)s RETURNING pulse.wanted"""
+
+
+@dataclass(slots=True)
+class Marks:
+    """Leaves marks, and hears at each what is wanted of the run. An audit has no run: nothing is marked."""
+
+    ticket: Ticket | None = None
+    connection: Connection | None = None
+    wanted: str = "run"
+
+    def done(self, piece: KeyRange, rows: int) -> None:
+        """A range was judged."""
+        if self.ticket is None or self.connection is None:
+            return
+        params = {"rows": rows, "range": piece.id, "token": self.ticket.token}
+        row = self.connection.execute(MARK, params).fetchone()
+        self.wanted = "close" if row is None else row[0]
+
+    def go_on(self) -> None:
+        """Before the next range. Raises `RunClosed` when the run is closed, paused, or taken over."""
+        if self.wanted != "run":
+            assert self.ticket is not None
+            raise RunClosed(f"run {self.ticket.run_id} is wanted to {self.wanted}: no further range is judged")
+
+
+@contextmanager
+def marking(ticket: Ticket | None) -> Iterator[Marks]:
+    """Marks for the run of a ticket, through a session beside the one that judges."""
+    with nullcontext() if ticket is None else ticket.connect() as connection:
+        yield Marks(ticket, connection)

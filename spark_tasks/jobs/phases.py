@@ -1,0 +1,127 @@
+"""What each kind of run does with its elements, at the version it was started for.
+
+clear     tombstones of before the drain go; the fill that follows gets its ranges (R6)
+fill      what the rows lack is put, one scan for all elements
+verify    rows against pairs, by content, both ways
+delete    entries, then values, then rows
+purge     the last tombstones go, once no range can be written any more (R7, R8)
+"""
+
+import logging
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import connection
+
+from catalog.selectors import descriptor_at
+from catalog.services import control_transaction
+from spark_tasks.chunks.run_ranges import prepare, prepare_again, ranges_over, reading, spread
+from spark_tasks.chunks.snapshot_reads import Size
+from spark_tasks.jobs.lifecycle import Claim, RunFailed, require_open
+from spark_tasks.models import Kind, ReorgPulse, ReorgRun, RunState
+from spark_tasks.reorganise.backfill import Fill
+from spark_tasks.reorganise.delete import DeleteKeys, DeleteRows
+from spark_tasks.reorganise.tombstones import are_values_left, clear_tombstones, key_space, key_spaces, tombstones_of
+from spark_tasks.reorganise.verify import verify
+from spark_tasks.runs.ranges import rows_per_fill_range
+from spark_tasks.runs.run_elements import elements_of
+from spark_tasks.spark import session
+
+log = logging.getLogger(__name__)
+
+PASSES_MAX = 20
+"""So often a deletion goes over the rows again because some have moved meanwhile."""
+
+
+def clear(claim: Claim) -> None:
+    """R6: the fill that follows gets its ranges here, in the transaction that removes the tombstones."""
+    with control_transaction():
+        require_open(claim)
+        fill, _ = ReorgRun.objects.get_or_create(
+            change_id=claim.run.change_id,
+            kind=Kind.FILL,
+            version=claim.run.version,
+            defaults={
+                "table_id": claim.run.table_id,
+                "elements": claim.run.elements,
+                "state": RunState.PREPARED,
+            },
+        )
+        ReorgPulse.objects.get_or_create(run=fill)
+    prepare_fill(fill)
+
+
+def fill(claim: Claim) -> None:
+    prepare_fill(claim.run)
+    descriptor, elements = claim.descriptor(), claim.elements
+    places = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
+    spread(claim, lambda ticket: Fill(ticket, descriptor, elements, **places))
+
+
+def prepare_fill(run: ReorgRun) -> None:
+    """Remove the elements' old tombstones and store the ranges of the rows: in one transaction, once (R1, R6)."""
+    if run.are_ranges_stored:
+        return
+    descriptor, elements = descriptor_at(run.table_id, run.version), elements_of(run.elements)
+    found = ranges_over(run.table_id, [key_space(descriptor)], _fill_size(len(run.elements)))
+    with reading("schemalab clear") as reader:
+        tombstones = tombstones_of(reader, descriptor, elements, settings.STORAGE_COUNT)
+
+    def clear_all() -> None:
+        with connection.cursor() as cursor:
+            removed = clear_tombstones(cursor, run.table_id, tombstones)
+        log.info("%s: %s ranges, %s tombstones cleared", run, len(found), removed)
+
+    prepare(run, found, clear_all)
+
+
+def _fill_size(elements: int) -> Size:
+    workers = max(1, session.workers_expected() // settings.STORAGE_COUNT)
+    return lambda rows, size: rows_per_fill_range(rows=rows, bytes_stored=size, elements=elements, workers=workers)
+
+
+def delete(claim: Claim) -> None:
+    """Each phase ends before the next begins: an entry whose row's values are gone would be an orphan (C5)."""
+    descriptor, elements, table_id = claim.descriptor(), claim.elements, claim.run.table_id
+    if elements.has_table:
+        prepare(claim.run, ranges_over(table_id, [key_space(descriptor)]))
+        spread(claim, lambda ticket: DeleteRows(ticket, descriptor, settings.STORAGE_COUNT, settings.BUCKET_COUNT))
+    else:
+        prepare(claim.run, ranges_over(table_id, key_spaces(descriptor, elements)))
+        spread(claim, lambda ticket: DeleteKeys(ticket, table_id, elements.columns))
+        _delete_what_moved(claim)
+
+
+def _delete_what_moved(claim: Claim) -> None:
+    """A row whose key changes takes hidden values along, perhaps into a range that is done: until none is seen.
+
+    Nobody makes new ones in delete-only, so one snapshot without any is the end of them.
+    """
+    descriptor, elements, table_id = claim.descriptor(), claim.elements, claim.run.table_id
+    for _ in range(PASSES_MAX if elements.columns else 0):
+        with reading("schemalab delete") as reader:
+            if not are_values_left(reader, descriptor, elements, settings.STORAGE_COUNT):
+                return
+        prepare_again(claim, ranges_over(table_id, [key_space(descriptor)]))
+        spread(claim, lambda ticket: DeleteKeys(ticket, table_id, elements.columns))
+    if elements.columns:
+        raise RunFailed(f"{claim.run}: after {PASSES_MAX} passes rows still move their values on; try again later")
+
+
+def purge(claim: Claim) -> None:
+    """R7, R8: no tombstone goes while a range may still be written."""
+    fills = ReorgRun.objects.filter(change_id=claim.run.change_id, kind=Kind.FILL, is_closed=False)
+    if fills.exists():
+        raise RunFailed(f"{claim.run} must wait: {fills[0]} is not closed, it may still need the tombstones")
+    table_id, elements = claim.run.table_id, claim.elements
+    prepare(claim.run, ranges_over(table_id, key_spaces(claim.descriptor(), elements)))
+    spread(claim, lambda ticket: DeleteKeys(ticket, table_id, elements.columns, tombstones_only=True))
+
+
+WORK: dict[Kind, Callable[[Claim], None]] = {
+    Kind.CLEAR: clear,
+    Kind.FILL: fill,
+    Kind.VERIFY: verify,
+    Kind.DELETE: delete,
+    Kind.PURGE: purge,
+}

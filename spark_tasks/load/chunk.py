@@ -1,0 +1,194 @@
+"""One chunk of a bulk load: some thousand rows in one SERIALIZABLE transaction, with the mark that says so (T1).
+
+    lease the newest versions; rows as pairs under them   again when a version moved
+    BEGIN SERIALIZABLE; enter; mark; COPY to each storage; what foreign keys refer to is there; COMMIT
+        a key is taken    by a live row: named, and the load fails
+                          by a tombstone: put over it, as a statement would
+        a row dangles     named, and the load fails
+
+Rows of other tables may refer to these: a load only adds rows, so there is nothing to ask of them.
+
+Runs in workers of Spark: no Django here.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+from psycopg import errors
+
+from catalog.descriptor import Descriptor
+from spark_tasks.load.file_pairs import Duplicates, by_act, pairs_of, refuse_dangling, refuse_taken, twice_in_file
+from spark_tasks.load.file_rows import ROWS_PER_PART, CannotLoad, typed_rows
+from spark_tasks.load.leased_versions import Pinned, Pins
+from spark_tasks.load.loader_node import Membership, NotLeasable, PseudoNode
+from storage import postgres
+from storage.arrow.encoding import Pairs, copy_payload
+from storage.arrow.rows import StoredRows
+from storage.mutations import Act
+from storage.statements import SQL
+
+TRIES_MAX = 100
+PAUSE_S_MAX = 0.2
+MARKS = "spark_tasks_loadmark"
+STALE = (postgres.BELOW_FENCE, postgres.VERSION_NOT_VISIBLE, postgres.HASH_DIFFERS, postgres.LEASE_OVER)
+RETRIED = frozenset({"40001", "40P01", "25P04", "57P01", *STALE})
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a worker says of its part of the file."""
+
+    rows: int = 0
+    retries: int = 0
+    error: str = ""
+    duplicates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the workers of a load need to know of it."""
+
+    dsn: str
+    job_id: int
+    table_id: int
+    storages: int
+    buckets: int
+    lease_s: float
+
+
+@contextmanager
+def loader_of(load: Load, part: int) -> "Iterator[Loader]":
+    """A loader that is a node of its own: it gives a version back once it uses it no more, whoever else does (L4)."""
+    node = PseudoNode(load.dsn, f"load-{load.job_id}-{part}", pid=os.getpid(), lease_s=load.lease_s)
+    with node as member, Loader(member, load.job_id, load.table_id, load.storages, load.buckets) as loader:
+        yield loader
+
+
+@dataclass
+class Loader:
+    """Loads chunks for one job, one after the other, through two sessions: one for leases, one for rows."""
+
+    node: Membership
+    job_id: int
+    table_id: int
+    storages: int
+    buckets: int
+    _pins: Pins = field(init=False)
+    _leases: psycopg.Connection[Any] = field(init=False)
+    _rows: psycopg.Connection[Any] = field(init=False)
+
+    def __enter__(self) -> "Loader":
+        name = self.node.session_name
+        self._leases = psycopg.connect(self.node.dsn, autocommit=True, application_name=name)
+        self._pins = Pins(self._leases, self.node, self.table_id)
+        self._rows = self._connect()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leases.close()
+        self._rows.close()
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        options = postgres.session_options(self.node.session_name)
+        return psycopg.connect(self.node.dsn, autocommit=True, **options)
+
+    def marks(self, first: int, last: int) -> set[int]:
+        """Where the chunks between two row numbers begin that are in the table already."""
+        sql = f"SELECT first FROM {MARKS} WHERE job_id = %s AND first >= %s AND first < %s"
+        return {number for (number,) in self._leases.execute(sql, (self.job_id, first, last)).fetchall()}
+
+    def load(self, first: int, texts: Mapping[str, pa.Array]) -> int:
+        """Put the rows in; returns how many tries it took. Raises `CannotLoad`."""
+        for attempt in range(TRIES_MAX):
+            if attempt:
+                time.sleep(min(PAUSE_S_MAX, 0.002 * 2 ** min(attempt, 8)))
+            pinned = self._pins.newest()
+            rows = typed_rows(pinned.descriptor, texts, first)
+            try:
+                self._put(pinned, rows, first)
+            except psycopg.Error as error:
+                if error.sqlstate not in RETRIED and not self._rows.closed:
+                    raise
+                if self._rows.closed:
+                    self._rows = self._connect()
+                continue
+            return attempt
+        raise CannotLoad(f"rows from {first % ROWS_PER_PART + 1}: {TRIES_MAX} tries met other transactions each time")
+
+    def _put(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
+        """The quick way, or the one that looks at what holds a key. A mark that is there: another attempt was here."""
+        try:
+            self._write(pinned, rows, first)
+        except errors.UniqueViolation as violation:
+            if violation.diag.table_name == MARKS:
+                return
+        else:
+            return
+        try:
+            self._put_over_tombstones(pinned, rows, first)
+        except errors.UniqueViolation as violation:
+            if violation.diag.table_name != MARKS:
+                raise
+
+    def _write(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
+        with self._rows.transaction():
+            pinned.enter(self._rows, self.storages)
+            self._mark(first, len(rows))
+            for storage, pairs in self._pairs(pinned.descriptor, rows):
+                table = postgres.kv(storage, self.table_id)
+                with self._rows.cursor().copy(f"COPY {table} (key, value) FROM STDIN (FORMAT BINARY)") as copy:
+                    copy.write(copy_payload(pairs.sorted()))
+            self._require_referenced(pinned, rows, first)
+
+    def _mark(self, first: int, count: int) -> None:
+        self._rows.execute(
+            f"INSERT INTO {MARKS} (job_id, first, rows) VALUES (%s, %s, %s)", (self.job_id, first, count)
+        )
+
+    def _put_over_tombstones(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
+        """As a statement would: existence and unique entries are refused where a live pair is, the rest replaces."""
+        with self._rows.transaction():
+            pinned.enter(self._rows, self.storages)
+            self._mark(first, len(rows))
+            for storage, pairs in self._pairs(pinned.descriptor, rows):
+                for act, part in by_act(pinned.descriptor, pairs):
+                    sql = SQL[act].format(kv=postgres.kv(storage, self.table_id))
+                    keys = part.keys.to_pylist()
+                    try:
+                        result = self._rows.execute(sql, (keys, part.values.to_pylist()))
+                    except errors.CardinalityViolation:
+                        raise twice_in_file(pinned.descriptor, rows) from None
+                    if act is not Act.PUT:
+                        taken = set(keys) - {key for (key,) in result.fetchall()}
+                        refuse_taken(pinned.descriptor, rows, taken)
+            self._require_referenced(pinned, rows, first)
+
+    def _require_referenced(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
+        """What the rows refer to is there. Asked when they are: a row may refer to one of its own chunk."""
+        for reference in pinned.references(storages=self.storages, buckets=self.buckets):
+            refuse_dangling(reference, rows, reference.dangling(self._rows, rows), first)
+
+    def _pairs(self, descriptor: Descriptor, rows: StoredRows) -> Iterator[tuple[int, Pairs]]:
+        return pairs_of(descriptor, rows, storages=self.storages, buckets=self.buckets)
+
+
+def load_batches(loader: Loader, part: int, batches: Iterable[pa.RecordBatch]) -> Said:
+    """Load the chunks of a part that have no mark."""
+    first, retries = part * ROWS_PER_PART, 0
+    done = loader.marks(first, first + ROWS_PER_PART)
+    try:
+        for batch in batches:
+            if batch.num_rows and first not in done:
+                retries += loader.load(first, dict(zip(batch.schema.names, batch.columns, strict=True)))
+            first += batch.num_rows
+    except Duplicates as duplicates:
+        return Said(error=str(duplicates), duplicates=tuple(duplicates.words))
+    except (CannotLoad, NotLeasable) as refusal:
+        return Said(error=str(refusal))
+    return Said(rows=first - part * ROWS_PER_PART, retries=retries)

@@ -1,0 +1,87 @@
+"""Rows of a file as pairs: where each lies, how a statement would put it, which keys are taken, which rows dangle."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from catalog.descriptor import Descriptor
+from catalog.elements import State
+from catalog.states import Write, rule
+from spark_tasks.checks.foreign_key_checks import Reference
+from spark_tasks.checks.row_checks import first_rows
+from spark_tasks.chunks.entry_placement import by_home
+from spark_tasks.load.file_rows import CannotLoad, number_in_file
+from storage.arrow.encoding import END, Pairs, concat
+from storage.arrow.rows import StoredRows, chosen, index_entries, row_pairs, row_storages
+from storage.clauses import row_words
+from storage.mutations import Act
+from storage.pairs import column_key, prefix
+
+DUPLICATES_NAMED = 20
+
+
+class Duplicates(CannotLoad):
+    """Rows of the file have keys that are taken."""
+
+    def __init__(self, words: list[str]) -> None:
+        more = ", .." if len(words) == DUPLICATES_NAMED else ""
+        super().__init__(f"already there, or twice in the file: {', '.join(words)}{more}")
+        self.words = words
+
+
+def pairs_of(descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets: int) -> Iterator[tuple[int, Pairs]]:
+    """All pairs of the rows by storage: theirs, and the entries their indexes put now (`catalog.states`)."""
+    homes = row_storages(descriptor, rows, storages=storages, buckets=buckets)
+    entries: dict[int, list[Pairs]] = {}
+    for storage in sorted(pc.unique(homes).to_pylist()):
+        here = chosen(rows, pc.equal(homes, storage))
+        entries.setdefault(storage, []).append(row_pairs(descriptor, descriptor.placement.id, here))
+        for index in descriptor.indexes:
+            if rule(index.kind, index.state).insert is Write.PUT:
+                found = index_entries(descriptor, descriptor.placement.id, index, here)
+                for home, part in by_home(index, found, storage, storages=storages, buckets=buckets):
+                    entries.setdefault(home, []).append(part)
+    for storage, parts in sorted(entries.items()):
+        yield storage, concat(parts)
+
+
+def by_act(descriptor: Descriptor, pairs: Pairs) -> Iterator[tuple[Act, Pairs]]:
+    """The pairs by how a statement puts them: existence is created, a unique entry its owner's, the rest replaces."""
+    rows = prefix(descriptor, descriptor.placement.id)
+    is_row = pc.equal(pc.binary_slice(pairs.keys, 0, len(rows)), rows)
+    is_existence = pc.and_(is_row, pc.equal(pc.binary_slice(pairs.keys, -2, END), b"\x00\x00"))
+    is_owned = pc.and_(pc.invert(is_row), pc.greater(pc.binary_length(pairs.values), 0))
+    others = pc.invert(pc.or_(is_existence, is_owned))
+    for act, mask in ((Act.CREATE, is_existence), (Act.PUT, others), (Act.PUT_UNIQUE, is_owned)):
+        part = pairs.filter(mask).sorted()
+        if len(part):
+            yield act, part
+
+
+def twice_in_file(descriptor: Descriptor, rows: StoredRows) -> Duplicates:
+    """Rows that have the key of another one of the chunk."""
+    counts = pc.value_counts(rows.keys)
+    doubled = [count["values"].as_py() for count in counts if count["counts"].as_py() > 1]
+    words = [row_words(descriptor, key) for key in doubled[:DUPLICATES_NAMED]]
+    return Duplicates(words or ["values of a unique index"])
+
+
+def refuse_taken(descriptor: Descriptor, rows: StoredRows, taken: set[bytes]) -> None:
+    """Keys that others hold. Raises `Duplicates` when there are any."""
+    if not taken:
+        return
+    start = prefix(descriptor, descriptor.placement.id)
+    mine = [k for k in rows.keys.to_pylist() if column_key(start, k) in taken]
+    words = [row_words(descriptor, key) for key in mine[:DUPLICATES_NAMED]]
+    raise Duplicates(words or [f"{len(taken)} values of a unique index"])
+
+
+def refuse_dangling(reference: Reference, rows: StoredRows, dangling: pa.Array, first: int) -> None:
+    """Rows that refer to nothing, by a mask. Raises `CannotLoad` with the first of them when there is one."""
+    if not pc.any(dangling).as_py():
+        return
+    number, row = number_in_file(first, dangling.index(True).as_py()), next(first_rows(chosen(rows, dangling)))
+    state = reference.foreign_key.state
+    moving = "" if state is State.PUBLIC else f" (the constraint is {state.value})"
+    raise CannotLoad(f"row {number}: {reference.words(row)}{moving}")

@@ -1,0 +1,145 @@
+"""Rows of a file as one version of the table takes them: typed, complete, and by its rules.
+
+    public column        from the file; NULL when the file has none
+    write-only column    what a fill would put: its value in rows that are older than it
+    derived column       what follows from its source
+    constraint           asked of every row from write-only on; the first row that breaks it is named
+
+The values themselves are parsed by Arrow where it reads what PostgreSQL reads, one by one where it does not.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, Kind, State
+from catalog.states import Write, rule
+from catalog.types import BadValue, SqlType, parse_text
+from storage import encoding
+from storage.arrow.columns import ROW_RULES, breaks, derived_values
+from storage.arrow.encoding import ARROW
+from storage.arrow.rows import StoredRows, rows_of_batch
+from storage.clauses import row_words
+from storage.derived import derived_columns
+from storage.pairs import CannotDerive
+
+
+class CannotLoad(Exception):
+    """The file cannot be loaded; the message says which row or column and why."""
+
+
+ROWS_PER_PART = 1 << 40
+"""Row numbers of a part of the file begin at part * this, so that marks of all parts are one sequence."""
+
+
+def typed_rows(descriptor: Descriptor, texts: Mapping[str, pa.Array], first: int) -> StoredRows:
+    """The rows of a chunk under one version. Raises `CannotLoad` with row, column and value."""
+    if rule(Kind.TABLE, descriptor.state).insert is not Write.PUT:
+        raise CannotLoad(f"table {descriptor.name} is {descriptor.state.value}: it takes no rows")
+    names = {c.name: c for c in descriptor.columns}
+    for name in texts:
+        if name not in names or names[name].state is not State.PUBLIC:
+            public = ", ".join(c.name for c in descriptor.public_columns)
+            raise CannotLoad(f"the file has a column {name}, the table has not; it has {public}")
+    count = len(next(iter(texts.values())))
+    columns = {c.id: _typed(c, texts.get(c.name), count, first) for c in descriptor.columns if _is_put(c)}
+    rows = rows_of_batch(descriptor, columns)
+    defaults = {c.id: _default(c, count) for c in descriptor.stored_columns if _is_defaulted(c)}
+    complete = _with_derived(descriptor, StoredRows(rows.keys, {**rows.columns, **defaults}, rows.orphans))
+    _require_lawful(descriptor, complete, first)
+    return complete
+
+
+def _with_derived(descriptor: Descriptor, rows: StoredRows) -> StoredRows:
+    """The rows with the values that follow from others (`derived.with_derived`)."""
+    put = [c for c in derived_columns(descriptor) if rule(c.kind, c.state).insert is Write.PUT]
+    try:
+        derived = {c.id: derived_values(descriptor, c, rows) for c in put}
+    except CannotDerive as cannot:
+        raise CannotLoad(str(cannot)) from cannot
+    return StoredRows(rows.keys, {**rows.columns, **derived}, rows.orphans)
+
+
+def _require_lawful(descriptor: Descriptor, rows: StoredRows, first: int) -> None:
+    """Constraints are enforced from write-only on. Foreign keys are asked in the transaction (`load_chunk`)."""
+    for constraint in descriptor.constraints:
+        if constraint.rule not in ROW_RULES or rule(constraint.kind, constraint.state).insert is not Write.ENFORCE:
+            continue
+        broken = breaks(descriptor, constraint, rows)
+        if pc.any(broken).as_py():
+            place = broken.index(True).as_py()
+            words = row_words(descriptor, rows.keys[place].as_py())
+            number = number_in_file(first, place)
+            raise CannotLoad(f"row {number}: {words} breaks constraint {constraint.name} ({constraint.state.value})")
+
+
+def _is_put(column: Column) -> bool:
+    return column.derived is None and rule(column.kind, column.state).insert is Write.PUT
+
+
+def _is_defaulted(column: Column) -> bool:
+    return rule(column.kind, column.state).insert is Write.PUT_DEFAULT
+
+
+def _default(column: Column, count: int) -> pa.Array:
+    """A column that is being added is not in the file: it gets what the fill would put."""
+    value = encoding.NULL if column.fill_value is None else column.fill_value
+    return pa.repeat(pa.scalar(value, pa.binary()), count)
+
+
+def _typed(column: Column, given: pa.Array | None, count: int, first: int) -> pa.Array:
+    if given is None:
+        if column.default is not None or column.not_null:
+            why = "has a default, which a bulk load does not evaluate" if column.default else "is NOT NULL"
+            raise CannotLoad(f"the file has no column {column.name}, which {why}")
+        return pa.nulls(count, ARROW[column.type])
+    if column.not_null and given.null_count:
+        place = given.is_null().index(True).as_py()
+        raise CannotLoad(f"row {number_in_file(first, place)}: column {column.name} is NOT NULL and has no value")
+    return _parse(column, given, first)
+
+
+FAST = frozenset({SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE})
+
+
+def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
+    """Arrow's cast where it reads what PostgreSQL reads, one by one where it does not."""
+    if column.type is SqlType.TEXT:
+        return _without_nul(column, given.cast(pa.string()), first)
+    if given.type == ARROW[column.type]:
+        return given
+    if column.type in FAST:
+        try:
+            return given.cast(ARROW[column.type])
+        except pa.ArrowInvalid:
+            pass  # the slow way names the value
+    values = [
+        _value(column, text, number_in_file(first, n)) for n, text in enumerate(given.cast(pa.string()).to_pylist())
+    ]
+    if column.type is SqlType.UUID:
+        raw = pa.array([None if v is None else v.bytes for v in values], pa.binary(16))
+        return pa.ExtensionArray.from_storage(pa.uuid(), raw)
+    return pa.array(values, ARROW[column.type])
+
+
+def _value(column: Column, text: str | None, number: int) -> Any:
+    try:
+        return None if text is None else parse_text(column.type, text)
+    except BadValue as bad:
+        raise CannotLoad(f"row {number}: column {column.name}: {bad}") from None
+
+
+def _without_nul(column: Column, texts: pa.Array, first: int) -> pa.Array:
+    has_nul = pc.fill_null(pc.match_substring(texts, "\x00"), False)
+    if pc.any(has_nul).as_py():
+        number = number_in_file(first, has_nul.index(True).as_py())
+        raise CannotLoad(f"row {number}: column {column.name}: a text may not contain the character 0x00")
+    return texts
+
+
+def number_in_file(first: int, place: int) -> int:
+    """What people call a row of a chunk that begins at `first`: 1, 2, .. from where its part of the file begins."""
+    return first % ROWS_PER_PART + place + 1

@@ -1,0 +1,90 @@
+"""The versions that a chunk of a load uses: its table's, and those of the tables that its rows refer to (T1).
+
+    lease trips, the newest           trips@4: code refers to airports
+    lease airports, the newest        trips@4 stays leased, so the foreign key is there until the chunk ends
+    BEGIN; enter trips@4, airports@7  both until the earlier of the two expirations (T4)
+
+What the rows refer to is read in that transaction. A node that deletes it there looks for rows here: each of the two
+has read what the other one writes, and PostgreSQL lets one of them commit.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Constraint
+from spark_tasks.checks.foreign_key_checks import Reference, references_of, table_referenced
+from spark_tasks.load.loader_node import Lease, Membership, acquire, release
+from storage import postgres
+from storage.references import enforced
+
+Connection = psycopg.Connection[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """Leases for one transaction: on the table that it writes, and on the others that it reads."""
+
+    own: Lease
+    others: tuple[Lease, ...] = ()
+
+    @property
+    def descriptor(self) -> Descriptor:
+        return self.own.descriptor
+
+    @property
+    def leases(self) -> tuple[Lease, ...]:
+        return (self.own, *self.others)
+
+    def enter(self, connection: Connection, storages: int) -> None:
+        """The transaction, just begun, enters every table (T2)."""
+        expires_at = min(lease.expires_at for lease in self.leases)
+        for lease in self.leases:
+            params = postgres.enter_params(
+                lease.descriptor.table_id,
+                lease.descriptor.version,
+                schema_hash=lease.schema_hash,
+                sharding_hash=lease.sharding_hash,
+                expires_at=expires_at,
+            )
+            connection.execute(postgres.enter_sql(storages), params)
+
+    def references(self, *, storages: int, buckets: int) -> tuple[Reference, ...]:
+        """The foreign keys that rows must obey."""
+        tables = [lease.descriptor for lease in self.others]
+        return references_of(
+            self.descriptor, enforced_foreign_keys(self.descriptor), tables, storages=storages, buckets=buckets
+        )
+
+
+@dataclass
+class Pins:
+    """The leases that a loader holds, asked for again for each of its transactions."""
+
+    connection: Connection
+    node: Membership
+    table_id: int
+    _held: dict[int, Lease] = field(default_factory=dict)
+
+    def newest(self) -> Pinned:
+        """Leases on the newest versions; what is not used any more is given back. Raises `NotLeasable`."""
+        own = self._acquire(self.table_id)
+        others = {table_referenced(one) for one in enforced_foreign_keys(own.descriptor)} - {own.descriptor.table_id}
+        found = Pinned(own, tuple(self._acquire(table_id) for table_id in sorted(others)))
+        for table_id in self._held.keys() - others - {self.table_id}:
+            release(self.connection, self.node, self._held.pop(table_id))
+        return found
+
+    def _acquire(self, table_id: int) -> Lease:
+        lease, held = acquire(self.connection, self.node, table_id), self._held.get(table_id)
+        if held is not None and held.descriptor.version != lease.descriptor.version:
+            release(self.connection, self.node, held)
+        self._held[table_id] = lease
+        return lease
+
+
+def enforced_foreign_keys(descriptor: Descriptor) -> tuple[Constraint, ...]:
+    """What new rows of the table must obey: each is asked about all of them. A load takes nothing away."""
+    return enforced(descriptor.foreign_keys)

@@ -1,0 +1,9 @@
+"""Filling, verifying and removing (protocol section 7).
+
+backfill      pairs for existing rows, put only where nobody else has decided
+tombstones    cleared before a fill, purged after
+verify        by content, in both directions, in one snapshot
+repair        a unique entry that a fill could not put (R10)
+delete        entries, values or rows, in delete-only
+drop_storage  what a dropped table leaves
+"""

@@ -1,0 +1,219 @@
+"""Filling elements: pairs for the rows that are there, put only where nobody else has decided.
+
+    row seen by the range's snapshot    pair or tombstone there    the fill
+    yes                                 nothing                    puts the pair
+    yes                                 a pair                     leaves it: a writer was first
+    yes, deleted or changed since       a tombstone (R5)           leaves it: the pair would be stale (R2)
+
+So a writer always wins, and reading may be as old as its range. One scan serves all elements: values of columns
+first, then entries of indexes, which read a missing value as what the fill puts. A range is large, so that its
+pairs, sorted, go into neighbouring pages; it is written in chunks that are copied under a savepoint. Where a key is
+taken the chunk is inserted again with ON CONFLICT DO NOTHING.
+
+    attempt 1   reads S1    a b c d|e f g h     its last mark: d
+    attempt 2   reads S2    a'. . d|e'f'g h     writes e' f' g h
+
+Another attempt reads the range in a snapshot of its own and leads on behind the last mark. That is as good as if each
+pair were read alone, because the table above holds for each by itself, whichever snapshot after the drain showed it:
+a pair that is owed was owed in the snapshot it was read in, and the fill put it, or a writer's statement has come to
+owe it since, and put it (section 3); one that is owed no longer got a tombstone as it went (R5), which stays as long
+as the fill may write (R7). So pairs up to d need no second look: what S2 shows of them and S1 did not, writers put.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+from psycopg import errors
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, Column, ColumnId, Index
+from spark_tasks.chunks import snapshot_reads
+from spark_tasks.chunks.chunk import (
+    GIVES_WAY,
+    Connection,
+    Mark,
+    Order,
+    Progress,
+    RangeDone,
+    Ticket,
+    chunk,
+    keep_pace,
+    listen,
+    pairs_of_chunk,
+    progress_of,
+    scans_sql,
+    tries,
+)
+from spark_tasks.chunks.entry_placement import by_home
+from spark_tasks.chunks.scan import rows_at_once
+from spark_tasks.runs.pacing import Pace
+from spark_tasks.runs.ranges import KeyRange, Reached
+from spark_tasks.runs.run_elements import Elements
+from storage.arrow.columns import owed_pairs
+from storage.arrow.encoding import Pairs, concat, copy_payload
+from storage.arrow.rows import StoredRows, index_entries
+from storage.derived import sources_of
+from storage.mutations import source_columns
+from storage.postgres import kv
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Values, or entries, for one storage, in key order: at least one pair."""
+
+    storage: int
+    pairs: Pairs
+
+    def behind(self, reached: Reached) -> Pairs:
+        """Those that an attempt has not come to yet."""
+        mine = Reached(self.storage, self.pairs.keys[0].as_py()).portion
+        if mine != reached.portion:
+            return self.pairs.slice(0 if mine > reached.portion else len(self.pairs))
+        return self.pairs.slice(pc.sum(pc.less_equal(self.pairs.keys, reached.key)).as_py())
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a range's rows lack of the elements, in the order in which it is put."""
+
+    rows: int
+    portions: tuple[Portion, ...]
+
+    def behind(self, reached: Reached | None) -> list[tuple[int, Pairs]]:
+        """What is still to be put, by storage."""
+        left = [(one.storage, one.pairs if reached is None else one.behind(reached)) for one in self.portions]
+        return [(storage, pairs) for storage, pairs in left if len(pairs)]
+
+
+@dataclass(slots=True)
+class Hand:
+    """A worker at its work: its session, what is wanted of the run, and the pace it has found."""
+
+    connection: Connection
+    order: Order
+    pace: Pace
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Put what the rows lack of some elements, as `descriptor` defines them."""
+
+    ticket: Ticket
+    descriptor: Descriptor
+    elements: Elements
+    storages: int
+    buckets: int
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.elements.columns_of(self.descriptor)
+
+    @property
+    def indexes(self) -> tuple[Index, ...]:
+        return self.elements.indexes_of(self.descriptor)
+
+    @property
+    def scans(self) -> str:
+        return scans_sql(self.descriptor.table_id, self.storages)
+
+    def __call__(self, pieces: Iterable[KeyRange]) -> Iterator[int]:
+        """Fill the ranges one after the other; yields the rows of each. Raises `RunClosed`, `CannotDerive`."""
+        with self.ticket.connect() as connection:
+            hand = Hand(connection, Order(), Pace())
+            for piece in pieces:
+                listen(connection, self.ticket, hand.order, self.scans)
+                began = time.perf_counter()
+                found = self.find(connection, piece)
+                keep_pace(self.ticket, hand.order, rows=0, seconds=time.perf_counter() - began)
+                self.put(hand, piece, found)
+                yield found.rows
+
+    def find(self, connection: Connection, piece: KeyRange) -> Found:
+        """What all rows of a range lack, from one snapshot of its own (R1)."""
+        with snapshot_reads.snapshot(connection):
+            parts = rows_at_once(connection, self.descriptor, piece, self._columns_read())
+        return Found(sum(map(len, parts)), tuple(self._portions(piece.storage, parts)))
+
+    def _columns_read(self) -> list[ColumnId]:
+        read: set[ColumnId] = set(self.elements.columns)
+        for column in self.columns:
+            read |= sources_of(column) if column.derived is not None else set()
+        for index in self.indexes:
+            read |= source_columns(self.descriptor, index)
+        return sorted(read - {EXISTS, *self.descriptor.primary_key})
+
+    def _portions(self, storage: int, parts: list[StoredRows]) -> Iterator[Portion]:
+        placement = self.descriptor.placement.id
+        values = [owed_pairs(self.descriptor, placement, column, rows) for column in self.columns for rows in parts]
+        entries: dict[int, list[Pairs]] = {}
+        for index in self.indexes:
+            pairs = concat(index_entries(self.descriptor, placement, index, rows) for rows in parts)
+            for home, here in by_home(index, pairs, storage, storages=self.storages, buckets=self.buckets):
+                entries.setdefault(home, []).append(here)
+        for home, listed in ((storage, values), *sorted(entries.items())):
+            pairs = concat(listed)
+            if len(pairs):
+                yield Portion(home, pairs.sorted())
+
+    def put(self, hand: Hand, piece: KeyRange, found: Found) -> None:
+        """Write a range in chunks, from its last mark on; one that another attempt has finished is left alone."""
+        try:
+            progress = progress_of(hand.connection, self.ticket, piece)
+            for storage, part, mark in self._parts(hand, piece, found, progress):
+                began, rows_done = time.perf_counter(), progress.rows_done
+                self._write(hand, piece, storage, part, mark, progress)
+                if not mark.is_done:
+                    rows, seconds = progress.rows_done - rows_done, time.perf_counter() - began
+                    keep_pace(self.ticket, hand.order, rows=rows, seconds=seconds)
+        except RangeDone:
+            pass
+
+    def _parts(
+        self, hand: Hand, piece: KeyRange, found: Found, progress: Progress
+    ) -> Iterator[tuple[int, Pairs, Mark]]:
+        """What goes into each chunk, and the mark it leaves; one chunk without pairs when there is nothing to put."""
+        left, before, done = found.behind(progress.reached), min(progress.rows_done, found.rows), 0
+        total = sum(len(pairs) for _, pairs in left)
+        if not total:
+            yield piece.storage, concat([]), Mark(found.rows, found.rows, is_done=True)
+        for storage, pairs in left:
+            place = 0
+            while place < len(pairs):
+                part = pairs.slice(place, pairs_of_chunk(self.ticket, hand.order, hand.pace))
+                place, done = place + len(part), done + len(part)
+                rows, last = before + (found.rows - before) * done // total, Reached(storage, part.keys[-1].as_py())
+                yield storage, part, Mark(rows, found.rows, is_done=done == total, reached=last)
+
+    def _write(self, hand: Hand, piece: KeyRange, storage: int, part: Pairs, mark: Mark, progress: Progress) -> None:
+        payload, table = copy_payload(part), kv(storage, self.descriptor.table_id)
+        for _ in tries(f"range {piece.id} of run {self.ticket.run_id}"):
+            began = time.perf_counter()
+            try:
+                with chunk(hand.connection, self.ticket, piece, hand.order, progress, self.scans) as leaves:
+                    leaves.mark = mark
+                    if len(part):
+                        put_where_free(hand.connection, table, part, payload)
+            except GIVES_WAY:
+                hand.pace = hand.pace.after_giving_way()
+            else:
+                hand.pace = hand.pace.after(
+                    pairs=len(part), seconds=time.perf_counter() - began, is_quiet=hand.order.is_quiet
+                )
+                return
+        raise AssertionError("tries() raises before this")
+
+
+def put_where_free(connection: Connection, table: str, pairs: Pairs, payload: bytes) -> None:
+    """Insert pairs whose keys are free, within a chunk; a pair or a tombstone that is there stays (R2)."""
+    try:
+        with connection.cursor().copy(f"COPY {table} (key, value) FROM STDIN (FORMAT BINARY)") as copy:
+            copy.write(payload)
+    except errors.UniqueViolation:
+        connection.execute("ROLLBACK TO SAVEPOINT chunk")
+        connection.execute(
+            f"INSERT INTO {table} (key, value) SELECT * FROM unnest(%b::bytea[], %b::bytea[])"
+            " ON CONFLICT (key) DO NOTHING",
+            (pairs.keys.to_pylist(), pairs.values.to_pylist()),
+        )

@@ -1,0 +1,174 @@
+"""Removing what nobody uses any more: entries of indexes, values of columns, or the rows of a table, in delete-only.
+
+An index or a column goes by keys: pairs and tombstones, whatever is there (R8). A table goes row by row, each with
+all its entries in one transaction (R9), so that at every moment what is left is consistent. Whoever still
+removes pairs of the element meanwhile is not hindered: a chunk gives way, as a fill's does.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId, Index, State
+from spark_tasks.chunks.chunk import (
+    GIVES_WAY,
+    Connection,
+    Mark,
+    Order,
+    Progress,
+    RangeDone,
+    Ticket,
+    chunk,
+    keep_pace,
+    listen,
+    pairs_of_chunk,
+    progress_of,
+    tries,
+)
+from spark_tasks.chunks.entry_placement import by_home
+from spark_tasks.runs.pacing import Pace
+from spark_tasks.runs.ranges import KeyRange, Reached, is_among_rows
+from storage.arrow.encoding import Pairs, unpack
+from storage.arrow.rows import StoredRows, accepted, chosen, entries_of, stored_rows
+from storage.postgres import column_suffixes, kv, next_low, packed_scan_sql
+from storage.statements import COLUMN_SUFFIX
+
+Step = Callable[[KeyRange, int], tuple[int, bytes | None]]
+"""Removes a few pairs from a range: how many, and the last key (None: nothing is left of the range)."""
+
+DELETE_PAGE = """WITH page AS MATERIALIZED (
+    SELECT key FROM {kv} WHERE key >= %b AND key < %b{only} ORDER BY key LIMIT %b
+), gone AS (
+    DELETE FROM {kv} AS kv WHERE key = ANY(ARRAY(SELECT key FROM page)){only_kv}
+) SELECT count(*), (SELECT key FROM page ORDER BY key DESC LIMIT 1) FROM page"""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteKeys:
+    """Remove every entry of the ranges, and among rows the pairs of `columns`.
+
+    With `tombstones_only` just tombstones (the purge of R8).
+    """
+
+    ticket: Ticket
+    table_id: int
+    columns: tuple[ColumnId, ...] = ()
+    tombstones_only: bool = False
+
+    def __call__(self, pieces: Iterable[KeyRange]) -> Iterator[int]:
+        """Empty the ranges one after the other; yields how many pairs went. Raises `RunClosed`."""
+        with self.ticket.connect() as connection:
+            yield from empty(connection, self.ticket, pieces, lambda piece, size: self._step(connection, piece, size))
+
+    def _step(self, connection: Connection, piece: KeyRange, size: int) -> tuple[int, bytes | None]:
+        only = " AND value IS NULL" if self.tombstones_only else ""
+        only_kv = " AND kv.value IS NULL" if self.tombstones_only else ""
+        params: tuple[Any, ...] = (piece.low, piece.high, size)
+        if is_among_rows(piece):
+            only += f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
+            params = (piece.low, piece.high, column_suffixes(self.columns), size)
+        sql = DELETE_PAGE.format(kv=kv(piece.storage, self.table_id), only=only, only_kv=only_kv)
+        row = connection.cursor(binary=True).execute(sql, params).fetchone()
+        assert row is not None
+        count, last = row
+        return count, None if count < size else last
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRows:
+    """Remove the rows of the ranges, each with the entries of every index, as `mutations.delete_row` says."""
+
+    ticket: Ticket
+    descriptor: Descriptor
+    storages: int
+    buckets: int
+
+    def __call__(self, pieces: Iterable[KeyRange]) -> Iterator[int]:
+        """Empty the ranges one after the other; yields how many pairs of rows went. Raises `RunClosed`."""
+        with self.ticket.connect() as connection:
+            yield from empty(connection, self.ticket, pieces, lambda piece, size: self._step(connection, piece, size))
+
+    def _step(self, connection: Connection, piece: KeyRange, size: int) -> tuple[int, bytes | None]:
+        size = max(size, 4 * (len(self.descriptor.columns) + 1))  # some whole rows fit
+        page = self._page(connection, piece, size)
+        is_last = len(page) < size
+        whole = page if is_last else page.slice(0, _whole_rows(page))
+        for storage, keys in self._doomed(piece.storage, whole).items():
+            sql = f"DELETE FROM {kv(storage, self.descriptor.table_id)} WHERE key = ANY(%b::bytea[])"
+            connection.execute(sql, (keys,))
+        return len(whole), None if is_last else whole.keys[-1].as_py()
+
+    def _page(self, connection: Connection, piece: KeyRange, size: int) -> Pairs:
+        sql = packed_scan_sql(piece.storage, self.descriptor.table_id)
+        row = connection.cursor(binary=True).execute(sql, (piece.low, piece.high, size)).fetchone()
+        assert row is not None
+        return unpack(*row)
+
+    def _doomed(self, storage: int, page: Pairs) -> dict[int, list[bytes]]:
+        """The keys to remove on each storage: the rows' own pairs, and their entries."""
+        doomed: dict[int, list[bytes]] = {storage: page.keys.to_pylist()}
+        rows = stored_rows(page, [c.id for c in self.descriptor.stored_columns])
+        for index in self.descriptor.indexes:
+            if index.state is not State.ABSENT:
+                for home, entries in self._entries(storage, index, rows):
+                    doomed.setdefault(home, []).extend(entries.keys.to_pylist())
+        return {home: sorted(keys) for home, keys in doomed.items()}
+
+    def _entries(self, storage: int, index: Index, rows: StoredRows) -> Iterator[tuple[int, Pairs]]:
+        accepts = accepted(self.descriptor, index, rows, now=True)
+        entries = entries_of(self.descriptor, self.descriptor.placement.id, index, chosen(rows, accepts))
+        return by_home(index, entries, storage, storages=self.storages, buckets=self.buckets)
+
+
+def _whole_rows(page: Pairs) -> int:
+    """How many pairs of a full page belong to rows that end within it: all before the last row's first pair."""
+    last = page.keys[-1].as_py()[:-2]
+    count = len(page)
+    while count and page.keys[count - 1].as_py()[:-2] == last:
+        count -= 1
+    return count
+
+
+def empty(connection: Connection, ticket: Ticket, pieces: Iterable[KeyRange], step: Step) -> Iterator[int]:
+    """Repeat `step` in chunks until each range is empty, from its last mark on; yields the pairs removed from each."""
+    pace, order = Pace(), Order()
+    for piece in pieces:
+        listen(connection, ticket, order)
+        removed, is_done = 0, False
+        try:
+            progress = progress_of(connection, ticket, piece)
+            while not is_done:
+                began = time.perf_counter()
+                count, is_done, pace = _chunk(connection, ticket, piece, progress, step, pace, order)
+                removed += count
+                if not is_done:
+                    keep_pace(ticket, order, rows=count, seconds=time.perf_counter() - began)
+        except RangeDone:
+            pass  # by another attempt: what was to be removed is gone
+        yield removed
+
+
+def _chunk(
+    connection: Connection, ticket: Ticket, piece: KeyRange, progress: Progress, step: Step, pace: Pace, order: Order
+) -> tuple[int, bool, Pace]:
+    rest = piece if progress.reached is None else replace(piece, low=next_low(progress.reached.key))
+    for _ in tries(f"range {piece.id} of run {ticket.run_id}"):
+        began = time.perf_counter()
+        try:
+            with chunk(connection, ticket, piece, order, progress) as leaves:
+                count, last = step(rest, pairs_of_chunk(ticket, order, pace))
+                leaves.mark = _mark(piece, progress.rows_done + count, last)
+        except GIVES_WAY:
+            pace = pace.after_giving_way()
+        else:
+            return count, last is None, pace.after(pairs=count, seconds=time.perf_counter() - began)
+    raise AssertionError("tries() raises before this")
+
+
+def _mark(piece: KeyRange, removed: int, last: bytes | None) -> Mark:
+    """Removed by all attempts together: the range's total once nothing is left."""
+    if last is None:
+        return Mark(removed, removed, is_done=True)
+    return Mark(removed, max(removed, piece.rows), is_done=False, reached=Reached(piece.storage, last))

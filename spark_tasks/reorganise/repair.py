@@ -1,0 +1,135 @@
+"""Putting a unique entry that a fill could not put: another row held its key then, and gave it up since (R10).
+
+    fill reads b = 7 of row 2; the key is row 1's       nothing is put
+    n1 updates row 1 to b = 8                           a tombstone
+    verify                                              row 2 has no entry
+
+The fill must not put over a tombstone. A data transaction may: it reads the row again, and it is refused, as any
+writer is, when another row holds the key. It begins with the run's token as a chunk does (R7).
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, Index, IndexId
+from spark_tasks.chunks.chunk import RunClosed, Ticket
+from spark_tasks.load.loader_node import Lease, Membership, acquire
+from storage import postgres
+from storage.clauses import Violation, row_words
+from storage.mutations import Act, Op, entry_bucket, source_columns
+from storage.offenders import duplicate_words, values_of_entry
+from storage.pairs import StoredRow, column_key, entry_now, prefix
+
+Connection = psycopg.Connection[Any]
+
+TRIES_MAX = 100
+PAUSE_S_MAX = 0.1
+RETRIED = frozenset({"40001", "40P01", postgres.VERSION_NOT_VISIBLE})
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Puts entries for rows that lack them, as `node` under the version that fills."""
+
+    node: Membership
+    ticket: Ticket
+    descriptor: Descriptor
+    storages: int
+    buckets: int
+
+    def __call__(self, lacking: Iterable[tuple[int, str]]) -> Iterator[tuple[str, Violation]]:
+        """Put the entry of each (index, K(r) in hexadecimal); yields the duplicates and the index of each.
+
+        Raises `RunClosed`, `NotLeasable`.
+        """
+        name = self.node.session_name
+        with (
+            psycopg.connect(self.node.dsn, autocommit=True, application_name=name) as leases,
+            self._connect() as connection,
+        ):
+            for index_id, row_key in lacking:
+                index = self.descriptor.index(IndexId(index_id))
+                refused = self._retried(connection, leases, index, bytes.fromhex(row_key))
+                if refused is not None:
+                    yield index.name, refused
+
+    def _lease(self, leases: Connection) -> Lease:
+        """A lease for one more transaction, as long as the version that fills is the newest."""
+        lease = acquire(leases, self.node, self.descriptor.table_id)
+        if lease.descriptor.version != self.descriptor.version:
+            raise RunClosed(f"run {self.ticket.run_id} fills {self.descriptor}, the table is at {lease.descriptor}")
+        return lease
+
+    def _connect(self) -> Connection:
+        options = postgres.session_options(self.node.session_name)
+        return psycopg.connect(self.node.dsn, autocommit=True, **options)
+
+    def _retried(self, connection: Connection, leases: Connection, index: Index, row_key: bytes) -> Violation | None:
+        for attempt in range(TRIES_MAX):
+            if attempt:
+                time.sleep(min(PAUSE_S_MAX, 0.001 * 2 ** min(attempt, 7)))
+            lease = self._lease(leases)
+            try:
+                with connection.transaction():
+                    self._take_token(connection)
+                    self._enter(connection, lease)
+                    return self._put(connection, index, row_key)
+            except psycopg.Error as error:
+                if error.sqlstate not in RETRIED:
+                    raise
+        words = row_words(self.descriptor, row_key)
+        raise RuntimeError(f"the entry of {words} in index {index.name}: {TRIES_MAX} tries met other transactions")
+
+    def _take_token(self, connection: Connection) -> None:
+        sql = "SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s AND token = %s FOR SHARE"
+        if connection.execute(sql, (self.ticket.run_id, self.ticket.token)).fetchone() is None:
+            raise RunClosed(f"run {self.ticket.run_id} has another token than {self.ticket.token}")
+
+    def _enter(self, connection: Connection, lease: Lease) -> None:
+        params = postgres.enter_params(
+            self.descriptor.table_id,
+            self.descriptor.version,
+            schema_hash=lease.schema_hash,
+            sharding_hash=lease.sharding_hash,
+            expires_at=lease.expires_at,
+        )
+        connection.execute(postgres.enter_sql(self.storages), params)
+
+    def _put(self, connection: Connection, index: Index, row_key: bytes) -> Violation | None:
+        """The row is read again: gone, or without an entry now, there is nothing to do."""
+        row = self._read(connection, index, row_key)
+        entry = None if row is None else entry_now(self.descriptor, self.descriptor.placement, index, row)
+        if row is None or entry is None:
+            return None
+        bucket = entry_bucket(self.descriptor, self.descriptor.placement, index, row, self.buckets)
+        op = Op(Act.PUT_UNIQUE if entry[1] else Act.PUT, bucket, *entry)
+        [put] = postgres.statements_for([op], self.descriptor.table_id, self.storages, buckets=self.buckets)
+        result = connection.execute(put.sql, put.params)
+        if not put.returns_keys or not put.refused(key for (key,) in result.fetchall()):
+            return None
+        return self._duplicate(connection, put.storage, index, row_key, entry[0])
+
+    def _read(self, connection: Connection, index: Index, row_key: bytes) -> StoredRow | None:
+        start = prefix(self.descriptor, self.descriptor.placement.id)
+        columns = sorted(source_columns(self.descriptor, index) - {EXISTS, *self.descriptor.primary_key})
+        wanted = {column_key(start, row_key, column): column for column in (EXISTS, *columns)}
+        for storage in range(1, self.storages + 1):
+            sql = postgres.get_sql(storage, self.descriptor.table_id)
+            there = dict(connection.cursor(binary=True).execute(sql, (sorted(wanted),)).fetchall())
+            if column_key(start, row_key) in there:
+                values = {wanted[key]: value for key, value in there.items() if wanted[key] != EXISTS}
+                return StoredRow(row_key, values)
+        return None
+
+    def _duplicate(self, connection: Connection, storage: int, index: Index, row_key: bytes, key: bytes) -> Violation:
+        sql = postgres.get_sql(storage, self.descriptor.table_id)
+        found = connection.cursor(binary=True).execute(sql, ([key],)).fetchone()
+        assert found is not None, "a refused entry is another row's"
+        first, second = sorted((found[1], row_key))
+        values = values_of_entry(key)
+        return Violation("C6", storage, values, duplicate_words(self.descriptor, index, first, second, values))

@@ -1,0 +1,88 @@
+"""Tombstones: cleared before a fill reads its first range, purged once nobody can write one any more.
+
+publish filling   tombstones of two versions mix: a delete-only node re-inserts without an entry
+drained           CLEAR, in the transaction that stores the fill's ranges, once (R6)
+fill, verify      every tombstone counts now: it keeps the fill from putting a stale entry
+public, drained   PURGE (R8)
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from catalog.descriptor import Descriptor
+from catalog.elements import PRIMARY, IndexId
+from spark_tasks.chunks.snapshot_reads import KeySpace
+from spark_tasks.runs.run_elements import Elements
+from storage.pairs import after, prefix
+from storage.postgres import PLAN_LOCALLY, column_suffixes, kv
+from storage.statements import COLUMN_SUFFIX
+
+Connection = psycopg.Connection[Any]
+
+
+def key_space(descriptor: Descriptor, index: IndexId = PRIMARY) -> KeySpace:
+    """Where the entries of an index lie (0: the rows), under the placement that is read."""
+    low = prefix(descriptor, descriptor.placement.id, index)
+    return KeySpace(low, after(low), index)
+
+
+def key_spaces(descriptor: Descriptor, elements: Elements) -> list[KeySpace]:
+    """Where the pairs of the elements lie: entries first, then what lies among the rows."""
+    spaces = [key_space(descriptor, index_id) for index_id in elements.indexes]
+    return [*spaces, key_space(descriptor)] if elements.have_values else spaces
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstones:
+    """Tombstones of some elements on one storage, as they were seen."""
+
+    storage: int
+    keys: list[bytes]
+
+
+def tombstones_of(
+    connection: Connection, descriptor: Descriptor, elements: Elements, storages: int
+) -> list[Tombstones]:
+    """All tombstones of the elements. Those that count as old were written before the drain, so they are all seen."""
+    found = []
+    for storage in range(1, storages + 1):
+        for space in key_spaces(descriptor, elements):
+            sql = f"SELECT key FROM {kv(storage, descriptor.table_id)} WHERE key >= %b AND key < %b AND value IS NULL"
+            params: tuple[Any, ...] = (space.low, space.high)
+            if space.index == PRIMARY:
+                sql += f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
+                params = (*params, column_suffixes(elements.columns))
+            keys = [key for (key,) in connection.cursor(binary=True).execute(sql, params).fetchall()]
+            found.append(Tombstones(storage, sorted(keys)))
+    return found
+
+
+def are_values_left(connection: Connection, descriptor: Descriptor, elements: Elements, storages: int) -> bool:
+    """Whether the snapshot of `connection` shows a pair or tombstone of the columns on any storage."""
+    space, columns = key_space(descriptor), column_suffixes(elements.columns)
+    for storage in range(1, storages + 1):
+        sql = (
+            f"SELECT FROM {kv(storage, descriptor.table_id)}"
+            f" WHERE key >= %b AND key < %b AND {COLUMN_SUFFIX} = ANY(%b::bytea[]) LIMIT 1"
+        )
+        if connection.cursor(binary=True).execute(sql, (space.low, space.high, columns)).fetchone() is not None:
+            return True
+    return False
+
+
+def clear_tombstones(cursor: Any, table_id: int, found: list[Tombstones]) -> int:
+    """Remove tombstones that were seen, in the caller's transaction; a pair put over one stays. Returns how many (R6).
+
+    They are looked for before, so that nothing is locked while a table is read through. One that is written again
+    meanwhile may go too: no range has been read yet.
+    """
+    removed = 0
+    cursor.execute(PLAN_LOCALLY)
+    for seen in found:
+        if seen.keys:
+            sql = f"DELETE FROM {kv(seen.storage, table_id)} WHERE key = ANY(%s::bytea[]) AND value IS NULL"
+            cursor.execute(sql, [seen.keys])
+            removed += cursor.rowcount
+    return removed

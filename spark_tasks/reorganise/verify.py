@@ -1,0 +1,130 @@
+"""Verification of what was filled: by content, in both directions, in one exported snapshot (R1, R10).
+
+rows -> pairs      each row's value is there, each row's entry is looked up by its key, each rule is asked
+rows -> rows       what a foreign key of a row refers to is looked up by its key in the other table
+pairs -> rows      as many entries as were found are all there are; if not, those too many are named
+
+A unique entry that nobody holds is put by the repair, and all is compared again.
+"""
+
+import os
+
+import psycopg
+from django.conf import settings
+
+from spark_tasks.checks.foreign_key_checks import newest_versions, references_of
+from spark_tasks.checks.range_check import Judge
+from spark_tasks.chunks.chunk import RunClosed, Ticket
+from spark_tasks.chunks.dsn import database_dsn
+from spark_tasks.chunks.run_ranges import prepare, ranges_left, ranges_over, require_all_done
+from spark_tasks.chunks.snapshot_reads import exported, snapshot
+from spark_tasks.jobs.lifecycle import Claim, RunFailed, WasClosed
+from spark_tasks.load.loader_node import NotLeasable, PseudoNode
+from spark_tasks.models import ReorgRange
+from spark_tasks.reorganise.repair import Repair
+from spark_tasks.reorganise.tombstones import key_space
+from spark_tasks.runs.ranges import KeyRange
+from spark_tasks.runs.report import Finding, first_of_each_kind, gather
+from spark_tasks.runs.requirements import as_if_public
+from spark_tasks.spark.session import spread
+from storage.postgres import session_options
+
+REPAIRS_MAX = 20
+
+
+def verify(claim: Claim) -> None:
+    """Compare; put the unique entries that nobody holds (R10), and compare again. Raises `RunFailed`."""
+    ticket = Ticket(database_dsn(), claim.run.id, claim.token)
+    found = compare(claim, ticket)
+    for _ in range(REPAIRS_MAX):
+        if not is_repairable(found):
+            break
+        refused = repair(claim, ticket, found)
+        found = refused if refused.violations else compare(claim, ticket)
+    claim.run.violations = found.violations
+    if found.violations:
+        raise RunFailed(why_failed(found))
+
+
+def compare(claim: Claim, ticket: Ticket) -> Finding:
+    """What is wrong with the elements of the run: named violations, or none. Raises `WasClosed`, `WasPaused`."""
+    descriptor, elements = claim.descriptor(), claim.elements
+    demands = as_if_public(descriptor, elements)
+    counts = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
+    pieces = begin_anew(claim)
+    with (
+        psycopg.connect(ticket.dsn, autocommit=True, **session_options("schemalab verify")) as connection,
+        snapshot(connection),
+    ):
+        referenced = newest_versions(connection, demands.tables_read)
+        judge = Judge(
+            ticket.dsn,
+            exported(connection),
+            descriptor,
+            **counts,
+            demands=demands,
+            references=references_of(descriptor, demands.foreign_keys, referenced, **counts),
+            only=elements,
+            ticket=ticket,
+        )
+        found = gather(spread(judge, pieces, pool=claim.pool))
+        require_all_done(claim, pieces)
+        for index in judge.indexes:
+            judge.entry_judge(index).beside(connection, found)
+    found.violations = first_of_each_kind(found.violations)
+    return found
+
+
+def begin_anew(claim: Claim) -> list[KeyRange]:
+    """All ranges of the run, cut once (R1): what an earlier pass has judged was another snapshot."""
+    if not ReorgRange.objects.filter(run=claim.run).update(is_done=False, rows_done=0):
+        prepare(claim.run, ranges_over(claim.run.table_id, [key_space(claim.descriptor())]))
+    return ranges_left(claim)
+
+
+def is_repairable(found: Finding) -> bool:
+    """Whether nothing is wrong but entries that are missing, unique ones that nobody holds among them."""
+    return bool(found.lacking) and all(kind.startswith("C4 ") for kind in found.counts)
+
+
+def repair(claim: Claim, ticket: Ticket, found: Finding) -> Finding:
+    """Put what is lacking, as a node that leases the version; what was refused is returned. Raises `WasClosed`."""
+    refusals = Finding()
+    node = PseudoNode(ticket.dsn, f"repair-{claim.run.id}", pid=os.getpid(), lease_s=settings.LEASE_S)
+    with node as member:
+        put = Repair(member, ticket, claim.descriptor(), settings.STORAGE_COUNT, settings.BUCKET_COUNT)
+        try:
+            for index, refused in put(found.lacking):
+                refusals.note(refused.clause, f"index {index}", 1, [refused])
+        except (RunClosed, NotLeasable) as closed:
+            raise WasClosed(str(closed)) from closed
+    return refusals
+
+
+# --- the verdict
+
+
+def why_failed(found: Finding) -> str:
+    """The verdict in words: what is wrong, how often in all, and the first of each kind by name."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for said in found.violations:
+        kinds.setdefault((said["clause"], said["element"]), []).append(said["why"])
+    duplicated = {element for clause, element in kinds if clause == "C6"}
+    told = [kind for kind in kinds if kind[0] != "C4" or kind[1] not in duplicated]  # it lacks what another row has
+    return "; ".join(_kind_words(found.count_of(*kind), kind[1], kinds[kind]) for kind in told)
+
+
+def _kind_words(total: int, element: str, whys: list[str]) -> str:
+    if total <= 1:
+        return whys[0]
+    named = f", the first {len(whys)}" if len(whys) < total else ""
+    if element.startswith("constraint "):
+        rows = ", ".join(_offender(why, f" breaks {element}") for why in whys)
+        return f"{total} rows break {element}{named}: {rows}"
+    return f"{total} violations by {element}{named}: {', '.join(whys)}"
+
+
+def _offender(why: str, breaks: str) -> str:
+    """The row alone, when all that follows it is said of all, or follows from its values."""
+    row, said, rest = why.partition(breaks)
+    return row if said and (not rest or rest.startswith(": ")) else why

@@ -1,0 +1,83 @@
+"""What a judge demands of every row: the clauses of integrity (C2, C4, C6), and by which elements.
+
+an audit          of what the newest version has public, and of what the version before has while it is leased:
+                  whoever reads under it relies on it
+a verification    of the elements of its run, as if they were public
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from catalog.descriptor import Descriptor
+from catalog.elements import CHECK, FOREIGN_KEY, Column, ColumnId, Constraint, IndexId, State, TableId
+from expressions.rows import columns_of
+from spark_tasks.runs.run_elements import Elements
+from storage.arrow.columns import ROW_RULES
+
+E = TypeVar("E", Column, Constraint)
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What every row has, and keeps to.
+
+    It has a pair of `values` (C2) and its entries (C4), no NULL in `not_null`, breaks none of `constraints` by itself,
+    and what its `foreign_keys` refer to is there (C6).
+    """
+
+    values: tuple[Column, ...] = ()
+    not_null: tuple[Column, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    foreign_keys: tuple[Constraint, ...] = ()
+    indexes: frozenset[IndexId] = frozenset()
+
+    @property
+    def columns_read(self) -> frozenset[ColumnId]:
+        """The columns that must be read to see whether all is as demanded, entries apart."""
+        read = {column.id for column in (*self.values, *self.not_null)}
+        return frozenset(read.union(*map(_columns_of, (*self.constraints, *self.foreign_keys))))
+
+    @property
+    def tables_read(self) -> frozenset[TableId]:
+        """The tables in which rows must find what they refer to."""
+        return frozenset(one.references for one in self.foreign_keys if one.references is not None)
+
+
+def relied_on(versions: Iterable[Descriptor]) -> Demands:
+    """What the versions in force have public, the newest first: where several say the same, its names count."""
+    found = list(versions)
+    columns = [c for version in found for c in version.stored_columns if c.state is State.PUBLIC]
+    constraints = [c for version in found for c in version.constraints if c.state is State.PUBLIC]
+    indexes = frozenset(index.id for version in found for index in version.public_indexes)
+    return _demands(columns, constraints, indexes)
+
+
+def as_if_public(descriptor: Descriptor, elements: Elements) -> Demands:
+    """What the elements of a run will have to keep to."""
+    return _demands(elements.columns_of(descriptor), elements.constraints_of(descriptor), frozenset(elements.indexes))
+
+
+def _demands(columns: Iterable[Column], constraints: Iterable[Constraint], indexes: frozenset[IndexId]) -> Demands:
+    listed, rules = tuple(columns), _once(constraints)
+    return Demands(
+        values=_once(c for c in listed if c.required or c.derived is not None),
+        not_null=_once(c for c in listed if c.not_null),
+        constraints=tuple(c for c in rules if c.rule in ROW_RULES),
+        foreign_keys=tuple(c for c in rules if c.rule == FOREIGN_KEY),
+        indexes=indexes,
+    )
+
+
+def _once(elements: Iterable[E]) -> tuple[E, ...]:
+    """The first of each id."""
+    found: dict[int, E] = {}
+    for element in elements:
+        found.setdefault(element.id, element)
+    return tuple(found.values())
+
+
+def _columns_of(constraint: Constraint) -> frozenset[ColumnId]:
+    if constraint.rule == CHECK and constraint.expression is not None:
+        return columns_of(constraint.expression)
+    return frozenset(constraint.columns)

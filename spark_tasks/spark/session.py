@@ -1,0 +1,186 @@
+"""One warm SparkSession for the process: threads share it, FAIR scheduling shares it out among changes.
+
+Spark hands out key ranges and starts Python workers; the pairs themselves go straight from PostgreSQL to a
+worker and back. A small job runs in this very process: an empty Spark job costs more than it would.
+"""
+
+import json
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from spark_tasks.chunks.chunk import until_closed
+from spark_tasks.runs.ranges import KeyRange, hands
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+JAVA_MIN = 17
+JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k"
+ROWS_IN_PROCESS_MAX = 10_000
+PARTS_PER_CORE = 2
+Work = Callable[[Iterable[KeyRange]], Iterator[Any]]
+
+_lock = threading.Lock()
+_session: "SparkSession | None" = None
+
+
+class NoJava(Exception):
+    """Spark needs a Java that is not there."""
+
+
+def java() -> Path:
+    """The Java that Spark will use. Raises `NoJava`: PySpark itself would only say JAVA_GATEWAY_EXITED."""
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{home}/bin" if home else None)
+    advice = f"install Java {JAVA_MIN} or newer (Debian: apt-get install default-jre-headless), or set JAVA_HOME"
+    if found is None:
+        where = f"in JAVA_HOME={home}" if home else "in PATH, and JAVA_HOME is not set"
+        raise NoJava(f"reorganisation runs on Spark, which needs Java; there is none {where}: {advice}")
+    said = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
+    version = re.search(r'version "(\d+)', said)
+    if version is None or int(version[1]) < JAVA_MIN:
+        raise NoJava(f"{found} is too old for Spark ({said.splitlines()[0] if said else 'it says nothing'}): {advice}")
+    return Path(found)
+
+
+def spark() -> "SparkSession":
+    """The process's session, started by the first who asks, and again after its JVM has died."""
+    global _session
+    with _lock:
+        if _session is None or not _is_alive(_session):
+            _session = _start()
+        return _session
+
+
+def _start() -> "SparkSession":
+    java()
+    root = str(Path(__file__).resolve().parents[2])
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    scratch = Path(settings.HOME) / "spark"
+    scratch.mkdir(parents=True, exist_ok=True)
+    builder = SparkSession.builder.master(settings.SPARK_MASTER).appName("schemalab")
+    for name, value in _configuration(scratch).items():
+        builder = builder.config(name, value)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    log.info("spark session started on %s", settings.SPARK_MASTER)
+    return session
+
+
+def _configuration(scratch: Path) -> dict[str, str]:
+    """Small and quick to start: the JVM only hands out work, so the slow compiler would never pay."""
+    return {
+        "spark.scheduler.mode": "FAIR",
+        "spark.driver.memory": "600m",
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -Djava.io.tmpdir={scratch}",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        **_authentication(),
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.task.maxFailures": "1",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
+        "spark.python.worker.faulthandler.enabled": "false",
+    }
+
+
+def _authentication() -> dict[str, str]:
+    """Nobody else on this machine may give the session work; a cluster's own secret is for its owner to set there."""
+    return {"spark.authenticate": "true"} if settings.SPARK_MASTER.startswith("local") else {}
+
+
+def _is_alive(session: "SparkSession | None") -> bool:
+    from py4j.protocol import Py4JError
+
+    if session is None:
+        return False
+    try:
+        return not session.sparkContext._jsc.sc().isStopped()
+    except (Py4JError, OSError) as error:
+        log.warning("spark session lost: %s", error)
+        _forget_dead(type(session.sparkContext))
+        return False
+
+
+def _forget_dead(context: Any) -> None:
+    """Forget a context whose JVM is gone: PySpark would go on asking it."""
+    from pyspark.sql import SparkSession
+
+    gateway = context._gateway
+    context._active_spark_context = context._gateway = context._jvm = None
+    SparkSession._instantiatedSession = None
+    SparkSession._activeSession = None
+    if gateway is not None:
+        gateway.close()
+
+
+def stop() -> None:
+    """End the session, when the process ends or a test is over."""
+    global _session
+    with _lock:
+        if _session is not None and _is_alive(_session):
+            _session.stop()
+        _session = None
+
+
+def warm_up() -> None:
+    """Start the session and one Python worker, so that the first change need not wait for them."""
+    session = spark()
+    session.sparkContext.parallelize(range(2), 2).mapPartitions(_nothing).collect()
+
+
+def _nothing(numbers: Iterable[int]) -> Iterator[int]:
+    import_module("spark_tasks.reorganise.backfill")  # loaded once, it is there for the next job
+    yield from numbers
+
+
+def workers_expected() -> int:
+    """How many tasks can run at once, without starting a session: local[N] says so; a cluster's size is a guess."""
+    local = re.fullmatch(r"local\[(\d+)\]", settings.SPARK_MASTER)
+    return int(local[1]) if local else os.cpu_count() or 1
+
+
+def parallelism() -> int:
+    """How many tasks run at once."""
+    return int(spark().sparkContext.defaultParallelism)
+
+
+def spread(work: Work, pieces: Sequence[KeyRange], *, pool: str) -> list[Any]:
+    """What `work` says of all ranges, in no order; it must be picklable and say JSON.
+
+    A worker whose run is closed just stops: the caller looks at the marks.
+    """
+    if sum(piece.rows for piece in pieces) < ROWS_IN_PROCESS_MAX:
+        return list(until_closed(work, pieces))
+    session = spark()
+    session.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
+    shares = hands(len(pieces), PARTS_PER_CORE * parallelism())
+    mine = [[pieces[number] for number in share] for share in shares]
+
+    def work_on_shares(numbers: Iterable[int]) -> Iterator[str]:
+        for number in numbers:
+            yield from (json.dumps(result) for result in until_closed(work, mine[number]))
+
+    jobs = session.sparkContext.parallelize(range(len(mine)), len(mine))
+    return [json.loads(said) for said in jobs.mapPartitions(work_on_shares).collect()]

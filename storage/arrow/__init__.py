@@ -1,0 +1,8 @@
+"""The vectorised twins of the rules over pairs; tests hold each against its original.
+
+encoding    of `storage.encoding`
+rows        of `storage.pairs`
+buckets     of `storage.buckets`
+columns     of `storage.derived` and `storage.constraints`
+references  of `storage.references`
+"""

@@ -1,0 +1,82 @@
+"""What many rows refer to at once: the vectorised twin of `storage.references`.
+
+row      code     of_rows         places
+trip 1   LAX      0               0   airports · K(LAX) · exists   on storage 2
+trip 2   NULL     (null)          1   airports · K(CDG) · exists   on storage 1
+trip 3   CDG      1
+trip 4   LAX      0               a place is named once, however many rows refer to it
+"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, PRIMARY, ColumnId, Constraint
+from storage import encoding
+from storage.arrow.buckets import storage_of, strcrc32
+from storage.arrow.encoding import concat, inverted, join
+from storage.arrow.rows import StoredRows, encoded_column, row_storages
+from storage.pairs import COLUMN, prefix
+
+_NULL = pa.scalar(encoding.NULL, pa.binary())
+_NOTHING = pa.scalar(None, pa.binary())
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The different pairs that rows refer to: `keys`, on the storages `homes`. `of_rows` says which is whose.
+
+    A row that refers to nothing has null there.
+    """
+
+    keys: pa.Array
+    homes: pa.Array
+    of_rows: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def rows_of(self, mask: pa.Array) -> pa.Array:
+        """Which rows refer to one of the places that a mask names."""
+        return pc.fill_null(mask.take(self.of_rows), False)
+
+
+def places_of(
+    descriptor: Descriptor,
+    referenced: Descriptor,
+    foreign_key: Constraint,
+    rows: StoredRows,
+    *,
+    storages: int,
+    buckets: int,
+) -> Places:
+    """Where the referenced table says whether it has what the rows refer to: `references.place_of` for all of them."""
+    found = _tails(descriptor, referenced, foreign_key, rows).dictionary_encode()
+    tails, placement = found.dictionary, referenced.placement.id
+    if foreign_key.index == PRIMARY:
+        keys = join(prefix(referenced, placement), tails, COLUMN.pack(EXISTS))
+        homes = row_storages(referenced, StoredRows(tails, {}, concat([])), storages=storages, buckets=buckets)
+    else:
+        keys = join(prefix(referenced, placement, foreign_key.index), tails)
+        homes = storage_of(strcrc32(tails, buckets), storages=storages, buckets=buckets)
+    return Places(keys, homes, found.indices)
+
+
+def _tails(descriptor: Descriptor, referenced: Descriptor, foreign_key: Constraint, rows: StoredRows) -> pa.Array:
+    """What tells each row's place from others: K(r) of the referenced row, or the values of its entry; null: none."""
+    values = [encoded_column(descriptor, rows, descriptor.column(column)) for column in foreign_key.columns]
+    given = dict(zip(foreign_key.reference_columns, values, strict=True))
+    tails = join(*_in_order(referenced, foreign_key, given))
+    for column in values:
+        tails = pc.if_else(pc.equal(column, _NULL), _NOTHING, tails)
+    return tails
+
+
+def _in_order(referenced: Descriptor, foreign_key: Constraint, given: dict[ColumnId, pa.Array]) -> list[pa.Array]:
+    """The values as the referenced key has them."""
+    if foreign_key.index == PRIMARY:
+        return [given[column] for column in referenced.primary_key]
+    parts = referenced.index(foreign_key.index).columns
+    return [inverted(given[part.column]) if part.descending else given[part.column] for part in parts]

@@ -1,0 +1,256 @@
+"""Pairs to rows and back, a batch at a time: the vectorised twin of `storage.pairs`.
+
+    pairs in key order            rows
+    .. K(1) · 0                   K(1)   column 2   column 3
+    .. K(1) · 2   value           K(2)   column 2   (missing)
+    .. K(1) · 3   value
+    .. K(2) · 0                   the existence pair of a row comes first, so counting
+    .. K(2) · 2   value           those seen so far numbers the rows
+
+A column pair whose row does not exist is an orphan (C1): it is set aside, never given to a neighbour.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, Column, ColumnId, Index, PlacementId
+from catalog.types import SqlType, to_text
+from expressions.errors import SqlError
+from expressions.rows import columns_of, evaluator
+from expressions.typed import PyValue
+from storage import encoding, pairs
+from storage.arrow.buckets import storage_of, strcrc32
+from storage.arrow.encoding import ARROW, END, Pairs, concat, cut, decode, encode, inverted, join
+from storage.buckets import bucket_of
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """Existing rows as their pairs say it: K(r), and for each column read the encoded values (null: no pair)."""
+
+    keys: pa.Array
+    columns: Mapping[ColumnId, pa.Array]
+    orphans: Pairs
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+def stored_rows(page: Pairs, columns: Iterable[ColumnId]) -> StoredRows:
+    """The rows of `page`, which holds whole rows in key order; of other columns' pairs nothing is kept."""
+    suffixes = pc.binary_slice(page.keys, -pairs.COLUMN.size, END)
+    is_row = pc.equal(suffixes, pairs.COLUMN.pack(EXISTS))
+    row_keys = pc.binary_slice(page.keys.filter(is_row), pairs.PREFIX.size, -pairs.COLUMN.size)
+    numbers = pc.subtract(pc.cumulative_sum(is_row.cast(pa.int32())), 1)
+    is_orphan = _orphans(page, row_keys, numbers)
+    found = {}
+    for column_id in columns:
+        mask = pc.and_not(pc.equal(suffixes, pairs.COLUMN.pack(column_id)), is_orphan)
+        found[column_id] = _by_row(page.values.filter(mask), numbers.filter(mask), len(row_keys))
+    return StoredRows(row_keys, found, page.filter(is_orphan))
+
+
+def _orphans(page: Pairs, row_keys: pa.Array, numbers: pa.Array) -> pa.Array:
+    """Which pairs do not belong to the row whose existence pair came last."""
+    owner = row_keys.take(pc.if_else(pc.greater_equal(numbers, 0), numbers, pa.scalar(None, pa.int32())))
+    own = pc.binary_slice(page.keys, pairs.PREFIX.size, -pairs.COLUMN.size)
+    return pc.fill_null(pc.not_equal(owner, own), True)
+
+
+def _by_row(values: pa.Array, numbers: pa.Array, count: int) -> pa.Array:
+    if len(values) == count:
+        return values
+    if not len(values):
+        return pa.nulls(count, pa.binary())
+    return pc.scatter(values, numbers, max_index=count - 1)
+
+
+class RowReader:
+    """Turns pages of a scan into rows; a row that a page may have cut is kept back for the next one."""
+
+    def __init__(self, columns: Iterable[ColumnId]) -> None:
+        self._columns = tuple(columns)
+        self._kept = concat([])
+
+    def feed(self, page: Pairs) -> StoredRows:
+        """The rows that are complete with `page`."""
+        joined = concat([self._kept, page]) if len(self._kept) else page
+        last = _last_row(joined)
+        self._kept = joined.slice(last)
+        return stored_rows(joined.slice(0, last), self._columns)
+
+    def finish(self) -> StoredRows:
+        """The last row."""
+        kept, self._kept = self._kept, concat([])
+        return stored_rows(kept, self._columns)
+
+
+def _last_row(page: Pairs) -> int:
+    """Where the last row that begins in `page` begins."""
+    exists = pairs.COLUMN.pack(EXISTS)
+    for place in range(len(page) - 1, -1, -1):
+        if page.keys[place].as_py().endswith(exists):
+            return place
+    return 0
+
+
+def encoded_column(descriptor: Descriptor, rows: StoredRows, column: Column) -> pa.Array:
+    """The encoded value each row has in a column; a missing pair reads as the fill value or NULL."""
+    if column.id in descriptor.primary_key:
+        return key_columns(descriptor, rows.keys)[column.id]
+    values = rows.columns[column.id]
+    return values.fill_null(pairs.missing_value(column)) if values.null_count else values
+
+
+def key_columns(descriptor: Descriptor, row_keys: pa.Array) -> dict[ColumnId, pa.Array]:
+    """K(r) cut into the encoded values of the primary key's columns."""
+    return dict(zip(descriptor.primary_key, cut(pairs.types_of_key(descriptor), row_keys), strict=True))
+
+
+def computed(
+    descriptor: Descriptor,
+    rows: StoredRows,
+    expression: str,
+    what: str,
+    of: Callable[[PyValue], T],
+    otherwise: T | None = None,
+) -> list[T]:
+    """`of` the value of an expression of the schema for each row: what `pairs.computed` says, for all of them.
+
+    Python computes it row by row; rows that are equal in the one column it reads share one computation. For a row
+    that has no value: `otherwise`, or `CannotDerive` when that is None.
+    """
+    columns = [descriptor.column(c) for c in sorted(columns_of(expression))]
+    encoded, places = _folded([encoded_column(descriptor, rows, column) for column in columns])
+    values = zip(*(decode(c.type, e).to_pylist() for c, e in zip(columns, encoded, strict=True)), strict=True)
+    value_of, ids = evaluator(descriptor, expression), [column.id for column in columns]
+    found: list[T] = []
+    for row in values if columns else [()] * len(rows):
+        try:
+            found.append(of(value_of(dict(zip(ids, row, strict=True)))))
+        except SqlError as error:
+            if otherwise is None:
+                at = len(found) if places is None else pc.index(places, len(found)).as_py()
+                raise pairs.CannotDerive(what, pairs.row_words(descriptor, rows.keys[at].as_py()), error) from error
+            found.append(otherwise)
+    return found if places is None else [found[place] for place in places.to_pylist()]
+
+
+def _folded(encoded: list[pa.Array]) -> tuple[list[pa.Array], pa.Array | None]:
+    """A single column as its different values and the place of each row's among them; several as they are."""
+    if len(encoded) != 1:
+        return encoded, None
+    folded = encoded[0].dictionary_encode()
+    return [folded.dictionary], folded.indices
+
+
+def record_batch(descriptor: Descriptor, rows: StoredRows, columns: Sequence[Column]) -> pa.RecordBatch:
+    """The rows as an Arrow table of typed, named columns."""
+    keys = key_columns(descriptor, rows.keys) if any(c.id in descriptor.primary_key for c in columns) else {}
+    arrays = [decode(c.type, keys[c.id] if c.id in keys else encoded_column(descriptor, rows, c)) for c in columns]
+    schema = pa.schema([pa.field(c.name, ARROW[c.type]) for c in columns])
+    return pa.RecordBatch.from_arrays(arrays, schema=schema) if columns else _no_columns(len(rows))
+
+
+def _no_columns(count: int) -> pa.RecordBatch:
+    """A batch that has only a number of rows (for count(*))."""
+    return pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([])))
+
+
+def rows_of_batch(descriptor: Descriptor, columns: Mapping[ColumnId, pa.Array]) -> StoredRows:
+    """Typed columns as stored rows: what `record_batch` undoes. Columns not given have no pair."""
+    encoded = {c.id: encode(c.type, columns[c.id]) for c in descriptor.columns if c.id in columns}
+    keys = join(*(encoded.pop(column_id) for column_id in descriptor.primary_key))
+    return StoredRows(keys, encoded, concat([]))
+
+
+def row_pairs(descriptor: Descriptor, placement: PlacementId, rows: StoredRows) -> Pairs:
+    """The existence and column pairs of the rows, in no order."""
+    start = pairs.prefix(descriptor, placement)
+    empty = pa.repeat(pa.scalar(b"", pa.binary()), len(rows))
+    parts = [Pairs(join(start, rows.keys, pairs.COLUMN.pack(EXISTS)), empty)]
+    for column_id, values in rows.columns.items():
+        part = Pairs(join(start, rows.keys, pairs.COLUMN.pack(column_id)), values)
+        parts.append(part.filter(values.is_valid()) if values.null_count else part)
+    return concat(parts)
+
+
+def accepted(descriptor: Descriptor, index: Index, rows: StoredRows, *, now: bool = False) -> pa.Array | None:
+    """Which rows have an entry in `index`: None for all, a mask for a partial one. Raises `CannotDerive`.
+
+    `now`: the rows are there already; where the condition has no value, no entry was ever put (`pairs.entry_now`).
+    """
+    if index.where is None:
+        return None
+    what = f"the condition of index {index.name}"
+    otherwise = False if now else None
+    found = computed(descriptor, rows, index.where, what, lambda value: value is True, otherwise)
+    return pa.array(found, pa.bool_())
+
+
+def chosen(rows: StoredRows, mask: pa.Array | None) -> StoredRows:
+    """The rows that a mask names; all of them without one."""
+    if mask is None:
+        return rows
+    columns = {column_id: values.filter(mask) for column_id, values in rows.columns.items()}
+    return StoredRows(rows.keys.filter(mask), columns, rows.orphans)
+
+
+def index_entries(descriptor: Descriptor, placement: PlacementId, index: Index, rows: StoredRows) -> Pairs:
+    """What `pairs.index_entry` says, for all rows at once: the entries, in the rows' order, of those that have one."""
+    return entries_of(descriptor, placement, index, chosen(rows, accepted(descriptor, index, rows)))
+
+
+def entries_of(descriptor: Descriptor, placement: PlacementId, index: Index, rows: StoredRows) -> Pairs:
+    """The entries of rows that the index accepts (`accepted`, `chosen`), in their order."""
+    keys = key_columns(descriptor, rows.keys) if set(index.column_ids) & set(descriptor.primary_key) else {}
+    plain = [keys[c] if c in keys else encoded_column(descriptor, rows, descriptor.column(c)) for c in index.column_ids]
+    pieces = [inverted(v) if part.descending else v for part, v in zip(index.columns, plain, strict=True)]
+    start = pairs.prefix(descriptor, placement, index.id)
+    long_form = join(start, *pieces, rows.keys)
+    empty = pa.repeat(pa.scalar(b"", pa.binary()), len(rows))
+    if not index.unique:
+        return Pairs(long_form, empty)
+    is_null = _any(pc.equal(values, pa.scalar(encoding.NULL, pa.binary())) for values in plain)
+    return Pairs(pc.if_else(is_null, long_form, join(start, *pieces)), pc.if_else(is_null, empty, rows.keys))
+
+
+def _any(masks: Iterable[pa.Array]) -> pa.Array:
+    first, *others = masks
+    for mask in others:
+        first = pc.or_(first, mask)
+    return first
+
+
+# --- where rows lie
+
+TEXT_BY_CAST = frozenset({SqlType.INTEGER, SqlType.BIGINT, SqlType.TEXT})
+
+
+def row_storages(descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets: int) -> pa.Array:
+    """The storage on which each row belongs: what `pairs.row_bucket` says, for all of them."""
+    key = descriptor.sharding_key
+    parts = key_columns(descriptor, rows.keys) if set(key) & set(descriptor.primary_key) else {}
+    texts = [_texts(descriptor.column(c), parts.get(c, rows.columns.get(c))) for c in key]
+    return storage_of(_buckets(descriptor.placement.function, texts, buckets), storages=storages, buckets=buckets)
+
+
+def _buckets(function: str, texts: list[pa.Array], buckets: int) -> pa.Array:
+    if function == "strcrc32" and not any(text.null_count for text in texts):
+        return strcrc32(join(*(text.cast(pa.binary()) for text in texts)), buckets)
+    one_by_one = zip(*(text.to_pylist() for text in texts), strict=True)
+    return pa.array([bucket_of(function, row, buckets) for row in one_by_one], pa.int64())
+
+
+def _texts(column: Column, encoded: pa.Array) -> pa.Array:
+    values = decode(column.type, encoded)
+    if column.type in TEXT_BY_CAST:
+        return values.cast(pa.string())
+    return pa.array([None if v is None else to_text(column.type, v) for v in values.to_pylist()], pa.string())
