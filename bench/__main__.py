@@ -5,7 +5,7 @@ import platform
 
 from bench import crowd, fill, proofs, statements, steps, watchers
 from bench.report import write_page
-from tests.cluster import running_cluster
+from schemalab.testing.cluster import running_cluster
 
 BENCHMARKS = (proofs, steps, watchers, fill, statements)
 

@@ -17,7 +17,7 @@ import psycopg
 from bench.report import Figure
 from bench.steps import drain_waits
 from leases.asyncio.keeper import LeaseKeeper
-from tests.cluster import RunningCluster, running_cluster
+from schemalab.testing.cluster import RunningCluster, running_cluster
 
 NODES, KEEPERS = 8, 92
 ROUNDS = 3

@@ -17,10 +17,10 @@ from bench.rows import STORAGES, copy, make_table
 from bench.writers import Seen, write_beside
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
+from schemalab.testing.cluster import RunningCluster
 from storage.arrow.encoding import Pairs
 from storage.pairs import after, prefix
 from storage.postgres import kv, session_options
-from tests.cluster import RunningCluster
 
 ROWS = 1_000_000
 ROUNDS = 3

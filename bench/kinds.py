@@ -16,7 +16,7 @@ from typing import Any
 
 import psycopg
 
-from tests.cluster import ROOT, RunningCluster, running_cluster
+from schemalab.testing.cluster import ROOT, RunningCluster, running_cluster
 
 LOAD_S_MAX = 300.0
 AUDIT_S_MAX = 300.0

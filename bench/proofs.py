@@ -1,21 +1,24 @@
 """The explorer on the two models whose size is fixed: a new index, two or three nodes, everything that may happen."""
 
+from dataclasses import replace
+
 from bench.report import Figure
-from lab.explorer.model import Model
+from lab.explorer.model import Model, kinds_described
+from lab.explorer.variants import road
 from lab.explorer.verdict import Verdict, explore
-from tests.cluster import RunningCluster
-from tests.lab.explorer.models import model
+from schemalab.testing.cluster import RunningCluster
 
 ROUNDS = 3
+NEW_INDEX = Model(road=road("absent,delete-only,write-only,public"), operations=4, **kinds_described("index"))
 
 
 def measure(_cluster: RunningCluster) -> list[Figure]:
     return [
-        figure("explorer, small model (2 nodes)", "under 1 s", model(operations=4)),
+        figure("explorer, small model (2 nodes)", "under 1 s", NEW_INDEX),
         figure(
             "explorer, standard model (3 nodes)",
             "under 30 s, at 20 k states/s or with fewer states",
-            model(operations=4, nodes=3),
+            replace(NEW_INDEX, nodes=3),
         ),
     ]
 

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor, from_json
 from catalog.elements import ColumnId
+from schemalab.testing.cluster import RunningCluster
 from storage.arrow.encoding import Pairs, copy_payload
 from storage.arrow.rows import chosen, row_pairs, row_storages, rows_of_batch
 from storage.postgres import kv
-from tests.cluster import RunningCluster
 
 STORAGES, BUCKETS = 2, 3000
 BATCH = 100_000

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 
 from bench.report import Figure
-from tests.cluster import RunningCluster
+from schemalab.testing.cluster import RunningCluster
 
 CLIENTS = 4
 SECONDS = 2.0

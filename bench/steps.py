@@ -6,7 +6,7 @@ import time
 import psycopg
 
 from bench.report import Figure
-from tests.cluster import RunningCluster
+from schemalab.testing.cluster import RunningCluster
 
 ROUNDS = 10
 

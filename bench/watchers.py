@@ -15,7 +15,7 @@ import psycopg
 import websockets
 
 from bench.report import Figure
-from tests.cluster import RunningCluster
+from schemalab.testing.cluster import RunningCluster
 
 CLIENTS = 200
 CLIENTS_EACH = 40

@@ -1,4 +1,4 @@
-"""What every test can have: a database, its address, Redis. See tests/services.py for where they come from."""
+"""What every test can have: a database, its address, Redis. See `schemalab.testing.services`."""
 
 import os
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ import django
 import hypothesis
 import pytest
 
-from tests.cluster import RunningCluster, running_cluster
-from tests.services import surround
+from schemalab.testing.cluster import RunningCluster, running_cluster
+from schemalab.testing.services import surround
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # how long an example takes is no test (see bench/)
 hypothesis.settings.load_profile("untimed")

@@ -14,7 +14,7 @@ from bench.soak import figures, options
 from bench.soak.chronicle import LOG
 from bench.soak.options import Options
 from bench.soak.storm import Figures, Storm, to_stderr
-from tests.cluster import RunningCluster, running_cluster
+from schemalab.testing.cluster import RunningCluster, running_cluster
 
 LEFT_S_MAX = 15.0
 READY_S_MAX = 300.0

@@ -23,7 +23,7 @@ from bench.soak.samples import Sampler, StepSeen
 from bench.soak.victims import Victim, victims
 from schemalab.polling import TookTooLong, wait_for
 from schemalab.supervisor.control import CommandRefused, NotRunning
-from tests.cluster import RunningCluster
+from schemalab.testing.cluster import RunningCluster
 
 PAUSE_S = (2.0, 10.0)
 STORE_PAUSE_S = (10.0, 26.0)

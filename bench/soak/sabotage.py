@@ -3,7 +3,7 @@
 import psycopg
 
 from bench.soak.items import ItemClient
-from tests.cluster import RunningCluster
+from schemalab.testing.cluster import RunningCluster
 
 NEWEST = """
 SELECT t.id, d.body FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id

@@ -13,7 +13,7 @@ from bench.soak.actors import Actor, Stage
 from bench.soak.kinds import KINDS, REFUSALS, ROWS_FORBID
 from bench.soak.outcomes import Outcome
 from bench.soak.sessions import Session
-from tests.cluster import ROOT, RunningCluster
+from schemalab.testing.cluster import ROOT, RunningCluster
 
 CHANGE_S_MAX = 300.0
 COMMAND_S_MAX = 240.0

@@ -34,7 +34,7 @@ from bench.soak.transfers import MADE as TRANSFERS_MADE
 from bench.soak.transfers import TransferClient, first_accounts
 from bench.soak.verdict import Judge, Verdict
 from bench.soak.waits import Waits
-from tests.cluster import RunningCluster
+from schemalab.testing.cluster import RunningCluster
 
 ITEM_CLIENTS, TRANSFER_CLIENTS, MAKERS, READERS = 4, 3, 1, 2
 FIRST_ITEMS, ROWS_PER_INSERT = 2_000, 500

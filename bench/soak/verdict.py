@@ -23,7 +23,7 @@ from bench.soak.ledger import Row
 from bench.soak.pairs import Contents, contents_of
 from bench.soak.schema import OPEN, snapshot_of
 from bench.soak.transfers import TransferClient, faults_of_balances
-from tests.cluster import RunningCluster
+from schemalab.testing.cluster import RunningCluster
 
 CHANGES_S_MAX = 180.0
 LEFTOVERS_S_MAX = 60.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import psutil
 
 from schemalab.supervisor.control import NotRunning
-from tests.cluster import RunningCluster
+from schemalab.testing.cluster import RunningCluster
 
 SUPERVISED = ("worker", "house", "spark", "lab", "beat", "web", "redis")
 STORE_CHILDREN = {

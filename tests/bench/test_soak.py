@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import ROOT
+from schemalab.testing.cluster import ROOT
 
 STORM_S_MAX = 900.0
 

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
+from schemalab.testing.cluster import RunningCluster
 from tests.browser.people import happen, sign_in
-from tests.cluster import RunningCluster
 
 NewPage = Callable[..., Page]
 CHANGE_MS_MAX = 60_000

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from playwright.sync_api import Page
 
+from schemalab.testing.cluster import RunningCluster
 from tests.browser.people import overflow, sign_in, violations
-from tests.cluster import RunningCluster
 
 NewPage = Callable[..., Page]
 PAGES = [

@@ -18,7 +18,7 @@ import pytest
 
 from nodes.traffic.book import FIRST_KEY
 from schemalab.polling import wait_for
-from tests.cluster import ROOT, Node, RunningCluster, running_cluster
+from schemalab.testing.cluster import ROOT, Node, RunningCluster, running_cluster
 
 ROWS = 12_000
 ROWS_PER_INSERT = 2_000

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from schemalab.polling import wait_for
-from tests.cluster import ROOT, RunningCluster, environment_of, running_cluster
+from schemalab.testing.cluster import ROOT, RunningCluster, environment_of, running_cluster
 
 AGAIN_S_MAX = 30.0
 

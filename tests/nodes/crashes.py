@@ -26,8 +26,8 @@ from nodes.store.transaction import CommitUnknown, Transaction
 from schemalab.embedded import postgres
 from schemalab.embedded.locations import locations_of, prepare_folders
 from schemalab.supervisor.children import start, stop
+from schemalab.testing.services import private_home
 from storage.postgres import session_options
-from tests.services import private_home
 
 SLOW_FLUSH = {"commit_delay": "100000", "commit_siblings": "0"}
 """A commit waits 100 ms before it is flushed: a crash finds many that are not."""

@@ -12,7 +12,7 @@ from schemalab.connections.reachable import shortcomings
 from schemalab.embedded import postgres
 from schemalab.embedded.locations import locations_of
 from schemalab.embedded.services import running_services
-from tests.services import private_home
+from schemalab.testing.services import private_home
 
 
 @pytest.mark.parametrize("nodes", [1, 3, 100])

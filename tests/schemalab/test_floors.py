@@ -1,13 +1,17 @@
 """The import rule for pure modules, on a small graph."""
 
+import re
+
 import pytest
 from grimp import ImportGraph
 
-from schemalab.floors import breaches, contract_of, pure_files, purity
+from schemalab.floors import ROOT, breaches, contract_of, pure_files, purity
 
 RULE = purity(
     shell=["*.models", "nodes.server"], pure=["schemalab.environment"], allowed=["changes.ddl.statements: postgast"]
 )
+
+IMPORTS_TESTS = re.compile(r"^\s*(from|import) tests\b", re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +53,10 @@ def test_the_rule_table_of_states_is_pure_in_the_project_itself() -> None:
     assert "catalog" in packages
     assert rule.is_pure("catalog.states")
     assert "catalog/states.py" in pure_files()
+
+
+@pytest.mark.parametrize("folder", ["bench", *contract_of()[1]])
+def test_nothing_that_people_run_needs_the_tests(folder: str) -> None:
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert files
+    assert [str(file) for file in files if IMPORTS_TESTS.search(file.read_text())] == []

@@ -12,7 +12,7 @@ from redis import Redis
 
 from schemalab.embedded.locations import Locations, UnsafeFolder, locations_of, prepare_folders
 from schemalab.embedded.services import running_services
-from tests.services import private_home
+from schemalab.testing.services import private_home
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from catalog.text.plain_text import plain
 from schemalab.supervisor import terminal
 from schemalab.supervisor.repeats import Repeats
 from schemalab.supervisor.terminal import PlainStream, Terminal
-from tests.cluster import ROOT, environment_of
+from schemalab.testing.cluster import ROOT, environment_of
 
 
 @pytest.mark.parametrize(

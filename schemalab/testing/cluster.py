@@ -16,9 +16,9 @@ from schemalab.embedded.locations import Locations, locations_of
 from schemalab.environment import SETTINGS
 from schemalab.supervisor.children import Launch
 from schemalab.supervisor.control import send
-from tests.services import LEASE_S, private_home
+from schemalab.testing.services import LEASE_S, private_home
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NODES = 3
 READY_S_MAX = 90.0
 STOP_S_MAX = 40.0
