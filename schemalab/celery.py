@@ -1,9 +1,9 @@
 """The Celery application: four queues, no result backend, and a timetable to which each app adds its own.
 
-    default   drives changes: each holds a thread for its life     worker
-    house     expires leases, watches nodes, finds stuck changes   house
-    spark     reorganisation and data jobs, one warm SparkSession  spark
-    lab       proofs: pure computing, beside everything else       lab
+    default       drives changes: each holds a thread for its life     worker
+    maintenance   expires leases, watches nodes, finds stuck changes   maintenance
+    spark         reorganisation and data jobs, one warm SparkSession  spark
+    lab           proofs: pure computing, beside everything else       lab
 
 A task takes ids, may run twice and can resume, so a message is acknowledged only when its task is done. An app that
 wants something done regularly has in its `tasks.py`:
@@ -53,9 +53,9 @@ app.conf.update(
     task_routes={
         "spark_tasks.tasks.*": {"queue": "spark"},
         "lab.tasks.*": {"queue": "lab"},
-        "leases.tasks.*": {"queue": "house"},
-        "changes.tasks.find_stuck": {"queue": "house"},
-        "changes.tasks.free_orphaned_tables": {"queue": "house"},
+        "leases.tasks.*": {"queue": "maintenance"},
+        "changes.tasks.find_stuck": {"queue": "maintenance"},
+        "changes.tasks.free_orphaned_tables": {"queue": "maintenance"},
     },
     task_acks_late=True,
     task_reject_on_worker_lost=True,

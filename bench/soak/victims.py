@@ -8,7 +8,7 @@ import psutil
 from schemalab.supervisor.control import NotRunning
 from schemalab.testing.cluster import RunningCluster
 
-SUPERVISED = ("worker", "house", "spark", "lab", "beat", "web", "redis")
+SUPERVISED = ("worker", "maintenance", "spark", "lab", "beat", "web", "redis")
 STORE_CHILDREN = {
     "WAL writer": "postgres: walwriter",
     "checkpointer": "postgres: checkpointer",

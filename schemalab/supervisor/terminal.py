@@ -12,7 +12,7 @@ from typing import IO, Any
 from catalog.text.plain_text import plain
 
 COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
-NAME_WIDTH = 8
+NAME_WIDTH = 11
 LOG_BYTES_MAX = 10_000_000
 
 

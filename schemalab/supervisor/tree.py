@@ -1,6 +1,6 @@
 """The cluster as one tree of processes: start in order, watch, stop in the reverse order, leave nothing behind.
 
-    postgres, redis  ->  migrate  ->  web, nodes, worker, house, beat  ->  ready  ->  spark, lab, demo
+    postgres, redis  ->  migrate  ->  web, nodes, worker, maintenance, beat  ->  ready  ->  spark, lab, demo
 
 The embedded services are there unless a URL names others. Ready means that the page answers and every node has
 registered. What runs is in the Procfile; the control channel is open from the first process to the last.
@@ -42,7 +42,7 @@ NODE_STOP_S_MAX = 10.0
 STOP_ORDER = (
     ("demo",),
     ("node",),
-    ("beat", "worker", "house", "spark", "lab"),
+    ("beat", "worker", "maintenance", "spark", "lab"),
     ("web",),
     ("migrate",),
     ("redis",),
@@ -110,7 +110,7 @@ class Cluster:
         began = time.monotonic()
         await self._start_services()
         await self._migrate()
-        for kind in ("web", "node", "worker", "house", "beat"):
+        for kind in ("web", "node", "worker", "maintenance", "beat"):
             self._begin_kind(kind)
         await self._wait_until_ready(began)
         for kind in ("spark", "lab"):
@@ -174,7 +174,7 @@ class Cluster:
                 return questions.ask_node(reach(plan.node_host), plan.node_ports[name])
             case "web":
                 return questions.ask_web(reach(plan.host), plan.port)
-            case "worker" | "house" | "spark" | "lab" | "beat":
+            case "worker" | "maintenance" | "spark" | "lab" | "beat":
                 return questions.ask_heartbeat(self._pulse(name))
         return None
 

@@ -57,7 +57,7 @@ def test_the_page_and_the_nodes_answer(cluster: RunningCluster) -> None:
 
 def test_every_process_of_the_procfile_runs(cluster: RunningCluster) -> None:
     states = {name: process["state"] for name, process in cluster.processes().items() if name != "migrate"}
-    names = ["postgres", "redis", "web", "n1", "n2", "n3", "worker", "house", "beat", "spark", "lab"]
+    names = ["postgres", "redis", "web", "n1", "n2", "n3", "worker", "maintenance", "beat", "spark", "lab"]
     assert states == dict.fromkeys(names, "up")
 
 

@@ -95,7 +95,7 @@ def test_a_java_beside_an_old_one_is_found(tmp_path: Path) -> None:
 
 def test_the_procfile_names_every_process() -> None:
     text = Path(__file__).parents[2].joinpath("Procfile").read_text()
-    assert list(read_procfile(text)) == ["web", "worker", "house", "spark", "lab", "beat", "node"]
+    assert list(read_procfile(text)) == ["web", "worker", "maintenance", "spark", "lab", "beat", "node"]
 
 
 def test_a_command_gets_its_values_and_the_programs_of_this_python() -> None:

@@ -29,7 +29,7 @@ MEMORY_OF = {
     "redis": "REDIS",
     "web": "WEB",
     "worker": "WORKER",
-    "house": "WORKER",
+    "maintenance": "WORKER",
     "lab": "WORKER",
     "beat": "WORKER",
     "spark": "SPARK",
