@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +16,6 @@ from catalog.descriptor import Descriptor
 from catalog.descriptor import from_json as descriptor_from_json
 from catalog.elements import EXISTS, State, TableId
 from changes.ddl.resolve import CatalogView
-from changes.driver.publish import live_leases
 from changes.executor.interventions import Intervention, Standing, why_not, why_not_each
 from changes.executor.state import Execution, Road, execution_from_json, name_of
 from changes.models import MOVING, OPEN, Change, Reservation, Status, Step
@@ -27,6 +26,8 @@ from changes.plan.model import Step as PlanStep
 from changes.plan.undo import undo_of
 from changes.planning.tables import KnownTables
 from changes.queue import Place, ahead_of, free_to_move
+from leases import rules
+from leases.selectors import leases_as_of_now
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
 from spark_tasks.runs.pacing import share_of_time
 from spark_tasks.services import status_of
@@ -390,11 +391,24 @@ def blockers(change: Change, state: Execution) -> list[dict[str, Any]]:
     if not change.is_open or step is None or step.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
         return []
     versions = {change.table_id: step.version} | {one.table_id: one.version for one in step.partners}
-    next_to = 1 if step.kind is StepKind.PUBLISH else 0
     with connection.cursor() as cursor:
-        found = [row for table, v in sorted(versions.items()) for row in live_leases(cursor, table, below=v - next_to)]
-    last_first = sorted(found, key=lambda row: row.expires_at, reverse=True)
-    return [row.to_json() | {"table": name_of(state.plan, row.table_id)} for row in last_first]
+        found = [lease for table, v in versions.items() for lease in _in_the_way(cursor, TableId(table), v, step.kind)]
+    return [
+        {"node": lease.node, "table_id": lease.table, "version": lease.version}
+        | {"until": datetime.fromtimestamp(lease.expires_at, UTC).isoformat()}
+        | {"table": name_of(state.plan, lease.table)}
+        for lease in sorted(found, key=lambda lease: (-lease.expires_at, lease.table, lease.node))
+    ]
+
+
+def _in_the_way(cursor: Any, table: TableId, version: int, kind: StepKind) -> tuple[rules.Lease, ...]:
+    """The live leases that hold a table back, as the publisher finds them."""
+    leases, at = leases_as_of_now(cursor, table)
+    if kind is StepKind.PUBLISH:
+        hindrance = rules.publish_hindrance(leases, table=table, next_version=version, now=at)
+    else:
+        hindrance = rules.drain_hindrance(leases, table=table, version=version, now=at)
+    return () if hindrance is None else hindrance.leases
 
 
 SILENT_S = 5.0

@@ -16,6 +16,8 @@ database does:
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from enum import Enum
+from math import inf
 
 from catalog.elements import NodeId, State, TableId
 
@@ -64,6 +66,19 @@ class Hindrance:
     @property
     def nodes(self) -> tuple[NodeId, ...]:
         return tuple(sorted({lease.node for lease in self.leases}))
+
+
+class Refusal(Enum):
+    """Why a transaction may not use a version of a table."""
+
+    BELOW_FENCE = "it is older than the oldest version accepted"
+    NOT_VISIBLE = "it is not in the transaction's snapshot"
+    OTHER_SCHEMA = "its hash is not the one the storage knows"
+    LEASE_OVER = "its lease ends in less than a millisecond"
+
+
+ENTER_S_MIN = 0.001
+"""A lease that ends sooner lets nothing begin (T4)."""
 
 
 def live_leases(leases: Iterable[Lease], *, table: TableId, now: float) -> list[Lease]:
@@ -116,6 +131,15 @@ def drain_hindrance(
     return Hindrance(leased, held) if leased or held else None
 
 
+def all_hindrances(found: Iterable[Hindrance | None]) -> Hindrance | None:
+    """What is in the way of several tables: whatever hinders one of them hinders all (L11); None: nothing."""
+    hindrances = [one for one in found if one is not None]
+    if not hindrances:
+        return None
+    leases = tuple(lease for one in hindrances for lease in one.leases)
+    return Hindrance(leases, tuple(sorted({version for one in hindrances for version in one.locked})))
+
+
 def is_drained(
     leases: Iterable[Lease], *, table: TableId, version: int, now: float, locked: Collection[int] = ()
 ) -> bool:
@@ -123,9 +147,26 @@ def is_drained(
     return drain_hindrance(leases, table=table, version=version, now=now, locked=locked) is None
 
 
+def why_not_enter(
+    version: int, *, fence: int | None, newest_visible: int, is_same_schema: bool = True, left_s: float = inf
+) -> Refusal | None:
+    """Why a transaction may not use `version` of a table now (T2, T3); None: it may.
+
+    `fence` is the oldest version accepted as of now, None when the table has no storage (not yet, or not any more).
+    `newest_visible` is the newest version in the transaction's own snapshot, 0: none.
+    """
+    if fence is not None and version < fence:
+        return Refusal.BELOW_FENCE
+    if fence is None or not 1 <= version <= newest_visible:
+        return Refusal.NOT_VISIBLE
+    if not is_same_schema:
+        return Refusal.OTHER_SCHEMA
+    return Refusal.LEASE_OVER if left_s < ENTER_S_MIN else None
+
+
 def check_leasable(name: str, state: State, *, internal: bool = False) -> None:
     """A public table may be leased, a delete-only one for internal deletes alone (L13); raises `NotLeasable`."""
-    if state is State.PUBLIC or (state is State.DELETE_ONLY and internal):
+    if may_acquire(state, internal=internal):
         return
     if state is State.DELETE_ONLY:
         raise NotLeasable(

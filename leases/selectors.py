@@ -12,7 +12,7 @@ from catalog.elements import FOREIGN_KEY, REFERENCED, Constraint, NodeId, State,
 from leases import rules
 from leases.holders import Holder, of_lease
 from leases.holders import to_json as holder_json
-from leases.models import Lease, Node
+from leases.models import Node
 from leases.redis.samples import read_holders
 
 LINKS = (FOREIGN_KEY, REFERENCED)
@@ -116,44 +116,19 @@ def nodes() -> list[NodeWithLeases]:
     ]
 
 
-def hindrance(table_id: int, next_version: int) -> rules.Hindrance | None:
-    """Who forbids publishing `next_version`, and until when at most; None: nobody (L7)."""
-    table = TableId(table_id)
-    locked = [next_version - 2] if users(table_id, next_version - 2) else []
-    return rules.publish_hindrance(
-        _rule_leases(table_id), table=table, next_version=next_version, now=_seconds(database_now()), locked=locked
+def leases_as_of_now(cursor: Any, table_id: int) -> tuple[list[rules.Lease], float]:
+    """Every lease on a table, over or not, and the clock that judges them: what the rules ask for (L1, L7, L9)."""
+    cursor.execute(
+        "SELECT version, node, incarnation, extract(epoch FROM expires_at)::float8,"
+        " extract(epoch FROM clock_timestamp())::float8 FROM leases_lease WHERE table_id = %s",
+        [table_id],
     )
-
-
-def blockers(table_id: int, next_version: int) -> list[rules.Lease]:
-    """The live leases that forbid publishing `next_version`; each ends at `expires_at` at the latest."""
-    return rules.blockers(
-        _rule_leases(table_id), table=TableId(table_id), next_version=next_version, now=_seconds(database_now())
-    )
-
-
-def users(table_id: int, version: int) -> list[str]:
-    """The names of the database sessions whose transactions use a version now."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT session_name FROM lease_users(%s, %s) ORDER BY session_name", [table_id, version])
-        return [name for (name,) in cursor.fetchall()]
-
-
-def _rule_leases(table_id: int) -> list[rules.Lease]:
-    return [
-        rules.Lease(
-            table=TableId(row.table_id),
-            version=row.version,
-            node=NodeId(row.node),
-            incarnation=row.incarnation,
-            expires_at=_seconds(row.expires_at),
-        )
-        for row in Lease.objects.filter(table_id=table_id)
+    rows = cursor.fetchall()
+    leases = [
+        rules.Lease(TableId(table_id), version, NodeId(node), incarnation, expires_at)
+        for version, node, incarnation, expires_at, _ in rows
     ]
-
-
-def _seconds(at: datetime) -> float:
-    return at.timestamp()
+    return leases, min((now for *_, now in rows), default=0.0)
 
 
 NEWEST_TWO = """

@@ -30,14 +30,13 @@ from django.db import connection as django_connection
 from django.db.utils import DatabaseError, InterfaceError, OperationalError
 from psycopg import errors
 
-from catalog.elements import NodeId, TableId
 from catalog.services import control_transaction as django_transaction
 from catalog.services import push
 from catalog.text.mistakes import in_words
 from changes.ddl.errors import DdlError, unforeseen
 from changes.ddl.resolve import NothingToDo
 from changes.driver import publish
-from changes.driver.publish import Blocked, UnexpectedVersion
+from changes.driver.publish import NO_HINDRANCE, Blocked, UnexpectedVersion
 from changes.driver.schema_change_lease import (
     Ear,
     LostTheTable,
@@ -58,7 +57,7 @@ from changes.plan.model import RUNS, Plan, StepKind, element_json
 from changes.selectors import following, is_its_turn
 from changes.services import end_unstarted, plan_again, send_driver, settle_tables
 from leases.redis.gossip import publish_news
-from leases.rules import Hindrance, Lease
+from leases.rules import Hindrance
 from spark_tasks import services as runs
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState, Wanted
 
@@ -70,8 +69,6 @@ ROW_PAUSE_S = (0.002, 0.010)
 """When only a row was locked for a moment (L7)."""
 LOCK_PAUSE_S = (0.005, 0.100)
 """Between two looks at a lock that outlives its lease; each pause twice the last."""
-NO_HINDRANCE = Hindrance(())
-"""Blocked by nothing that can be named."""
 RECONNECTS_MAX = 30
 RECONNECT_S = (0.1, 2.0)
 HELD_WELL_S = 10.0
@@ -349,7 +346,7 @@ class Driver:
         """Say who is in the way; a transaction that has outlived every lease for the grace is ended (L8)."""
         if not blocked.is_row_locked:  # else nobody has looked further
             self._count_grace(now, blocked)
-        now.feed(moves.Blocked(_hindrance(blocked)))
+        now.feed(moves.Blocked(blocked.hindrance))
 
     def _count_grace(self, now: Transition, blocked: Blocked) -> None:
         before, at = self.grace, time.monotonic()
@@ -466,7 +463,7 @@ class Driver:
         """A glance without locks; the next attempt looks again with them."""
         newest = {lease.table: lease.version for lease in sorted(hindrance.leases, key=lambda lease: lease.version)}
         with self.conn.cursor() as cur:
-            return any(publish.live_leases(cur, table, below=version + 1) for table, version in newest.items())
+            return any(publish.is_leased_before(cur, table, version + 1) for table, version in newest.items())
 
     def _pause_s(self, effect: moves.Wait) -> float:
         if effect.hindrance is not None and not effect.hindrance.leases:
@@ -501,12 +498,3 @@ class Herald:
     def _run(self) -> None:
         while (events := self._told.get()) is not None:
             push(events)
-
-
-def _hindrance(blocked: Blocked) -> Hindrance:
-    """What the machine needs to know of a blocked attempt."""
-    leases = tuple(
-        Lease(TableId(row.table_id), row.version, NodeId(row.node), row.incarnation, row.expires_at.timestamp())
-        for row in blocked.leases
-    )
-    return Hindrance(leases, tuple(sorted({held.version for held in blocked.held})))

@@ -8,9 +8,12 @@ A lease that ended proves nothing about a transaction that its node began: it ma
 transaction holds it shared from its `enter` to its end, and the fence, moved before the lock is given back, shuts the
 door behind it (T2). So the order inside each function here is the rule itself (L7, L9), not a matter of taste.
 
+Who is in the way is decided by `leases.rules`, as in the lab and on the pages; here are the rows and the locks it is
+asked about.
+
 What spans several tables moves in all of them at once: every table's condition is met, or nothing is changed in any
-(L11). They are locked in the order of their ids: all rows, then all advisory locks; all is written, then told, and the
-fences come last of all (L14).
+(L11). They are locked in the order of their ids: all rows, then all advisory locks; all is written, then the events,
+and the fences come last of all (L14).
 
 The functions run inside the executor's transaction, which holds the change's row and the schema-change leases (L14).
 They never wait: what is missing comes back as `Blocked`, with nothing changed.
@@ -19,35 +22,26 @@ They never wait: what is missing comes back as `Blocked`, with nothing changed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from catalog.descriptor import Descriptor, from_json
+from catalog.elements import TableId
 from catalog.hashing import schema_hash, sharding_hash
 from changes.driver.schema_change_lease import Cursor
+from leases import rules
+from leases.rules import Hindrance
+from leases.selectors import leases_as_of_now
 from storage import postgres as store
+
+NO_HINDRANCE = Hindrance(())
+"""Blocked by nothing that can be named."""
 
 
 class UnexpectedVersion(Exception):
     """The table is at a version that this plan does not lead through: somebody else moved it."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseRow:
-    """Node `node` may use `version` of the table until `expires_at`, the database's time."""
-
-    table_id: int
-    node: str
-    incarnation: int
-    version: int
-    expires_at: datetime
-    remaining_s: float
-
-    def to_json(self) -> dict[str, Any]:
-        shown = {"node": self.node, "table_id": self.table_id, "version": self.version}
-        return shown | {"until": self.expires_at.isoformat()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,55 +54,26 @@ class Held:
     pid: int
     since: datetime
 
-    def to_json(self) -> dict[str, Any]:
-        shown = {"node": node_of(self.session), "table_id": self.table_id, "version": self.version}
-        return shown | {"session": self.session, "until": None}
-
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Why not now: live leases, transactions that still run, or only a row that somebody is just looking at."""
+    """Why not now: leases and locks, with the sessions that hold these; or only a row that somebody has locked."""
 
-    leases: tuple[LeaseRow, ...] = ()
+    hindrance: Hindrance = NO_HINDRANCE
     held: tuple[Held, ...] = ()
     is_row_locked: bool = False
 
-    @property
-    def until(self) -> datetime | None:
-        return max((lease.expires_at for lease in self.leases), default=None)
-
-    @property
-    def remaining_s(self) -> float | None:
-        return max((lease.remaining_s for lease in self.leases), default=None)
-
-    @property
-    def whom(self) -> tuple[str, ...]:
-        return tuple(sorted({lease.node for lease in self.leases} | {node_of(held.session) for held in self.held}))
-
     def outlived(self, table_id: int) -> tuple[Held, ...]:
         """The transactions on a table that have outlived every lease of their version (L8)."""
-        if any(lease.table_id == table_id for lease in self.leases):
+        if any(lease.table == table_id for lease in self.hindrance.leases):
             return ()
         return tuple(one for one in self.held if one.table_id == table_id)
-
-    def to_json(self) -> list[dict[str, Any]]:
-        return [row.to_json() for row in (*self.leases, *self.held)]
 
 
 def node_of(session: str) -> str:
     """The node in a database session's name, "schemalab node n1 7"; other sessions are named as they are."""
     words = session.split()
     return words[2] if words[:2] == ["schemalab", "node"] and len(words) > 2 else session
-
-
-def _together(found: Iterable[Blocked | None]) -> Blocked | None:
-    """Whoever blocks one table blocks all of them; None: nobody."""
-    there = [one for one in found if one is not None]
-    if not there:
-        return None
-    leases = tuple(lease for one in there for lease in one.leases)
-    held = tuple(held for one in there for held in one.held)
-    return Blocked(leases, held)
 
 
 # --- L7
@@ -128,11 +93,11 @@ def publish(cur: Cursor, versions: Iterable[Descriptor], *, storages: int) -> Bl
     for version, new in zip(at, news, strict=True):
         if version != new.version - 1:
             raise UnexpectedVersion(f"cannot publish {new}: the table is at version {version}")
-    hindrance = _together([_last_but_one_is_used(cur, new) for new in news])
-    if hindrance is None:
+    blocked = _blocked(cur, {new.table_id: _publish_hindrance(cur, new) for new in news})
+    if blocked is None:
         for new in news:
             _write_version(cur, new, storages)
-    return hindrance
+    return blocked
 
 
 def close_last_but_one(cur: Cursor, versions: Iterable[Descriptor], *, storages: int) -> None:
@@ -159,15 +124,13 @@ def _is_published(cur: Cursor, new: Descriptor) -> bool:
     return row is not None and from_json(row[0]) == new
 
 
-def _last_but_one_is_used(cur: Cursor, new: Descriptor) -> Blocked | None:
+def _publish_hindrance(cur: Cursor, new: Descriptor) -> Hindrance | None:
     older = new.version - 2
     if older < 1:
         return None
-    is_free = store.try_exclusive(cur, new.table_id, older)
-    leases = live_leases(cur, new.table_id, below=new.version - 1)  # a later statement than the lock: L7
-    if is_free and not leases:
-        return None
-    return Blocked(leases, () if is_free else _held(cur, new.table_id, older))
+    locked = () if store.try_exclusive(cur, new.table_id, older) else (older,)
+    leases, now = leases_as_of_now(cur, new.table_id)  # a later statement than the lock: L7
+    return rules.publish_hindrance(leases, table=new.table_id, next_version=new.version, now=now, locked=locked)
 
 
 def _write_version(cur: Cursor, new: Descriptor, storages: int) -> None:
@@ -192,42 +155,47 @@ def drain(cur: Cursor, versions: Mapping[int, int], *, storages: int) -> Blocked
 
     `versions` are the ones to be drained at, by table.
     """
-    tables = sorted(versions.items())
-    hindrance = _together([_is_older_used(cur, table_id, version, storages) for table_id, version in tables])
-    if hindrance is None:
+    tables = sorted((TableId(table_id), version) for table_id, version in versions.items())
+    blocked = _blocked(cur, {table: _drain_hindrance(cur, table, version, storages) for table, version in tables})
+    if blocked is None:
         for table_id, version in tables:
             store.set_fence(cur, storages, table_id, version)
-    return hindrance
+    return blocked
 
 
-def _is_older_used(cur: Cursor, table_id: int, version: int, storages: int) -> Blocked | None:
+def _drain_hindrance(cur: Cursor, table: TableId, version: int, storages: int) -> Hindrance | None:
     """Who may use a version of a table before `version`; if nobody, the lock of each such version is held."""
-    leases = live_leases(cur, table_id, below=version)
-    if leases:
-        return Blocked(leases)
-    for older in range(max(store.fence(cur, storages, table_id), 1), version):
-        if not store.try_exclusive(cur, table_id, older):
-            return Blocked(held=_held(cur, table_id, older))
+    leases, now = leases_as_of_now(cur, table)
+    hindrance = rules.drain_hindrance(leases, table=table, version=version, now=now)
+    if hindrance is not None:
+        return hindrance
+    for older in range(max(store.fence(cur, storages, table), 1), version):
+        if not store.try_exclusive(cur, table, older):
+            return rules.drain_hindrance(leases, table=table, version=version, now=now, locked=(older,))
     return None
 
 
 # --- who is in the way
 
 
-def live_leases(cur: Cursor, table_id: int, *, below: int) -> tuple[LeaseRow, ...]:
-    """The unexpired leases on versions older than `below`, the last to end first."""
-    cur.execute(
-        "SELECT node, incarnation, version, expires_at, extract(epoch FROM expires_at - clock_timestamp())::float8"
-        " FROM leases_lease WHERE table_id = %s AND version < %s AND expires_at > clock_timestamp()"
-        " ORDER BY expires_at DESC, node",
-        (table_id, below),
-    )
-    return tuple(LeaseRow(table_id, *row) for row in cur.fetchall())
+def _blocked(cur: Cursor, found: Mapping[TableId, Hindrance | None]) -> Blocked | None:
+    """Whoever hinders one table hinders all (L11); with the sessions behind the locks. None: nobody."""
+    hindrance = rules.all_hindrances(found.values())
+    if hindrance is None:
+        return None
+    locked = [(table, version) for table, one in found.items() if one is not None for version in one.locked]
+    return Blocked(hindrance, tuple(held for table, version in locked for held in _holders(cur, table, version)))
 
 
-def _held(cur: Cursor, table_id: int, version: int) -> tuple[Held, ...]:
-    found = store.holders(cur, table_id, version)
-    return tuple(Held(table_id, version, holder.application_name, holder.pid, holder.since) for holder in found)
+def _holders(cur: Cursor, table_id: int, version: int) -> Iterator[Held]:
+    for one in store.holders(cur, table_id, version):
+        yield Held(table_id, version, one.application_name, one.pid, one.since)
+
+
+def is_leased_before(cur: Cursor, table_id: int, version: int) -> bool:
+    """Whether a version older than `version` is leased; a glance, without locks."""
+    leases, now = leases_as_of_now(cur, table_id)
+    return not rules.is_drained(leases, table=TableId(table_id), version=version, now=now)
 
 
 def end_holders(cur: Cursor, table_id: int, held: Iterable[Held]) -> tuple[Held, ...]:
@@ -236,7 +204,7 @@ def end_holders(cur: Cursor, table_id: int, held: Iterable[Held]) -> tuple[Held,
     Looked at again, here: a version that is leased anew, or a transaction that has ended by itself, is left alone.
     """
     seen = tuple(held)
-    if not seen or live_leases(cur, table_id, below=max(one.version for one in seen) + 1):
+    if not seen or is_leased_before(cur, table_id, max(one.version for one in seen) + 1):
         return ()
     sessions = [store.Holder(one.pid, one.session, one.since) for one in seen]
     return seen if store.end_sessions(cur, sessions, wait_ms=0) else ()

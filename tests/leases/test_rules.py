@@ -4,7 +4,7 @@ import pytest
 
 from catalog.elements import NodeId, State, TableId
 from leases import rules
-from leases.rules import Lease, NotLeasable
+from leases.rules import Lease, NotLeasable, Refusal
 
 USERS, TOWNS = TableId(7), TableId(8)
 
@@ -95,3 +95,36 @@ def test_a_node_counts_its_lease_from_before_it_asked() -> None:
     assert rules.renew_at(asked_at=100.0, deadline=deadline) == 115.0
     assert rules.stop_at(asked_at=100.0, deadline=deadline) == 129.0
     assert rules.stop_at(asked_at=0.0, deadline=2.0) == pytest.approx(1.9)
+
+
+def test_whoever_hinders_one_of_several_tables_hinders_all() -> None:
+    one = rules.Hindrance((lease(1, 50.0, "n2"),), (2, 1))
+    other = rules.Hindrance((lease(3, 90.0, "n1", TOWNS),), (1,))
+    together = rules.all_hindrances([one, None, other])
+    assert together is not None
+    assert (together.nodes, together.locked, together.until) == (("n1", "n2"), (1, 2), 90.0)
+    assert rules.all_hindrances([None, None]) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "fence", "newest_visible", "refusal"),
+    [
+        pytest.param(3, 3, 3, None, id="the newest version may be used"),
+        pytest.param(2, 2, 3, None, id="an older one that the fence still accepts may be used"),
+        pytest.param(2, 3, 3, Refusal.BELOW_FENCE, id="one below the fence may not"),
+        pytest.param(3, 2, 2, Refusal.NOT_VISIBLE, id="one newer than the snapshot may not"),
+        pytest.param(1, 2, 0, Refusal.BELOW_FENCE, id="the fence is asked before the snapshot"),
+        pytest.param(1, None, 1, Refusal.NOT_VISIBLE, id="a table without a fence has been dropped"),
+    ],
+)
+def test_which_version_a_transaction_may_use(
+    version: int, fence: int | None, newest_visible: int, refusal: Refusal | None
+) -> None:
+    assert rules.why_not_enter(version, fence=fence, newest_visible=newest_visible) is refusal
+
+
+def test_another_schema_and_a_lease_that_is_over_let_nothing_begin() -> None:
+    refused = rules.why_not_enter(1, fence=1, newest_visible=1, is_same_schema=False, left_s=0.0)
+    assert refused is Refusal.OTHER_SCHEMA
+    assert rules.why_not_enter(1, fence=1, newest_visible=1, left_s=0.0009) is Refusal.LEASE_OVER
+    assert rules.why_not_enter(1, fence=1, newest_visible=1, left_s=0.001) is None

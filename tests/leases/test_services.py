@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from catalog.elements import State
+from catalog.elements import State, TableId
 from catalog.selectors import events_since
-from leases import selectors, services, tasks
+from leases import rules, selectors, services, tasks
 from leases.models import Lease, Node
 from tests.leases.rows import USERS, Connection, acquire, expire, leased, make_table, publish, register, users, using
 
@@ -141,16 +141,25 @@ def test_blockers_are_the_live_leases_below_the_predecessor(
     database: Connection, publisher: Connection, dsn: str, node: None
 ) -> None:
     publish(publisher, users(2))
-    (blocker,) = selectors.blockers(USERS, 3)
+    blocked = hindrance_of(database, 3)
+    assert blocked is not None
+    (blocker,) = blocked.leases
     assert (blocker.node, blocker.version) == ("n1", 1)
-    assert selectors.blockers(USERS, 2) == []
+    assert hindrance_of(database, 2) is None
     with using(dsn):
-        hindrance = selectors.hindrance(USERS, 3)
-        assert hindrance is not None
-        assert (hindrance.nodes, hindrance.locked, hindrance.until) == (("n1",), (1,), blocker.expires_at)
-        assert selectors.users(USERS, 1) == ["schemalab node n1 1"]
+        sessions = database.execute("SELECT session_name FROM lease_users(%s, 1)", [USERS]).fetchall()
+        assert sessions == [("schemalab node n1 1",)]
+        blocked = hindrance_of(database, 3, locked=(1,))
+        assert blocked is not None
+        assert (blocked.nodes, blocked.locked, blocked.until) == (("n1",), (1,), blocker.expires_at)
     expire(database)
-    assert selectors.hindrance(USERS, 3) is None
+    assert hindrance_of(database, 3) is None
+
+
+def hindrance_of(database: Connection, next_version: int, *, locked: tuple[int, ...] = ()) -> rules.Hindrance | None:
+    """Who forbids publishing `next_version`, by the rows there are."""
+    leases, now = selectors.leases_as_of_now(database.cursor(), USERS)
+    return rules.publish_hindrance(leases, table=TableId(USERS), next_version=next_version, now=now, locked=locked)
 
 
 def test_leases_on_a_table_say_whether_they_are_on_the_newest_version(
