@@ -5,10 +5,12 @@ store hold ids, only descriptors hold names. Elements are immutable: a change of
 schema is a new descriptor with other elements in it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NewType
 
+from catalog.kinds import Kind as Kind  # `Kind` and `State` are taken from here, with the elements that have them
+from catalog.kinds import State as State
 from catalog.types import SqlType
 
 TableId = NewType("TableId", int)
@@ -29,32 +31,6 @@ EXISTS = ColumnId(0)
 
 PRIMARY = IndexId(0)
 """The index id under which rows themselves are kept."""
-
-
-class State(Enum):
-    """How much of an element a server may use (F1 paper, section 3)."""
-
-    __hash__ = object.__hash__  # by identity: an enum's own is computed in Python, at every look-up in the rule table
-
-    ABSENT = "absent"
-    DELETE_ONLY = "delete-only"
-    WRITE_ONLY = "write-only"
-    PUBLIC = "public"
-
-
-class Kind(Enum):
-    """What an element is. Optional and required columns walk different ladders."""
-
-    __hash__ = object.__hash__
-
-    TABLE = "table"
-    OPTIONAL_COLUMN = "optional column"
-    REQUIRED_COLUMN = "required column"
-    DERIVED_COLUMN = "derived column"
-    INDEX = "index"
-    UNIQUE_INDEX = "unique index"
-    CONSTRAINT = "constraint"
-    PLACEMENT = "placement"
 
 
 class Coordination(Enum):
@@ -167,6 +143,19 @@ class Constraint:
     @property
     def kind(self) -> Kind:
         return Kind.CONSTRAINT
+
+    def mirrored(self, table: TableId) -> "Constraint":
+        """The other side of a foreign key: how the table at its other end bears it. This side stands in `table`."""
+        assert self.partner is not None, f"{self.name} has no other side"
+        return replace(
+            self,
+            id=self.partner,
+            rule=REFERENCED if self.rule == FOREIGN_KEY else FOREIGN_KEY,
+            columns=self.reference_columns,
+            references=table,
+            reference_columns=self.columns,
+            partner=self.id,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,11 @@ class UndefinedState(ValueError):
     """A state that this kind of element cannot be in, such as a delete-only constraint."""
 
 
+def possible_states(kind: Kind) -> frozenset[State]:
+    """What an element can be in: write-only is not defined for tables, delete-only not for constraints."""
+    return frozenset({State.ABSENT, *RULES[kind]})
+
+
 def rule(kind: Kind, state: State) -> Rule:
     """What operations do to an element of `kind` in `state`; raises `UndefinedState`."""
     if state is State.ABSENT:

@@ -14,10 +14,10 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.states import Write, rule
 from expressions.errors import NOT_NULL_VIOLATION, SqlError
-from expressions.rows import columns_of
 from expressions.typed import PyValue
 from storage import encoding
 from storage.pairs import CannotDerive, StoredRow, computed, encoded_value, row_words
+from storage.reads import reads
 
 NO_COLUMNS: frozenset[ColumnId] = frozenset()
 
@@ -25,12 +25,6 @@ NO_COLUMNS: frozenset[ColumnId] = frozenset()
 def derived_columns(descriptor: Descriptor) -> tuple[Column, ...]:
     """The columns of this version that follow from others."""
     return tuple(c for c in descriptor.columns if c.derived is not None and c.state is not State.ABSENT)
-
-
-def sources_of(column: Column) -> frozenset[ColumnId]:
-    """The columns whose values a derived one follows from."""
-    assert column.derived is not None, column
-    return columns_of(column.derived.expression) | {column.derived.source}
 
 
 def derived_value(descriptor: Descriptor, column: Column, row: StoredRow) -> bytes:
@@ -95,7 +89,7 @@ def after_update(
     puts, removes = set(), set()
     columns = dict(new.columns)
     for column in derived:
-        if sources_of(column).isdisjoint(written):
+        if reads(column).isdisjoint(written):
             continue
         if rule(column.kind, column.state).update is Write.REPLACE:
             columns[column.id] = derived_value(descriptor, column, new)

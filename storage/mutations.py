@@ -1,4 +1,4 @@
-"""What one statement does to the pairs of a row, under one version of its table.
+"""The pairs of a row: what one statement does to them under one version of its table, and what a fill owes.
 
 The rule table (`catalog.states`) says what each operation does to each element in each
 state; here that becomes operations on keys. Removals under filling leave tombstones (R5):
@@ -24,10 +24,9 @@ from enum import Enum
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, Index, IndexId, Kind, Placement, State
 from catalog.states import Write, rule
-from expressions.rows import columns_of
 from storage import encoding
 from storage.buckets import BUCKETS, crc32c
-from storage.derived import after_update, derived_columns, owed, with_derived
+from storage.derived import after_update, derived_columns, derived_value, owed, with_derived
 from storage.pairs import (
     COLUMN,
     EMPTY,
@@ -39,9 +38,11 @@ from storage.pairs import (
     has_null,
     index_entry,
     index_values,
+    missing_value,
     prefix,
     row_bucket,
 )
+from storage.reads import reads
 
 
 class Act(Enum):
@@ -122,6 +123,29 @@ def update_row(
     for placement in descriptor.placements:
         if placement.state is not State.ABSENT:
             ops += _update_placement(descriptor, placement, old, new, writes, stale, buckets)
+    return ops
+
+
+def fill_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -> list[Op]:
+    """What a running fill owes `row` as it has read it, for every element that this version fills (R2).
+
+    A value where the row has none, the row's entries, and in a placement that is filled all that the row has. Each
+    is put only where there is neither a pair nor a tombstone: what a writer put or removed wins. Raises `CannotDerive`.
+    """
+    lacking = [c for c in descriptor.stored_columns if c.filling and c.id not in row.columns]
+    values = {c.id: derived_value(descriptor, c, row) if c.derived else missing_value(c) for c in lacking}
+    whole = StoredRow(row.key, {**row.columns, **values})
+    ops: list[Op] = []
+    for placement in descriptor.placements:
+        if rule(Kind.PLACEMENT, placement.state).insert is not Write.PUT:
+            continue
+        home, start = row_bucket(descriptor, placement, whole, buckets), prefix(descriptor, placement.id)
+        if placement.filling:
+            ops += _move_row(descriptor, placement, whole, home)
+        else:
+            ops += (Op(Act.PUT, home, column_key(start, row.key, column), value) for column, value in values.items())
+        indexes = [i for i in descriptor.fact(_put_on_insert) if i.filling or placement.filling]
+        ops += _put_entries(descriptor, placement, whole, home, indexes, buckets)
     return ops
 
 
@@ -338,9 +362,8 @@ def _differs(
 
 
 def source_columns(descriptor: Descriptor, index: Index) -> frozenset[ColumnId]:
-    """The columns whose change changes an entry: the indexed ones, those its condition reads and the primary key."""
-    read = columns_of(index.where) if index.where else frozenset()
-    return frozenset(index.column_ids) | read | frozenset(descriptor.primary_key)
+    """The columns whose change changes an entry: those that the index reads and the primary key."""
+    return reads(index) | frozenset(descriptor.primary_key)
 
 
 def readable_columns(descriptor: Descriptor, row: StoredRow) -> dict[ColumnId, bytes]:

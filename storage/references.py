@@ -19,13 +19,14 @@ writer's own matter:
     airport LAX -> -          no flight refers to LAX
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, NO_ACTION, PRIMARY, RESTRICT, ColumnId, Constraint
 from catalog.states import Write, rule
 from storage import encoding
+from storage.buckets import BUCKETS
 from storage.mutations import unique_bucket
 from storage.pairs import StoredRow, column_key, encoded_value, prefix, row_bucket
 
@@ -149,6 +150,23 @@ def lost(descriptor: Descriptor, referenced: Constraint, changed: Iterable[Chang
             how = referenced.on_delete if after is None else referenced.on_update
             gone.setdefault(had, Demand(number, referenced, had, how))
     yield from (demand for values, demand in gone.items() if demand.how == RESTRICT or values not in has)
+
+
+def is_met(
+    demand: Demand,
+    other: Descriptor,
+    *,
+    has: Callable[[Place], bool],
+    rows: Callable[[], Iterable[StoredRow]],
+    buckets: int = BUCKETS,
+) -> bool:
+    """Whether the other table is as a demand wants it.
+
+    `has` says whether a pair is there, and no tombstone; `rows` are those of the other table that may refer.
+    """
+    if demand.wants_row:
+        return has(place_of(other, demand.constraint, demand.values, buckets))
+    return not any(refers_still(other, demand, row) for row in rows())
 
 
 def refers_still(child: Descriptor, demand: Demand, row: StoredRow) -> bool:

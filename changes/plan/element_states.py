@@ -22,7 +22,8 @@ from catalog.elements import (
     Kind,
     State,
 )
-from changes.plan.model import COLUMNS, INDEXES, Element, Step, StepKind, Transition
+from changes.plan.model import Element, Step, StepKind, Transition
+from storage.reads import reads
 
 NewElement = Column | Index | Constraint
 T = TypeVar("T", bound=NewElement)
@@ -52,10 +53,10 @@ def with_state(descriptor: Descriptor, element: Element, state: State, *, fillin
         return replace(descriptor, state=state)
     if element.column is not None:
         return _with_not_null(descriptor, element, ColumnId(element.column), state)
-    if element.kind in COLUMNS:
+    if element.kind.is_column:
         column = replace(descriptor.column(ColumnId(element.id)), state=state, filling=filling)
         return replace(descriptor, columns=_exchanged(descriptor.columns, column))
-    if element.kind in INDEXES:
+    if element.kind.is_index:
         index = replace(descriptor.index(IndexId(element.id)), state=state, filling=filling)
         return replace(descriptor, indexes=_exchanged(descriptor.indexes, index))
     constraints = _exchanged(
@@ -107,6 +108,14 @@ def definition_of(element: Element, versions: Iterable[Descriptor]) -> NewElemen
     return next((one for version in versions for one in _places(version, element) if one.id == element.id), None)
 
 
+def columns_read(element: Element, versions: Iterable[Descriptor]) -> frozenset[ColumnId]:
+    """The columns that an index or a constraint of a plan reads, as the first version that has it describes it."""
+    if element.column is not None:
+        return frozenset({ColumnId(element.column)})
+    found = definition_of(element, versions)
+    return frozenset() if found is None else reads(found)
+
+
 def moved(descriptor: Descriptor, element: Element, state: State, *, filling: bool = False) -> Descriptor:
     """The next version, with `element` in another state."""
     return with_state(descriptor, element, state, filling=filling).next_version()
@@ -130,9 +139,9 @@ def drain(after: Descriptor, partners: tuple[Descriptor, ...] = ()) -> Step:
 
 
 def _places(descriptor: Descriptor, element: Element) -> Sequence[NewElement]:
-    if element.kind in COLUMNS:
+    if element.kind.is_column:
         return descriptor.columns
-    if element.kind in INDEXES:
+    if element.kind.is_index:
         return descriptor.indexes
     return descriptor.constraints if element.kind is Kind.CONSTRAINT else ()
 

@@ -12,14 +12,15 @@ published later is what was shown before. `turn` is the step of no return: once 
 leads to a table as before.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.descriptor import from_json as descriptor_from_json
-from catalog.elements import Kind, State
+from catalog.elements import Column, Constraint, Index, Kind, State
+from catalog.kinds import Family
 
 Json = dict[str, Any]
 
@@ -74,7 +75,7 @@ class Element:
     partner: tuple[int, int] | None = None
 
     def __str__(self) -> str:
-        what = "column" if self.kind in COLUMNS else "foreign key" if self.partner is not None else self.kind.value
+        what = "column" if self.kind.is_column else "foreign key" if self.partner is not None else self.kind.value
         return f"{what} {self.name}"
 
 
@@ -271,8 +272,9 @@ def name_in(table: Descriptor, element: Element) -> str:
     """What an element is called in a version that has it."""
     if element.kind is Kind.TABLE:
         return table.name
-    places = {Kind.CONSTRAINT: table.constraints} | dict.fromkeys(INDEXES, table.indexes)
-    named = places.get(element.kind, table.columns)
+    named: Sequence[Column | Index | Constraint] = table.columns
+    if not element.kind.is_column:
+        named = table.indexes if element.kind.is_index else table.constraints
     return next((one.name for one in named if one.id == element.id), element.name)
 
 
@@ -291,17 +293,13 @@ def why_no_return(plan: Plan) -> str:
     return f"{', '.join(said)} since {plan.table}@{step.version}"
 
 
-LADDERED = frozenset({Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN, Kind.PLACEMENT}) | INDEXES
-"""The kinds whose pairs are incomplete as soon as they are delete-only on the way down."""
-
-
 def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:
     """Whether publishing this transition can't be taken back (X6)."""
     element, after = transition.element, transition.after
     directions = {move.direction for move in moves if move.element == element}
     if Direction.ADD in directions:
         return after is State.PUBLIC
-    hides = after is State.DELETE_ONLY and element.kind in LADDERED
+    hides = after is State.DELETE_ONLY and element.kind.is_filled
     return Direction.DROP in directions and (hides or after is State.ABSENT)
 
 
@@ -315,8 +313,8 @@ def is_point_of_no_return(moves: tuple[Move, ...], step: Step) -> bool:
 
 def pairs_of(elements: tuple[Element, ...]) -> str:
     """What the elements have in the store."""
-    words = {Kind.TABLE: "rows"} | dict.fromkeys(COLUMNS, "values")
-    return " and ".join(f"{words.get(element.kind, 'entries')} of {element.name}" for element in elements)
+    words = {Family.TABLE: "rows", Family.COLUMN: "values"}
+    return " and ".join(f"{words.get(element.kind.family, 'entries')} of {element.name}" for element in elements)
 
 
 # --- JSON

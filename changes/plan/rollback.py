@@ -16,7 +16,7 @@ from dataclasses import replace
 from catalog.descriptor import Descriptor
 from catalog.elements import Kind, State
 from changes.plan.element_states import drain, partner_of, publish, referring_to, state_of, with_state
-from changes.plan.model import INDEXES, RUNS, Direction, Element, Plan, Step, StepKind, why_no_return
+from changes.plan.model import RUNS, Direction, Element, Plan, Step, StepKind, why_no_return
 
 
 def way_back(plan: Plan, published: int) -> tuple[Step, ...]:
@@ -130,4 +130,4 @@ def _added(plan: Plan) -> tuple[Element, ...]:
 def deletion_order(elements: tuple[Element, ...]) -> tuple[Element, ...]:
     """Index entries, then columns' values, then rows; a constraint has nothing in the store."""
     kept = [element for element in elements if element.kind is not Kind.CONSTRAINT]
-    return tuple(sorted(kept, key=lambda element: (element.kind is Kind.TABLE, element.kind not in INDEXES)))
+    return tuple(sorted(kept, key=lambda element: (element.kind is Kind.TABLE, not element.kind.is_index)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, NO_ACTION, Column, ColumnId, Constraint, ConstraintId, Index, IndexId, Kind, State
 from changes.plan.element_states import definition_of
-from changes.plan.model import COLUMNS, INDEXES, Direction, Element, Move, Plan, name_in
+from changes.plan.model import Direction, Element, Move, Plan, name_in
 from changes.planning.tables import NO_TABLES, Tables
 from expressions.rows import shown
 
@@ -33,7 +33,7 @@ def undo_of(plan: Plan, tables: Tables = NO_TABLES) -> Undo:
     first = plan.moves[0]
     if first.element.kind is Kind.TABLE:
         return _of_table(plan, first, tables)
-    if len(plan.moves) == 1 and first.element.kind in INDEXES:
+    if len(plan.moves) == 1 and first.element.kind.is_index:
         return Undo(_of_index(plan, first))
     if first.direction is Direction.RENAME:
         old, new = quoted(first.element.name), quoted(name_in(plan.result, first.element))
@@ -107,7 +107,7 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
 def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
     """The clauses, one for each move; what goes with a column that is dropped needs none."""
     gone = set(plan.moving(Direction.ADD))
-    fresh = {element.id for element in gone if element.kind in COLUMNS}
+    fresh = {element.id for element in gone if element.kind.is_column}
     back = {e.id for e in plan.moving(Direction.DROP) if e.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)}
     for move in plan.moves:
         element = move.element
@@ -119,7 +119,7 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
             yield from _not_null_back(plan, move, back)
         elif move.direction is Direction.ADD:
             yield from _without(plan, element, fresh)
-        elif element.kind in COLUMNS:
+        elif element.kind.is_column:
             yield f"ADD COLUMN {column_text(base.column(ColumnId(element.id)), base)}"
         elif element.partner is not None:
             foreign_key = base.constraint(ConstraintId(element.id))
@@ -150,7 +150,7 @@ def _not_null_back(plan: Plan, move: Move, back: set[int]) -> Iterator[str]:
 
 def _without(plan: Plan, element: Element, fresh: set[int]) -> Iterator[str]:
     """Drop what was added, unless it goes with an added column."""
-    if element.kind in COLUMNS:
+    if element.kind.is_column:
         yield f"DROP COLUMN {quoted(element.name)}"
         return
     added = definition_of(element, [plan.result])
@@ -160,7 +160,7 @@ def _without(plan: Plan, element: Element, fresh: set[int]) -> Iterator[str]:
 
 
 def _dropped_indexes(plan: Plan, base: Descriptor) -> list[Index]:
-    return [base.index(IndexId(element.id)) for element in plan.moving(Direction.DROP) if element.kind in INDEXES]
+    return [base.index(IndexId(element.id)) for element in plan.moving(Direction.DROP) if element.kind.is_index]
 
 
 def _resting(plan: Plan, base: Descriptor) -> list[Constraint]:

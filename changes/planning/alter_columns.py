@@ -26,10 +26,11 @@ from changes.planning.alter_constraints import add_check, add_unique
 from changes.planning.alter_foreign_keys import add_foreign_key
 from changes.planning.defaults import fill_value
 from changes.planning.dependents import check_column_is_free
-from changes.planning.draft import Sketch, read_by
+from changes.planning.draft import Sketch
 from expressions.errors import NOT_NULL_VIOLATION
 from expressions.typed import PyValue
 from storage import encoding
+from storage.reads import reads
 
 
 def add_column(sketch: Sketch, action: AddColumn) -> None:
@@ -99,11 +100,11 @@ def drop_column(sketch: Sketch, action: DropColumn) -> None:
     sketch.dropped.add(column.id)
     kind = Kind.REQUIRED_COLUMN if column.added_with_default else Kind.OPTIONAL_COLUMN
     sketch.drop(Element(kind, column.id, column.name))
-    taken = [index for index in sketch.base.indexes if column.id in read_by(index)]
+    taken = [index for index in sketch.base.indexes if column.id in reads(index)]
     for index in taken:
         sketch.drop_index(index)
     own = (one for one in sketch.base.constraints if one.rule != REFERENCED)
-    for constraint in (one for one in own if column.id in read_by(one)):
+    for constraint in (one for one in own if column.id in reads(one)):
         sketch.drop_constraint(constraint)
         what, does = ("Foreign key", "refers by") if constraint.rule == FOREIGN_KEY else ("Constraint", "reads")
         sketch.dangers.append(f"{what} {constraint.name} {does} {column.name} and is dropped with it.")

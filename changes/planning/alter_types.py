@@ -15,8 +15,9 @@ from changes.plan.model import Element
 from changes.planning.alter_columns import column_there
 from changes.planning.castable_types import INVERTIBLE, cast_text, holds_every, retyped_default
 from changes.planning.dependents import referring_words
-from changes.planning.draft import Sketch, read_by
+from changes.planning.draft import Sketch
 from changes.planning.stages import Swap
+from storage.reads import reads
 
 
 def set_type(sketch: Sketch, action: SetType) -> None:
@@ -55,8 +56,8 @@ def _refuse_type_change(sketch: Sketch, column: Column, action: SetType) -> None
     name, position = column.name, action.column.position
     if column.id in sketch.base.primary_key or column.id in sketch.base.sharding_key:
         raise impossible(f"a type change of {name}, a column of the key,", position, "Create another table.")
-    resting = [index.name for index in sketch.base.indexes if column.id in read_by(index)]
-    resting += [_called(one, sketch) for one in sketch.base.constraints if column.id in read_by(one)]
+    resting = [index.name for index in sketch.base.indexes if column.id in reads(index)]
+    resting += [_called(one, sketch) for one in sketch.base.constraints if column.id in reads(one)]
     if resting:
         hint = f"Drop {', '.join(resting)}, change the type, and create it again."
         what = f"a type change of {name}, which is indexed or constrained by {', '.join(resting)},"

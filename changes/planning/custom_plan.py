@@ -22,6 +22,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, Kind, State
+from catalog.states import possible_states
 from catalog.text.mistakes import in_words
 from changes.plan.element_states import (
     definition_of,
@@ -34,7 +35,6 @@ from changes.plan.element_states import (
     with_state,
 )
 from changes.plan.model import (
-    COLUMNS,
     RUNS,
     Direction,
     Element,
@@ -45,8 +45,6 @@ from changes.plan.model import (
     plan_from_json,
 )
 from changes.plan.rollback import moving
-from changes.planning.stages import FILLED
-from changes.review.neighbour_states import DEFINED
 
 STEPS_MAX = 60
 FILLING = "filling"
@@ -191,7 +189,7 @@ def _with_side(plan: Plan, here: Descriptor, number: int, part: _Part) -> Descri
 
 def _columns_around(part: _Part) -> int:
     """A column comes before what covers it, and goes after it, in the same version."""
-    if part.element.kind not in COLUMNS:
+    if not part.element.kind.is_column:
         return 1
     return 2 if part.words[:1] == [State.ABSENT.value] else 0
 
@@ -220,10 +218,10 @@ def _check_side(plan: Plan, newest: _Newest, number: int, part: _Part) -> None:
 
 def _state(number: int, element: Element, words: list[str]) -> State:
     """The state that words say, `filling` or not."""
-    states = {state.value: state for state in State if state in DEFINED[element.kind]}
+    states = {state.value: state for state in State if state in possible_states(element.kind)}
     if not words or words[0] not in states or words[1:] not in ([], [FILLING]):
         raise MalformedPlan(f"step {number}: publish one of {', '.join(states)}, not {' '.join(words)!r}")
-    if words[1:] and element.kind not in FILLED:
+    if words[1:] and not element.kind.is_filled:
         raise MalformedPlan(f"step {number}: a {element.kind.value} is never filling")
     return states[words[0]]
 
@@ -251,7 +249,7 @@ def _versions(plan: Plan) -> list[Descriptor]:
 
 
 def _check_uncovered(here: Descriptor, number: int, element: Element, state: State) -> None:
-    if state is not State.ABSENT or element.kind not in COLUMNS:
+    if state is not State.ABSENT or not element.kind.is_column:
         return
     left = [index.name for index in here.indexes if element.id in index.column_ids]
     if left:

@@ -35,11 +35,12 @@ from changes.ddl.errors import (
 from changes.ddl.placing import placed
 from changes.ddl.resolve import cut
 from changes.plan.element_states import NewElement, element_of
-from changes.plan.model import INDEXES, Direction, Element, Move
+from changes.plan.model import Direction, Element, Move
 from changes.planning.stages import Draft, Swap
 from changes.planning.tables import NO_TABLES, Tables, partners_of
 from expressions.rows import canonical, columns_of
 from expressions.typed import Context, PyValue
+from storage.reads import reads
 
 Edit = Callable[[Descriptor], Descriptor]
 
@@ -112,15 +113,7 @@ class Sketch:
         whole = replace(foreign_key, partner=partner)
         element = element_of(whole)
         self._add(element, whole)
-        self.there[element] = replace(
-            whole,
-            id=partner,
-            rule=REFERENCED,
-            columns=whole.reference_columns,
-            references=self.base.table_id,
-            reference_columns=whole.columns,
-            partner=whole.id,
-        )
+        self.there[element] = whole.mirrored(self.base.table_id)
         return element
 
     def parent_of(self, foreign_key: Constraint) -> Descriptor:
@@ -228,7 +221,7 @@ class Sketch:
 
     def _covered(self) -> frozenset[Element]:
         """New optional columns that a new index or constraint reads: they are written as soon as it is."""
-        read = {column for new in self.new.values() for column in read_by(new)}
+        read = {column for new in self.new.values() for column in reads(new)}
         return frozenset(e for e in self.new if e.kind is Kind.OPTIONAL_COLUMN and e.id in read)
 
     def _late(self) -> frozenset[Element]:
@@ -240,21 +233,16 @@ class Sketch:
         for element in gone:
             if element.kind is Kind.CONSTRAINT and element.column is None:
                 one = constraints[ConstraintId(element.id)]
-                columns |= read_by(one)
+                columns |= reads(one)
                 if one.references == self.base.table_id:
                     columns |= set(one.reference_columns)
                     indexes.add(one.index)
-        late = dict.fromkeys((Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN), columns) | dict.fromkeys(INDEXES, indexes)
-        return frozenset(element for element in gone if element.id in late.get(element.kind, ()))
-
-
-def read_by(element: NewElement) -> frozenset[ColumnId]:
-    """The columns that an index or a constraint rests on."""
-    if isinstance(element, Index):
-        return frozenset(element.column_ids) | (columns_of(element.where) if element.where else frozenset())
-    if isinstance(element, Constraint):
-        return frozenset(element.columns) | (columns_of(element.expression) if element.expression else frozenset())
-    return frozenset()
+        return frozenset(
+            element
+            for element in gone
+            if (element.kind.is_index and element.id in indexes)
+            or (element.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN) and element.id in columns)
+        )
 
 
 # --- names and states

@@ -26,9 +26,6 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint, Derivation, Kind, State, TableId
 from changes.plan.element_states import NewElement, drain, partner_of, referring_to, with_new, with_state
 from changes.plan.model import (
-    COLUMNS,
-    INDEXES,
-    LADDERED,
     Direction,
     Element,
     Move,
@@ -43,9 +40,6 @@ from changes.plan.rollback import deletion_order
 A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
 HIDDEN, WRITTEN, SHOWN, WITHDRAWN = 1, 2, 3, 4
 """The stages by what happens to most elements there."""
-
-FILLED = frozenset({Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN}) | INDEXES
-"""The kinds that a reorganisation fills on their way up."""
 
 Rungs = Mapping[int, State]
 Edit = Callable[[Descriptor], Descriptor]
@@ -105,7 +99,7 @@ def rungs_up(element: Element, *, is_covered: bool) -> Rungs:
     """At which stage an added element reaches which state."""
     if element.kind is Kind.CONSTRAINT:
         return {WRITTEN: W, SHOWN: P}
-    if element.kind in FILLED or is_covered:
+    if element.kind.is_filled or is_covered:
         return {HIDDEN: D, WRITTEN: W, SHOWN: P}
     return {HIDDEN: D, SHOWN: P}
 
@@ -117,7 +111,7 @@ def rungs_down(element: Element, *, is_late: bool, is_alone: bool, is_covered: b
     """
     if element.kind is Kind.CONSTRAINT:
         return {SHOWN: W, WITHDRAWN: A}
-    if element.kind in LADDERED:
+    if element.kind.is_filled:
         first = WITHDRAWN + 1 if is_late else SHOWN
         return {first: W, first + 1: D}
     late = WITHDRAWN + 2 if is_covered else WITHDRAWN + 1
@@ -131,7 +125,7 @@ class _Road:
         self.draft = draft
         self.added = _of(draft.moves, Direction.ADD)
         self.dropped = _of(draft.moves, Direction.DROP)
-        self.filled = _fill_order(element for element in self.added if element.kind in FILLED)
+        self.filled = _fill_order(element for element in self.added if element.kind.is_filled)
         self.ladders = self._ladders()
         self.deleted_at = max((max(self.ladders[e]) for e in self._with_pairs()), default=0)
         for element in self._with_pairs():
@@ -146,7 +140,7 @@ class _Road:
         up = {element: rungs_up(element, is_covered=element in self.draft.covered) for element in self.added}
         is_alone = all(element.kind in (Kind.OPTIONAL_COLUMN, Kind.TABLE) for element in self.dropped)
         late = self.draft.late
-        is_covered = any(element.kind in INDEXES for element in late)
+        is_covered = any(element.kind.is_index for element in late)
         down = {
             element: rungs_down(element, is_late=element in late, is_alone=is_alone, is_covered=is_covered)
             for element in self.dropped
@@ -232,7 +226,7 @@ class _Road:
 def _leaves_last(due: tuple[Element, State]) -> bool:
     """A column goes after the indexes that cover it, in the same version."""
     element, state = due
-    return state is A and element.kind in COLUMNS
+    return state is A and element.kind.is_column
 
 
 def _of(moves: tuple[Move, ...], direction: Direction) -> tuple[Element, ...]:
@@ -241,7 +235,7 @@ def _of(moves: tuple[Move, ...], direction: Direction) -> tuple[Element, ...]:
 
 def _fill_order(elements: Iterator[Element]) -> tuple[Element, ...]:
     """Columns, then the indexes that may cover them."""
-    return tuple(sorted(elements, key=lambda element: element.kind in INDEXES))
+    return tuple(sorted(elements, key=lambda element: element.kind.is_index))
 
 
 def swapped(here: Descriptor, swap: Swap) -> Descriptor:

@@ -21,7 +21,7 @@ from changes.plan.rollback import moving
 from changes.review.defect import Fault
 from changes.review.dependencies import plan_faults, run_faults, version_faults
 from changes.review.foreign_keys import drain_faults, partner_faults, side_faults
-from changes.review.neighbour_states import NEEDS_DELETE, NEEDS_FILL, check_step
+from changes.review.neighbour_states import check_step
 
 EARNS_PUBLIC = (StepKind.CLEAR, StepKind.FILL, StepKind.VERIFY, StepKind.CLOSE)
 """What must have happened, in this order, since a filling version was published, before public is."""
@@ -123,7 +123,7 @@ class _Walk:
         if after is State.PUBLIC and self.owes_fill:
             yield from self.unearned(at)
         if after is State.ABSENT and self.owes_delete:
-            clause = NEEDS_DELETE[self.element.kind]
+            clause = self.element.kind.facts.left_breaks
             yield Fault(at, (clause,), f"pairs are left of {self.element} that nobody will ever remove")
         self.arrive(step.published, after)
 
@@ -132,17 +132,17 @@ class _Walk:
         for kind in self.earns:
             if kind not in done:
                 clause, why = MISSING[kind]
-                broken = clause or NEEDS_FILL[self.element.kind]
+                broken = clause or self.element.kind.facts.unfilled_breaks
                 yield Fault(at, (broken,), f"{self.element} is public without {kind.value}: {why}")
         if len(done) == len(self.earns) and tuple(done) != self.earns:
             order = ", ".join(kind.value for kind in self.earns)
-            yield Fault(at, (NEEDS_FILL[self.element.kind],), f"the order must be {order}")
+            yield Fault(at, (self.element.kind.facts.unfilled_breaks,), f"the order must be {order}")
 
     def arrive(self, descriptor: Descriptor, after: State) -> None:
         """The element is in a new state; some states leave something to be done."""
-        if self.state is State.ABSENT and self.element.kind in NEEDS_FILL:
+        if self.state is State.ABSENT and self.element.kind.facts.unfilled_breaks:
             self.owes_fill = True
-        if after is not State.ABSENT and self.element.kind in NEEDS_DELETE:
+        if after is not State.ABSENT and self.element.kind.has_pairs:
             self.owes_delete = True
         if after is State.PUBLIC:
             self.owes_fill = False
@@ -160,7 +160,7 @@ class _Walk:
         if step.kind is StepKind.DELETE:
             self.owes_delete = self.owes_purge = False
             if self.state is not State.DELETE_ONLY:
-                clause = NEEDS_DELETE[self.element.kind]
+                clause = self.element.kind.facts.left_breaks
                 why = f"entries are deleted while {self.element} is {self.state.value}: writers put new ones"
                 yield Fault(at, (clause,), why)
         if step.kind is StepKind.PURGE:

@@ -15,11 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from catalog.descriptor import Descriptor
-from catalog.elements import NOT_NULL, REFERENCED, Column, ColumnId, Constraint, Index, Kind, State
-from changes.plan.element_states import definition_of, state_of
+from catalog.elements import NOT_NULL, REFERENCED, Column, ColumnId, Kind, State
+from changes.plan.element_states import columns_read, state_of
 from changes.plan.model import (
-    COLUMNS,
-    INDEXES,
     Direction,
     Element,
     Plan,
@@ -30,8 +28,7 @@ from changes.plan.model import (
     is_point_of_no_return,
 )
 from changes.review.defect import Fault
-from changes.review.neighbour_states import NEEDS_FILL
-from expressions.rows import columns_of
+from storage.reads import reads
 
 RANK = {State.ABSENT: 0, State.DELETE_ONLY: 1, State.WRITE_ONLY: 2, State.PUBLIC: 3}
 Numbered = tuple[int, Descriptor]
@@ -52,7 +49,7 @@ def version_faults(base: Descriptor | None, road: Sequence[Step]) -> Iterator[Fa
 
 def _ahead(at: int, version: Descriptor) -> Iterator[Fault]:
     for index in version.indexes:
-        for column in _columns(version, _covered(index)):
+        for column in _columns(version, reads(index)):
             if RANK[index.state] > RANK[column.state]:
                 pair = f"index {index.name} is {index.state.value} while column {column.name} is {column.state.value}"
                 witness = f"a node that may not write {column.name} leaves an entry with a value that the row has not"
@@ -61,7 +58,7 @@ def _ahead(at: int, version: Descriptor) -> Iterator[Fault]:
 
 def _too_early(at: int, version: Descriptor) -> Iterator[Fault]:
     for constraint in version.constraints:
-        for column in _columns(version, _read(constraint)):
+        for column in _columns(version, reads(constraint)):
             if column.state is State.DELETE_ONLY:
                 pair = f"constraint {constraint.name} is {constraint.state.value} and column {column.name} delete-only"
                 yield Fault(at, ("C6",), f"{pair}: a node writes rows without the value that the constraint is about")
@@ -88,7 +85,7 @@ def _still_read(at: int, before: Descriptor, after: Descriptor) -> Iterator[Faul
             continue
         said = f"column {column.name} becomes {state.value}"
         for constraint in before.constraints:
-            if column.id in _read(constraint):
+            if column.id in reads(constraint):
                 witness = "a node that can't write the column any more breaks it for a node that enforces it"
                 why = f"{said} while constraint {constraint.name}, which reads it, is not absent yet: {witness}"
                 yield Fault(at, ("C6",), why)
@@ -138,10 +135,10 @@ def run_faults(road: Sequence[Step], versions: Sequence[Descriptor]) -> Iterator
 def _fill_order(
     at: int, step: Step, road: Sequence[Step], filled: set[Element], versions: Sequence[Descriptor]
 ) -> Iterator[Fault]:
-    to_fill = {e for one in road if one.kind is StepKind.FILL for e in one.elements if e.kind in COLUMNS}
+    to_fill = {e for one in road if one.kind is StepKind.FILL for e in one.elements if e.kind.is_column}
     for element in step.elements:
-        if element.kind in INDEXES:
-            covered = {column for column in to_fill if column.id in _made_of(element, versions)}
+        if element.kind.is_index:
+            covered = {column for column in to_fill if column.id in columns_read(element, versions)}
             for column in covered - filled:
                 why = f"{element} is filled before {column}, which it covers: its entries would lack the value"
                 yield Fault(at, ("C4", "C5"), why)
@@ -150,8 +147,10 @@ def _fill_order(
 
 def _delete_order(at: int, step: Step, deleted: set[Element], versions: Sequence[Descriptor]) -> Iterator[Fault]:
     for element in step.elements:
-        if element.kind in INDEXES:
-            gone = {column for column in deleted if column.kind in COLUMNS and column.id in _made_of(element, versions)}
+        if element.kind.is_index:
+            gone = {
+                column for column in deleted if column.kind.is_column and column.id in columns_read(element, versions)
+            }
             for column in gone:
                 why = f"the values of {column} are deleted before the entries of {element}, which covers it"
                 yield Fault(at, ("C5",), why)
@@ -170,7 +169,7 @@ def _rank_of_verify(element: Element) -> int:
 
 
 def _rank_of_delete(element: Element) -> int:
-    return 0 if element.kind in INDEXES else 1 if element.kind in COLUMNS else 2
+    return 0 if element.kind.is_index else 1 if element.kind.is_column else 2
 
 
 # --- the whole plan
@@ -186,13 +185,13 @@ def plan_faults(plan: Plan) -> Iterator[Fault]:
 def _contradictions(plan: Plan) -> Iterator[Fault]:
     added, dropped = plan.moving(Direction.ADD), set(plan.moving(Direction.DROP))
     versions = [step.published for step in plan.publishes]
-    gone = {element.id for element in dropped if element.kind in COLUMNS}
+    gone = {element.id for element in dropped if element.kind.is_column}
     for element in added:
         if element in dropped:
             yield Fault(0, (), f"{element} is added and dropped in one plan: it has no way back")
-        if element.kind in INDEXES or element.kind is Kind.CONSTRAINT:
-            for column in sorted(gone & _made_of(element, versions)):
-                name = next((one.name for one in dropped if one.kind in COLUMNS and one.id == column), str(column))
+        if element.kind.is_index or element.kind is Kind.CONSTRAINT:
+            for column in sorted(gone & columns_read(element, versions)):
+                name = next((one.name for one in dropped if one.kind.is_column and one.id == column), str(column))
                 yield Fault(0, ("C5",), f"{element} rests on column {name}, which the same plan drops")
 
 
@@ -204,7 +203,7 @@ def _irreversible(plan: Plan) -> Iterator[Fault]:
             first, (), f"there is no way back from here, but the plan says so only at step {plan.turn + 1} (X6)"
         )
     dropped = set(plan.moving(Direction.DROP))
-    unverified = {element for element in plan.moving(Direction.ADD) if element.kind in NEEDS_FILL}
+    unverified = {element for element in plan.moving(Direction.ADD) if element.kind.facts.unfilled_breaks}
     for at, step in enumerate(plan.forward):
         if step.kind is StepKind.VERIFY:
             unverified -= set(step.elements)
@@ -242,7 +241,7 @@ def _unsaid(plan: Plan) -> Iterator[Fault]:
 
 def _transitions(plan: Plan, before: Descriptor | None, after: Descriptor) -> Iterator[Transition]:
     """Everything that differs in state between two versions; a NOT NULL by the element that names its column."""
-    named = {(_family(move.element), move.element.id): move.element for move in plan.moves}
+    named = {(move.element.kind.family.value, move.element.id): move.element for move in plan.moves}
     found = {} if before is None else _elements(before)
     found |= {key: one for key, one in _elements(after).items() if key not in found}
     for key, element in found.items():
@@ -267,31 +266,7 @@ def _elements(version: Descriptor) -> dict[tuple[str, int], Element]:
     return found
 
 
-def _family(element: Element) -> str:
-    if element.kind in COLUMNS:
-        return "column"
-    return "index" if element.kind in INDEXES else element.kind.value
-
-
 # --- what rests on what
-
-
-def _covered(index: Index) -> frozenset[ColumnId]:
-    return frozenset(index.column_ids) | (columns_of(index.where) if index.where else frozenset())
-
-
-def _read(constraint: Constraint) -> frozenset[ColumnId]:
-    return frozenset(constraint.columns) | (columns_of(constraint.expression) if constraint.expression else frozenset())
-
-
-def _made_of(element: Element, versions: Sequence[Descriptor]) -> frozenset[int]:
-    """The columns that an index or a constraint of the plan rests on."""
-    if element.column is not None:
-        return frozenset({element.column})
-    found = definition_of(element, versions)
-    if isinstance(found, Index):
-        return frozenset(map(int, _covered(found)))
-    return frozenset(map(int, _read(found))) if isinstance(found, Constraint) else frozenset()
 
 
 def _columns(version: Descriptor, ids: frozenset[ColumnId]) -> Iterator[Column]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import FOREIGN_KEY, PRIMARY, REFERENCED, Constraint, State
+from catalog.elements import FOREIGN_KEY, PRIMARY, REFERENCED, Constraint, State, TableId
 from changes.plan.model import Plan, Step, StepKind
 from changes.review.defect import Fault
 from changes.review.neighbour_states import ONE_SIDED, Danger
@@ -49,7 +49,7 @@ def _parted(at: int, before: Known, after: Known) -> Iterator[Fault]:
         if here is not there:
             danger = ONE_SIDED[here is not State.ABSENT, there is not State.ABSENT]
             yield _fault(at, danger, pair)
-        elif referring is not None and referenced is not None and not _mirrors(referring, referenced):
+        elif referring is not None and referenced is not None and referring.mirrored(TableId(named[0])) != referenced:
             why = "its two sides say different things: rows are held against one, and what they refer to by the other"
             yield Fault(at, ("C6",), f"foreign key {referring.name} is not the same in {child} and {parent}: {why}")
 
@@ -69,19 +69,6 @@ def _ends(known: Known) -> dict[Named, Ends]:
             else:
                 found[other + mine] = found.get(other + mine, (None, None))[0], one
     return found
-
-
-def _mirrors(referring: Constraint, referenced: Constraint) -> bool:
-    seen = replace(
-        referring,
-        id=referenced.id,
-        rule=REFERENCED,
-        columns=referring.reference_columns,
-        references=referenced.references,
-        reference_columns=referring.columns,
-        partner=referenced.partner,
-    )
-    return seen == referenced
 
 
 def _state(side: Constraint | None) -> State:

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from catalog.elements import Kind, State
+from catalog.states import possible_states
 
 A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
 Pair = frozenset[State]
@@ -43,18 +44,6 @@ class UnsafeStep:
         pair = f"{self.before.value} and {self.after.value} may not be in use together"
         return f"{self.kind.value} {self.name}: {pair} ({' and '.join(self.danger.clauses)}): {self.danger.witness}"
 
-
-DEFINED: Mapping[Kind, frozenset[State]] = {
-    Kind.TABLE: frozenset({A, D, P}),
-    Kind.OPTIONAL_COLUMN: frozenset({A, D, W, P}),
-    Kind.REQUIRED_COLUMN: frozenset({A, D, W, P}),
-    Kind.DERIVED_COLUMN: frozenset({A, D, W, P}),
-    Kind.INDEX: frozenset({A, D, W, P}),
-    Kind.UNIQUE_INDEX: frozenset({A, D, W, P}),
-    Kind.CONSTRAINT: frozenset({A, W, P}),
-    Kind.PLACEMENT: frozenset({A, D, W, P}),
-}
-"""The states each kind can be in: write-only is not defined for tables, delete-only not for constraints."""
 
 _ORPHAN_VALUE = Danger(
     ("C1",),
@@ -130,27 +119,6 @@ ONE_SIDED: Mapping[tuple[bool, bool], Danger] = {
 }
 """A foreign key whose two tables do not have it in the same state: whether the referring one has it, the other one."""
 
-NEEDS_FILL: Mapping[Kind, str] = {
-    Kind.REQUIRED_COLUMN: "C2",
-    Kind.DERIVED_COLUMN: "C2",
-    Kind.INDEX: "C4",
-    Kind.UNIQUE_INDEX: "C4",
-    Kind.CONSTRAINT: "C6",
-    Kind.PLACEMENT: "C4",
-}
-"""The clause that breaks when such an element becomes public over rows nobody filled or verified."""
-
-NEEDS_DELETE: Mapping[Kind, str] = {
-    Kind.TABLE: "C1",
-    Kind.OPTIONAL_COLUMN: "C1",
-    Kind.REQUIRED_COLUMN: "C1",
-    Kind.DERIVED_COLUMN: "C1",
-    Kind.INDEX: "C3",
-    Kind.UNIQUE_INDEX: "C3",
-    Kind.PLACEMENT: "C3",
-}
-"""The clause that breaks when such an element becomes absent while pairs of it are left."""
-
 
 def danger(kind: Kind, one: State, other: State) -> Danger | None:
     """What breaks when nodes hold an element in these two states at once; None when nothing does."""
@@ -162,7 +130,7 @@ def danger(kind: Kind, one: State, other: State) -> Danger | None:
 def check_step(kind: Kind, name: str, before: State, after: State) -> UnsafeStep | None:
     """What is wrong with an element's step from one version to the next."""
     for state in (before, after):
-        if state not in DEFINED[kind]:
+        if state not in possible_states(kind):
             undefined = Danger((), f"a {kind.value} is never {state.value}")
             return UnsafeStep(kind, name, before, after, undefined)
     found = danger(kind, before, after)

@@ -29,10 +29,10 @@ from spark_tasks.runs.requirements import Demands
 from spark_tasks.runs.run_elements import Elements
 from storage.arrow.rows import StoredRows, row_storages
 from storage.clauses import Violation, element_label, row_words
-from storage.derived import sources_of
 from storage.mutations import source_columns
 from storage.pairs import name_of
 from storage.postgres import session_options
+from storage.reads import reads
 
 Connection = psycopg.Connection[Any]
 
@@ -83,7 +83,7 @@ class Judge:
             return sorted(stored)
         read: set[ColumnId] = {column.id for column in self.columns}
         for column in self.columns:
-            read |= sources_of(column) if column.derived is not None else set()
+            read |= reads(column)
         for index in self.indexes:
             read |= source_columns(self.descriptor, index)
         return sorted((read | self.demands.columns_read) & stored)

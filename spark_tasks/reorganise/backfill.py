@@ -54,9 +54,9 @@ from spark_tasks.runs.run_elements import Elements
 from storage.arrow.columns import owed_pairs
 from storage.arrow.encoding import Pairs, concat, copy_payload
 from storage.arrow.rows import StoredRows, index_entries
-from storage.derived import sources_of
 from storage.mutations import source_columns
 from storage.postgres import kv
+from storage.reads import reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Fill:
     def _columns_read(self) -> list[ColumnId]:
         read: set[ColumnId] = set(self.elements.columns)
         for column in self.columns:
-            read |= sources_of(column) if column.derived is not None else set()
+            read |= reads(column)
         for index in self.indexes:
             read |= source_columns(self.descriptor, index)
         return sorted(read - {EXISTS, *self.descriptor.primary_key})

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from catalog.descriptor import Descriptor
-from catalog.elements import CHECK, FOREIGN_KEY, Column, ColumnId, Constraint, IndexId, State, TableId
-from expressions.rows import columns_of
+from catalog.elements import FOREIGN_KEY, Column, ColumnId, Constraint, IndexId, State, TableId
 from spark_tasks.runs.run_elements import Elements
 from storage.arrow.columns import ROW_RULES
+from storage.reads import reads
 
 E = TypeVar("E", Column, Constraint)
 
@@ -36,7 +36,7 @@ class Demands:
     def columns_read(self) -> frozenset[ColumnId]:
         """The columns that must be read to see whether all is as demanded, entries apart."""
         read = {column.id for column in (*self.values, *self.not_null)}
-        return frozenset(read.union(*map(_columns_of, (*self.constraints, *self.foreign_keys))))
+        return frozenset(read.union(*map(reads, (*self.constraints, *self.foreign_keys))))
 
     @property
     def tables_read(self) -> frozenset[TableId]:
@@ -75,9 +75,3 @@ def _once(elements: Iterable[E]) -> tuple[E, ...]:
     for element in elements:
         found.setdefault(element.id, element)
     return tuple(found.values())
-
-
-def _columns_of(constraint: Constraint) -> frozenset[ColumnId]:
-    if constraint.rule == CHECK and constraint.expression is not None:
-        return columns_of(constraint.expression)
-    return frozenset(constraint.columns)

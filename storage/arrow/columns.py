@@ -35,7 +35,7 @@ def owed_pairs(descriptor: Descriptor, placement: PlacementId, column: Column, r
     """What the fill of a column puts: a pair for each row that was read without one. Raises `CannotDerive`.
 
     A fill value, or what the expression of a derived column says. `rows` hold the column itself, when pairs that are
-    there are to be left out, and the sources of a derived one (`derived.sources_of`).
+    there are to be left out, and the sources of a derived one (`storage.reads`).
     """
     there = rows.columns.get(column.id)
     lacking = rows if there is None else chosen(rows, there.is_null()) if there.null_count else None

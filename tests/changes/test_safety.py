@@ -5,7 +5,8 @@ from itertools import pairwise
 import pytest
 
 from catalog.elements import Kind, State
-from changes.review.neighbour_states import DANGERS, DEFINED, check_step, danger
+from catalog.states import possible_states
+from changes.review.neighbour_states import DANGERS, check_step, danger
 
 A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
 
@@ -49,12 +50,14 @@ LADDERS = {
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
 def test_each_step_of_the_ladder_is_safe(kind: Kind) -> None:
     ladder = LADDERS[kind]
+    assert kind.facts.ladder == ladder
+    assert possible_states(kind) >= set(ladder)
     assert all(check_step(kind, "it", one, other) is None for one, other in pairwise(ladder))
 
 
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
 def test_only_defined_states_are_judged(kind: Kind) -> None:
-    assert all(pair <= DEFINED[kind] for pair in DANGERS[kind])
+    assert all(pair <= possible_states(kind) for pair in DANGERS[kind])
     assert danger(kind, P, P) is None
 
 

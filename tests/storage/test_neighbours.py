@@ -7,6 +7,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Derivation, Kind, State
+from catalog.states import possible_states
 from catalog.types import SqlType
 from changes.review import neighbour_states
 from tests.storage import linked_neighbours
@@ -39,7 +40,7 @@ def test_what_is_found_is_what_the_protocol_says(kind: Kind) -> None:
 @pytest.mark.parametrize("kind", [k for k in Kind if k is not Kind.PLACEMENT], ids=lambda kind: kind.value)
 def test_the_planners_table_says_the_same(kind: Kind) -> None:
     """Its clauses are among those found; of a placement it speaks as of an index (C3 for what C7 says here)."""
-    assert set(states_of(kind)) == neighbour_states.DEFINED[kind]
+    assert set(states_of(kind)) == possible_states(kind)
     assert found(kind).keys() == neighbour_states.DANGERS[kind].keys()
     for pair, danger in neighbour_states.DANGERS[kind].items():
         assert set(danger.clauses) <= found(kind)[pair].clauses | found(kind)[pair].later_clauses

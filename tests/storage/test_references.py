@@ -11,7 +11,7 @@ from storage import encoding
 from storage.clauses import Referenced, check
 from storage.mutations import insert_row
 from storage.pairs import StoredRow, row_key
-from storage.references import demands, place_of, refers_still, refers_to
+from storage.references import demands, is_met, place_of, refers_still, refers_to
 from tests.references import CITY, NAME, TRIP_CITY, TRIP_CODE, TRIP_ID, airports, linked, trips
 
 BUCKETS = 8
@@ -147,6 +147,23 @@ def test_who_still_refers_to_what_was_lost():
     (demand,) = demands(parent, [(airport("LAX"), None)])
     rows = [trip(1, "LAX"), trip(2, "CDG"), trip(3, None)]
     assert [refers_still(child, demand, row) for row in rows] == [True, False, False]
+
+
+def test_a_demand_is_met_by_a_pair_or_by_nobody():
+    child, parent = linked(trips(), airports())
+    (asks,), lost = demands(child, [(None, trip(1, "LAX"))]), demands(parent, [(airport("LAX"), None)])[0]
+    at = place_of(parent, asks.constraint, asks.values, BUCKETS)
+    for there in (True, False):
+        assert is_met(asks, parent, has=lambda place: place == at and there, rows=list, buckets=BUCKETS) is there  # noqa: B023
+    for rows, met in (([trip(1, "CDG"), trip(2, None)], True), ([trip(3, "LAX")], False)):
+        assert is_met(lost, child, has=lambda _: False, rows=lambda: rows) is met  # noqa: B023
+
+
+def test_each_side_mirrors_the_other():
+    child, parent = linked(trips(), airports(), column=TRIP_CITY, to=CITY, on_delete=RESTRICT)
+    (refers,), (referred,) = child.foreign_keys, parent.referenced_by
+    assert refers.mirrored(child.table_id) == referred
+    assert referred.mirrored(parent.table_id) == refers
 
 
 def test_both_sides_survive_json():

@@ -1,0 +1,21 @@
+"""The columns that an element reads: what an entry, a derived value or a rule is made of.
+
+index        its columns, and those of its condition
+constraint   its columns, and those of its expression
+column       what a derived one follows from
+"""
+
+from catalog.elements import Column, ColumnId, Constraint, Index
+from expressions.rows import columns_of
+
+
+def reads(element: Column | Index | Constraint) -> frozenset[ColumnId]:
+    """The columns of its own table whose values `element` is made of; a column that is not derived reads none."""
+    if isinstance(element, Column):
+        derived = element.derived
+        return frozenset() if derived is None else columns_of(derived.expression) | {derived.source}
+    if isinstance(element, Index):
+        named, expression = element.column_ids, element.where
+    else:
+        named, expression = element.columns, element.expression
+    return frozenset(named) | (columns_of(expression) if expression else frozenset())
