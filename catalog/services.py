@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 CONTROL_S = 2.0
 TRANSACTION_TIMEOUT = "25P04"
-TELL = "SELECT catalog_tell(%s, %s, %s, %s)"
+APPEND_EVENT = "SELECT catalog_tell(%s, %s, %s, %s)"
 
 
 class OutOfTime(OperationalError):
@@ -51,14 +51,14 @@ def limit_transaction(cursor: Any, seconds: float = CONTROL_S) -> None:
     cursor.execute(f"SET LOCAL transaction_timeout = '{round(seconds * 1000)}ms'")
 
 
-def tell(kind: str, subject: str, payload: Mapping[str, Any], streams: Iterable[str]) -> list[dict[str, Any]]:
+def append_event(kind: str, subject: str, payload: Mapping[str, Any], streams: Iterable[str]) -> list[dict[str, Any]]:
     """Store one event in each of `streams`, and push it once the caller's transaction commits.
 
     Must be called inside a transaction (L14: after every other lock). Returns the stored events.
     """
     assert connection.in_atomic_block, "a story event belongs to the transaction that makes it true"
     with connection.cursor() as cursor:
-        cursor.execute(TELL, [sorted(set(streams)), kind, subject, json.dumps(shortened(payload))])
+        cursor.execute(APPEND_EVENT, [sorted(set(streams)), kind, subject, json.dumps(shortened(payload))])
         told = cursor.fetchone()[0]
     events = json.loads(told) if isinstance(told, str) else told
     transaction.on_commit(lambda: push(events), robust=True)

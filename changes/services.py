@@ -24,7 +24,7 @@ from catalog import clock
 from catalog.descriptor import Descriptor
 from catalog.models import Table
 from catalog.selectors import events_since, newest_descriptor
-from catalog.services import OutOfTime, control_transaction, tell
+from catalog.services import OutOfTime, append_event, control_transaction
 from catalog.story import CLUSTER, change_stream, table_stream
 from changes import selectors
 from changes.ddl.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name
@@ -146,18 +146,18 @@ def _store(plan: Plan, names: Names, statement: str, who: str) -> Change:
 
 def _tell_submitted(change: Change, plan: Plan, ahead: list[Change]) -> None:
     payload = {"who": change.who, "change": change.pk, "statement": change.statement, "table": change.table_name}
-    tell("change submitted", change.table_name, payload, streams_of(change))
+    append_event("change submitted", change.table_name, payload, streams_of(change))
     if ahead:
         _tell_queued(change, ahead[-1])
     if plan.drops_table and (needless := selectors.needless(plan, selectors.behind(change))):
         said = {"change": change.pk, "table": change.table_name, "needless": needless}
-        tell("changes needless", change.table_name, said, streams_of(change))
+        append_event("changes needless", change.table_name, said, streams_of(change))
     notify(change.pk)
 
 
 def _tell_queued(change: Change, behind: Change) -> None:
     payload = {"change": change.pk, "behind": behind.pk, "table": _shared(change, behind)}
-    tell("change queued", change.table_name, payload, streams_of(change))
+    append_event("change queued", change.table_name, payload, streams_of(change))
 
 
 def _shared(change: Change, other: Change) -> str:
@@ -280,7 +280,7 @@ def end_unstarted(change_id: int, why: DdlError | NothingToDo) -> Status:
             return Status(change.status)
         if isinstance(why, NothingToDo):
             payload = {"change": change.pk, "table": change.table_name, "why": why.message}
-            tell("nothing to do", change.table_name, payload, streams_of(change))
+            append_event("nothing to do", change.table_name, payload, streams_of(change))
             _end_unstarted(change, cursor, Status.DONE)
         else:
             _end_unstarted(change, cursor, Status.FAILED, error=why)
@@ -298,7 +298,7 @@ def _end_unstarted(
     change.save(update_fields=["status", "error", "ended_at"])
     Table.objects.filter(pk=change.table_id, state=Table.State.RESERVED).update(state=Table.State.DROPPED)
     payload = {"change": change.pk, "table": change.table_name, "who": who, "error": error.message if error else None}
-    tell(f"change {change.status}", change.table_name, payload, streams_of(change))
+    append_event(f"change {change.status}", change.table_name, payload, streams_of(change))
     notify(change.pk)
     for change_id in selectors.following(change.table_ids):
         transaction.on_commit(partial(send_driver, change_id))
@@ -426,7 +426,9 @@ def announce_table(table_id: int, *, who: str) -> None:
     """The transaction has committed: tell it to the cluster, too (its own stream heard it in the transaction)."""
     with control_transaction():
         table = Table.objects.get(pk=table_id)
-        tell("table created", table.name, {"table": table.name, "version": table.version, "who": who}, [CLUSTER])
+        append_event(
+            "table created", table.name, {"table": table.name, "version": table.version, "who": who}, [CLUSTER]
+        )
 
 
 def free_orphaned_tables() -> list[int]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from catalog.models import Table
-from catalog.services import control_transaction, tell
+from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER, table_stream
 from leases.models import Lease, Node
 
@@ -68,7 +68,7 @@ def register_node(name: str, *, host: str, port: int, pid: int) -> Registration:
     with control_transaction() as cursor:
         cursor.execute("SELECT * FROM node_register(%s, %s, %s, %s)", [name, host, port, pid])
         registration = Registration(*cursor.fetchone())
-        tell("node joined", name, {"node": name, "incarnation": registration.incarnation}, [CLUSTER])
+        append_event("node joined", name, {"node": name, "incarnation": registration.incarnation}, [CLUSTER])
     return registration
 
 
@@ -78,7 +78,7 @@ def leave_node(name: str, *, incarnation: int) -> bool:
         cursor.execute("SELECT node_leave(%s, %s)", [name, incarnation])
         has_left = cursor.fetchone()[0]
         if has_left:
-            tell("node left", name, {"node": name}, [CLUSTER])
+            append_event("node left", name, {"node": name}, [CLUSTER])
     return has_left
 
 
@@ -126,7 +126,7 @@ def revoke_lease(table_id: int, node: str, *, who: str, version: int | None = No
 def _tell_of_lease(kind: str, table_id: int, version: int, *, node: str, who: str) -> None:
     name = _table_name(table_id)
     payload = {"who": who, "node": node, "table": name, "version": version}
-    tell(kind, name, payload, [CLUSTER, table_stream(table_id)])
+    append_event(kind, name, payload, [CLUSTER, table_stream(table_id)])
 
 
 def _table_name(table_id: int) -> str:
@@ -148,7 +148,7 @@ def _ask_drain(name: str, *, who: str, is_asked: bool, kind: str) -> None:
         cursor.execute("SELECT node_drain(%s, %s)", [name, is_asked])
         if not cursor.fetchone()[0]:
             raise _unknown(name)
-        tell(kind, name, {"node": name, "who": who}, [CLUSTER])
+        append_event(kind, name, {"node": name, "who": who}, [CLUSTER])
 
 
 def check_node(name: str) -> None:
@@ -192,12 +192,12 @@ def watch_nodes() -> None:
         for name, since, until in sorted(silent):
             _tell_silent(name, since=since, until=until)
         for (name,) in sorted(back):
-            tell("node back", name, {"node": name}, [CLUSTER])
+            append_event("node back", name, {"node": name}, [CLUSTER])
 
 
 def _tell_silent(name: str, *, since: datetime, until: datetime | None) -> None:
     payload = {"node": name, "since": since.isoformat()}
     if until is None:
-        tell("node silent without leases", name, payload, [CLUSTER])
+        append_event("node silent without leases", name, payload, [CLUSTER])
     else:
-        tell("node silent", name, payload | {"until": until.isoformat()}, [CLUSTER])
+        append_event("node silent", name, payload | {"until": until.isoformat()}, [CLUSTER])

@@ -4,7 +4,7 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.db import connection, transaction
 
-from catalog.services import tell
+from catalog.services import append_event
 from catalog.story import CLUSTER
 from spark_tasks.jobs.audits import dead_audits, run_audit
 from spark_tasks.jobs.loads import dead_loads, run_load, send_load
@@ -72,7 +72,7 @@ def warm_up() -> None:
         telling.say("failed", str(error))
         raise
     with transaction.atomic():
-        tell("spark warm", "spark", {"seconds": telling.say("warm")}, [CLUSTER])
+        append_event("spark warm", "spark", {"seconds": telling.say("warm")}, [CLUSTER])
 
 
 @worker_ready.connect

@@ -364,7 +364,7 @@ class Driver:
             whom = ", ".join(sorted({publish.node_of(one.session) for one in ended}))
             table = name_of(self.state.plan, table_id)
             payload = {"whom": whom, "table": table, "version": ended[0].version, "change": self.change_id}
-            now.tell("sessions ended", payload, table_id=table_id)
+            now.append_event("sessions ended", payload, table_id=table_id)
 
     def _check_grip(self, cursor: Any) -> None:
         """What follows in this transaction, on Django's connection, is done by the change's driver or not at all (X2).

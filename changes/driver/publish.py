@@ -213,7 +213,7 @@ def end_holders(cur: Cursor, table_id: int, held: Iterable[Held]) -> tuple[Held,
 # --- the story
 
 
-def tell(cur: Cursor, kind: str, subject: str, payload: Mapping[str, Any], streams: Iterable[str]) -> list[Any]:
+def append_event(cur: Cursor, kind: str, subject: str, payload: Mapping[str, Any], streams: Iterable[str]) -> list[Any]:
     """One fact to its streams, in this transaction (X7); the caller pushes what comes back once it is committed."""
     row = cur.execute(
         "SELECT catalog_tell(%s, %s, %s, %s)", (sorted(set(streams)), kind, subject, json.dumps(payload))

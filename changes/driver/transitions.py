@@ -126,8 +126,8 @@ class Transition:
         self.state, effects = step(self.state, event, self.now)
         self.tries += isinstance(event, events.Started) or self.state.retries > retries
         for effect in effects:
-            if isinstance(effect, events.TellStory):
-                self.tell(effect.story.kind, effect.story.payload)
+            if isinstance(effect, events.AppendEvent):
+                self.append_event(effect.story.kind, effect.story.payload)
             elif isinstance(effect, events.RefuseCancel):
                 log.info("change %s: cancel refused: %s", self.row.id, effect.reason)
             elif isinstance(effect, events.Finish):
@@ -143,11 +143,11 @@ class Transition:
 
     def tell_versions(self, effect: events.TryPublish | events.TryDrain) -> None:
         """What happened to the versions of the change's tables: each to those who follow that table."""
-        self.tell(effect.story.kind, effect.story.payload, table_id=self.row.table_id)
+        self.append_event(effect.story.kind, effect.story.payload, table_id=self.row.table_id)
         for partner, story in zip(effect.partners, effect.partner_stories, strict=True):
-            self.tell(story.kind, story.payload, table_id=partner.table_id)
+            self.append_event(story.kind, story.payload, table_id=partner.table_id)
 
-    def tell(self, kind: str, payload: Mapping[str, Any], *, table_id: int | None = None) -> None:
+    def append_event(self, kind: str, payload: Mapping[str, Any], *, table_id: int | None = None) -> None:
         """To all who follow the cluster, the change, and its tables: or only the one that it is about."""
         if kind in self.quiet:
             return
@@ -157,7 +157,7 @@ class Transition:
             self._lock_counters()
         tables = self.row.table_ids if table_id is None else [table_id]
         streams = [CLUSTER, change_stream(self.row.id), *map(table_stream, tables)]
-        self.told += publish.tell(self.cur, kind, payload.get("table", self.row.table_name), payload, streams)
+        self.told += publish.append_event(self.cur, kind, payload.get("table", self.row.table_name), payload, streams)
 
     def _lock_counters(self) -> None:
         """Of all the streams that are told something here: now one, then another table's, in the order of L14."""
@@ -235,14 +235,14 @@ class Transition:
             "SELECT body ->> 'state' FROM catalog_descriptor WHERE table_id = %s ORDER BY version DESC LIMIT 1",
             (self.row.table_id,),
         ).fetchone()
-        self.tell(finish.story.kind, finish.story.payload)
+        self.append_event(finish.story.kind, finish.story.payload)
         about = {"table": self.row.table_name, "change": self.row.id}
         if found is None or found[0] == State.ABSENT.value:
             self.cur.execute("UPDATE catalog_table SET state = 'dropped' WHERE id = %s", (self.row.table_id,))
             if finish.outcome is events.Outcome.DONE:
-                self.tell("table dropped", about, table_id=self.row.table_id)
+                self.append_event("table dropped", about, table_id=self.row.table_id)
         elif self.state.plan.base is None:
-            self.tell("table created", about, table_id=self.row.table_id)
+            self.append_event("table created", about, table_id=self.row.table_id)
 
 
 def load(row: ChangeRow) -> Execution:

@@ -196,7 +196,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class TellStory:
+class AppendEvent:
     story: Story
 
 
@@ -224,4 +224,4 @@ class Finish:
     story: Story
 
 
-Effect = TryPublish | TryDrain | StartRun | PauseRun | CloseRun | Wait | TellStory | RefuseCancel | Finish
+Effect = TryPublish | TryDrain | StartRun | PauseRun | CloseRun | Wait | AppendEvent | RefuseCancel | Finish

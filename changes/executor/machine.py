@@ -27,6 +27,7 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.text.mistakes import kind_in_words
 from changes.executor.events import (
+    AppendEvent,
     Blocked,
     CancelRequested,
     CloseRun,
@@ -47,7 +48,6 @@ from changes.executor.events import (
     StartRun,
     StepFailed,
     Story,
-    TellStory,
     TryDrain,
     TryPublish,
     Wait,
@@ -88,7 +88,7 @@ def step(state: Execution, event: Event, now: float) -> Result:
 
 def _start(state: Execution, event: Started, now: float) -> Result:
     """A worker begins or takes over: whatever step it finds, it asks for it."""
-    told = TellStory(_story(state, "change started" if state.mode is Mode.QUEUED else "executor replaced"))
+    told = AppendEvent(_story(state, "change started" if state.mode is Mode.QUEUED else "executor replaced"))
     found = _found(state, event)
     if found.cancel_wanted:
         return _and(_cancel(found, now), told)
@@ -131,7 +131,7 @@ def _run_done(state: Execution, event: RunDone, now: float) -> Result:
     if state.step is None or state.step.kind is not event.kind:
         return _ignore_late(state, event, event.kind)
     rows = None if event.kind in TIDYING else event.rows
-    done = TellStory(_story(state, "reorganisation finished", what=where(state), rows=rows, seconds=event.seconds))
+    done = AppendEvent(_story(state, "reorganisation finished", what=where(state), rows=rows, seconds=event.seconds))
     return _and(_move_on(state, now), done)
 
 
@@ -160,7 +160,7 @@ def _blocked(state: Execution, event: Blocked, now: float) -> Result:
         return waiting, (wait,)
     until = event.hindrance.until
     story = _story(state, "version waiting", version=at.version, whom=whom(sorted(nodes)), until=until)
-    return waiting, (TellStory(story), wait)
+    return waiting, (AppendEvent(story), wait)
 
 
 def _woken(state: Execution, event: Woken, now: float) -> Result:
@@ -171,7 +171,7 @@ def _failed(state: Execution, event: RunFailed | StepFailed, now: float) -> Resu
     """Before the turn a failure turns back and keeps its error; past it, and on the way back, it is tried again."""
     if isinstance(event, RunFailed) and (state.step is None or state.step.kind is not event.kind):
         return _ignore_late(state, event, event.kind)
-    told = TellStory(_story(state, "reorganisation failed", what=where(state), error=event.error))
+    told = AppendEvent(_story(state, "reorganisation failed", what=where(state), error=event.error))
     if state.road is Road.FORWARD and not state.is_past_turn:
         return _and(_turn_back(replace(state, error=event.error, cancel_wanted=None), now), told)
     return _and(_retry(replace(state, asked=state.is_past_turn, trouble=event.error), now), told)
@@ -204,7 +204,7 @@ def _cancel(state: Execution, now: float) -> Result:
     refusal = why_no_cancel(state)
     if refusal is not None:
         return _and(_go_on(replace(state, cancel_wanted=None), now), RefuseCancel(refusal))
-    told = TellStory(_story(state, "change cancelling", who=state.cancel_wanted))
+    told = AppendEvent(_story(state, "change cancelling", who=state.cancel_wanted))
     woken = Mode.ADRIFT if state.mode is Mode.PAUSED else state.mode
     cancelled = replace(state, cancelled_by=state.cancel_wanted, cancel_wanted=None, pause_wanted=None, mode=woken)
     return _and(_turn_back(cancelled, now), told)
@@ -224,11 +224,11 @@ def _pause_requested(state: Execution, event: PauseRequested, now: float) -> Res
 
 def _rest(state: Execution) -> Result:
     story = _story(state, "change pausing", who=state.pause_wanted)
-    return replace(state, mode=Mode.PAUSED, pause_wanted=None), (TellStory(story),)
+    return replace(state, mode=Mode.PAUSED, pause_wanted=None), (AppendEvent(story),)
 
 
 def _resume_requested(state: Execution, event: ResumeRequested, now: float) -> Result:
-    told = TellStory(_story(state, "change resumed", who=event.who))
+    told = AppendEvent(_story(state, "change resumed", who=event.who))
     return _and(_ask(replace(state, retries=0), now), told)
 
 
@@ -277,7 +277,7 @@ def _turn_back(state: Execution, now: float) -> Result:
     back = replace(_fresh(state), road=Road.BACK, position=0)
     if back.step is None:
         return _finish(back)
-    told = TellStory(_story(back, "change rolling back", error=back.error or f"{back.cancelled_by} cancelled it"))
+    told = AppendEvent(_story(back, "change rolling back", error=back.error or f"{back.cancelled_by} cancelled it"))
     return _and(_go_on(back, now), told)
 
 
@@ -310,7 +310,7 @@ def _ask(state: Execution, now: float) -> Result:
     kind = "reorganisation resumed" if state.asked or state.trouble else "reorganisation started"
     rows = None if at.kind in TIDYING else state.plan.rows
     story = _story(state, kind, what=where(state), rows=rows, why=state.trouble)
-    return asking, (TellStory(story), StartRun(at.kind, at.elements, at.version))
+    return asking, (AppendEvent(story), StartRun(at.kind, at.elements, at.version))
 
 
 def _here(state: Execution) -> Step:

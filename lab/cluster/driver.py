@@ -76,7 +76,7 @@ class Driver:
 
     def _take(self, world: World, effect: events.Effect) -> None:
         match effect:
-            case events.TellStory(story):
+            case events.AppendEvent(story):
                 if story.kind in TOLD:
                     world.say(TOLD[story.kind].format_map(story.payload))
             case events.RefuseCancel():

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from django.db import Error, connection, transaction
 
-from catalog.services import tell
+from catalog.services import append_event
 from catalog.story import CLUSTER, sentence
 
 TRIES_MAX = 60
@@ -60,7 +60,7 @@ def told(kind: str, process: str, facts: dict[str, str]) -> bool:
     """Tell one fact; False when the database does not answer."""
     try:
         with transaction.atomic():
-            tell(kind, process, {"process": process, **facts}, [CLUSTER])
+            append_event(kind, process, {"process": process, **facts}, [CLUSTER])
     except Error:
         return False
     finally:

@@ -11,6 +11,7 @@ from catalog.elements import NodeId, State, TableId
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import parse
 from changes.executor.events import (
+    AppendEvent,
     Blocked,
     CancelRequested,
     CloseRun,
@@ -31,7 +32,6 @@ from changes.executor.events import (
     Started,
     StartRun,
     StepFailed,
-    TellStory,
     TryDrain,
     TryPublish,
     Wait,
@@ -71,7 +71,7 @@ class Shell:
 
     def perform(self, effect: Effect) -> None:
         match effect:
-            case TellStory(story):
+            case AppendEvent(story):
                 self.stories.append(story.kind)
             case RefuseCancel(reason):
                 self.refusals.append(reason)

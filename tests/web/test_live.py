@@ -22,7 +22,7 @@ from websockets.sync.client import ClientConnection, connect
 from catalog.live import consumers
 from catalog.live import snapshot as live
 from catalog.models import Table
-from catalog.services import TELL, end_sockets, push, tell
+from catalog.services import APPEND_EVENT, append_event, end_sockets, push
 from tests.web.conftest import Site
 
 ANSWER_S = 5.0
@@ -77,7 +77,7 @@ def browse(site: Site, client_of: Callable[[str], Client]) -> Open:
 def happen(number: int, stream: str = "cluster") -> None:
     """An event that is told and pushed."""
     with transaction.atomic():
-        tell("node joined", f"n{number}", {"node": f"n{number}", "incarnation": number}, [stream])
+        append_event("node joined", f"n{number}", {"node": f"n{number}", "incarnation": number}, [stream])
 
 
 def happen_unheard(number: int, stream: str = "cluster") -> None:
@@ -85,7 +85,7 @@ def happen_unheard(number: int, stream: str = "cluster") -> None:
     from django.db import connection
 
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(TELL, [[stream], "node joined", f"n{number}", json.dumps({"node": f"n{number}"})])
+        cursor.execute(APPEND_EVENT, [[stream], "node joined", f"n{number}", json.dumps({"node": f"n{number}"})])
 
 
 def test_a_page_gets_a_snapshot_then_each_event_once(browse: Open) -> None:
@@ -157,7 +157,7 @@ def test_what_a_full_mailbox_loses_is_read_again(browse: Open, monkeypatch: pyte
         first = browser.next("snapshot")["seq"]
         with transaction.atomic():
             for number in range(20):
-                tell("node joined", f"n{number}", {"node": f"n{number}", "incarnation": number}, ["cluster"])
+                append_event("node joined", f"n{number}", {"node": f"n{number}", "incarnation": number}, ["cluster"])
         while len(browser.seqs()) < 20:
             browser.next("event")
         assert browser.seqs() == list(range(first + 1, first + 21))

@@ -18,7 +18,7 @@ from redis import Redis
 from catalog.descriptor import from_json
 from catalog.elements import ColumnId, PlacementId
 from catalog.models import Descriptor, Table
-from catalog.services import tell
+from catalog.services import append_event
 from catalog.types import SqlType
 from changes import proofs, selectors, services
 from changes.ddl.statements import parse
@@ -114,7 +114,7 @@ def test_what_is_not_there_says_so(client_of: ClientOf, flights: Table, page: st
 def test_the_cluster_tells_what_happens(client_of: ClientOf, flights: Table, change: Change) -> None:
     Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=6001, pid=1)
     with transaction.atomic():
-        tell("node joined", "n1", {"node": "n1", "incarnation": 1}, ["cluster"])
+        append_event("node joined", "n1", {"node": "n1", "incarnation": 1}, ["cluster"])
     body = client_of("lea").get("/").content.decode()
     assert "flights: index by_id_dest is queued" in body
     assert "Node n1 joined (incarnation 1)." in body
@@ -358,7 +358,7 @@ def test_what_is_refused_says_why(client_of: ClientOf, change: Change) -> None:
 
 def test_polling_says_what_a_socket_would(client_of: ClientOf, flights: Table) -> None:
     with transaction.atomic():
-        tell("node joined", "n1", {"node": "n1", "incarnation": 1}, ["cluster"])
+        append_event("node joined", "n1", {"node": "n1", "incarnation": 1}, ["cluster"])
     lea = client_of("lea")
     first = lea.get("/live/poll?stream=cluster").json()["messages"]
     assert [message["type"] for message in first] == ["hello", "snapshot"]
