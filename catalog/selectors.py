@@ -6,7 +6,7 @@ from typing import Any
 from catalog import descriptor as descriptors
 from catalog.elements import TableId
 from catalog.models import Descriptor, StoryEvent, Stream, Table
-from catalog.story import sentence
+from catalog.story import UnknownKind, sentence
 
 
 def live_tables() -> list[Table]:
@@ -48,7 +48,11 @@ def events_since(stream: str, since: int, limit: int = 500) -> list[dict[str, An
 
 
 def event_json(event: StoryEvent) -> dict[str, Any]:
-    """A stored event in the shape that `catalog_tell` returns, with its sentence."""
+    """A stored event as data, with its sentence; of a kind that this version does not know, with that."""
+    try:
+        words = sentence(event.kind, event.payload)
+    except UnknownKind:
+        words = event.kind
     return {
         "stream": event.stream,
         "seq": event.seq,
@@ -56,5 +60,5 @@ def event_json(event: StoryEvent) -> dict[str, Any]:
         "subject": event.subject,
         "payload": event.payload,
         "at": event.at.isoformat(),
-        "sentence": sentence(event.kind, event.payload),
+        "sentence": words,
     }

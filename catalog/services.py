@@ -1,8 +1,8 @@
-"""Telling the story: one fact, told to its streams inside the transaction that makes it true.
+"""Appending to the story: one fact, in each of its streams, inside the transaction that makes it true.
 
-The SQL function `catalog_tell` numbers and stores the event; browsers hear of it after
-the commit. A push that is lost costs nothing: a browser sees the gap in the numbers and
-asks for what is missing.
+The SQL function `catalog_tell` numbers and stores the event; a trigger notifies `schemalab_story` of its stream and
+number, once the transaction commits. Whoever listens (`catalog.live.relay`) reads the row. A notification that is lost
+costs nothing: a browser sees the gap in the numbers and asks for what is missing.
 """
 
 import hashlib
@@ -12,10 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from asgiref.sync import async_to_sync
-from channels.layers import get_channel_layer
-from django.db import InternalError, OperationalError, connection, transaction
-from redis.exceptions import RedisError
+from django.db import DatabaseError, InternalError, OperationalError, connection, transaction
 
 from catalog.story import shortened
 
@@ -51,51 +48,22 @@ def limit_transaction(cursor: Any, seconds: float = CONTROL_S) -> None:
     cursor.execute(f"SET LOCAL transaction_timeout = '{round(seconds * 1000)}ms'")
 
 
-def append_event(kind: str, subject: str, payload: Mapping[str, Any], streams: Iterable[str]) -> list[dict[str, Any]]:
-    """Store one event in each of `streams`, and push it once the caller's transaction commits.
-
-    Must be called inside a transaction (L14: after every other lock). Returns the stored events.
-    """
+def append_event(kind: str, subject: str, payload: Mapping[str, Any], streams: Iterable[str]) -> None:
+    """Store one event in each of `streams`. Must be called inside a transaction (L14: after every other lock)."""
     assert connection.in_atomic_block, "a story event belongs to the transaction that makes it true"
     with connection.cursor() as cursor:
         cursor.execute(APPEND_EVENT, [sorted(set(streams)), kind, subject, json.dumps(shortened(payload))])
-        told = cursor.fetchone()[0]
-    events = json.loads(told) if isinstance(told, str) else told
-    transaction.on_commit(lambda: push(events), robust=True)
-    return events
-
-
-def push(events: Iterable[Mapping[str, Any]]) -> None:
-    """Send committed events to the browsers that follow their streams."""
-    async_to_sync(_push)(list(events))  # one event loop for all of them: making one costs more than sending
-
-
-async def _push(events: list[Mapping[str, Any]]) -> None:
-    layer = get_channel_layer()
-    for event in events:
-        try:
-            await layer.group_send(group_of(event["stream"]), {"type": "story.event", "event": dict(event)})
-        except (RedisError, OSError) as error:
-            log.warning("story event %s of %s not pushed: %s", event["seq"], event["stream"], error)
 
 
 def end_sockets(session_key: str) -> None:
-    """Close the live pages of a session that is over; those a lost push leaves open end with their tab."""
-    async_to_sync(_end_sockets)(session_group(session_key))
-
-
-async def _end_sockets(group: str) -> None:
+    """Close the live pages of a session that is over."""
     try:
-        await get_channel_layer().group_send(group, {"type": "session.over"})
-    except (RedisError, OSError) as error:
-        log.warning("live pages of a session that is over were not told: %s", error)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify('schemalab_sign_out', %s)", [session_digest(session_key)])
+    except DatabaseError as error:
+        log.warning("live pages of a session that is over stay open until they connect again: %s", error)
 
 
-def session_group(session_key: str) -> str:
-    """The channel-layer group of a session's sockets; the key itself is a secret and stays here."""
-    return "session." + hashlib.sha256(session_key.encode()).hexdigest()[:32]
-
-
-def group_of(stream: str) -> str:
-    """The channel-layer group of a stream (group names allow no colon)."""
-    return "stream." + stream.replace(":", ".")
+def session_digest(session_key: str) -> str:
+    """The name of a session for others to hear; the key itself is a secret."""
+    return hashlib.sha256(session_key.encode()).hexdigest()[:32]

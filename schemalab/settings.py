@@ -136,14 +136,6 @@ LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "sign-in"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
-CHANNEL_LAYERS = {
-    "default": {
-        # The pub/sub layer: with redis-py 8 the default one loses connections that are idle for 5 s.
-        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL], "prefix": "schemalab"},
-    },
-}
-
 # --- languages, time
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]

@@ -2,8 +2,7 @@
 
 consumers      the WebSocket of a page
 snapshot       what a stream shows now, and what somebody who was away has missed
-relay          fresh parts for the pages that are open, at most four times a second
-listener       one listener for all sockets of a process
+relay          events and fresh parts for the pages that are open: one listener for all sockets of a process
 single_flight  reads that many sockets want at the same moment are done once
 routing        where WebSockets arrive
 signals        signing out closes a person's sockets

@@ -1,12 +1,12 @@
 """The WebSocket of a page: hello, snapshot, events in order, states, pings.
 
-What a browser relies on: of every stream it follows it gets every event once and in order,
-whatever happens to Redis, to the socket or to this process. So a push is only a hint. The
-socket remembers the last number it has sent; a push with the next number is sent on, an older
-one is dropped, and for a later one the missing events are read from the database first.
+A browser gets every event of each stream it follows once and in order, whatever happens to the database's
+notifications, to the socket or to this process. So what the relay hands over is only a hint. The socket remembers the
+last number it has sent; an event with the next number is sent on, an older one is dropped, and for a later one the
+missing events are read from the database first.
 
     browser                              server
-    subscribe(stream, since=12)   -->    joins the group, then reads: events 13, 14 (or a snapshot)
+    subscribe(stream, since=12)   -->    is handed events from now on, then reads: 13, 14 (or a snapshot)
                                   <--    event 13, event 14, state
     (socket dies, comes back)
     subscribe(stream, since=14)   -->    event 15, ..
@@ -18,7 +18,7 @@ import asyncio
 import json
 import logging
 import time
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from contextlib import suppress
 from typing import Any
 
@@ -27,11 +27,9 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.conf import settings
 
 from catalog.live import snapshot
-from catalog.live.relay import relay
+from catalog.live.relay import Event, relay
 from catalog.live.single_flight import SharedReads
 from catalog.pace import Bucket
-from catalog.services import session_group
-from catalog.story import UnknownKind, sentence
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +45,7 @@ PARTS_MAX = 100
 SEQ_MAX = 2**63 - 1
 STREAMS_MAX = 8
 BEATS_UNANSWERED_MAX = 6
-HEARD_MAX = 100
+EVENTS_MAX = 100
 """Events a mailbox holds; what it can't is read again."""
 
 
@@ -71,14 +69,14 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
     async def connect(self) -> None:
         self.streams, self.language, self.html = {}, settings.LANGUAGE_CODE, False
         self.wanted: dict[str, set[str]] = {}
-        self.heard: deque[dict[str, Any]] = deque(maxlen=HEARD_MAX)
+        self.events: deque[Event] = deque(maxlen=EVENTS_MAX)
         self.fresh: dict[str, snapshot.Message] = {}
-        self.beat: dict[str, int] | None = None
-        self.mail = asyncio.Event()
-        self.turn = asyncio.Lock()
+        self.seqs: dict[str, int] | None = None
+        self.is_signed_out = False
+        self.has_messages = asyncio.Event()
+        self.sending = asyncio.Lock()
         self.unanswered = 0
-        self.postman: asyncio.Task[None] | None = None
-        self.session: str | None = None
+        self.sender: asyncio.Task[None] | None = None
         self.bucket, self.is_closing = Bucket(MESSAGES_PER_S, MESSAGES_AT_ONCE), False
         user = self.scope.get("user")
         if user is None or not user.is_authenticated:
@@ -92,22 +90,15 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.counted_for = user.pk
         sockets[user.pk] += 1
         await self.accept()
-        self.session = session_group(self.scope["session"].session_key or "")
-        await self.channel_layer.group_add(self.session, self.channel_name)
+        self.session_key = self.scope["session"].session_key or ""
         await self.send_json(snapshot.hello())
-        self.postman = asyncio.create_task(self._deliver())
+        self.sender = asyncio.create_task(self._deliver())
         relay().join(self)
 
     async def disconnect(self, code: int) -> None:
-        if self.postman is not None:
-            self.postman.cancel()
-        try:
-            for stream in list(self.streams):
-                await self._forget(stream)
-        finally:
-            await relay().leave(self)
-        if self.session is not None:
-            await self.channel_layer.group_discard(self.session, self.channel_name)
+        if self.sender is not None:
+            self.sender.cancel()
+        await relay().leave(self)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_kwargs: Any) -> None:
         """A message of at most what uvicorn lets through (--ws-max-size), and not too many of them."""
@@ -129,41 +120,44 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         if kind == "subscribe":
             await self._subscribe(content)
         elif kind == "unsubscribe":
-            await self._unsubscribe(str(content.get("stream")))
+            self.wanted.pop(str(content.get("stream")), None)
+            self.streams.pop(str(content.get("stream")), None)
         elif kind == "pong":
             self.unanswered = 0
         else:
             await self._refuse(None, f"unknown message type {str(kind)[:50]!r}: subscribe, unsubscribe or pong")
 
-    async def session_over(self, _message: dict[str, Any]) -> None:
-        """Whoever opened this page has signed out, in whichever tab."""
-        await self.close(SIGNED_OUT)
-
-    def leave_event(self, event: dict[str, Any]) -> None:
+    def put_event(self, event: Event) -> None:
         """What a full mailbox loses is seen as a gap, and read from the database."""
-        self.heard.append(event)
-        self.mail.set()
+        self.events.append(event)
+        self.has_messages.set()
 
-    def leave_state(self, message: snapshot.Message) -> None:
+    def put_state(self, message: snapshot.Message) -> None:
         """A message that finds the mailbox empty stays the one all sockets share, with the texts made of it."""
         waiting = self.fresh.get(message["stream"])
         if waiting is not None:
             shown = "parts" if self.html else "state"
             message = message | {shown: waiting[shown] | message[shown], "texts": {}}
         self.fresh[message["stream"]] = message
-        self.mail.set()
+        self.has_messages.set()
 
-    def leave_heartbeat(self, seqs: dict[str, int]) -> None:
-        self.beat = seqs
-        self.mail.set()
+    def put_heartbeat(self, seqs: dict[str, int]) -> None:
+        self.seqs = seqs
+        self.has_messages.set()
+
+    def put_sign_out(self) -> None:
+        """Whoever opened this page has signed out, in whichever tab."""
+        self.is_signed_out = True
+        self.has_messages.set()
 
     async def _deliver(self) -> None:
         """Empty the mailbox into the socket, for as long as it lives."""
         try:
-            while True:
-                await self.mail.wait()
-                self.mail.clear()
+            while not self.is_signed_out:
+                await self.has_messages.wait()
+                self.has_messages.clear()
                 await self._empty_mailbox()
+            await self.close(SIGNED_OUT)
         except OSError:
             log.debug("a browser left while its mailbox was being emptied")
         except Exception:
@@ -172,11 +166,11 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
                 await self.close(BROKEN)
 
     async def _empty_mailbox(self) -> None:
-        heard, self.heard = self.heard, deque(maxlen=HEARD_MAX)
+        events, self.events = self.events, deque(maxlen=EVENTS_MAX)
         fresh, self.fresh = self.fresh, {}
-        seqs, self.beat = self.beat, None
-        async with self.turn:
-            for event in heard:
+        seqs, self.seqs = self.seqs, None
+        async with self.sending:
+            for event in events:
                 await self._send_event(event)
             for message in fresh.values():
                 if message["stream"] in self.streams:
@@ -184,7 +178,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             if seqs is not None:
                 await self._beat(seqs)
 
-    async def _send_event(self, event: dict[str, Any]) -> None:
+    async def _send_event(self, event: Event) -> None:
         """The next event is sent on, an older one dropped; before a later one comes what is missing."""
         stream, seq = event["stream"], event["seq"]
         sent = self.streams.get(stream)
@@ -194,7 +188,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             await self._catch_up(stream)
         else:
             self.streams[stream] = seq
-            await self.send(text_data=_event_text(event))
+            await self.send(text_data=event["text"])
 
     async def _beat(self, seqs: dict[str, int]) -> None:
         for stream, seq in seqs.items():
@@ -225,10 +219,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.html = bool(wish.get("html"))
         if isinstance(wish.get("parts"), list):
             self.wanted[stream] = {str(name) for name in wish["parts"][:PARTS_MAX]}
-        async with self.turn:
-            # First the group, then the reading: what is told between the two is then seen twice, never lost.
-            if stream not in self.streams:
-                await relay().ear.follow(stream)
+        async with self.sending:
+            # First followed, then read: what is committed between the two is then seen twice, never lost.
             self.streams[stream] = 0 if since is None else since
             await self._catch_up(stream, whole=since is None)
             if since is not None:
@@ -265,15 +257,6 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             lambda: _read(snapshot.in_language, language, lambda: work(*arguments, html=html)),
         )
 
-    async def _unsubscribe(self, stream: str) -> None:
-        self.wanted.pop(stream, None)
-        if stream in self.streams:
-            await self._forget(stream)
-
-    async def _forget(self, stream: str) -> None:
-        del self.streams[stream]
-        await relay().ear.forget(stream)
-
     async def _refuse(self, stream: str | None, why: str) -> None:
         await self.send_json({"type": "error", "stream": stream, "message": why})
 
@@ -294,27 +277,5 @@ def _text_of(message: snapshot.Message, wanted: set[str] | None) -> str:
     return json.dumps(said)
 
 
-_event_texts: OrderedDict[tuple[str, int, str], str] = OrderedDict()
-"""Events as they are sent: two hundred sockets are told the same, so it is written once (key: stream, seq, at)."""
-EVENT_TEXTS_MAX = 100
-
-
-def _event_text(event: dict[str, Any]) -> str:
-    key = event["stream"], event["seq"], event["at"]
-    text = _event_texts.get(key)
-    if text is None:
-        text = _event_texts[key] = json.dumps(snapshot.event_message(event | {"sentence": _told(event)}))
-        if len(_event_texts) > EVENT_TEXTS_MAX:
-            _event_texts.popitem(last=False)
-    return text
-
-
 def _language(wished: object, otherwise: str) -> str:
     return wished if isinstance(wished, str) and wished in dict(settings.LANGUAGES) else otherwise
-
-
-def _told(event: dict[str, Any]) -> str:
-    try:
-        return sentence(event["kind"], event["payload"])
-    except UnknownKind:
-        return str(event["kind"])

@@ -1,16 +1,16 @@
-"""Fresh parts for the pages that are open, at most four times a second.
+"""Events and fresh parts for the pages that are open.
 
-One relay in each web process serves all its WebSockets. While somebody follows a stream it
-listens to PostgreSQL (leases, reorganisations, changes), renders what has changed once for each
-language, and leaves it in the followers' mailboxes. It also looks at the streams' counters every
-heartbeat: a push that Redis lost is noticed then, however long nothing else happens.
+One relay in each web process serves all its WebSockets. While somebody follows a stream it listens to PostgreSQL:
+of story events, whose rows it reads once for all, and of leases, reorganisations and changes. What has changed it
+renders once for each language, at most four times a second, and puts it into the followers' mailboxes.
 
-    story push ----------------------------------------------------\
-    NOTIFY, story push --> dirty streams --(at most 4/s)--> render --> mailboxes --> sockets
-    every second --------> sampled parts ------------------/
+    NOTIFY (stream, seq) --> rows of the story --------------------------------------------\
+    NOTIFY, story event  --> streams to look at --(at most 4/s)--> render --> mailboxes --> sockets
+    every second --------> sampled parts -------------------------/
 
-A mailbox keeps only the newest of each part and a limited number of events, so a slow socket delays nobody, itself
-included.
+After a lost connection, and every heartbeat, it looks at the streams' counters: a notification that got lost is noticed
+then, however long nothing else happens. A mailbox keeps only the newest of each part and a limited number of events,
+so a slow socket delays nobody, itself included.
 """
 
 from __future__ import annotations
@@ -24,32 +24,44 @@ from typing import Any, Protocol
 
 import psycopg
 from channels.db import database_sync_to_async
+from django.contrib.sessions.models import Session
 from django.db import DatabaseError, connection
 
+from catalog import selectors
 from catalog.live import snapshot
-from catalog.live.listener import Ear
+from catalog.models import StoryEvent
+from catalog.services import session_digest
 
 log = logging.getLogger(__name__)
 
-CHANNELS = ("schemalab_lease", "schemalab_reorg", "schemalab_change")
+STORY, SIGN_OUT = "schemalab_story", "schemalab_sign_out"
+CHANNELS = (STORY, SIGN_OUT, "schemalab_lease", "schemalab_reorg", "schemalab_change")
 COALESCE_S = 0.25
 BUSY_S = 0.5
 """Progress is written without a notification: while a job runs, the pages that show it are rendered this often."""
 SAMPLE_S = 1.0
 LISTEN_AGAIN_S_MAX = 5.0
 AGAIN_S = 1.0
+COUNTERS = "SELECT name, seq FROM catalog_stream WHERE name = ANY(%s)"
+EVENT_COLUMNS = ("stream", "seq", "kind", "subject", "payload", "at")
+EVENTS = f"SELECT {', '.join(EVENT_COLUMNS)} FROM catalog_storyevent WHERE stream = %s AND seq > %s ORDER BY seq"
+Connection = psycopg.AsyncConnection[Any]
+Event = dict[str, Any]
+"""stream, seq, and the text that is sent of it: one for all sockets."""
 
 
 class Follower(Protocol):
-    """A socket: what it follows, how it wants it, and where to leave messages without waiting."""
+    """A socket: whose it is, what it follows, how it wants it, and where to put messages without waiting."""
 
+    session_key: str
     streams: dict[str, int]
     language: str
     html: bool
 
-    def leave_event(self, event: dict[str, Any]) -> None: ...
-    def leave_state(self, message: snapshot.Message) -> None: ...
-    def leave_heartbeat(self, seqs: dict[str, int]) -> None: ...
+    def put_event(self, event: Event) -> None: ...
+    def put_state(self, message: snapshot.Message) -> None: ...
+    def put_heartbeat(self, seqs: dict[str, int]) -> None: ...
+    def put_sign_out(self) -> None: ...
 
 
 class Relay:
@@ -61,7 +73,8 @@ class Relay:
         self.wake = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
         self.sent: dict[tuple[str, str, bool], dict[str, Any]] = {}
-        self.ear = Ear(self._heard)
+        self.newest: dict[str, int] = {}
+        """The last event of each followed stream that was handed to the followers."""
 
     def join(self, follower: Follower) -> None:
         self.followers.add(follower)
@@ -90,14 +103,7 @@ class Relay:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self.sent.clear()
-
-    def _heard(self, event: dict[str, Any]) -> None:
-        """A push: this event, and all before it, are committed."""
-        stream = event["stream"]
-        for follower in self.followers:
-            if stream in follower.streams:
-                follower.leave_event(event)
-        self.touch(stream)
+        self.newest.clear()
 
     def touch(self, *streams: str) -> None:
         """These streams may show something else now; without arguments all of them."""
@@ -112,17 +118,56 @@ class Relay:
         pause_s = 0.1
         while True:
             try:
-                async with await psycopg.AsyncConnection.connect(**await _conninfo(), autocommit=True) as listener:
+                async with await _connected() as listener, await _connected() as reader:
                     for channel in CHANNELS:
                         await listener.execute(f"LISTEN {channel}")
                     pause_s = 0.1
-                    self.touch()
-                    async for _notice in listener.notifies():
-                        self.touch()
+                    await self._catch_up(reader)
+                    async for notice in listener.notifies():
+                        await self._notified(reader, notice.channel, notice.payload)
             except psycopg.OperationalError as error:
                 log.warning("live relay lost the database, again in %.1f s: %s", pause_s, error)
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, LISTEN_AGAIN_S_MAX)
+
+    async def _catch_up(self, reader: Connection) -> None:
+        """Hand on what was committed, and sign out who has left, while nobody listened."""
+        self.touch()
+        for stream, seq in await (await reader.execute(COUNTERS, [sorted(self._followed())])).fetchall():
+            await self._read_events(reader, stream, seq)
+        keys = [follower.session_key for follower in self.followers]
+        alive = await _read(lambda: set(Session.objects.filter(pk__in=keys).values_list("pk", flat=True)))
+        for follower in list(self.followers):
+            if follower.session_key not in alive:
+                follower.put_sign_out()
+
+    async def _notified(self, reader: Connection, channel: str, payload: str) -> None:
+        if channel == STORY:
+            stream, _, seq = payload.rpartition(" ")
+            await self._read_events(reader, stream, int(seq))
+        elif channel == SIGN_OUT:
+            for follower in list(self.followers):
+                if session_digest(follower.session_key) == payload:
+                    follower.put_sign_out()
+        else:
+            self.touch()
+
+    async def _read_events(self, reader: Connection, stream: str, seq: int) -> None:
+        """Hand the stream's events up to number `seq`, and what else is committed by now, to those who follow it."""
+        if stream not in self._followed():
+            self.newest.pop(stream, None)
+            return
+        before = max(self.newest.get(stream, seq - 1), seq - snapshot.EVENTS_RESENT_MAX)
+        if seq <= before:
+            return
+        for row in await (await reader.execute(EVENTS, [stream, before])).fetchall():
+            told = selectors.event_json(StoryEvent(**dict(zip(EVENT_COLUMNS, row, strict=True))))
+            event = {"stream": stream, "seq": told["seq"], "text": json.dumps(snapshot.event_message(told))}
+            self.newest[stream] = told["seq"]
+            for follower in self.followers:
+                if stream in follower.streams:
+                    follower.put_event(event)
+        self.touch(stream)
 
     async def _render(self) -> None:
         while True:
@@ -134,7 +179,7 @@ class Relay:
             await asyncio.sleep(COALESCE_S)
 
     async def _sample(self) -> None:
-        """Every second what changes without anybody saying so."""
+        """Render every second what changes without a notification."""
         while True:
             await asyncio.sleep(SAMPLE_S)
             for stream in sorted(self._followed()):
@@ -142,7 +187,7 @@ class Relay:
                     await self._send_state(stream, sampled=True)
 
     async def _send_state(self, stream: str, *, sampled: bool = False) -> None:
-        """Render the stream once for each wish, and leave what differs from the last time."""
+        """Render the stream once for each wish, and hand on what differs from the last time."""
         followers = [follower for follower in self.followers if stream in follower.streams]
         for language, html in sorted({(follower.language, follower.html) for follower in followers}):
             message = await self._fresh(stream, language, html, sampled)
@@ -150,7 +195,7 @@ class Relay:
                 continue
             for follower in followers:
                 if (follower.language, follower.html) == (language, html):
-                    follower.leave_state(message)
+                    follower.put_state(message)
 
     async def _fresh(self, stream: str, language: str, html: bool, sampled: bool) -> snapshot.Message | None:
         try:
@@ -182,7 +227,7 @@ class Relay:
             except DatabaseError as error:
                 log.warning("live counters not read: %s", error)
             for follower in list(self.followers):
-                follower.leave_heartbeat({stream: seqs[stream] for stream in follower.streams if stream in seqs})
+                follower.put_heartbeat({stream: seqs[stream] for stream in follower.streams if stream in seqs})
             self.touch()
 
 
@@ -193,13 +238,11 @@ def _digest(part: Any) -> str:
     return part if isinstance(part, str) else json.dumps(part, sort_keys=True, default=str)
 
 
-async def _conninfo() -> dict[str, Any]:
-    """Django's own connection parameters (the test database in tests), without what belongs to its cursors."""
-    wanted = ("dbname", "user", "password", "host", "port")
-    parameters = connection.get_connection_params()
-    return {name: value for name, value in parameters.items() if name in wanted and value} | {
-        "application_name": "schemalab live relay"
-    }
+async def _connected() -> Connection:
+    """A session with Django's own parameters (the test database in tests), without what belongs to its cursors."""
+    given = connection.get_connection_params()
+    wanted = {name: given[name] for name in ("dbname", "user", "password", "host", "port") if given.get(name)}
+    return await psycopg.AsyncConnection.connect(**wanted, autocommit=True, application_name="schemalab live relay")
 
 
 _relays: dict[asyncio.AbstractEventLoop, Relay] = {}
@@ -208,7 +251,7 @@ _relays: dict[asyncio.AbstractEventLoop, Relay] = {}
 def relay() -> Relay:
     """The relay of the running event loop (a web process has one; tests have several)."""
     loop = asyncio.get_running_loop()
-    for gone in [known for known in _relays if known.is_closed()]:
+    for ended in [known for known in _relays if known.is_closed()]:
         with contextlib.suppress(KeyError):
-            del _relays[gone]
+            del _relays[ended]
     return _relays.setdefault(loop, Relay())

@@ -15,9 +15,7 @@ looked at again and again, since the end of a lock is told to nobody; after a gr
 from __future__ import annotations
 
 import logging
-import queue
 import random
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -31,7 +29,6 @@ from django.db.utils import DatabaseError, InterfaceError, OperationalError
 from psycopg import errors
 
 from catalog.services import control_transaction as django_transaction
-from catalog.services import push
 from catalog.text.mistakes import in_words
 from changes.ddl.errors import DdlError, unforeseen
 from changes.ddl.resolve import NothingToDo
@@ -74,7 +71,6 @@ RECONNECT_S = (0.1, 2.0)
 HELD_WELL_S = 10.0
 """A connection that lasted so long was a good one: the next failure is the first again."""
 
-HERALD_S = 2.0
 
 LOST = (
     psycopg.OperationalError, psycopg.InterfaceError, errors.TransactionTimeout, OperationalError, InterfaceError,
@@ -144,14 +140,12 @@ class Driver:
             self.renewer = Renewer(self.grip)
             self.renewer.start()
             so_far.callback(self.renewer.stop)
-            self.herald = Herald()
             so_far.pop_all()  # from here on by `__exit__`
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """A driver that fails keeps its lease until it expires: that is the pause before the next one tries."""
         self.renewer.stop()
-        self.herald.stop()
         if kind in (None, NotItsTurn, OtherTables, HasEnded):
             with suppress(psycopg.Error):
                 let_go(self.conn, self.grip)
@@ -262,7 +256,6 @@ class Driver:
         if happening.todo or happening.finish:
             self.run_id = None
         self.todo.extend(happening.todo)
-        self.herald.tell(happening.told)
 
     def _rest_with(self, message: str) -> Status:
         """Something happened that must not: nothing more is done before a person has looked."""
@@ -476,25 +469,3 @@ class Driver:
     def _lock_pause(self) -> float:
         pause_s, self.lock_pause_s = self.lock_pause_s, min(self.lock_pause_s * 2, LOCK_PAUSE_S[1])
         return pause_s
-
-
-class Herald:
-    """Pushes committed events to browsers from a thread of its own: nobody's next step waits for a web page."""
-
-    def __init__(self) -> None:
-        self._told: queue.SimpleQueue[list[Any] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="herald", daemon=True)
-        self._thread.start()
-
-    def tell(self, events: list[Any]) -> None:
-        if events:
-            self._told.put(events)
-
-    def stop(self) -> None:
-        """Push what is left, within `HERALD_S`: a push that is lost costs nothing."""
-        self._told.put(None)
-        self._thread.join(timeout=HERALD_S)
-
-    def _run(self) -> None:
-        while (events := self._told.get()) is not None:
-            push(events)

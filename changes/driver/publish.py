@@ -213,10 +213,6 @@ def end_holders(cur: Cursor, table_id: int, held: Iterable[Held]) -> tuple[Held,
 # --- the story
 
 
-def append_event(cur: Cursor, kind: str, subject: str, payload: Mapping[str, Any], streams: Iterable[str]) -> list[Any]:
-    """One fact to its streams, in this transaction (X7); the caller pushes what comes back once it is committed."""
-    row = cur.execute(
-        "SELECT catalog_tell(%s, %s, %s, %s)", (sorted(set(streams)), kind, subject, json.dumps(payload))
-    ).fetchone()
-    assert row is not None
-    return list(row[0])
+def append_event(cur: Cursor, kind: str, subject: str, payload: Mapping[str, Any], streams: Iterable[str]) -> None:
+    """Append one fact to its streams, in this transaction (X7)."""
+    cur.execute("SELECT catalog_tell(%s, %s, %s, %s)", (sorted(set(streams)), kind, subject, json.dumps(payload)))

@@ -105,7 +105,7 @@ class Transition:
     quiet: frozenset[str] = frozenset()
     """Kinds of story that would not be true here."""
     todo: list[events.Effect] = field(default_factory=list)
-    told: list[Any] = field(default_factory=list)
+    are_counters_locked: bool = False
     tries: int = 0
     """How often the step it was at is begun anew here."""
     finish: events.Finish | None = None
@@ -153,16 +153,17 @@ class Transition:
             return
         if isinstance(until := payload.get("until"), float):
             payload = dict(payload) | {"until": datetime.fromtimestamp(until, UTC).isoformat(timespec="seconds")}
-        if len(self.row.table_ids) > 1 and not self.told:
+        if len(self.row.table_ids) > 1 and not self.are_counters_locked:
             self._lock_counters()
         tables = self.row.table_ids if table_id is None else [table_id]
         streams = [CLUSTER, change_stream(self.row.id), *map(table_stream, tables)]
-        self.told += publish.append_event(self.cur, kind, payload.get("table", self.row.table_name), payload, streams)
+        publish.append_event(self.cur, kind, payload.get("table", self.row.table_name), payload, streams)
 
     def _lock_counters(self) -> None:
         """Of all the streams that are told something here: now one, then another table's, in the order of L14."""
         streams = [CLUSTER, change_stream(self.row.id), *map(table_stream, self.row.table_ids)]
         self.cur.execute("SELECT 1 FROM catalog_stream WHERE name = ANY(%s) ORDER BY name FOR UPDATE", (streams,))
+        self.are_counters_locked = True
 
     def save(self, before: Execution) -> None:
         """The row, its steps, and the end if it has come. After this only fences are moved."""

@@ -20,7 +20,7 @@ def change() -> Change:
     return services.submit("CREATE TABLE users (id bigint PRIMARY KEY)", who="ann")
 
 
-@pytest.mark.parametrize("step", ["Driver._database_time", "take_tables", "Ear", "Renewer.start", "Herald"])
+@pytest.mark.parametrize("step", ["Driver._database_time", "take_tables", "Ear", "Renewer.start"])
 def test_a_beginning_that_fails_at_any_step_leaves_nothing(
     change: Change, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -39,5 +39,5 @@ def test_a_beginning_that_fails_at_any_step_leaves_nothing(
     with pytest.raises(psycopg.OperationalError), driver.Driver(change.pk, "w1", lambda _: None):
         pass
     assert opened
-    assert [thread.name for thread in threading.enumerate() if thread.name.startswith(("renew", "herald"))] == []
+    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("renew")] == []
     assert all(connection.closed for connection in opened)

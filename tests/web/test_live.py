@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from channels.layers import get_channel_layer
-from django.db import transaction
+from django.contrib.sessions.models import Session
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 from redis import Redis
-from redis.exceptions import RedisError
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from catalog.live import consumers
 from catalog.live import snapshot as live
 from catalog.models import Table
-from catalog.services import APPEND_EVENT, append_event, end_sockets, push
+from catalog.services import APPEND_EVENT, append_event, end_sockets
 from tests.web.conftest import Site
 
 ANSWER_S = 5.0
@@ -75,17 +74,29 @@ def browse(site: Site, client_of: Callable[[str], Client]) -> Open:
 
 
 def happen(number: int, stream: str = "cluster") -> None:
-    """An event that is told and pushed."""
+    """An event that is committed, and notified."""
     with transaction.atomic():
         append_event("node joined", f"n{number}", {"node": f"n{number}", "incarnation": number}, [stream])
 
 
 def happen_unheard(number: int, stream: str = "cluster") -> None:
-    """An event that is committed while its push gets lost."""
-    from django.db import connection
-
+    """An event that is committed while its notification gets lost."""
     with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")  # triggers rest
         cursor.execute(APPEND_EVENT, [[stream], "node joined", f"n{number}", json.dumps({"node": f"n{number}"})])
+
+
+def listeners() -> list[int]:
+    """The sessions through which this process's pages listen."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'schemalab live relay'")
+        return [pid for (pid,) in cursor.fetchall()]
+
+
+def cut(*pids: int) -> None:
+    """End these of the relay's sessions, or all of them."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s) AS pid", [list(pids or listeners())])
 
 
 def test_a_page_gets_a_snapshot_then_each_event_once(browse: Open) -> None:
@@ -103,7 +114,7 @@ def test_a_page_gets_a_snapshot_then_each_event_once(browse: Open) -> None:
         assert event["sentence"] == "Node n2 joined (incarnation 2)."
 
 
-def test_a_lost_push_is_noticed_at_the_next_event(browse: Open) -> None:
+def test_a_lost_notification_is_noticed_at_the_next_event(browse: Open) -> None:
     with browse() as browser:
         browser.follow("cluster", since=0)
         browser.next("state")
@@ -115,7 +126,7 @@ def test_a_lost_push_is_noticed_at_the_next_event(browse: Open) -> None:
         assert browser.seqs() == [1, 2, 3]
 
 
-def test_a_lost_push_is_noticed_at_the_next_heartbeat(browse: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_notification_is_noticed_at_the_next_heartbeat(browse: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "HEARTBEAT_S", 0.3)
     with browse() as browser:
         browser.follow("cluster", since=0)
@@ -125,16 +136,14 @@ def test_a_lost_push_is_noticed_at_the_next_heartbeat(browse: Open, monkeypatch:
         assert browser.next("ping")["seqs"] == {"cluster": 1}
 
 
-def test_a_crowd_is_heard_for_by_one_ear_and_each_gets_each_event_once(browse: Open, redis_url: str) -> None:
-    """However many sockets follow a stream, the process is in its group once, and leaves it with the last of them."""
-    redis = Redis.from_url(redis_url)
-    listening = lambda: [n for name, n in redis.pubsub_numsub(*redis.pubsub_channels("*stream.cluster"))]  # noqa: E731
+def test_a_crowd_has_one_listener_and_each_gets_each_event_once(browse: Open) -> None:
+    """However many sockets follow a stream, the process listens and reads once, and stops with the last of them."""
     with ExitStack() as open_pages:
         crowd = [open_pages.enter_context(browse()) for _ in range(12)]
         for browser in crowd:
             browser.follow("cluster")
             browser.next("snapshot")
-        assert listening() == [1]
+        assert len(listeners()) == 2
         for number in range(5):
             happen(number)
         for browser in crowd[1:]:
@@ -145,13 +154,13 @@ def test_a_crowd_is_heard_for_by_one_ear_and_each_gets_each_event_once(browse: O
         happen(5)
         assert crowd[1].next("event")["payload"]["node"] == "n5"
     deadline = time.monotonic() + ANSWER_S
-    while listening():
+    while listeners():
         assert time.monotonic() < deadline, "nobody follows, and the process still listens"
         time.sleep(0.02)
 
 
 def test_what_a_full_mailbox_loses_is_read_again(browse: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumers, "HEARD_MAX", 2)
+    monkeypatch.setattr(consumers, "EVENTS_MAX", 2)
     with browse() as browser:
         browser.follow("cluster")
         first = browser.next("snapshot")["seq"]
@@ -201,8 +210,6 @@ def test_state_arrives_as_html_in_the_pages_language(browse: Open, flights: Tabl
 
 
 def test_a_change_of_leases_is_pushed_without_an_event(browse: Open, flights: Table) -> None:
-    from django.db import connection
-
     from leases.models import Node
 
     Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=1, pid=1)
@@ -279,14 +286,51 @@ def test_signing_out_ends_the_open_pages_of_that_session_only(site: Site, client
         assert Browser(other).next("snapshot")["stream"] == "cluster"
 
 
-@pytest.mark.parametrize("trouble", [RedisError("no connection"), OSError("no socket")], ids=["redis", "socket"])
-def test_a_push_that_cannot_be_sent_costs_nobody_anything(trouble: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fails(*_arguments: Any) -> None:
-        raise trouble
+def test_a_sign_out_that_reaches_no_page_costs_nobody_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> None:
+        raise OperationalError("no connection")
 
-    monkeypatch.setattr(get_channel_layer(), "group_send", fails)
-    push([{"stream": "cluster", "seq": 1, "kind": "node joined", "payload": {}}])
+    monkeypatch.setattr(connection, "cursor", fails)
     end_sockets("a session")
+
+
+def test_who_signs_out_while_nobody_listens_is_signed_out_afterwards(
+    browse: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with browse() as browser:
+        browser.follow("cluster")
+        browser.next("snapshot")
+        Session.objects.all().delete()
+        cut()
+        with pytest.raises(ConnectionClosed) as closed:
+            browser.next("never")
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 4401
+
+
+@pytest.mark.parametrize(
+    ("victim", "append"),
+    [
+        pytest.param(0, happen_unheard, id="the session that listens, so that nothing is heard meanwhile"),
+        pytest.param(1, happen, id="the session that reads"),
+    ],
+)
+def test_what_happens_while_a_session_of_the_relay_is_away_is_read_when_it_is_back(
+    browse: Open, victim: int, append: Callable[[int], None]
+) -> None:
+    with browse() as browser:
+        browser.follow("cluster", since=0)
+        browser.next("state")
+        happen(1)
+        assert browser.next("event")["seq"] == 1
+        cut(sorted(listeners())[victim])
+        append(2)
+        append(3)
+        while len(browser.seqs()) < 3:
+            browser.next("event", timeout_s=live.HEARTBEAT_S - 1)
+        happen(4)
+        browser.next("event")
+        assert browser.seqs() == [1, 2, 3, 4]
 
 
 def test_another_sites_page_cannot_listen(browse: Open) -> None:
@@ -296,7 +340,6 @@ def test_another_sites_page_cannot_listen(browse: Open) -> None:
 
 
 def test_a_socket_idle_for_8_s_still_hears(browse: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With redis-py 8 the other channel layer loses idle connections after 5 s."""
     monkeypatch.setattr(live, "HEARTBEAT_S", 60)
     with browse() as browser:
         browser.follow("cluster", since=0)
@@ -334,9 +377,7 @@ class OwnRedis:
 @pytest.fixture
 def own_redis(tmp_path: Path, settings: Any) -> Iterator[OwnRedis]:
     redis = OwnRedis(tmp_path)
-    settings.CHANNEL_LAYERS = {
-        "default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [redis.url]}}
-    }
+    settings.REDIS_URL = redis.url
     yield redis
     redis.kill()
 

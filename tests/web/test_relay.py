@@ -1,0 +1,87 @@
+"""One listener for all sockets of a process: whoever follows gets every event, whoever else leaves at that moment."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from catalog.live.relay import Event, Relay
+from tests.web.test_live import happen, listeners
+
+pytestmark = pytest.mark.django_db(transaction=True)
+STREAM = "cluster"
+EVENT_S_MAX = 5.0
+
+
+class Socket:
+    """A follower that keeps what it gets."""
+
+    session_key, language, html = "", "en", False
+
+    def __init__(self) -> None:
+        self.streams = {STREAM: 0}
+        self.has_event = asyncio.Event()
+
+    def put_event(self, event: Event) -> None:
+        self.has_event.set()
+
+    def put_state(self, message: Any) -> None: ...
+
+    def put_heartbeat(self, seqs: dict[str, int]) -> None: ...
+
+    def put_sign_out(self) -> None: ...
+
+
+async def receives(socket: Socket) -> None:
+    """Raises `TimeoutError` when an event does not reach the socket."""
+    await sync_to_async(happen)(1)
+    await asyncio.wait_for(socket.has_event.wait(), EVENT_S_MAX)
+
+
+class SlowRelay(Relay):
+    """Its work takes a moment to end: whatever may happen meanwhile does."""
+
+    def _work(self) -> Any:
+        return self._listen, self._rest
+
+    async def _rest(self) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.05)
+
+
+def test_a_follower_that_joins_while_the_last_one_leaves_gets_events() -> None:
+    async def story() -> None:
+        relay, last, next_one = SlowRelay(), Socket(), Socket()
+        relay.join(last)
+        await asyncio.sleep(0)
+        leaving = asyncio.create_task(relay.leave(last))
+        while relay.tasks:
+            await asyncio.sleep(0)  # until the relay's work is being ended
+        relay.join(next_one)
+        await leaving
+        await receives(next_one)
+        await relay.leave(next_one)
+
+    asyncio.run(story())
+
+
+def test_a_follower_that_joins_at_the_same_moment_gets_them_and_no_listener_is_left() -> None:
+    async def story() -> None:
+        relay, sockets = SlowRelay(), [Socket() for _ in range(5)]
+        relay.join(sockets[0])
+        for before, after in pairwise(sockets):
+            leaving = asyncio.create_task(relay.leave(before))
+            relay.join(after)
+            await leaving
+            await receives(after)
+        await relay.leave(sockets[-1])
+        assert relay.tasks == []
+        assert await sync_to_async(listeners)() == []
+
+    asyncio.run(story())
