@@ -112,6 +112,7 @@ RETIRED = (
         allowed=(
             Allowed(r"^road$", "a column of changes_step", ("changes/models.py", "changes/admin.py")),
             Allowed(r"\w\.road\b|_id, road,", "a column in SQL"),
+            Allowed(r"`road`", "a key of JSON", ("docs/",)),
         ),
     ),
     Retired(
@@ -197,7 +198,7 @@ RETIRED = (
         r"|\bflights? of (messages|commands|statements)\b",
         allowed=(
             Allowed(r"\b(single|in) flight\b", "the field's terms: one caller works for all; begun and not ended"),
-            Allowed(r"\bflights?\b", "the demo's table", DEMO),
+            Allowed(r"\b(\w+ )?flights?\b", "the demo's table", DEMO),
             Allowed(r"\ba flight refers\b", "a row of the demo's table"),
         ),
     ),
@@ -295,9 +296,9 @@ def _is_searched(path: str) -> bool:
 
 
 def room(path: str) -> str:
-    """The room a file lies in: `changes/planning`, `changes` for files directly in it, `docs`, or the file itself."""
+    """The room a file lies in: `changes/planning`, `changes` for files directly in it; a page is its own."""
     parts = path.split("/")
-    if len(parts) == 1:
+    if len(parts) == 1 or parts[0] == "docs":
         return path
     return "/".join(parts[:2]) if parts[0] in PACKAGES and len(parts) > 2 else parts[0]
 

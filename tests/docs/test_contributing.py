@@ -1,0 +1,46 @@
+"""The recipes are true: the files that each names are those through which its example runs."""
+
+import re
+
+import pytest
+
+from tests.docs.places import ROOT, kept
+
+PAGE = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+RECIPES = dict(re.findall(r"^### (.+?)\n(.+?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
+EXAMPLES = {
+    "A new page": r'views\.about\b|def about\(|"about\.html"|"/about/"|url "about"|About this cluster',
+    "A new SQL statement": r'"explain"|import explain|def explain\(|`EXPLAIN`',
+    "A new golden script": r'@command\("store flushes"|\| `store flushes` \|',
+    "A new setting": r"\bSUBMITTERS_STEER\b",
+}
+"""What betrays the example of each recipe in the files it runs through."""
+
+OTHERS = re.compile(r"^tests/docs/|^docs/contributing\.md|/migrations/|\.mo$|^static/vendor/")
+
+
+def files_of(recipe: str) -> list[str]:
+    return re.findall(r"^\| `([^`]+)` \|", RECIPES[recipe], re.MULTILINE)
+
+
+def files_with(pattern: str) -> set[str]:
+    found = re.compile(pattern)
+    texts = (path for path in kept() if not OTHERS.search(path) and path.endswith(TEXTS))
+    return {path for path in texts if found.search((ROOT / path).read_text(encoding="utf-8"))}
+
+
+TEXTS = (".py", ".md", ".html", ".js", ".css", ".po", ".example", ".script", ".sql")
+
+
+def test_every_recipe_has_an_example_that_is_followed() -> None:
+    assert set(RECIPES) == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("recipe", EXAMPLES)
+def test_a_recipe_names_the_files_of_its_example(recipe: str) -> None:
+    assert sorted(files_of(recipe)) == sorted(files_with(EXAMPLES[recipe]))
+
+
+@pytest.mark.parametrize("recipe", EXAMPLES)
+def test_a_recipe_names_each_file_once(recipe: str) -> None:
+    assert len(files_of(recipe)) == len(set(files_of(recipe)))

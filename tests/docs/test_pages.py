@@ -1,0 +1,82 @@
+"""The pages hang together: the tour has an order, and whatever a page names in the code is there."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.places import ROOT, exists, kept, named
+
+TOUR = ROOT / "docs" / "architecture"
+STOPS = re.findall(r"^\d+\. \[([^\]]+)\]\((\w+)\.md\)", (TOUR / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+BESIDE = {"README", "reading"}
+"""Pages of the folder that are no stops of the tour."""
+
+
+def test_the_tour_names_all_its_pages_once() -> None:
+    assert sorted(name for _, name in STOPS) == sorted(
+        page.stem for page in TOUR.glob("*.md") if page.stem not in BESIDE
+    )
+
+
+@pytest.mark.parametrize("place", range(len(STOPS)), ids=[name for _, name in STOPS])
+def test_a_page_of_the_tour_bears_its_number_and_leads_on(place: int) -> None:
+    lines = (TOUR / f"{STOPS[place][1]}.md").read_text(encoding="utf-8").splitlines()
+    links = ["[The tour](README.md)"]
+    if place > 0:
+        links.insert(0, "[Previous: {}]({}.md)".format(*STOPS[place - 1]))
+    if place + 1 < len(STOPS):
+        links.append("[Next: {}]({}.md)".format(*STOPS[place + 1]))
+    assert (lines[0], lines[-1]) == (f"# {place + 1}. {STOPS[place][0]}", " · ".join(links))
+
+
+@pytest.mark.parametrize("page", [path for path in kept() if path.endswith(".md")])
+def test_files_and_modules_that_a_page_names_exist(page: str) -> None:
+    assert [name for name in named((ROOT / page).read_text(encoding="utf-8")) if not exists(name, page)] == []
+
+
+def test_files_and_modules_that_docstrings_and_comments_name_exist() -> None:
+    """Code names other code, too: a move leaves no wrong sign behind."""
+    missing = [
+        f"{path}: {name}"
+        for path in kept()
+        if path.endswith(".py") and "/migrations/" not in path
+        for name in named((ROOT / path).read_text(encoding="utf-8"))
+        if not exists(name, path)
+    ]
+    assert missing == []
+
+
+DJANGO = {
+    "admin", "apps", "management", "migrations", "models", "selectors", "services", "streams", "tasks", "templatetags",
+    "urls", "views",
+}  # fmt: skip
+"""Django's usual names need no line in a table of contents."""
+
+NO_CONTENTS = {
+    "bench", "bench/soak", "expressions", "lab/scripts/commands_of", "nodes/traffic", "schemalab", "schemalab/embedded",
+}  # fmt: skip
+"""Packages whose `__init__.py` is no table of contents yet. Take one out when it is; none may come in."""
+
+
+def test_every_package_of_the_project_has_a_table_of_contents() -> None:
+    """The docstring of an `__init__.py` names its modules and rooms: who looks for something begins there."""
+    lacking = {str(folder) for folder in packages() if unnamed(folder)}
+    assert {name: unnamed(Path(name)) for name in lacking - NO_CONTENTS} == {}
+    assert NO_CONTENTS - lacking == set(), "these have one: take them out of NO_CONTENTS"
+
+
+def packages() -> list[Path]:
+    others = re.compile(r"^tests/|/(management|migrations|templatetags)/")
+    return [Path(path).parent for path in kept() if path.endswith("/__init__.py") and not others.search(path)]
+
+
+def unnamed(folder: Path) -> list[str]:
+    """The modules and rooms of a package that its docstring does not name."""
+    inside = {ROOT / path for path in kept() if path.endswith(".py")}
+    modules = {path.stem for path in inside if path.parent == ROOT / folder}
+    rooms = {path.parent.name for path in inside if path.parent.parent == ROOT / folder and path.stem == "__init__"}
+    text = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    words = set(re.findall(r"\w+", text))
+    return sorted((modules | rooms) - {"__init__", "__main__"} - DJANGO - words)
