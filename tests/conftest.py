@@ -79,11 +79,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def folder_of(item: pytest.Item) -> str:
-    return Path(item.path).parts[-2]
+    """The folder of `tests` that the test is in, however deep."""
+    return Path(item.path).relative_to(Path(__file__).parent).parts[0]
 
 
 def group_of(item: pytest.Item) -> str:
     """Which tests run in the same process (`--dist loadgroup`): those that share something slow to start."""
-    if folder_of(item) in ("browser", "spark_tasks", "nodes"):
-        return folder_of(item)
-    return f"{folder_of(item)}/{Path(item.path).name}"
+    folder = folder_of(item)
+    is_shared = folder in ("integration", "browser", "spark_tasks") or (folder == "nodes" and uses(item, "cluster"))
+    return folder if is_shared else str(item.path)
+
+
+def uses(item: pytest.Item, fixture: str) -> bool:
+    return fixture in getattr(item, "fixturenames", ())
