@@ -3,10 +3,12 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import django
 import hypothesis
 import pytest
+from django.conf import settings
 
 from schemalab.testing.cluster import RunningCluster, running_cluster
 from schemalab.testing.services import surround
@@ -17,6 +19,7 @@ HOME = surround()
 CARELESS = {"fsync": "off", "full_page_writes": "off"}
 """Tables are emptied after each test; nobody needs them after a crash of the machine."""
 django.setup()
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # a slow one is meant to be slow
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +37,18 @@ def django_db_modify_db_settings(services: None, django_db_modify_db_settings_pa
     """pytest-django makes its test database only after this: the server must be there."""
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+    """After a test, only the tables that it filled are emptied: see `tests.clean_tables`."""
+    from django.test import TransactionTestCase
+
+    from tests.clean_tables import TableCleaner
+
+    with django_db_blocker.unblock():
+        cleaner = TableCleaner()
+    TransactionTestCase._fixture_teardown = lambda _: cleaner.clean()
+
+
 @pytest.fixture
 def dsn(transactional_db: None) -> str:
     """The test database as a psycopg conninfo; what is committed there is seen by all and removed after the test."""
@@ -47,7 +62,6 @@ def dsn(transactional_db: None) -> str:
 @pytest.fixture
 def redis_url(services: None) -> str:
     """Redis as redis-py spells it, empty at the start of each test."""
-    from django.conf import settings
     from redis import Redis
 
     with Redis.from_url(settings.REDIS_URL) as client:
