@@ -20,13 +20,14 @@ from catalog.elements import (
     Index,
     IndexId,
     Kind,
+    Placement,
     State,
 )
 from changes.plan.model import Element, Step, StepKind, Transition
 from storage.reads import reads
 
 NewElement = Column | Index | Constraint
-T = TypeVar("T", bound=NewElement)
+T = TypeVar("T", bound=NewElement | Placement)
 
 
 def state_of(descriptor: Descriptor, element: Element) -> State:
@@ -59,6 +60,10 @@ def with_state(descriptor: Descriptor, element: Element, state: State, *, fillin
     if element.kind.is_index:
         index = replace(descriptor.index(IndexId(element.id)), state=state, filling=filling)
         return replace(descriptor, indexes=_exchanged(descriptor.indexes, index))
+    if element.kind is Kind.PLACEMENT:
+        moving = next(one for one in descriptor.placements if one.id == element.id)
+        placement = replace(moving, state=state, filling=filling)
+        return replace(descriptor, placements=_exchanged(descriptor.placements, placement))
     constraints = _exchanged(
         descriptor.constraints, replace(descriptor.constraint(ConstraintId(element.id)), state=state)
     )
@@ -102,10 +107,11 @@ def referring_to(table: Descriptor, elements: Iterable[Element]) -> tuple[Elemen
 
 
 def definition_of(element: Element, versions: Iterable[Descriptor]) -> NewElement | None:
-    """The element as the first version that has it describes it; None for a table, and for a NOT NULL."""
+    """The element as the first version that has it describes it; None for a table, a placement, and a NOT NULL."""
     if element.column is not None:
         return None
-    return next((one for version in versions for one in _places(version, element) if one.id == element.id), None)
+    found = (one for version in versions for one in _places(version, element) if one.id == element.id)
+    return next((one for one in found if not isinstance(one, Placement)), None)
 
 
 def columns_read(element: Element, versions: Iterable[Descriptor]) -> frozenset[ColumnId]:
@@ -138,11 +144,13 @@ def drain(after: Descriptor, partners: tuple[Descriptor, ...] = ()) -> Step:
     return Step(StepKind.DRAIN, after.version, partners=partners)
 
 
-def _places(descriptor: Descriptor, element: Element) -> Sequence[NewElement]:
+def _places(descriptor: Descriptor, element: Element) -> Sequence[NewElement | Placement]:
     if element.kind.is_column:
         return descriptor.columns
     if element.kind.is_index:
         return descriptor.indexes
+    if element.kind is Kind.PLACEMENT:
+        return descriptor.placements
     return descriptor.constraints if element.kind is Kind.CONSTRAINT else ()
 
 
