@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from bench.report import Figure
 from lab.explorer.model import Model, kinds_described
-from lab.explorer.variants import road
+from lab.explorer.variants import stages
 from lab.explorer.verdict import Verdict, explore
 from schemalab.testing.cluster import RunningCluster
 
 ROUNDS = 3
-NEW_INDEX = Model(road=road("absent,delete-only,write-only,public"), operations=4, **kinds_described("index"))
+NEW_INDEX = Model(stages=stages("absent,delete-only,write-only,public"), operations=4, **kinds_described("index"))
 
 
 def measure(_cluster: RunningCluster) -> list[Figure]:

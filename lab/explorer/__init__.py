@@ -1,9 +1,10 @@
 """Every schedule of a small model of a schema change, judged in every state.
 
-model          what is explored: an element, its road of states, rules left out, sizes
-road           the versions of the tables and what the executor does between them
-schema         the model's table in each version
-two_tables     the tables of a foreign key in each version
+model          what is explored: elements, their states in each version, rules left out, sizes
+small_tables   the tables that plans are explored on, in each version
+planners       the planner's own plan of a statement on them: what a safe variant explores
+by_hand        a plan written by hand, in which a rule may be left out
+program        a plan as the executor walks it, with its steps back
 contents       what statements and reorganisations do to pairs, by calling `storage.mutations`
 itself         a table that refers to itself
 linked         the same where rows of one table refer to rows of another

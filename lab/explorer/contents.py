@@ -17,8 +17,8 @@ from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Kind, State
 from catalog.states import Write, rule
 from lab.explorer.model import Broken, Model
-from lab.explorer.road import NOTHING, Do, Road, Schema, Stop, build
-from lab.explorer.schema import (
+from lab.explorer.program import Do, Program, Schema, Stop, program_of
+from lab.explorer.small_tables import (
     DEFAULT,
     FILL_VALUE,
     NEW,
@@ -74,7 +74,7 @@ Row = tuple[object, ...]
 """The row that a statement reads first: (2,), or ("parent", 2)."""
 
 InForce = tuple[tuple[int, ...], ...]
-"""For each table the descriptors that nodes may use now, by their places in the road, oldest first."""
+"""For each table the descriptors that nodes may use now, by their places in the program, oldest first."""
 
 
 class Seen:
@@ -127,11 +127,11 @@ class Fault:
 class Effects:
     """All effects of one model, worked out when first asked for."""
 
-    def __init__(self, model: Model, road: Road | None = None) -> None:
+    def __init__(self, model: Model, program: Program | None = None) -> None:
         self.model = model
-        self.road = build(model) if road is None else road
+        self.program = program_of(model) if program is None else program
         self.storages = 2 if model.has_placements else 1
-        self.widest = descriptor(model, _widest(model), 0, filling=NOTHING)
+        self.widest = descriptor(model, _widest(model), 0)
         self.known: list[Contents] = []
         self.numbers: dict[Contents, int] = {}
         self.slots: dict[Slot, int] = {}
@@ -170,7 +170,7 @@ class Effects:
         return list(dict.fromkeys(found))
 
     def _first_schema(self) -> Schema:
-        first = self.road.stops[0]
+        first = self.program.stops[0]
         return first.schema((1,) * len(first.tables))
 
     def given(self, rows: Sequence[object]) -> int | None:
@@ -271,7 +271,7 @@ class Effects:
 
     def _accepted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
         """What a node that uses these versions does for a statement; None when it refuses."""
-        return self.operations(self.road.descriptors[schema[0]], snapshot, statement)
+        return self.operations(self.program.descriptors[schema[0]], snapshot, statement)
 
     def operations(self, schema: Descriptor, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
         """The statement's operations, in order, by `storage.mutations`; None when this version refuses it."""
@@ -363,7 +363,7 @@ class Effects:
         """What a fill will put for the rows of range `number`, as it reads them now: the number of a chunk."""
         key = contents, schema, number
         if key not in self._reads:
-            self._reads[key] = self.chunk(self._fill_ops(contents, self.road.descriptors[schema], number))
+            self._reads[key] = self.chunk(self._fill_ops(contents, self.program.descriptors[schema], number))
         return self._reads[key]
 
     def _fill_ops(self, contents: int, schema: Descriptor, number: int) -> tuple[Op, ...]:
@@ -428,7 +428,7 @@ class Effects:
 
     def act(self, at: int, contents: int) -> tuple[int, int, int]:
         """The executor's act at stop `at`: contents after it, and the stop it comes to."""
-        stop = self.road.stops[at]
+        stop = self.program.stops[at]
         if stop.do in (Do.CLEAR, Do.PURGE):
             return self.tidy(contents).after, at + 1, Seen.NOTHING
         if stop.do is Do.DELETE:
@@ -440,7 +440,7 @@ class Effects:
 
     def _next_version(self, at: int) -> Schema:
         """The version that is published after stop `at`: what a verification is for."""
-        return next(stop.next_schema for stop in self.road.stops[at:] if stop.do is Do.PUBLISH)
+        return next(stop.next_schema for stop in self.program.stops[at:] if stop.do is Do.PUBLISH)
 
     def tidy(self, contents: int) -> Effect:
         """Tombstones of the elements are removed: clear (R6) and purge (R8)."""
@@ -484,7 +484,7 @@ class Effects:
 
     def verifies(self, contents: int, schema: Schema) -> bool:
         """Whether verification finds the element whole: nothing breaks under the version that makes it public."""
-        described = self.road.descriptors[schema[0]]
+        described = self.program.descriptors[schema[0]]
         unfinished = element_labels(described, self.model)
         return not check(described, self.known[contents].storages(), unfinished=unfinished)
 
@@ -492,7 +492,7 @@ class Effects:
         held = self.known[contents]
         storages = held.storages()
         for schema in in_force[0]:
-            described = self.road.descriptors[schema]
+            described = self.program.descriptors[schema]
             unfinished = frozenset() if ended else element_labels(described, self.model)
             for violation in check(described, storages, unfinished=unfinished):
                 yield Fault(violation.clause, described.version, self._why(described, violation))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from lab.explorer.contents import Effects, Seen
 from lab.explorer.model import Broken, Model
-from lab.explorer.road import Do, Stop
+from lab.explorer.program import Do, Stop
 
 UNREAD, NONE, SPENT = -1, -2, -3
 Range = tuple[bool, int, int]

@@ -24,9 +24,9 @@ from catalog.elements import NodeId, TableId
 from lab.explorer.contents import Effect, Effects, Fault, Row, Seen, Statement, row_of
 from lab.explorer.fill import NO_RANGES, Ranges, Step, fill_steps, is_filled
 from lab.explorer.model import Broken
+from lab.explorer.program import UNCHANGED, Do, Stop, Use
 from lab.explorer.reduced_space import act_step, operations_left, ranges_at, seen_of
-from lab.explorer.road import UNCHANGED, Do, Stop, Use
-from lab.explorer.two_tables import NAMES
+from lab.explorer.small_tables import NAMES
 from leases import rules
 
 TABLE = TableId(1)
@@ -104,7 +104,7 @@ class Plain:
 
     def __init__(self, effects: Effects, *, fused: bool = False) -> None:
         self.effects, self.model, self.fused = effects, effects.model, fused
-        self.stops = effects.road.stops
+        self.stops = effects.program.stops
         self.names = [NodeId(f"n{number + 1}") for number in range(self.model.nodes)]
         self.statements = effects.statements
         self.rows = tuple(dict.fromkeys(row_of(statement) for statement in self.statements))
@@ -416,7 +416,7 @@ class Plain:
         return any(held.live for held in (*node.held, *older))
 
     def _leasable(self, stop: Stop, at: int, version: int) -> bool:
-        return rules.may_acquire(self.effects.road.descriptor(stop, version, at).state, internal=True)
+        return rules.may_acquire(self.effects.program.descriptor(stop, version, at).state, internal=True)
 
     def _fill_steps(self, config: Config) -> Iterator[tuple[Step, Ranges, int, int, int]]:
         if config.ranges:

@@ -25,8 +25,8 @@ from lab.explorer.contents import (
     Statement,
 )
 from lab.explorer.model import Broken, Model
-from lab.explorer.road import Schema
-from lab.explorer.schema import A, row_key_of
+from lab.explorer.program import Schema
+from lab.explorer.small_tables import A, row_key_of
 from storage import encoding
 from storage.buckets import BUCKETS
 from storage.mutations import Op, in_order, insert_row, update_row
@@ -53,12 +53,12 @@ class SelfEffects(Effects):
     # Statements
 
     def _accepted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
-        table = self.road.descriptors[schema[0]]
+        table = self.program.descriptors[schema[0]]
         ops = self.operations(table, snapshot, statement)
         return None if ops is None or self._why_refused(table, snapshot, statement, ops) else ops
 
     def refused(self, contents: int, schema: Schema) -> int:
-        table, snapshot = self.road.descriptors[schema[0]], self.known[contents].storages()
+        table, snapshot = self.program.descriptors[schema[0]], self.known[contents].storages()
         seen = Seen.NOTHING
         for statement in self.statements:
             ops = self.operations(table, snapshot, statement)
@@ -99,7 +99,7 @@ class SelfEffects(Effects):
 
     def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
         yield from super()._read_slots(schema, snapshot, statement)
-        table = self.road.descriptors[schema[0]]
+        table = self.program.descriptors[schema[0]]
         ops = self.operations(table, list(snapshot), statement)
         assert ops is not None, "only a statement that is taken reads"
         start = prefix(table, table.placement.id)

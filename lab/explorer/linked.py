@@ -42,9 +42,18 @@ from lab.explorer.contents import (
 )
 from lab.explorer.itself import SelfEffects, owed
 from lab.explorer.model import Model
-from lab.explorer.road import Road, Schema
-from lab.explorer.schema import A, element_labels, encoded, row_key_of
-from lab.explorer.two_tables import CHILD, IDS, PARENT, as_child_bears, linked_table
+from lab.explorer.program import Program, Schema
+from lab.explorer.small_tables import (
+    CHILD,
+    IDS,
+    PARENT,
+    A,
+    as_child_bears,
+    element_labels,
+    encoded,
+    row_key_of,
+    tables_of,
+)
 from storage.buckets import BUCKETS
 from storage.clauses import Referenced, check
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row
@@ -55,20 +64,19 @@ THERE = b""
 """What was acknowledged of a parent that is there: it has a key and nothing else."""
 
 
-def effects_of(model: Model, road: Road | None = None) -> Effects:
+def effects_of(model: Model, program: Program | None = None) -> Effects:
     """The effects of a model, whatever it is of."""
     if model.foreign_key:
-        return LinkedEffects(model, road)
-    return SelfEffects(model, road) if model.refers_to_itself else Effects(model, road)
+        return LinkedEffects(model, program)
+    return SelfEffects(model, program) if model.refers_to_itself else Effects(model, program)
 
 
 class LinkedEffects(Effects):
     """Effects on child and parent. The schema of a statement is a version of each."""
 
-    def __init__(self, model: Model, road: Road | None = None) -> None:
-        super().__init__(model, road)
-        widest = (State.PUBLIC,) * len(model.walkers)
-        self.tables = tuple(linked_table(model, at, widest, 0) for at in (CHILD, PARENT))
+    def __init__(self, model: Model, program: Program | None = None) -> None:
+        super().__init__(model, program)
+        self.tables = tables_of(model, (State.PUBLIC,) * len(model.walkers), (0, 0))
         parents = range(1, model.values + 1)
         self.statements = (*statements_of(model), *_parents_statements(model))
         self.subjects = (*((INSERT_PARENT, parent) for parent in parents), *self.subjects)
@@ -181,7 +189,7 @@ class LinkedEffects(Effects):
         return (*known, *children)
 
     def _both(self, schema: Schema) -> tuple[Descriptor, Descriptor]:
-        return self.road.descriptors[schema[CHILD]], self.road.descriptors[schema[PARENT]]
+        return self.program.descriptors[schema[CHILD]], self.program.descriptors[schema[PARENT]]
 
     # Judgement
 
@@ -202,7 +210,7 @@ class LinkedEffects(Effects):
     def _broken(self, storages: list[Pairs], in_force: InForce, *, ended: bool) -> Iterator[Fault]:
         """What any version of either table that nodes may use says of its pairs: each relies on what itself bears."""
         pairs = [{k: v for k, v in storages[0].items() if self.table_of(k) is table} for table in self.tables]
-        children, parents = ([self.road.descriptors[place] for place in places] for places in in_force)
+        children, parents = ([self.program.descriptors[place] for place in places] for places in in_force)
         found: dict[str, Fault] = {}
         for parent in parents:
             seen_by_parent = [_as_parent_sees(child, parent) for child in children[-1:] if _has_column(child)]

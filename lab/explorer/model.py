@@ -37,6 +37,8 @@ TWINS = (Kind.DERIVED_COLUMN, Kind.DERIVED_COLUMN)
 TOGETHER = COLUMNS | INDEXES | {Kind.CONSTRAINT}
 """The kinds that may move beside others. There is one column, one constraint, and there are two indexes at most."""
 
+MOVES = "moves"
+"""All elements of the model at once: what is asked for when no one statement moves them together."""
 
 SELF_REFERENCE = "self reference"
 """A foreign key of a table to itself, by the name the command knows it by."""
@@ -64,7 +66,7 @@ class Broken(Enum):
     VISIBLE_MOVE = "visible-move"
     VALUES_FIRST = "values-first"
     INDEX_FIRST = "index-first"
-    EARLY_TURN = "early-turn"
+    LATE_CANCEL = "early-turn"
     UNVERIFIED = "unverified"
     ONE_DRAINED = "one-drained"
     CHILD_UNCHECKED = "child-unchecked"
@@ -88,7 +90,7 @@ WORDS: Mapping[Broken, str] = {
     Broken.VISIBLE_MOVE: "a change of key carries only the columns that the version can name",
     Broken.VALUES_FIRST: "a column's values are deleted before the entries made of them",
     Broken.INDEX_FIRST: "the fill of an index reads a missing value as NULL, not as the fill value",
-    Broken.EARLY_TURN: "a cancel is taken after an irreversible step (X6)",
+    Broken.LATE_CANCEL: "a cancel is taken after an irreversible step (X6)",
     Broken.UNVERIFIED: "nothing is verified",
     Broken.ONE_DRAINED: "only the table that refers is drained before verification (L11)",
     Broken.CHILD_UNCHECKED: "a row that is written is not asked whether what it refers to is there",
@@ -102,7 +104,7 @@ class Model:
     """The configuration of one exploration."""
 
     kind: Kind
-    road: tuple[Stage, ...]
+    stages: tuple[Stage, ...]
     broken: frozenset[Broken] = frozenset()
     nodes: int = 2
     rows: int = 2
@@ -140,12 +142,15 @@ class Model:
     pair: bool = False
     """Only two versions side by side over an empty table, both published: may they live together?"""
 
+    statement: str = ""
+    """What the planner is asked for, a DDL statement or `MOVES`; without one the plan is written by hand."""
+
     def __post_init__(self) -> None:
         _check_kinds(self.kinds)
         if self.foreign_key and (self.check or not _is_linked(self.kinds)):
             raise BadModel("a foreign key moves alone, or with the column it is of: --kind optional-column+foreign-key")
         _check_itself(self)
-        _check_road(self)
+        _check_stages(self)
         if self.apart and not any(kind in INDEXES for kind in self.kinds):
             raise BadModel("apart is for a column and an index over the primary key")
         if self.partial and (self.apart or not any(kind in INDEXES for kind in self.kinds)):
@@ -156,8 +161,10 @@ class Model:
         _between("versions", self.versions, 2, 4)
         _between("ranges", self.ranges, 1, self.rows)
         _between("crashes", self.crashes, 0, 2)
-        if self.pair and len(self.road) != 2:
-            raise BadModel("a pair is a road of two states, such as delete-only,public")
+        if self.pair and len(self.stages) != 2:
+            raise BadModel("a pair is of two versions, such as delete-only,public")
+        if self.statement and (self.broken or self.pair):
+            raise BadModel("rules are left out of a plan that is written by hand, not of the planner's")
         if self.operations != ANY_NUMBER:
             _between("operations", self.operations, 0, OPERATIONS_MAX)
 
@@ -203,16 +210,19 @@ class Model:
 
     @property
     def title(self) -> str:
-        road = (" beside " if self.pair else ", ").join(stage_name(stage) for stage in self.road)
         left_out = "".join(f"; {WORDS[b]}" for b in Broken if b in self.broken)
-        return f"{self.kind_name}: {road}{left_out}"
+        return f"{self.kind_name}: {self.stage_names}{left_out}"
+
+    @property
+    def stage_names(self) -> str:
+        return (" beside " if self.pair else ", ").join(stage_name(stage) for stage in self.stages)
 
     def to_json(self) -> dict[str, Any]:
-        body = {f.name: getattr(self, f.name) for f in fields(self)}
+        body = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "stages"}
         return body | {
             "kind": self.kind.value,
             "also": [kind.value for kind in self.also],
-            "road": [stage_name(stage) for stage in self.road],
+            "road": [stage_name(stage) for stage in self.stages],
             "broken": sorted(b.value for b in self.broken),
         }
 
@@ -224,16 +234,16 @@ class Model:
 
 def from_json(body: Mapping[str, Any]) -> Model:
     """The model that `to_json` wrote. Raises `BadModel`."""
-    known = {f.name for f in fields(Model)}
+    known = {f.name for f in fields(Model)} - {"stages"} | {"road"}
     unknown = sorted(set(body) - known)
     if unknown:
         raise BadModel(f"unknown: {', '.join(unknown)}; a model has {', '.join(sorted(known))}")
     return Model(
         **{
-            **body,
+            **{name: value for name, value in body.items() if name != "road"},
             "kind": kind_named(body["kind"]),
             "also": tuple(kind_named(text) for text in body.get("also", ())),
-            "road": tuple(stage_named(text) for text in body["road"]),
+            "stages": tuple(stage_named(text) for text in body["road"]),
             "broken": frozenset(broken_named(text) for text in body.get("broken", ())),
         }
     )
@@ -312,11 +322,11 @@ def _check_itself(model: Model) -> None:
         raise BadModel(f"{model.values} values and {model.rows} rows: rows refer to rows, there are as many of both")
 
 
-def _check_road(model: Model) -> None:
-    road, walkers = model.road, model.walkers
-    if len(road) < 2:
-        raise BadModel("a road has at least two states, such as absent,delete-only")
-    for stage in road:
+def _check_stages(model: Model) -> None:
+    stages, walkers = model.stages, model.walkers
+    if len(stages) < 2:
+        raise BadModel("a model has at least two versions, such as absent,delete-only")
+    for stage in stages:
         if len(stage) != len(walkers):
             raise BadModel(f"{stage_name(stage)}: a version of this {model.kind_name} model is {_form(model)}")
         for kind, state in zip(walkers, stage, strict=True):
@@ -324,7 +334,7 @@ def _check_road(model: Model) -> None:
                 rule(kind, state)
             except UndefinedState as error:
                 raise BadModel(str(error)) from error
-    for before, after in pairwise(road):
+    for before, after in pairwise(stages):
         if before == after:
             raise BadModel(f"{stage_name(before)} stands twice in a row: a version differs from the one before")
 

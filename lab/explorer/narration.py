@@ -12,6 +12,7 @@ from functools import cached_property
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, State
 from catalog.types import SqlType
+from changes.plan.element_states import state_of
 from lab.explorer.contents import (
     DELETE,
     DELETE_PARENT,
@@ -28,9 +29,21 @@ from lab.explorer.contents import (
 )
 from lab.explorer.fill import Step
 from lab.explorer.full_space import Config, Plain, version_words
-from lab.explorer.road import UNCHANGED, Use
-from lab.explorer.schema import FIRST_VALUE, INDEX_NAMES, NEW, TWIN, encoded, names_of, part_of, state_at
-from lab.explorer.two_tables import CHILD, LINK_NAME, NAMES, PARENT
+from lab.explorer.program import UNCHANGED, Use
+from lab.explorer.small_tables import (
+    CHILD,
+    FIRST_VALUE,
+    INDEX_NAMES,
+    LINK_NAME,
+    NAMES,
+    NEW,
+    PARENT,
+    TWIN,
+    elements_of,
+    encoded,
+    names_of,
+    part_of,
+)
 from storage import encoding
 from storage.pairs import PairName
 
@@ -52,6 +65,7 @@ class _Teller:
     def __init__(self, plain: Plain) -> None:
         self.plain, self.effects = plain, plain.effects
         self.model, self.names = plain.model, names_of(plain.model)
+        self.elements = elements_of(plain.model)[-len(self.names) :]
 
     def sentence(self, before: Config, step: Step, after: Config) -> str:
         if step[0] in self.plain.names:
@@ -128,7 +142,7 @@ class _Teller:
         words = []
         for at, name in enumerate(self.names):
             of_it = [pair for part, pair in stays if part == at]
-            state = f"to v{version} {name} is {state_at(self.model, schema, at).value}"
+            state = f"to v{version} {name} is {state_of(schema, self.elements[at]).value}"
             if of_it:
                 words.append(f"{state}: {' and '.join(of_it)} stays")
             elif statement[0] != DELETE and at not in put and self._is_left_out(schema, at):
@@ -137,7 +151,7 @@ class _Teller:
 
     def _is_left_out(self, schema: Descriptor, at: int) -> bool:
         has_pairs = self.model.kinds[at] not in (Kind.TABLE, Kind.CONSTRAINT)
-        return has_pairs and state_at(self.model, schema, at) is not State.PUBLIC
+        return has_pairs and state_of(schema, self.elements[at]) is not State.PUBLIC
 
     def _fill(self, before: Config, step: Step, after: Config) -> str:
         if step[1] == "purge":
@@ -228,15 +242,15 @@ class _Teller:
         return f"{whose}{held} of row {_number(name.row_key)}{where}"
 
     def _descriptor(self, config: Config, version: int, table: int = 0) -> Descriptor:
-        return self.effects.road.descriptor(self.plain.stops[config.stop], version, table)
+        return self.effects.program.descriptor(self.plain.stops[config.stop], version, table)
 
     def _state_words(self, schema: Descriptor) -> str:
         elements: tuple[Index | Column | Placement, ...] = (*schema.indexes, *schema.columns, *schema.placements)
         filling = any(element.filling for element in elements)
-        states = ", ".join(f"{n} is {state_at(self.model, schema, at).value}" for at, n in enumerate(self.names))
+        states = ", ".join(f"{n} is {state_of(schema, self.elements[at]).value}" for at, n in enumerate(self.names))
         if self.model.has_placements:
             old = next((p.state for p in schema.placements if p.id != NEW), State.ABSENT)
-            states = f"the old placement is {old.value}, the new one {state_at(self.model, schema, 0).value}"
+            states = f"the old placement is {old.value}, the new one {state_of(schema, self.elements[0]).value}"
         return f"{states}, filling" if filling else states
 
 
@@ -279,7 +293,7 @@ class _LinkedTeller(_Teller):
             return ""
         child = self._descriptor(config, use[CHILD])
         filling = " and filling" if any(column.filling for column in child.columns) else ""
-        return f"column a is {state_at(self.model, child, 0).value}{filling}, "
+        return f"column a is {state_of(child, self.elements[0]).value}{filling}, "
 
     def _state(self, config: Config, use: Use, at: int) -> str:
         constraints = self._descriptor(config, use[at], at).constraints

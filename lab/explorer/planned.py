@@ -1,10 +1,10 @@
-"""The proof of an actual plan: its own steps and its own ways back, walked on the model's small table.
+"""The proof of an actual plan: its own steps and its own steps back, on the model's small tables.
 
 The planner's descriptors are the user's table; a proof is about the order of states and
 reorganisations, which is the same whatever the columns are called. So each step of the plan
-becomes a stop on the model's table, with the elements in the states that the plan gives them.
+is taken on the model's table, with the elements in the states that the plan gives them.
 
-A plan of several elements is proved part by part, each along the whole road:
+A plan of several elements is proved part by part, each along the whole plan:
 
     ADD COLUMN x, ADD COLUMN y, CREATE INDEX by_x (x), CREATE INDEX by_z (z)
     parts: x with by_x; y; by_z
@@ -28,6 +28,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Constraint, Index, Kind, State
@@ -36,28 +37,21 @@ from changes.plan.model import Direction, Element, Plan, Step, StepKind
 from changes.plan.rollback import moving, partners_after, way_back
 from expressions.rows import columns_of
 from lab.explorer.model import COLUMNS, INDEXES, BadModel, Model, Stage
-from lab.explorer.road import Do, Road, Stops
+from lab.explorer.program import Program, program
 from lab.explorer.search import Budget, Watch
+from lab.explorer.small_tables import elements_of, tables_of
 from lab.explorer.verdict import Answer, Verdict, explore
 
 PROMPTLY = Budget(states=500_000, seconds=2.0)
-DOES = {
-    StepKind.CLEAR: Do.CLEAR,
-    StepKind.FILL: Do.FILL,
-    StepKind.VERIFY: Do.VERIFY,
-    StepKind.DELETE: Do.DELETE,
-    StepKind.PURGE: Do.PURGE,
-}
-"""What each step is in the model. The end of a fill closes its run, so `close` needs no stop of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some of a plan's elements, the model that stands for them, and the plan's road there."""
+    """Some of a plan's elements, the model that stands for them, and what the plan does there."""
 
     elements: tuple[Element, ...]
     model: Model
-    road: Road
+    program: Program
 
     def __str__(self) -> str:
         return ", ".join(str(element) for element in self.elements)
@@ -100,7 +94,7 @@ def prove_parts(parts: Sequence[Part], *, budget: Budget = PROMPTLY, watch: Watc
             continue
         spent_s, spent = sum(answer.seconds for answer in found.values()), sum(a.states for a in found.values())
         left = Budget(budget.states - spent, budget.seconds - spent_s)
-        answer = explore(part.model, road=part.road, budget=left, watch=watch)
+        answer = explore(part.model, program=part.program, budget=left, watch=watch)
         if answer.verdict is not Verdict.PROVED:
             return answer
         found[digest([part])] = answer
@@ -199,13 +193,18 @@ def _versions(plan: Plan) -> list[Descriptor]:
 def _part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
     if elements[-1].partner is not None:
         return _linked_part(plan, elements, nodes=nodes)
-    first = tuple(_first(plan, element) for element in elements)
-    stages = [first, *(_stage(step, elements) for step in plan.publishes)]
     kind, *also = (element.kind for element in elements)
-    road = tuple(stage for stage, _ in groupby(stages))
     check, partial = _has_check(plan, elements), any(_is_partial(plan, one) for one in elements)
-    model = Model(kind, road, also=tuple(also), nodes=nodes, cancels=True, check=check, partial=partial)
-    return Part(elements, model, _road(model, plan, _Walk(elements)))
+    stages = _stages(plan, elements)
+    model = Model(kind, stages, also=tuple(also), nodes=nodes, cancels=True, check=check, partial=partial)
+    return Part(elements, model, _program(model, plan, elements))
+
+
+def _stages(plan: Plan, elements: tuple[Element, ...]) -> tuple[Stage, ...]:
+    """The states of the elements in each version in which they move."""
+    first = tuple(_first(plan, element) for element in elements)
+    stages = (first, *(stage_of(step.published, elements) for step in plan.publishes))
+    return tuple(stage for stage, _ in groupby(stages))
 
 
 def _linked_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
@@ -216,13 +215,20 @@ def _linked_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Pa
         return _part_to_itself(plan, elements, nodes=nodes)
     if below and (len(_made_of(plan, element)) > 1 or below[0].kind not in COLUMNS):
         raise BadModel(f"{element} is enforced while {below[0]} is not public, and is not of that alone")
-    walk = _LinkedWalk(elements, tuple(plan.partners))
+    other = _referenced(elements, plan.partners)
+    if other is None:
+        there = f"table {element.partner[0]}, which {element} references"
+        raise BadModel(f"the plan lacks {there}: it belongs among its partners")
     first = [_first(plan, one) for one in (*elements, element)]
-    stages = [tuple(first), *(walk.after(plan, done).stage(step) for done, step in enumerate(plan.publishes))]
-    road = tuple(stage for stage, _ in groupby(stages))
+    stages = [tuple(first)]
+    for step in plan.publishes:
+        other = _referenced(elements, step.partners) or other
+        stages.append(stage_of(step.published, elements, other))
+    moving_stages = tuple(stage for stage, _ in groupby(stages))
     kind, *also = (one.kind for one in elements)
-    model = Model(kind, road, also=tuple(also), foreign_key=True, nodes=nodes, cancels=True, moves=not below)
-    return Part(elements, model, _road(model, plan, walk))
+    links: dict[str, Any] = {"foreign_key": True, "nodes": nodes, "cancels": True, "moves": not below}
+    model = Model(kind, moving_stages, also=tuple(also), **links)
+    return Part(elements, model, _program(model, plan, elements))
 
 
 def _part_to_itself(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
@@ -230,10 +236,9 @@ def _part_to_itself(plan: Plan, elements: tuple[Element, ...], *, nodes: int) ->
     *below, element = elements
     if below:
         raise BadModel(f"{element} of the table to itself is enforced while {below[0]} is not public")
-    stages = [(_first(plan, element),), *(_stage(step, elements) for step in plan.publishes)]
-    road = tuple(stage for stage, _ in groupby(stages))
-    model = Model(element.kind, road, refers_to_itself=True, nodes=nodes, cancels=True, moves=True)
-    return Part(elements, model, _road(model, plan, _Walk(elements)))
+    stages = _stages(plan, elements)
+    model = Model(element.kind, stages, refers_to_itself=True, nodes=nodes, cancels=True, moves=True)
+    return Part(elements, model, _program(model, plan, elements))
 
 
 def _unsteady(plan: Plan, element: Element) -> tuple[Element, ...]:
@@ -269,77 +274,59 @@ def _has_check(plan: Plan, elements: Sequence[Element]) -> bool:
     return any(element.kind is Kind.CONSTRAINT and element.column is None for element in elements)
 
 
-class _Walk:
-    """Steps of a plan as stops, for some of its elements."""
+class _OnSmallTables:
+    """A plan's steps as those of its elements on the small tables; a run of other elements is one of none."""
 
-    def __init__(self, elements: tuple[Element, ...]) -> None:
-        self.elements = elements
+    def __init__(self, model: Model, elements: tuple[Element, ...], others: tuple[Descriptor, ...]) -> None:
+        self.model, self.elements = model, elements
+        self.small = dict(zip(elements, elements_of(model), strict=True))
+        self.other = _referenced(elements, others) if model.foreign_key else None
 
-    def after(self, plan: Plan, published: int) -> "_Walk":
-        """The walk that goes on when so many of the plan's versions are out."""
-        return self
+    def steps(self, steps: Sequence[Step]) -> Iterator[Step]:
+        """These steps, one after the other."""
+        for step in steps:
+            if step.kind is StepKind.PUBLISH:
+                yield self._publish(step)
+            elif step.kind is StepKind.DRAIN:
+                yield replace(step, partners=step.partners if self._partner_in(step) else ())
+            else:
+                yield replace(step, elements=tuple(self.small[one] for one in step.elements if one in self.small))
 
-    def stage(self, step: Step) -> Stage:
-        return _stage(step, self.elements)
+    def _publish(self, step: Step) -> Step:
+        partner = self._partner_in(step)
+        self.other = partner or self.other
+        stage = stage_of(step.published, self.elements, self.other)
+        filling = frozenset(at for at, element in enumerate(self.elements) if is_filling(step.published, element))
+        versions = step.version, partner.version if partner else 0
+        own, *partners = tables_of(self.model, stage, versions, filling=filling)
+        return Step(StepKind.PUBLISH, step.version, descriptor=own, partners=tuple(partners) if partner else ())
 
-    def filling(self, step: Step) -> frozenset[int]:
-        return frozenset(at for at, element in enumerate(self.elements) if is_filling(step.published, element))
-
-    def publish(self, stops: Stops, step: Step) -> None:
-        stops.publish(self.stage(step), filling=self.filling(step))
-
-    def drain(self, stops: Stops, step: Step) -> None:
-        stops.drain()
-
-
-class _LinkedWalk(_Walk):
-    """The same for a foreign key: of `others`, the table it references is the model's second."""
-
-    def __init__(self, elements: tuple[Element, ...], others: tuple[Descriptor, ...]) -> None:
-        super().__init__(elements)
-        self.element = elements[-1]
-        self.parent = self._parent_in(others)
-
-    def after(self, plan: Plan, published: int) -> "_LinkedWalk":
-        return _LinkedWalk(self.elements, partners_after(plan, published))
-
-    def stage(self, step: Step) -> Stage:
-        parent = self._parent_in(step.partners) or self.parent
-        if parent is None:
-            assert self.element.partner is not None, self.element
-            there = f"table {self.element.partner[0]}, which {self.element} references"
-            raise BadModel(f"the plan lacks {there}: it belongs among its partners")
-        return (*_stage(step, self.elements), state_of(parent, partner_of(self.element)))
-
-    def publish(self, stops: Stops, step: Step) -> None:
-        partners = self._parent_in(step.partners) is not None
-        stops.publish(self.stage(step), filling=self.filling(step), partners=partners)
-        self.parent = self._parent_in(step.partners) or self.parent
-
-    def drain(self, stops: Stops, step: Step) -> None:
-        stops.drain(partners=self._parent_in(step.partners) is not None)
-
-    def _parent_in(self, tables: Sequence[Descriptor]) -> Descriptor | None:
-        assert self.element.partner is not None, self.element
-        return next((table for table in tables if table.table_id == self.element.partner[0]), None)
+    def _partner_in(self, step: Step) -> Descriptor | None:
+        return _referenced(self.elements, step.partners) if self.model.foreign_key else None
 
 
-def _road(model: Model, plan: Plan, walk: _Walk) -> Road:
-    """The plan's steps as stops, and after them its ways back."""
-    stops = Stops(model)
-    published, leave = 0, []
-    for number, step in enumerate(plan.forward):
-        if published and number <= plan.turn:
-            leave.append((len(stops.stops), published))
-        before = len(stops.stops)
-        _add(stops, step, walk)
-        if len(stops.stops) == before and leave and leave[-1][0] == before:
-            leave.pop()
-        published += step.kind is StepKind.PUBLISH
-    stops.add(Do.END)
-    for at, done in leave:
-        _add_way_back(stops, at, way_back(plan, done), walk.after(plan, done))
-    return stops.road
+def stage_of(own: Descriptor, elements: Sequence[Element], other: Descriptor | None = None) -> Stage:
+    """The states of elements in one version; of a foreign key also in the table that it references."""
+    states = tuple(state_of(own, element) for element in elements)
+    return states if other is None else (*states, state_of(other, partner_of(elements[-1])))
+
+
+def _referenced(elements: Sequence[Element], tables: Sequence[Descriptor]) -> Descriptor | None:
+    """Of `tables` the one that the foreign key among the elements references."""
+    partner = elements[-1].partner
+    assert partner is not None, elements
+    return next((table for table in tables if table.table_id == partner[0]), None)
+
+
+def _program(model: Model, plan: Plan, elements: tuple[Element, ...]) -> Program:
+    """The plan's own steps, and its own steps back, on the small tables."""
+    forward = tuple(_OnSmallTables(model, elements, plan.partners).steps(plan.forward))
+    return program(model, replace(plan, forward=forward), lambda done: _steps_back(model, plan, elements, done))
+
+
+def _steps_back(model: Model, plan: Plan, elements: tuple[Element, ...], published: int) -> Sequence[Step]:
+    others = partners_after(plan, published)
+    return tuple(_OnSmallTables(model, elements, others).steps(way_back(plan, published)))
 
 
 def digest(parts: Sequence[Part]) -> str:
@@ -349,33 +336,5 @@ def digest(parts: Sequence[Part]) -> str:
 
 
 def _depends_on(part: Part) -> list[object]:
-    descriptors = [described.to_json() for described in part.road.descriptors]
-    return [part.model.to_json(), descriptors, [repr(stop) for stop in part.road.stops]]
-
-
-def _add(stops: Stops, step: Step, walk: _Walk) -> None:
-    elements = walk.elements
-    if step.kind is StepKind.PUBLISH:
-        walk.publish(stops, step)
-    elif step.kind is StepKind.DRAIN:
-        walk.drain(stops, step)
-    elif step.kind is StepKind.DELETE:
-        for element in step.elements:
-            if element in elements:
-                stops.add(Do.DELETE, parts=(elements.index(element),))
-    elif step.kind in DOES and any(element in elements for element in step.elements):
-        stops.add(DOES[step.kind])
-
-
-def _add_way_back(stops: Stops, at: int, steps: Sequence[Step], walk: _Walk) -> None:
-    """A cancel, or a verification that fails, goes on behind what is there."""
-    left, back = stops.stops[at], len(stops.stops)
-    stops.go_back_to(left)
-    for step in steps:
-        _add(stops, step, walk)
-    stops.add(Do.END)
-    stops.stops[at] = replace(left, cancel=back, otherwise=back if left.do is Do.VERIFY else None)
-
-
-def _stage(step: Step, elements: Sequence[Element]) -> Stage:
-    return tuple(state_of(step.published, element) for element in elements)
+    descriptors = [described.to_json() for described in part.program.descriptors]
+    return [part.model.to_json(), descriptors, [repr(stop) for stop in part.program.stops]]

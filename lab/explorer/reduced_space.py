@@ -28,7 +28,7 @@ from typing import NamedTuple
 from lab.explorer.contents import Effects, Fault, Seen
 from lab.explorer.fill import NO_RANGES, Ranges, Step, closed, fill_steps, first_ranges, is_filled
 from lab.explorer.model import ANY_NUMBER, Broken, Model
-from lab.explorer.road import Do, Stop, Use
+from lab.explorer.program import Do, Stop, Use
 
 Commit = tuple[Step, int, tuple[Use, ...], int]
 """What a transaction may do: step, contents and versions after it, and what was seen."""
@@ -58,7 +58,7 @@ class Atomic:
 
     def __init__(self, effects: Effects) -> None:
         self.effects, self.model = effects, effects.model
-        self.stops = effects.road.stops
+        self.stops = effects.program.stops
         self.in_force = [tuple(table.in_force for table in stop.tables) for stop in self.stops]
         self._known_commits: dict[tuple[int, int, tuple[Use, ...]], list[Commit]] = {}
         self._lifted: dict[tuple[int, tuple[Use, ...]], tuple[Use, ...]] = {}

@@ -16,7 +16,7 @@ from lab.explorer.contents import Effects, rows_of_range
 from lab.explorer.fill import Ranges
 from lab.explorer.model import Model
 from lab.explorer.reduced_space import World
-from lab.explorer.schema import encoded, row_key_of
+from lab.explorer.small_tables import encoded, row_key_of
 from storage.mutations import Op
 from storage.pairs import PREFIX
 

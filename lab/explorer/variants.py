@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from catalog.elements import Kind, State
-from lab.explorer.model import Broken, Model, Stage, kinds_described, stage_name, stage_named
+from lab.explorer.model import MOVES, Broken, Model, Stage, kinds_described, stage_name, stage_named
 
 UP = {
     Kind.TABLE: "absent,delete-only,public",
@@ -54,39 +54,66 @@ FOREIGN_KEY_UP = "absent+absent,write-only+write-only,public+public"
 """A foreign key stands in both its tables, in the same state in all versions that are published together (L11)."""
 
 
-def road(text: str) -> tuple[Stage, ...]:
+def stages(text: str) -> tuple[Stage, ...]:
     """The stages of "absent,delete-only,public"."""
     return tuple(stage_named(stage) for stage in text.split(","))
 
 
+ADDED: Mapping[Kind, str] = {
+    Kind.TABLE: "CREATE TABLE t (id bigint PRIMARY KEY, a bigint)",
+    Kind.OPTIONAL_COLUMN: "ALTER TABLE t ADD COLUMN a bigint",
+    Kind.REQUIRED_COLUMN: "ALTER TABLE t ADD COLUMN a bigint DEFAULT 11",
+    Kind.INDEX: "CREATE INDEX by_a ON t (a)",
+    Kind.UNIQUE_INDEX: "CREATE UNIQUE INDEX by_a ON t (a)",
+    Kind.CONSTRAINT: "ALTER TABLE t ALTER COLUMN a SET NOT NULL",
+}
+DROPPED: Mapping[Kind, str] = {
+    Kind.TABLE: "DROP TABLE t",
+    Kind.OPTIONAL_COLUMN: "ALTER TABLE t DROP COLUMN a",
+    Kind.REQUIRED_COLUMN: "ALTER TABLE t DROP COLUMN a",
+    Kind.INDEX: "DROP INDEX by_a",
+    Kind.UNIQUE_INDEX: "DROP INDEX by_a",
+    Kind.CONSTRAINT: "ALTER TABLE t ALTER COLUMN a DROP NOT NULL",
+}
+"""What the planner is asked for, by kind."""
+
+CHECK = "CHECK (a = 11)"
+
+
 def _safe() -> Iterator[Variant]:
-    """Section 4: every sequence, with key changes and a cancel at any moment."""
-    for kind, up in UP.items():
-        name = kind.value.replace(" ", "-")
+    """Section 4: every sequence as the planner plans it, with key changes and a cancel at any moment."""
+    any_time: dict[str, Any] = {"moves": True, "cancels": True}
+    for kind in UP:
         nulls = kind in (Kind.OPTIONAL_COLUMN, Kind.UNIQUE_INDEX)
-        forward, back = road(up), tuple(reversed(road(up)))
-        yield Variant(f"add-{name}", "4", Model(kind, forward, moves=True, nulls=nulls, cancels=True))
-        yield Variant(f"drop-{name}", "4", Model(kind, back, moves=True, nulls=nulls, cancels=True))
-    checked: dict[str, Any] = {"moves": True, "nulls": True, "cancels": True, "check": True}
-    ladder = road(UP[Kind.CONSTRAINT])
-    yield Variant("add-check", "4", Model(Kind.CONSTRAINT, ladder, **checked))
-    yield Variant("drop-check", "4", Model(Kind.CONSTRAINT, tuple(reversed(ladder)), **checked))
+        yield from _up_and_down(kind.value, kind, ADDED[kind], DROPPED[kind], nulls=nulls, **any_time)
+    add_check = f"ALTER TABLE t ADD CONSTRAINT a_is_11 {CHECK}"
+    check: dict[str, Any] = {"check": True, "nulls": True, **any_time}
+    yield from _up_and_down("check", Kind.CONSTRAINT, add_check, "ALTER TABLE t DROP CONSTRAINT a_is_11", **check)
     for kind in (Kind.INDEX, Kind.UNIQUE_INDEX):
-        name, ladder = f"partial-{kind.value.replace(' ', '-')}", road(UP[kind])
-        some: dict[str, Any] = {"moves": True, "nulls": True, "cancels": True, "partial": True}
-        yield Variant(f"add-{name}", "4", Model(kind, ladder, **some))
-        yield Variant(f"drop-{name}", "4", Model(kind, tuple(reversed(ladder)), **some))
-    linked = road(FOREIGN_KEY_UP)
-    yield Variant("add-foreign-key", "4", _foreign_key(*linked, moves=True, cancels=True))
-    yield Variant("drop-foreign-key", "4", _foreign_key(*reversed(linked), moves=True, cancels=True))
-    itself = road(UP[Kind.CONSTRAINT])
-    yield Variant("add-self-reference", "4", _to_itself(*itself, moves=True, cancels=True))
-    yield Variant("drop-self-reference", "4", _to_itself(*reversed(itself), moves=True, cancels=True))
+        some: dict[str, Any] = {"partial": True, "nulls": True, **any_time}
+        yield from _up_and_down(f"partial {kind.value}", kind, f"{ADDED[kind]} WHERE a = 11", DROPPED[kind], **some)
+    forward, back = stages(FOREIGN_KEY_UP), tuple(reversed(stages(FOREIGN_KEY_UP)))
+    add = "ALTER TABLE child ADD CONSTRAINT child_a_fkey FOREIGN KEY (a) REFERENCES parent (id)"
+    drop = "ALTER TABLE child DROP CONSTRAINT child_a_fkey"
+    yield Variant("add-foreign-key", "4", _foreign_key(*forward, statement=add, **any_time))
+    yield Variant("drop-foreign-key", "4", _foreign_key(*back, statement=drop, **any_time))
+    add, drop = "ALTER TABLE t ADD CONSTRAINT t_a_fkey FOREIGN KEY (a) REFERENCES t", "DROP CONSTRAINT t_a_fkey"
+    itself: dict[str, Any] = {"refers_to_itself": True, **any_time}
+    yield from _up_and_down("self reference", Kind.CONSTRAINT, add, f"ALTER TABLE t {drop}", **itself)
     for by_value, word in ((True, "value"), (False, "key")):
-        spread = Model(Kind.PLACEMENT, road(RESHARD), moves=True, cancels=True, by_value=by_value)
+        spread = Model(Kind.PLACEMENT, stages(RESHARD), by_value=by_value, **any_time)
         yield Variant(f"reshard-by-{word}", "4", spread)
-    yield Variant("add-index-3-nodes", "4", Model(Kind.INDEX, road(UP[Kind.INDEX]), nodes=3))
-    yield Variant("add-index-4-operations", "4", Model(Kind.INDEX, road(UP[Kind.INDEX]), operations=4))
+    index = Model(Kind.INDEX, stages(UP[Kind.INDEX]), statement=ADDED[Kind.INDEX])
+    yield Variant("add-index-3-nodes", "4", replace(index, nodes=3))
+    yield Variant("add-index-4-operations", "4", replace(index, operations=4))
+
+
+def _up_and_down(name: str, kind: Kind, add: str, drop: str, **options: Any) -> Iterator[Variant]:
+    """An element as it is added, and as it is dropped."""
+    up = stages(UP[kind])
+    suffix = name.replace(" ", "-")
+    yield Variant(f"add-{suffix}", "4", Model(kind, up, statement=add, **options))
+    yield Variant(f"drop-{suffix}", "4", Model(kind, tuple(reversed(up)), statement=drop, **options))
 
 
 UNSAFE: Mapping[tuple[Kind, str, str], str] = {
@@ -129,7 +156,7 @@ def _to_itself(*stages: Stage, broken: frozenset[Broken] = frozenset(), **option
 
 def _linked_pairs() -> Iterator[Variant]:
     """A foreign key in every two states, its tables in step."""
-    for one, other in combinations(road(FOREIGN_KEY_UP), 2):
+    for one, other in combinations(stages(FOREIGN_KEY_UP), 2):
         breaks = UNSAFE.get((Kind.CONSTRAINT, one[0].value, other[0].value), "")
         for older, newer in ((one, other), (other, one)):
             name = f"foreign-key-{older[0].value}-beside-{newer[0].value}"
@@ -139,7 +166,7 @@ def _linked_pairs() -> Iterator[Variant]:
 def _index(
     name: str, breaks: str, *broken: Broken, note: str = "", states: str = UP[Kind.INDEX], **sizes: object
 ) -> Variant:
-    model = Model(Kind.INDEX, road(states), frozenset(broken), **sizes)  # type: ignore[arg-type]
+    model = Model(Kind.INDEX, stages(states), frozenset(broken), **sizes)  # type: ignore[arg-type]
     return Variant(name, "9", model, breaks, note)
 
 
@@ -163,51 +190,77 @@ def letters(versions: str) -> tuple[Stage, ...]:
 
 def _plan(name: str, kinds: str, versions: str, breaks: str = "", note: str = "", **options: Any) -> Variant:
     """A plan of several elements; "-- dd wP" are versions, a letter for each element."""
-    model = Model(road=letters(versions), **kinds_described(kinds), **options)
+    model = Model(stages=letters(versions), **kinds_described(kinds), **options)
     return Variant(name, "4, rules" if breaks or note else "4, plans", model, breaks, note)
 
 
 OPTIONAL, REQUIRED = "optional-column+", "required-column+"
 
 
+DROP_COLUMN = "ALTER TABLE t DROP COLUMN a"
+ADD_COLUMN = "ALTER TABLE t ADD COLUMN a bigint"
+ADD_REQUIRED = f"{ADD_COLUMN} DEFAULT 11"
+TO_PARENT = "CONSTRAINT child_a_fkey REFERENCES parent (id)"
+
+
 def _plans() -> Iterator[Variant]:
-    """Section 4, several elements: transitions due at a stage are one version."""
+    """Section 4, several elements as the planner plans them: transitions due at a stage are one version."""
     any_time: dict[str, Any] = {"moves": True, "cancels": True}
-    for name, kinds, versions in (
-        ("add-column-and-index", f"{OPTIONAL}index", "-- dd ww PP"),
-        ("add-column-and-unique-index", f"{OPTIONAL}unique-index", "-- dd ww PP"),
-        ("add-required-column-and-index", f"{REQUIRED}index", "-- dd ww PP"),
-        ("add-required-column-and-unique-index", f"{REQUIRED}unique-index", "-- dd ww PP"),
-        ("add-required-column-and-not-null", f"{REQUIRED}constraint", "-- d- ww PP"),
-        ("add-two-indexes", "index+index", "-- dd ww PP"),
-        ("drop-column-and-index", f"{OPTIONAL}index", "PP Pw dd --"),
-        ("drop-column-and-unique-index", f"{OPTIONAL}unique-index", "PP Pw dd --"),
-        ("drop-required-column-and-index", f"{REQUIRED}index", "PP ww dd --"),
-        ("drop-two-indexes", "index+index", "PP ww dd --"),
-        ("drop-column-that-is-not-null", f"{OPTIONAL}constraint", "PP Pw P- d- --"),
-        ("drop-required-column-that-is-not-null", f"{REQUIRED}constraint", "PP Pw P- w- d- --"),
-        ("exchange-two-indexes", "index+index", "-P dP wP Pw Pd P-"),
-        ("exchange-an-index-for-a-unique-one", "unique-index+index", "-P dP wP Pw Pd P-"),
+    for name, kinds, versions, statement in (
+        ("add-column-and-index", f"{OPTIONAL}index", "-- dd ww PP", MOVES),
+        (
+            "add-column-and-unique-index",
+            f"{OPTIONAL}unique-index",
+            "-- dd ww PP",
+            f"{ADD_COLUMN} CONSTRAINT by_a UNIQUE",
+        ),
+        ("add-required-column-and-index", f"{REQUIRED}index", "-- dd ww PP", MOVES),
+        (
+            "add-required-column-and-unique-index",
+            f"{REQUIRED}unique-index",
+            "-- dd ww PP",
+            f"{ADD_REQUIRED} CONSTRAINT by_a UNIQUE",
+        ),
+        ("add-required-column-and-not-null", f"{REQUIRED}constraint", "-- d- ww PP", MOVES),
+        ("add-two-indexes", "index+index", "-- dd ww PP", MOVES),
+        ("drop-column-and-index", f"{OPTIONAL}index", "PP Pw dd --", DROP_COLUMN),
+        ("drop-column-and-unique-index", f"{OPTIONAL}unique-index", "PP Pw dd --", DROP_COLUMN),
+        ("drop-required-column-and-index", f"{REQUIRED}index", "PP ww dd --", DROP_COLUMN),
+        ("drop-two-indexes", "index+index", "PP ww dd --", MOVES),
+        ("drop-column-that-is-not-null", f"{OPTIONAL}constraint", "PP Pw P- d- --", DROP_COLUMN),
+        ("drop-required-column-that-is-not-null", f"{REQUIRED}constraint", "PP Pw P- w- d- --", DROP_COLUMN),
+        ("exchange-two-indexes", "index+index", "-P dP wP Pw Pd P-", MOVES),
+        ("exchange-an-index-for-a-unique-one", "unique-index+index", "-P dP wP Pw Pd P-", MOVES),
     ):
-        yield _plan(name, kinds, versions, **any_time)
+        yield _plan(name, kinds, versions, statement=statement, **any_time)
     checked = any_time | {"check": True}
-    for name, kinds, versions in (
-        ("add-column-and-check", f"{OPTIONAL}constraint", "-- d- ww PP"),
-        ("add-required-column-and-check", f"{REQUIRED}constraint", "-- d- ww PP"),
-        ("drop-column-and-check", f"{OPTIONAL}constraint", "PP Pw P- d- --"),
-        ("drop-required-column-and-check", f"{REQUIRED}constraint", "PP Pw P- w- d- --"),
+    for name, kinds, versions, statement in (
+        ("add-column-and-check", f"{OPTIONAL}constraint", "-- d- ww PP", f"{ADD_COLUMN} CONSTRAINT a_is_11 {CHECK}"),
+        (
+            "add-required-column-and-check",
+            f"{REQUIRED}constraint",
+            "-- d- ww PP",
+            f"{ADD_REQUIRED} CONSTRAINT a_is_11 {CHECK}",
+        ),
+        ("drop-column-and-check", f"{OPTIONAL}constraint", "PP Pw P- d- --", DROP_COLUMN),
+        ("drop-required-column-and-check", f"{REQUIRED}constraint", "PP Pw P- w- d- --", DROP_COLUMN),
     ):
-        yield _plan(name, kinds, versions, **checked)
-    for name, kinds, versions in (
-        ("add-column-and-foreign-key", f"{OPTIONAL}foreign-key", "--- d-- www PPP"),
-        ("add-required-column-and-foreign-key", f"{REQUIRED}foreign-key", "--- d-- www PPP"),
-        ("drop-column-and-foreign-key", f"{OPTIONAL}foreign-key", "PPP Pww P-- d-- ---"),
-        ("drop-required-column-and-foreign-key", f"{REQUIRED}foreign-key", "PPP Pww P-- w-- d-- ---"),
+        yield _plan(name, kinds, versions, statement=statement, **checked)
+    for name, kinds, versions, statement in (
+        ("add-column-and-foreign-key", OPTIONAL, "--- d-- www PPP", f"ADD COLUMN a bigint {TO_PARENT}"),
+        (
+            "add-required-column-and-foreign-key",
+            REQUIRED,
+            "--- d-- www PPP",
+            f"ADD COLUMN a bigint DEFAULT 11 {TO_PARENT}",
+        ),
+        ("drop-column-and-foreign-key", OPTIONAL, "PPP Pww P-- d-- ---", "DROP COLUMN a"),
+        ("drop-required-column-and-foreign-key", REQUIRED, "PPP Pww P-- w-- d-- ---", "DROP COLUMN a"),
     ):
-        yield _plan(name, kinds, versions, **any_time)
+        yield _plan(name, f"{kinds}foreign-key", versions, statement=f"ALTER TABLE child {statement}", **any_time)
     twins = "derived-column+derived-column"
-    yield _plan("change-type", twins, "P- Pd Pw wP dP -P", nulls=True, **any_time)
-    yield _plan("drop-column-add-index", f"{OPTIONAL}index", "P- Pd Pw dP -P", apart=True, **any_time)
+    yield _plan("change-type", twins, "P- Pd Pw wP dP -P", nulls=True, statement=MOVES, **any_time)
+    yield _plan("drop-column-add-index", f"{OPTIONAL}index", "P- Pd Pw dP -P", apart=True, statement=MOVES, **any_time)
 
 
 def _broken_plans() -> Iterator[Variant]:
@@ -248,7 +301,7 @@ def _broken_plans() -> Iterator[Variant]:
     yield _plan("type-swapped-without-write-only", twins, "P- Pd Pw dP -P", "C5 lost write")
     yield _plan("twin-without-delete-only", twins, "P- Pw wP dP -P", "C1")
     yield _plan("old-side-gone-at-once", twins, "P- Pd Pw wP -P", "C1")
-    early: dict[str, Any] = {"cancels": True, "broken": frozenset({Broken.EARLY_TURN})}
+    early: dict[str, Any] = {"cancels": True, "broken": frozenset({Broken.LATE_CANCEL})}
     yield _plan("dropped-before-additions-are-verified", index, "P- dd -w -P", "lost write", apart=True, **early)
     yield _plan("index-dropped-before-the-new-one-is-verified", "index+index", "P- wd dw -P", "C4", **early)
     yield _plan("uses-what-it-drops", index, "P- dd dw -P", "C5")
@@ -257,7 +310,7 @@ def _broken_plans() -> Iterator[Variant]:
 
 def _swaps() -> Iterator[Variant]:
     for pair, breaks in SWAPS.items():
-        older, newer = road(pair)
+        older, newer = stages(pair)
         for one, other in ((older, newer), (newer, older)):
             name = f"placements-{stage_name(one)}-beside-{stage_name(other)}"
             yield Variant(name, "4, pairs", Model(Kind.PLACEMENT, (one, other), pair=True), breaks)
@@ -292,10 +345,10 @@ def _broken() -> Iterator[Variant]:
     yield _index("range-done-twice-closed", "", Broken.TWICE, note="closing the run is enough while tombstones last")
     found_done = "a finished range is found done; see rollback-with-zombie"
     yield _index("not-closed-marks-kept", "", Broken.NO_CLOSE, note=found_done)
-    column = Model(Kind.REQUIRED_COLUMN, road(UP[Kind.REQUIRED_COLUMN]))
+    column = Model(Kind.REQUIRED_COLUMN, stages(UP[Kind.REQUIRED_COLUMN]))
     yield Variant("column-tombstones-not-cleared", "9", _with(column, Broken.NOT_CLEARED), "C2")
     yield Variant("column-fill-before-drain", "9", _with(column, Broken.EARLY), "C1")
-    dropped = Model(Kind.OPTIONAL_COLUMN, tuple(reversed(road(UP[Kind.OPTIONAL_COLUMN]))), moves=True)
+    dropped = Model(Kind.OPTIONAL_COLUMN, tuple(reversed(stages(UP[Kind.OPTIONAL_COLUMN]))), moves=True)
     yield Variant(
         "key-change-carries-visible", "9", replace(dropped, broken=frozenset({Broken.VISIBLE_MOVE})), "lost write"
     )
@@ -305,7 +358,7 @@ def _broken() -> Iterator[Variant]:
 def _link(
     name: str, breaks: str, *broken: Broken, states: str = FOREIGN_KEY_UP, note: str = "", **sizes: Any
 ) -> Variant:
-    model = _foreign_key(*road(states), broken=frozenset(broken), **sizes)
+    model = _foreign_key(*stages(states), broken=frozenset(broken), **sizes)
     return Variant(f"foreign-key-{name}", "9", model, breaks, note)
 
 
@@ -339,15 +392,15 @@ def _broken_foreign_keys() -> Iterator[Variant]:
 
 def _broken_self_references() -> Iterator[Variant]:
     """A table that refers to itself: what keeps a row and those that refer to it together, left out."""
-    up = road(UP[Kind.CONSTRAINT])
-    for name, broken, stages in (
+    up = stages(UP[Kind.CONSTRAINT])
+    for name, broken, versions in (
         ("in-one-step", (), (up[0], up[-1])),
         ("unverified", (Broken.UNVERIFIED,), up),
         ("verified-before-drain", (Broken.EARLY,), up),
         ("unchecked-as-child", (Broken.CHILD_UNCHECKED,), up),
         ("unchecked-as-parent", (Broken.PARENT_UNCHECKED,), up),
     ):
-        yield Variant(f"self-reference-{name}", "9", _to_itself(*stages, broken=frozenset(broken)), "C6")
+        yield Variant(f"self-reference-{name}", "9", _to_itself(*versions, broken=frozenset(broken)), "C6")
     race: dict[str, Any] = {"pair": True, "ranges": 1}
     unguarded = _to_itself(*up[1:], broken=frozenset({Broken.SNAPSHOT}), **race)
     yield Variant("self-reference-not-serializable", "9", unguarded, "C6")

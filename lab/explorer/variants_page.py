@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from lab.explorer.full_space import step_id
-from lab.explorer.model import WORDS, Broken, Model, stage_name
+from lab.explorer.model import WORDS, Broken, Model
 from lab.explorer.variants import Variant
 from lab.explorer.verdict import Answer, Verdict
 
@@ -58,7 +58,7 @@ def row(variant: Variant, answer: Answer) -> str:
     model = variant.model
     breaks = f"{', '.join(answer.clauses)} after {len(answer.steps)} steps" if answer.steps else variant.note
     states = f"{answer.states:,}"
-    cells = (variant.name, model.kind_name, _road(model), _left_out(model), answer.verdict.value, states, breaks)
+    cells = (variant.name, model.kind_name, model.stage_names, _left_out(model), answer.verdict.value, states, breaks)
     return f"| {' | '.join(cells)} |"
 
 
@@ -78,17 +78,13 @@ def _story_lines(variant: Variant, answer: Answer, told: Sequence[str]) -> Itera
 
 
 def _header() -> tuple[str, str]:
-    cells = ("variant", "element", "road", "otherwise than usual", "verdict", "states", "breaks")
+    cells = ("variant", "element", "versions", "otherwise than usual", "verdict", "states", "breaks")
     return f"| {' | '.join(cells)} |", "|" + "---|" * len(cells)
-
-
-def _road(model: Model) -> str:
-    return (" beside " if model.pair else ", ").join(stage_name(stage) for stage in model.road)
 
 
 def _left_out(model: Model) -> str:
     """How the model differs from a usual one."""
-    usual = Model(model.kind, model.road, also=model.also, pair=model.pair, foreign_key=model.foreign_key)
+    usual = Model(model.kind, model.stages, also=model.also, pair=model.pair, foreign_key=model.foreign_key)
     usual = replace(usual, refers_to_itself=model.refers_to_itself)
     words = [WORDS[b] for b in Broken if b in model.broken]
     words += [

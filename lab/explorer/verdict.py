@@ -13,27 +13,27 @@ from enum import Enum
 from typing import Any
 
 from catalog.elements import Kind, State
+from lab.explorer.by_hand import VERIFIED
 from lab.explorer.contents import Effects, Fault, Seen
 from lab.explorer.full_space import Plain, sorted_nodes, step_id
 from lab.explorer.linked import effects_of
 from lab.explorer.model import COLUMNS, Model
 from lab.explorer.narration import tell
+from lab.explorer.program import Do, Program
 from lab.explorer.reduced_space import Atomic, World, fits
-from lab.explorer.road import Do, Road
-from lab.explorer.schema import VERIFIED
 from lab.explorer.search import UNHURRIED, Budget, Found, Watch, search
 from lab.explorer.symmetry import Symmetry
 from lab.explorer.witness import Steps, faults_after, from_atomic, from_plain
 
 
-def expected(model: Model, road: Road) -> list[int]:
+def expected(model: Model, program: Program) -> list[int]:
     """What must have happened somewhere, or a proof says nothing about it."""
-    if model.kind is Kind.TABLE and (State.PUBLIC,) not in model.road:
+    if model.kind is Kind.TABLE and (State.PUBLIC,) not in model.stages:
         return []
     found = [Seen.OLD_VERSION_WROTE]
     found += [Seen.TABLES_APART, Seen.CHILD_REFUSED, Seen.PARENT_REFUSED] if model.foreign_key else []
     found += [Seen.CHILD_REFUSED, Seen.PARENT_REFUSED] if model.refers_to_itself else []
-    acts = {stop.do for stop in road.stops}
+    acts = {stop.do for stop in program.stops}
     if Do.FILL in acts:
         found += [Seen.FILL_MET_TOMBSTONE, Seen.FILL_MET_PAIR]
         found += [Seen.RANGE_TRIED_TWICE] if model.crashes else []
@@ -47,7 +47,7 @@ def may_fail(model: Model) -> bool:
     A new column has its fill value in all old rows, and an optional one nothing: there is nothing to complain of; but
     what the fill value refers to may not be there.
     """
-    new = {kind for kind, first in zip(model.kinds, model.road[0], strict=False) if first is not State.PUBLIC}
+    new = {kind for kind, first in zip(model.kinds, model.stages[0], strict=False) if first is not State.PUBLIC}
     if model.foreign_key and Kind.REQUIRED_COLUMN in new:
         return True
     return bool(new & VERIFIED) and not (new & COLUMNS and not model.apart)
@@ -88,8 +88,8 @@ class Answer:
     faults: tuple[Fault, ...] = ()
     steps: Steps = ()
     sometimes: dict[str, bool] = field(default_factory=dict)
-    road: Road | None = None
-    """The road that was explored, when it is not the model's own."""
+    program: Program | None = None
+    """What was explored, when it is not the model's own."""
 
     @property
     def is_vacuous(self) -> bool:
@@ -103,7 +103,7 @@ class Answer:
     @property
     def sentences(self) -> list[str]:
         """The counterexample, a sentence for each step."""
-        return tell(Plain(effects_of(self.model, self.road)), self.steps)
+        return tell(Plain(effects_of(self.model, self.program)), self.steps)
 
     def to_json(self) -> dict[str, Any]:
         told = self.sentences
@@ -126,11 +126,11 @@ class Answer:
 
 
 def explore(
-    model: Model, *, road: Road | None = None, budget: Budget = UNHURRIED, watch: Watch | None = None
+    model: Model, *, program: Program | None = None, budget: Budget = UNHURRIED, watch: Watch | None = None
 ) -> Answer:
-    """Explore a model within a budget; along `road`, if it is given."""
+    """Explore a model within a budget; along `program`, if it is given."""
     began = time.monotonic()
-    effects = effects_of(model, road)
+    effects = effects_of(model, program)
     if model.fence:
         found, steps = _explore_atomic(effects, budget, watch)
         if found.faults or found.why_unknown or fits(model):
@@ -150,10 +150,10 @@ def _explore_atomic(effects: Effects, budget: Budget, watch: Watch | None) -> tu
 
 def _answer(effects: Effects, found: Found[Any], steps: Steps, began: float) -> Answer:
     seconds = time.monotonic() - began
-    answer = Answer(effects.model, Verdict.PROVED, found.states, found.depth, seconds, road=effects.road)
+    answer = Answer(effects.model, Verdict.PROVED, found.states, found.depth, seconds, program=effects.program)
     if steps:
         return replace(answer, verdict=Verdict.VIOLATED, faults=faults_after(Plain(effects), steps), steps=steps)
     if found.why_unknown:
         return replace(answer, verdict=Verdict.UNKNOWN, why=found.why_unknown)
-    wanted = expected(effects.model, effects.road)
+    wanted = expected(effects.model, effects.program)
     return replace(answer, sometimes={SENTENCES[seen]: bool(found.seen & seen) for seen in wanted})

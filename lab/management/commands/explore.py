@@ -192,9 +192,9 @@ def _described(options: dict[str, Any]) -> Model:
     ranges = options["ranges"] if options["ranges"] is not None else max(1, min(2, options["rows"]))
     sizes = {size: options[size] for size in ("nodes", "rows", "values", "operations", "versions", "crashes")}
     flags = {flag: options[flag] for flag in ("moves", "nulls", "cancels", "pair", "apart", "check", "partial")}
-    road = tuple(stage_named(text) for text in options["states"].split(","))
+    stages = tuple(stage_named(text) for text in options["states"].split(","))
     kinds, fence = kinds_described(options["kind"]), not options["no_fence"]
-    return Model(road=road, broken=broken, ranges=ranges, fence=fence, **kinds, **sizes, **flags)
+    return Model(stages=stages, broken=broken, ranges=ranges, fence=fence, **kinds, **sizes, **flags)
 
 
 def _variant(name: str) -> Variant:

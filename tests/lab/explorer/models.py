@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from lab.explorer.model import Model, kinds_described
-from lab.explorer.variants import FOREIGN_KEY_UP, LETTERS, all_variants, letters, road
+from lab.explorer.variants import FOREIGN_KEY_UP, LETTERS, all_variants, letters, stages
 from lab.explorer.verdict import Answer, explore
 
 ADD_INDEX = "absent,delete-only,write-only,public"
@@ -13,7 +13,7 @@ ADD_INDEX = "absent,delete-only,write-only,public"
 def model(kind: str = "index", states: str = ADD_INDEX, **sizes: Any) -> Model:
     """`states` as the command takes them, or a letter for each element's."""
     is_short = not set(states) - {*LETTERS, " "}
-    return Model(road=letters(states) if is_short else road(states), **kinds_described(kind), **sizes)
+    return Model(stages=letters(states) if is_short else stages(states), **kinds_described(kind), **sizes)
 
 
 def foreign_key(states: str = FOREIGN_KEY_UP, **sizes: Any) -> Model:

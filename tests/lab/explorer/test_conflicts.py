@@ -7,7 +7,7 @@ import pytest
 from lab.explorer.contents import Contents, Effects, Statement
 from lab.explorer.full_space import Plain
 from lab.explorer.model import Model
-from lab.explorer.schema import row_key_of
+from lab.explorer.small_tables import row_key_of
 from storage.buckets import BUCKETS, storage_of
 from storage.mutations import Op
 from storage.pairs import after, prefix
@@ -24,7 +24,7 @@ def store_of(contents: Contents) -> MemoryStore:
 
 def commits(store: MemoryStore, effects: Effects, schema: int, first: Statement, second: Statement) -> bool:
     """Whether `second` commits on the memory store when `first` committed since it began."""
-    described = effects.road.descriptors[schema]
+    described = effects.program.descriptors[schema]
     one, two = store.begin(), store.begin()
     for transaction, statement in ((one, first), (two, second)):
         ops: list[Op] = effects.operations(described, transaction.snapshot, statement) or []
@@ -46,7 +46,7 @@ def commits(store: MemoryStore, effects: Effects, schema: int, first: Statement,
 def test_two_transactions_conflict_as_in_the_memory_store(small: Model) -> None:
     """Every two statements of the filling version, from every contents at most one statement away from any start."""
     effects = Effects(small)
-    schema = effects.road.stops[-1].schemas[3]
+    schema = effects.program.stops[-1].schemas[3]
     tried = 0
     for contents in _some_contents(effects, schema):
         for (first, one), (second, two) in product(effects.choices(contents, (schema,)), repeat=2):

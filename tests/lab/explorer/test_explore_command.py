@@ -76,10 +76,17 @@ def test_the_list_names_what_each_one_breaks(capsys: pytest.CaptureFixture[str])
     assert listed["add-index"] == ""
 
 
-def test_steps_lead_to_a_position(capsys: pytest.CaptureFixture[str]) -> None:
-    call_command("explore", "--variant", "add-index", "--steps", "publish.2 n1.acquire")
+@pytest.mark.parametrize(
+    ("variant", "step", "why"),
+    [
+        pytest.param("add-index", "drain.2", "drain v2: n2 still leases v1", id="the planner drains every version"),
+        pytest.param("fill-skipped", "publish.3", "publish v3: n2 still leases v1", id="a plan written by hand"),
+    ],
+)
+def test_steps_lead_to_a_position(capsys: pytest.CaptureFixture[str], variant: str, step: str, why: str) -> None:
+    call_command("explore", "--variant", variant, "--steps", "publish.2 n1.acquire")
     disabled = {step["id"]: step["why"] for step in json.loads(capsys.readouterr().out)["disabled"]}
-    assert disabled["publish.3"] == "publish v3: n2 still leases v1"
+    assert disabled[step] == why
 
 
 BROKEN = ("--kind", "index", "--states", "absent,write-only,public", *SMALL, "--json")

@@ -21,7 +21,7 @@ def taken(statements: list[Statement], states: str = BOTH) -> list[bool]:
     assert isinstance(effects, SelfEffects)
     contents, found = effects.first_contents()[0], []
     for statement in statements:
-        effect = effects.effect(contents, (effects.road.stops[0].schemas[1],), statement)
+        effect = effects.effect(contents, (effects.program.stops[0].schemas[1],), statement)
         found.append(effect is not None)
         contents = contents if effect is None else effect.after
     return found

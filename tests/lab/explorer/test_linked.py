@@ -8,11 +8,10 @@ from lab.explorer.full_space import Config, Plain
 from lab.explorer.linked import LinkedEffects, effects_of
 from lab.explorer.model import Broken, Model
 from lab.explorer.narration import tell
+from lab.explorer.program import Do
 from lab.explorer.replay import stand
-from lab.explorer.road import Do
-from lab.explorer.schema import row_key_of
 from lab.explorer.search import search
-from lab.explorer.two_tables import CHILD
+from lab.explorer.small_tables import CHILD, row_key_of
 from lab.explorer.variants import all_variants
 from storage.pairs import column_key, prefix
 from tests.lab.explorer.models import answer_to, foreign_key, model
@@ -66,7 +65,7 @@ def test_each_table_asks_by_its_own_version(stage: str, *, row_is_refused: bool,
     other = "public+absent" if stage != "public+absent" else "absent+absent"
     effects = effects_of(foreign_key(f"{stage},{other}", rows=2, values=1))
     assert isinstance(effects, LinkedEffects)
-    schema = effects.road.stops[0].schema((1, 1))
+    schema = effects.program.stops[0].schema((1, 1))
     nothing = effects.first_contents()[0]
     refused = effects.effect(nothing, schema, REFERS) is None
     there = effects.effect(nothing, schema, (INSERT_PARENT, 1, 1))
@@ -94,7 +93,7 @@ def test_both_tables_are_waited_for() -> None:
 
 
 def test_a_table_that_does_not_change_gets_no_version() -> None:
-    stops = effects_of(foreign_key("absent+absent,write-only+absent,write-only+write-only,public+public")).road.stops
+    stops = effects_of(foreign_key("absent+absent,write-only+absent,write-only+write-only,public+public")).program.stops
     assert [table.newest for table in stops[1].tables] == [2, 1]
     end = next(stop for stop in stops if stop.do is Do.END)
     assert [table.newest for table in end.tables] == [4, 3]
@@ -155,7 +154,7 @@ def test_a_missing_value_refers_to_what_the_fill_will_put() -> None:
     small = model("required column+foreign key", "public+public+public,write-only+write-only+write-only", ranges=1)
     effects = effects_of(small)
     assert isinstance(effects, LinkedEffects)
-    stop = next(stop for stop in effects.road.stops if stop.newest == 2)
+    stop = next(stop for stop in effects.program.stops if stop.newest == 2)
     there = effects.effect(effects.first_contents()[0], stop.schema((1, 1)), (INSERT_PARENT, 1, 1))
     assert there is not None
     row_alone = effects.number([{**effects.known[there.after].storages()[0], **exists_of_row_1(effects)}], ())

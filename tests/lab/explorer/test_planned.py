@@ -23,7 +23,7 @@ from changes.planning.custom_plan import rewritten
 from changes.planning.stages import Draft, compose
 from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove, prove_parts
-from lab.explorer.road import Do
+from lab.explorer.program import Do
 from lab.explorer.search import Budget
 from lab.explorer.verdict import Verdict
 from lab.scripts.commands_of import Lab, perform
@@ -63,7 +63,7 @@ def test_a_plan_without_a_step_has_a_counterexample(name: str, without: StepKind
 
 def test_every_step_before_the_point_of_no_return_can_be_cancelled() -> None:
     plan: Plan = PLANS["add an index"]
-    stops = parts_of(plan, nodes=3).explored[0].road.stops
+    stops = parts_of(plan, nodes=3).explored[0].program.stops
     forward = stops[: next(n for n, stop in enumerate(stops) if stop.do.value == "end") + 1]
     assert [stop.do.value for stop in forward] == [
         "publish",
@@ -258,7 +258,7 @@ def test_a_parent_that_is_published_later_is_drained_later() -> None:
     plan = rewritten(FOREIGN_KEYS["to the primary key"], [*later, "publish public", "drain"])
     assert prove(plan, budget=PATIENTLY).verdict is Verdict.PROVED
     (part,) = parts_of(plan, nodes=3).explored
-    assert [stop.drained for stop in part.road.stops if stop.do is Do.DRAIN][:3] == [(0,), (0, 1), (0, 1)]
+    assert [stop.drained for stop in part.program.stops if stop.do is Do.DRAIN][:3] == [(0,), (0, 1), (0, 1)]
 
 
 def test_parts_that_differ_in_names_only_are_explored_once() -> None:

@@ -93,8 +93,8 @@ def test_unsafe_pairs_break_what_the_protocol_says_over_both_directions() -> Non
     broken: dict[tuple[str, frozenset[str]], tuple[set[str], str]] = {}
     for variant in all_variants().values():
         is_rule_left_out = bool(variant.model.broken)
-        if variant.model.pair and variant.breaks and not is_rule_left_out and len(variant.model.road[0]) == 1:
-            states = frozenset(stage[0].value for stage in variant.model.road)
+        if variant.model.pair and variant.breaks and not is_rule_left_out and len(variant.model.stages[0]) == 1:
+            states = frozenset(stage[0].value for stage in variant.model.stages)
             seen, _ = broken.setdefault((variant.model.kind.value, states), (set(), variant.breaks))
             seen.update(answer_to(variant.name).clauses)
     assert len(broken) == 13
@@ -113,7 +113,7 @@ def test_a_model_survives_json_and_its_digest_tells_it_from_others() -> None:
     ("make", "says"),
     [
         pytest.param(lambda: model(nodes=9), "nodes is 9; it must be 1 to 6", id="too many nodes"),
-        pytest.param(lambda: model(states="absent"), "a road has at least two states", id="no road"),
+        pytest.param(lambda: model(states="absent"), "a model has at least two versions", id="one version"),
         pytest.param(lambda: model("table"), "a table is never write-only", id="undefined state"),
         pytest.param(lambda: model(states="absent,absent"), "stands twice in a row", id="no step"),
         pytest.param(lambda: model("placement"), "old+new", id="one placement only"),

@@ -1,10 +1,13 @@
-"""The model's table: a primary key, one column, and the elements that are on their way.
+"""The tables that plans are explored on: a primary key, one column, and the elements that move.
 
-index, unique index    t (id, a)   index by_a on a, perhaps WHERE a = 11
-column                 t (id, a)   the column a itself
-constraint             t (id, a)   NOT NULL, or CHECK (a = 11), on a, or a refers to id
-placement              t (id, a)   by id, and by a
-table                  t (id, a)   the table itself
+index, unique index    t (id, a)        index by_a on a, perhaps WHERE a = 11
+column                 t (id, a)        the column a itself
+constraint             t (id, a)        NOT NULL, or CHECK (a = 11), on a, or a refers to id
+foreign key            child (id, a)    a refers to parent (id); both descriptors bear it (L11)
+placement              t (id, a)        by id, and by a
+table                  t (id, a)        the table itself
+
+A parent's key and the value that refers to it are encoded alike, so values stand for parents.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,6 +34,7 @@ from catalog.elements import (
     TableId,
 )
 from catalog.types import SqlType
+from changes.plan.model import Element
 from lab.explorer.model import COLUMNS, INDEXES, TWINS, Model, Stage
 from storage import encoding
 from storage.clauses import element_label
@@ -60,11 +64,16 @@ BOTH_ENDS = (
 )  # fmt: skip
 """A foreign key of the table to itself, as its descriptor bears it."""
 
-FILLED = frozenset({Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN, Kind.INDEX, Kind.UNIQUE_INDEX, Kind.PLACEMENT})
-VERIFIED = frozenset({Kind.UNIQUE_INDEX, Kind.CONSTRAINT})
-"""The kinds whose change may fail because of what users wrote: duplicates, NULLs."""
+CHILD, PARENT = 0, 1
+"""The tables of a foreign key, by their place in a stage."""
 
-DELETED = frozenset(Kind) - {Kind.CONSTRAINT}
+NAMES = ("child", "parent")
+IDS = (TABLE, TableId(2))
+LINK_NAME = "child_a_fkey"
+LINK = Constraint(
+    CONSTRAINT, LINK_NAME, FOREIGN_KEY, (A,), references=IDS[PARENT], reference_columns=(ID,), partner=CONSTRAINT,
+    index=PRIMARY,
+)  # fmt: skip
 
 
 def encoded(number: int) -> bytes:
@@ -81,20 +90,84 @@ DEFAULT = encoded(2)
 """What an insert puts into a required column it cannot name: not the fill value, so that they can't be mistaken."""
 
 
-def descriptor(model: Model, stage: Stage, version: int, *, filling: frozenset[int]) -> Descriptor:
+NOTHING: frozenset[int] = frozenset()
+"""No element is being filled."""
+
+
+def elements_of(model: Model) -> tuple[Element, ...]:
+    """The elements that move, in the order of a stage; placements are two, a foreign key is one."""
+    if model.has_placements:
+        return Element(Kind.PLACEMENT, OLD, "the old placement"), Element(Kind.PLACEMENT, NEW, "the new placement")
+    if model.kinds == TWINS:
+        return Element(Kind.DERIVED_COLUMN, A, "a"), Element(Kind.DERIVED_COLUMN, TWIN, "a (new)")
+    numbers = iter(INDEX_NAMES)
+    return tuple(_element(model, kind, next(numbers) if kind in INDEXES else 1) for kind in model.kinds)
+
+
+def _element(model: Model, kind: Kind, number: int) -> Element:
+    if kind in INDEXES:
+        return Element(kind, number, INDEX_NAMES[number])
+    if kind in COLUMNS:
+        return Element(kind, A, "a")
+    if kind is Kind.TABLE:
+        return Element(kind, TABLE, "t")
+    if model.foreign_key or model.refers_to_itself:
+        link = LINK if model.foreign_key else OWN_LINK
+        assert link.references is not None
+        assert link.partner is not None
+        return Element(kind, link.id, link.name, partner=(link.references, link.partner))
+    return Element(kind, CONSTRAINT, _constraint_name(model), column=None if model.check else A)
+
+
+def tables_of(
+    model: Model, stage: Stage, versions: Sequence[int], *, filling: frozenset[int] = NOTHING
+) -> tuple[Descriptor, ...]:
+    """All tables of the model, each in the version that is said, their elements in the states of `stage`."""
+    if not model.foreign_key:
+        return (descriptor(model, stage, versions[0], filling=filling),)
+    *columns, child, parent = stage
+    bare = replace(descriptor(model, (*columns, child), versions[CHILD], filling=filling), name=NAMES[CHILD])
+    key = Column(ID, "id", SqlType.BIGINT, not_null=True)
+    there = Descriptor(IDS[PARENT], NAMES[PARENT], versions[PARENT], (key,), (ID,), next_column_id=A)
+    return _bearing(bare, LINK, child), _bearing(there, _mirrored(LINK, IDS[CHILD]), parent)
+
+
+def _bearing(table: Descriptor, link: Constraint, state: State) -> Descriptor:
+    """The table with the foreign key in this state, and no other constraint."""
+    borne = () if state is State.ABSENT else (replace(link, state=state),)
+    return replace(table, constraints=borne, next_constraint_id=ConstraintId(1 + len(borne)))
+
+
+def as_child_bears(referenced: Constraint) -> Constraint:
+    """What the child's descriptor says of a foreign key that the parent's bears."""
+    return _mirrored(referenced, IDS[PARENT])
+
+
+def _mirrored(link: Constraint, other: TableId) -> Constraint:
+    """The same foreign key as the other table bears it: it names this one."""
+    rule = REFERENCED if link.rule == FOREIGN_KEY else FOREIGN_KEY
+    return replace(link, rule=rule, columns=link.reference_columns, reference_columns=link.columns, references=other)
+
+
+def descriptor(model: Model, stage: Stage, version: int, *, filling: frozenset[int] = NOTHING) -> Descriptor:
     """Version `version` of the table: the elements in the states of `stage`, those of `filling` being filled."""
     elements = [_Part(kind, stage[at], at in filling) for at, kind in enumerate(model.kinds)]
-    over = ID if model.apart else A
+    columns = (Column(ID, "id", SqlType.BIGINT, not_null=True), *_column(model, elements))
+    indexes = tuple(_indexes(model, [part for part in elements if part.kind in INDEXES], ID if model.apart else A))
+    constraints = tuple(_constraints(model, elements))
     return Descriptor(
         table_id=TABLE,
         name="t",
         version=version,
-        columns=(Column(ID, "id", SqlType.BIGINT, not_null=True), *_column(model, elements)),
+        columns=columns,
         primary_key=(ID,),
-        indexes=tuple(_indexes(model, [part for part in elements if part.kind in INDEXES], over)),
-        constraints=tuple(_constraints(model, elements)),
+        indexes=indexes,
+        constraints=constraints,
         placements=_placements(model, stage, bool(filling)),
         state=stage[0] if model.kind is Kind.TABLE else State.PUBLIC,
+        next_column_id=ColumnId(1 + max(column.id for column in columns)),
+        next_index_id=IndexId(1 + max((index.id for index in indexes), default=0)),
+        next_constraint_id=ConstraintId(1 + max((one.id for one in constraints), default=0)),
     )
 
 
@@ -178,9 +251,9 @@ def _constraints(model: Model, parts: Sequence[_Part]) -> Iterator[Constraint]:
         if model.refers_to_itself:
             yield from (replace(one, state=part.state) for one in BOTH_ENDS)
         elif model.check:
-            yield Constraint(CONSTRAINT, "a_is_11", "check", (A,), FIRST_ONLY, state=part.state)
+            yield Constraint(CONSTRAINT, _constraint_name(model), "check", (A,), FIRST_ONLY, state=part.state)
         elif part.state is not State.PUBLIC:
-            yield Constraint(CONSTRAINT, "a_not_null", "not null", (A,), state=part.state)
+            yield Constraint(CONSTRAINT, _constraint_name(model), "not null", (A,), state=part.state)
 
 
 def _placements(model: Model, stage: Stage, filling: bool) -> tuple[Placement, ...]:
@@ -211,8 +284,12 @@ def _name(model: Model, kind: Kind) -> str:
         case Kind.PLACEMENT:
             return "the new placement"
         case Kind.CONSTRAINT:
-            return OWN_LINK.name if model.refers_to_itself else "a_is_11" if model.check else "a_not_null"
+            return _constraint_name(model)
     return "column a"
+
+
+def _constraint_name(model: Model) -> str:
+    return OWN_LINK.name if model.refers_to_itself else "a_is_11" if model.check else "a_not_null"
 
 
 def part_of(model: Model, name: PairName) -> int | None:
@@ -236,23 +313,3 @@ def element_labels(described: Descriptor, model: Model) -> frozenset[str]:
     elements += [c for c in described.columns if c.id != ID]
     elements += described.placements if model.has_placements else ()
     return frozenset(element_label(element) for element in elements)
-
-
-def state_at(model: Model, described: Descriptor, at: int) -> State:
-    """The state of the model's element `at` in one version."""
-    kind = model.kinds[at]
-    if kind is Kind.TABLE:
-        return described.state
-    if kind is Kind.CONSTRAINT and not model.check and any(c.id == A and c.not_null for c in described.columns):
-        return State.PUBLIC
-    elements: Sequence[Index | Column | Placement | Constraint] = [c for c in described.columns if c.id == A]
-    if model.kinds == TWINS:
-        elements = [c for c in described.columns if c.id == (A, TWIN)[at]]
-    if kind in INDEXES:
-        number = sum(k in INDEXES for k in model.kinds[: at + 1])
-        elements = [index for index in described.indexes if index.id == number]
-    if kind is Kind.CONSTRAINT:
-        elements = described.constraints
-    if kind is Kind.PLACEMENT:
-        elements = [p for p in described.placements if p.id == NEW]
-    return next((element.state for element in elements), State.ABSENT)

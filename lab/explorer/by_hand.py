@@ -1,0 +1,141 @@
+"""A plan written by hand: versions that somebody names, and what is needed between them, unless a rule is left out.
+
+    absent, write-only, public   publish write-only, filling · drain · clear · fill · publish public · drain · purge
+
+It asks nobody whether that is safe: this is how broken sequences come to be explored. What is safe is the planner's
+(`lab.explorer.planners`).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from catalog.elements import Kind, State
+from changes.plan.element_states import drain, publish
+from changes.plan.model import Direction, Element, Move, Plan, Step, StepKind, is_point_of_no_return
+from changes.plan.rollback import deletion_order
+from lab.explorer.model import Broken, Model, Stage
+from lab.explorer.small_tables import CHILD, NOTHING, PARENT, elements_of, tables_of
+
+FILLED = frozenset({Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN, Kind.INDEX, Kind.UNIQUE_INDEX, Kind.PLACEMENT})
+VERIFIED = frozenset({Kind.UNIQUE_INDEX, Kind.CONSTRAINT})
+"""The kinds whose change may fail because of what users wrote: duplicates, NULLs."""
+
+
+def written_by_hand(model: Model) -> Plan:
+    """The plan whose versions have the model's elements in its stages, one after the other."""
+    elements = elements_of(model)
+    first = tables_of(model, model.stages[0], (1, 1))
+    moves = tuple(
+        Move(element, Direction.DROP if state is State.PUBLIC else Direction.ADD)
+        for element, state in zip(elements, model.stages[0], strict=False)
+    )
+    forward = tuple(_Pen(model, elements).steps())
+    turn = next((at for at, step in enumerate(forward) if is_point_of_no_return(moves, step)), len(forward))
+    if model.lacks(Broken.LATE_CANCEL):
+        turn = next(at for at, step in enumerate(forward) if _takes_away(moves, step))
+    return Plan(first[CHILD].table_id, first[CHILD].name, moves, first[CHILD], forward, turn, partners=first[PARENT:])
+
+
+def _takes_away(moves: Sequence[Move], step: Step) -> bool:
+    """Whether nothing is left afterwards of something that is dropped: there is nothing to go back to."""
+    dropped = {move.element for move in moves if move.direction is Direction.DROP}
+    return any(one.element in dropped and one.after is State.ABSENT for one in step.transitions)
+
+
+class _Pen:
+    """Writes the steps down, version after version."""
+
+    def __init__(self, model: Model, elements: tuple[Element, ...]) -> None:
+        self.model, self.elements = model, elements
+        self.newest = tables_of(model, model.stages[0], (1, 1))
+        self.undrained: set[int] = set()
+
+    def steps(self) -> Iterator[Step]:
+        fillings = [self._filling(*stages) for stages in pairwise(self.model.stages)] + [NOTHING]
+        for number, (before, after) in enumerate(pairwise(self.model.stages), 1):
+            if not self.model.pair:
+                yield from self._reorganise(self._arriving(before, after))
+                yield from self._delete(self._leaving(before, after))
+            yield self._publish(after, fillings[number])
+        yield from self._drain()
+        filled = frozenset().union(*fillings)
+        if filled and not self.model.lacks(Broken.NO_PURGE):
+            yield self._run(StepKind.PURGE, filled)
+
+    def _reorganise(self, arriving: frozenset[int]) -> Iterator[Step]:
+        """What has to happen before something becomes public."""
+        kinds = self.model.walkers
+        filled = frozenset(at for at in arriving if kinds[at] in FILLED)
+        if not arriving or self.model.lacks(Broken.SKIPPED):
+            return
+        if not self.model.lacks(Broken.EARLY):
+            yield from self._drain(only_first=self.model.lacks(Broken.ONE_DRAINED))
+        if filled and not self.model.lacks(Broken.NOT_CLEARED):
+            yield self._run(StepKind.CLEAR, filled)
+        if filled:
+            yield self._run(StepKind.FILL, filled)
+        if any(kinds[at] in VERIFIED for at in arriving) and not self.model.lacks(Broken.UNVERIFIED):
+            yield self._run(StepKind.VERIFY, arriving)
+        yield Step(StepKind.CLOSE, self.newest[CHILD].version)
+
+    def _delete(self, leaving: frozenset[int]) -> Iterator[Step]:
+        """Entries, then values, then rows."""
+        if not leaving or self.model.lacks(Broken.NO_DELETE):
+            return
+        if not self.model.lacks(Broken.DELETE_EARLY):
+            yield from self._drain()
+        order = deletion_order(tuple(self.elements[at] for at in sorted(leaving)))
+        if self.model.lacks(Broken.VALUES_FIRST):
+            order = tuple(reversed(order))
+        yield Step(StepKind.DELETE, self.newest[CHILD].version, elements=order)
+
+    def _run(self, kind: StepKind, of: frozenset[int]) -> Step:
+        """A foreign key has two states in a stage, and is one element."""
+        elements = dict.fromkeys(self.elements[min(at, len(self.elements) - 1)] for at in sorted(of))
+        return Step(kind, self.newest[CHILD].version, elements=tuple(elements))
+
+    def _drain(self, *, only_first: bool = False) -> Iterator[Step]:
+        tables = {CHILD} if only_first else set(range(len(self.newest)))
+        if self.undrained & tables:
+            self.undrained -= tables
+            yield drain(self.newest[CHILD], () if only_first else self.newest[PARENT:])
+
+    def _publish(self, stage: Stage, filling: frozenset[int]) -> Step:
+        """The first table gets a new version (L11), any other one if it differs."""
+        last = self.newest
+        next_versions = [table.version + 1 for table in last]
+        new = tables_of(self.model, stage, next_versions, filling=filling)
+        there = zip(last[PARENT:], new[PARENT:], strict=True)
+        partners = tuple(after for before, after in there if after != replace(before, version=after.version))
+        self.newest = (new[CHILD], *(partners or last[PARENT:]))
+        self.undrained |= {CHILD, PARENT} if partners else {CHILD}
+        return publish(last[CHILD], new[CHILD], self.elements, partners)
+
+    def _filling(self, before: Stage, after: Stage) -> frozenset[int]:
+        """What the version with `before` fills, when `after` comes next (R4): write-only, and about to be public."""
+        if self.model.pair:
+            return NOTHING
+        arriving = self._arriving(before, after)
+        return frozenset(at for at in arriving if self.model.walkers[at] in FILLED and before[at] is State.WRITE_ONLY)
+
+    def _arriving(self, before: Stage, after: Stage) -> frozenset[int]:
+        """Elements that were not public at first, and become public now: they are filled, or verified, before that."""
+        stages = zip(self.model.walkers, self.model.stages[0], before, after, strict=True)
+        return frozenset(
+            at
+            for at, (kind, first, old, new) in enumerate(stages)
+            if kind in FILLED | VERIFIED
+            and first is not State.PUBLIC
+            and old not in (State.PUBLIC, State.ABSENT)
+            and new is State.PUBLIC
+        )
+
+    def _leaving(self, before: Stage, after: Stage) -> frozenset[int]:
+        """Elements that become absent: their pairs are deleted before that."""
+        stages = zip(self.model.walkers, before, after, strict=True)
+        return frozenset(
+            at
+            for at, (kind, old, new) in enumerate(stages)
+            if kind is not Kind.CONSTRAINT and old is not State.ABSENT and new is State.ABSENT
+        )

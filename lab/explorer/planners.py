@@ -1,0 +1,66 @@
+"""The planner's own plan of a statement on the small table: what a safe variant explores.
+
+CREATE INDEX by_a ON t (a)      as a client would ask for it
+moves                           all elements of the model at once, when no one statement asks for them together
+"""
+
+from dataclasses import replace
+
+from catalog.elements import State
+from changes.ddl.actions import CreateIndex, CreateTable, DropIndex
+from changes.ddl.resolve import CatalogView, resolve
+from changes.ddl.statements import parse
+from changes.plan.element_states import definition_of, state_of
+from changes.plan.model import Direction, Element, Move, Plan
+from changes.planning.planner import make_plan
+from changes.planning.stages import Draft, Swap, compose
+from changes.planning.tables import KnownTables
+from changes.review.check import review
+from lab.explorer.model import COLUMNS, MOVES, TWINS, BadModel, Model, stage_name
+from lab.explorer.small_tables import CHILD, TABLE, TWIN, elements_of, tables_of
+
+
+def plan_by_planner(model: Model) -> Plan:
+    """The plan of the model's statement. Raises `BadModel` when its versions are not the model's stages."""
+    plan = _composed(model) if model.statement == MOVES else _of_statement(model)
+    elements = elements_of(model)
+    stages = (tuple(state_of(step.published, element) for element in elements) for step in plan.publishes)
+    for stage, said in zip(stages, model.stages[1:], strict=True):
+        if stage != said[: len(elements)]:
+            raise BadModel(f"the planner publishes {stage_name(stage)} where the model says {stage_name(said)}")
+    return plan
+
+
+def _of_statement(model: Model) -> Plan:
+    tables = tables_of(model, model.stages[0], (1, 1))
+    statement = parse(model.statement)
+    match statement.action:
+        case CreateTable() as action:
+            return make_plan(action, None, table_id=TABLE)
+        case CreateIndex() | DropIndex() as action:
+            return make_plan(action, tables[CHILD])
+    return make_plan(resolve(statement, CatalogView(tables)), tables[CHILD], tables=KnownTables(tables))
+
+
+def _composed(model: Model) -> Plan:
+    """The composer asked for all moves: what is added beside a column covers it, unless they are apart."""
+    elements = elements_of(model)
+    (base,) = tables_of(model, model.stages[0], (1,))
+    moves = tuple(
+        Move(element, Direction.ADD if state is State.ABSENT else Direction.DROP)
+        for element, state in zip(elements, model.stages[0], strict=True)
+    )
+    (full,) = tables_of(model, tuple(State.WRITE_ONLY for _ in elements), (1,))
+    added = [move.element for move in moves if move.direction is Direction.ADD]
+    found = {element: definition_of(element, [full]) for element in added}
+    new = {element: replace(one, state=State.ABSENT) for element, one in found.items() if one is not None}
+    covered = frozenset(one for one in added if one.kind in COLUMNS and len(added) > 1 and not model.apart)
+    draft = Draft(TABLE, base.name, base, moves, new=new, covered=covered, swaps=_swaps(model, elements))
+    return review(compose(draft))
+
+
+def _swaps(model: Model, elements: tuple[Element, ...]) -> tuple[Swap, ...]:
+    if model.kinds != TWINS:
+        return ()
+    old, twin = elements
+    return (Swap(twin, old, "a (old)", f'"#{TWIN}"'),)

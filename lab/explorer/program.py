@@ -1,0 +1,240 @@
+"""A plan as the executor walks it: stops, each with one act and what nodes may use before it.
+
+    v1 absent · publish v2 delete-only · publish v3 write-only, filling · drain v3 · clear ·
+    fill · publish v4 public · drain v4 · purge · end
+
+The executor stands before one of its stops, and where it stands tells the newest version and the fence: a world needs
+no more than the number of its stop. A failed verification, or a cancel, leads to the steps back
+(`changes.plan.rollback`), whose versions go on counting. The end of a fill closes its run, so `close` has no stop.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import partial
+from itertools import product
+
+from catalog.descriptor import Descriptor
+from changes.plan.model import Element, Plan, Step, StepKind
+from changes.plan.rollback import way_back
+from lab.explorer.by_hand import written_by_hand
+from lab.explorer.model import Broken, Model
+from lab.explorer.planners import plan_by_planner
+from lab.explorer.small_tables import elements_of, tables_of
+
+Use = tuple[int, ...]
+"""The version of each table that a transaction uses, or a node has come to."""
+
+Schema = tuple[int, ...]
+"""The descriptor of each table that a transaction sees, by its place in `Program.descriptors`."""
+
+StepsBack = Callable[[int], Sequence[Step]]
+"""The steps that lead back when so many versions are published."""
+
+
+class Do(Enum):
+    """What the executor does at a stop."""
+
+    PUBLISH = "publish"
+    DRAIN = "drain"
+    CLEAR = "clear"
+    FILL = "fill"
+    VERIFY = "verify"
+    DELETE = "delete"
+    PURGE = "purge"
+    END = "end"
+
+
+DOES = {
+    StepKind.CLEAR: Do.CLEAR,
+    StepKind.FILL: Do.FILL,
+    StepKind.VERIFY: Do.VERIFY,
+    StepKind.PURGE: Do.PURGE,
+}
+
+UNCHANGED = -1
+"""In a publish: this table gets no new version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """One table's versions: `schemas[v]` is where version v is in `Program.descriptors`, `fence` the oldest used."""
+
+    newest: int
+    fence: int
+    schemas: tuple[int, ...]
+
+    @property
+    def in_force(self) -> tuple[int, ...]:
+        """The places of what the fence lets in, oldest first."""
+        return self.schemas[self.fence :]
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One act of the executor, and how things are before it.
+
+    `version` is the one to publish or to drain, of the first table; `published` has the place of each table's new
+    version, or `UNCHANGED`, and `drained` the tables that are drained. `parts` are the elements (by their place in a
+    stage) that a deletion is of. `otherwise` and `cancel` are the stops where a failed verification and a cancel go on.
+    """
+
+    do: Do
+    tables: tuple[Versions, ...]
+    version: int = 0
+    published: tuple[int, ...] = ()
+    drained: tuple[int, ...] = ()
+    parts: tuple[int, ...] = ()
+    otherwise: int | None = None
+    cancel: int | None = None
+
+    @property
+    def newest(self) -> int:
+        """The first table's newest version; most models have no other table."""
+        return self.tables[0].newest
+
+    @property
+    def schemas(self) -> tuple[int, ...]:
+        return self.tables[0].schemas
+
+    @property
+    def newest_use(self) -> Use:
+        return tuple(table.newest for table in self.tables)
+
+    @property
+    def next_schema(self) -> Schema:
+        """What is newest after this publish."""
+        places = zip(self.published, self.tables, strict=True)
+        return tuple(table.schemas[table.newest] if new == UNCHANGED else new for new, table in places)
+
+    def uses_from(self, use: Use) -> Iterator[Use]:
+        """All that a node which has come to `use` may use now, itself first."""
+        return product(*(range(v, table.newest + 1) for v, table in zip(use, self.tables, strict=True)))
+
+    def lifted(self, use: Use) -> Use:
+        """What a node has come to, versions that the fence has left behind lifted to it."""
+        return tuple(max(v, table.fence) for v, table in zip(use, self.tables, strict=True))
+
+    def schema(self, use: Use) -> Schema:
+        return tuple(table.schemas[v] for v, table in zip(use, self.tables, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """All descriptors, and all stops: those of the plan first, then those of the steps back."""
+
+    descriptors: tuple[Descriptor, ...]
+    stops: tuple[Stop, ...]
+
+    def descriptor(self, stop: Stop, version: int, table: int = 0) -> Descriptor:
+        return self.descriptors[stop.tables[table].schemas[version]]
+
+
+def plan_of(model: Model) -> Plan:
+    """The plan that a model explores: the planner's when it names a statement, else written by hand."""
+    return plan_by_planner(model) if model.statement else written_by_hand(model)
+
+
+def program_of(model: Model) -> Program:
+    """What the executor does in a model."""
+    plan = plan_of(model)
+    return program(model, plan, partial(_steps_back, model, plan))
+
+
+def _steps_back(model: Model, plan: Plan, published: int) -> Sequence[Step]:
+    steps = way_back(plan, published)
+    return [step for step in steps if not (step.kind is StepKind.DELETE and model.lacks(Broken.NO_DELETE))]
+
+
+def program(model: Model, plan: Plan, steps_back: StepsBack) -> Program:
+    """A plan of the model's elements, with the steps back from where it may be cancelled, or fails to verify."""
+    stops = _Stops(model)
+    published, exits = 0, []
+    for number, step in enumerate(plan.forward):
+        before = len(stops.stops)
+        stops.add_step(step)
+        if published and number <= plan.turn and len(stops.stops) > before:
+            exits.append((before, published))
+        published += step.kind is StepKind.PUBLISH
+    stops.add(Do.END)
+    stops.add_steps_back(exits, steps_back)
+    return Program(tuple(stops.descriptors), tuple(stops.stops))
+
+
+class _Stops:
+    """Stops written down one after the other, and what each leaves behind."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.elements: Sequence[Element] = elements_of(model)
+        self.stops: list[Stop] = []
+        first = tables_of(model, model.stages[0], (1, 1))
+        self.descriptors = list(first)
+        self.tables = tuple(Versions(1, 1, (UNCHANGED, place)) for place in range(len(first)))
+
+    def add(self, do: Do, **of_it: tuple[int, ...]) -> None:
+        self.stops.append(Stop(do, self.tables, **of_it))  # type: ignore[arg-type]
+
+    def add_step(self, step: Step) -> None:
+        """The stops of a step; of several elements one deletion after the other, of none no stop."""
+        if step.kind is StepKind.PUBLISH:
+            self._publish(step)
+        elif step.kind is StepKind.DRAIN:
+            self._drain(step)
+        elif step.kind is StepKind.DELETE:
+            for element in step.elements:
+                self.add(Do.DELETE, parts=(self._place(element),))
+        elif step.kind in DOES and step.elements:
+            self.add(DOES[step.kind])
+
+    def _place(self, element: Element) -> int:
+        """Where an element is in a stage: whatever the planner calls it."""
+        return next(at for at, one in enumerate(self.elements) if (one.kind, one.id) == (element.kind, element.id))
+
+    def add_steps_back(self, exits: Sequence[tuple[int, int]], steps_back: StepsBack) -> None:
+        """From each stop that may be left; exits with the same versions behind them share their steps."""
+        starts: dict[tuple[int, tuple[Versions, ...]], int] = {}
+        for at, published in exits:
+            left = self.stops[at]
+            fails = left.do is Do.VERIFY
+            if not (fails or self.model.cancels):
+                continue
+            key = published, left.tables
+            if key not in starts:
+                starts[key], self.tables = len(self.stops), left.tables
+                for step in steps_back(published):
+                    self.add_step(step)
+                self.add(Do.END)
+            self.stops[at] = replace(
+                left, otherwise=starts[key] if fails else None, cancel=starts[key] if self.model.cancels else None
+            )
+
+    def _drain(self, step: Step) -> None:
+        """Nobody uses an older version of the plan's own table afterwards, nor of the partners (L11)."""
+        tables = range(len(self.tables) if step.partners else 1)
+        behind = tuple(at for at in tables if self.tables[at].fence < self.tables[at].newest)
+        if behind:
+            self.stops.append(Stop(Do.DRAIN, self.tables, version=self.tables[0].newest, drained=behind))
+            self.tables = tuple(
+                replace(table, fence=table.newest) if at in behind else table for at, table in enumerate(self.tables)
+            )
+
+    def _publish(self, step: Step) -> None:
+        new = (step.published, *(step.partners if self.model.foreign_key else ()))
+        published = tuple(self._describe(at, new[at]) if at < len(new) else UNCHANGED for at in range(len(self.tables)))
+        self.stops.append(Stop(Do.PUBLISH, self.tables, version=self.tables[0].newest + 1, published=published))
+        self.tables = tuple(
+            table if place == UNCHANGED else self._with_next(table, place)
+            for place, table in zip(published, self.tables, strict=True)
+        )
+
+    def _with_next(self, table: Versions, place: int) -> Versions:
+        newest = table.newest + 1
+        return Versions(newest, max(table.fence, newest + 1 - self.model.versions), (*table.schemas, place))
+
+    def _describe(self, at: int, new: Descriptor) -> int:
+        """The place of a table's next version; a table that a plan makes has been absent in version 1."""
+        described = replace(new, version=self.tables[at].newest + 1)
+        if described not in self.descriptors:
+            self.descriptors.append(described)
+        return self.descriptors.index(described)
