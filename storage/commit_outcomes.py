@@ -21,7 +21,7 @@ from enum import Enum
 
 LIFE = "SELECT storage_life()"
 """The sign; an error on a server that is still in recovery, whose answers are not the last word. In READ COMMITTED."""
-STATUS = "SELECT pg_xact_status($1::text::xid8)"
+STATUS = "SELECT pg_xact_status(%b::text::xid8)"
 """One of "committed", "aborted", "in progress", NULL; 22023 of an id that the server has not given out."""
 NOT_GIVEN = "22023"
 

@@ -75,26 +75,21 @@ def session_options(application_name: str, **settings: str) -> dict[str, str]:
 
 def enter_sql(storages: int) -> str:
     """`enter` on all storages in one statement; its parameters come from `enter_params`. (T2)"""
-    door = "storage_{}.enter(%(table)s, %(version)s, %(schema_hash)s, %(sharding_hash)s, %(expires_at)s)"
-    return "SELECT " + ", ".join(door.format(number) for number in range(1, storages + 1))
+    names = "table_id, version, schema_hash, sharding_hash, expires_at"
+    doors = ", ".join(f"storage_{number}.enter({names})" for number in range(1, storages + 1))
+    return f"SELECT {doors} FROM (VALUES (%b::int, %b::int, %b::text, %b::text, %b::timestamptz)) AS entry ({names})"
 
 
 def enter_params(
     table_id: int, version: int, *, schema_hash: str | None, sharding_hash: str | None, expires_at: Any
-) -> dict[str, Any]:
+) -> tuple[Any, ...]:
     """A hash of None is not compared; `expires_at` is the earliest among all tables the transaction has pinned (T4)."""
-    return {
-        "table": table_id,
-        "version": version,
-        "schema_hash": schema_hash,
-        "sharding_hash": sharding_hash,
-        "expires_at": expires_at,
-    }
+    return table_id, version, schema_hash, sharding_hash, expires_at
 
 
 def arm_deadline_sql() -> str:
     """Move the transaction's deadline after a renewal at the same version (T4). Parameter: the expiration."""
-    return "SELECT storage_arm_deadline(%s)"
+    return "SELECT storage_arm_deadline(%b::timestamptz)"
 
 
 # --- versions and fences

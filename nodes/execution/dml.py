@@ -1,11 +1,11 @@
 """INSERT, UPDATE and DELETE, each from its plan to the store.
 
-    INSERT   nodes.execution.inserted_rows     values, numbers, defaults   nodes.sql.row_rules   nodes.execution.upsert
-    for ON CONFLICT UPDATE   nodes.execution.target_rows     which rows, what they get   nodes.sql.row_rules DELETE
-    nodes.execution.target_rows     which rows
+    INSERT    nodes.execution.inserted_rows     values, numbers, defaults; nodes.execution.upsert for ON CONFLICT
+    UPDATE    nodes.execution.target_rows       which rows, and the values they get
+    DELETE    nodes.execution.target_rows       which rows
 
 What then happens to which pair is decided in `storage.mutations` alone, under the version that the transaction has
-pinned (`nodes.execution.write_context`), and `nodes.execution.writer` sends it; foreign keys are asked about last
+pinned (`nodes.execution.write_context`), and `nodes.execution.writer` sends it; foreign keys are checked last
 (`nodes.foreign_keys.checks`).
 """
 
@@ -19,81 +19,63 @@ from nodes.execution.inserted_rows import new_rows
 from nodes.execution.select import fields_of
 from nodes.execution.target_rows import matching
 from nodes.execution.upsert import insert_or
-from nodes.execution.write_context import Writing, Written
+from nodes.execution.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
-from nodes.foreign_keys.enforced import bonds_of
+from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.planner import DeletePlan, InsertPlan, Returning, UpdatePlan
 from nodes.store.transaction import Transaction
-from nodes.wire.results import Result, Row
-from storage.mutations import Op
+from nodes.wire.results import Result
 
 
 async def insert(
     env: Environment, transaction: Transaction, plan: InsertPlan, context: Context, *, commit: bool
 ) -> Result:
     with HeldRows(env.rows) as held:
-        work = Writing(env, transaction, plan.descriptor, context, held)
+        work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan))
         rows = await new_rows(work, plan)
-        ops: list[Op] = []
         if plan.conflict is not None:
-            ops, written = await insert_or(work, plan, plan.conflict, rows)
+            rows = await insert_or(work, plan, plan.conflict, rows)
         else:
             for row in rows:
-                ops += work.insert(row)
+                work.insert(work.encoded(row))
                 await work.turns.give()
-            written = [(None, row) for row in rows]
-        return await _done("INSERT 0", work, plan, ops, written, commit=commit)
+        return await _written("INSERT 0", work, plan.returning, rows, commit=commit)
 
 
 async def update(
     env: Environment, transaction: Transaction, plan: UpdatePlan, context: Context, *, commit: bool
 ) -> Result:
-    ops: list[Op] = []
-    written: list[Written] = []
     exprs = list(plan.assignments.values())
+    rows: list[Values] = []
     with HeldRows(env.rows) as held:
-        work = Writing(env, transaction, plan.descriptor, context, held)
+        work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan))
         for old, values, computed in await matching(work, plan.scan, plan.scans, plan.where, exprs, plan.rules.reads):
             assigned = dict(zip(plan.assignments, computed, strict=True))
             after = values | assigned
             plan.rules.refuse(after)
             held.take(bytes_of(computed))
-            ops += work.update(old, assigned, after)
-            written.append((old, after))
+            work.update(old, assigned, after)
+            rows.append(after)
             await work.turns.give()
-        return await _done("UPDATE", work, plan, ops, written, commit=commit)
-
-
-async def _done(
-    tag: str,
-    work: Writing,
-    plan: InsertPlan | UpdatePlan,
-    ops: Sequence[Op],
-    written: Sequence[Written],
-    *,
-    commit: bool,
-) -> Result:
-    answers = await returned(work, plan.returning, [after for _, after in written if after is not None])
-    await write(work, ops, bonds_of(plan), written, commit=commit)
-    return _result(tag, len(written), plan.returning, answers)
+        return await _written("UPDATE", work, plan.returning, rows, commit=commit)
 
 
 async def delete(
     env: Environment, transaction: Transaction, plan: DeletePlan, context: Context, *, commit: bool
 ) -> Result:
-    columns = plan.descriptor.public_columns
-    ops: list[Op] = []
     with HeldRows(env.rows) as held:
-        work = Writing(env, transaction, plan.descriptor, context, held)
-        found = await matching(work, plan.scan, plan.scans, plan.where, [], columns)
+        work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan))
+        found = await matching(work, plan.scan, plan.scans, plan.where, [], plan.descriptor.public_columns)
         for old, _, _ in found:
-            ops += work.delete(old)
+            work.delete(old)
             await work.turns.give()
-        answers = await returned(work, plan.returning, [values for _, values, _ in found])
-        await write(work, ops, bonds_of(plan), [(old, None) for old, _, _ in found], commit=commit)
-    return _result("DELETE", len(found), plan.returning, answers)
+        return await _written("DELETE", work, plan.returning, [values for _, values, _ in found], commit=commit)
 
 
-def _result(tag: str, count: int, returning: Returning | None, rows: Sequence[Row]) -> Result:
-    fields = None if returning is None else fields_of(returning.outputs)
-    return Result(f"{tag} {count}", fields, list(rows))
+async def _written(
+    tag: str, work: Writing, returning: Returning | None, rows: Sequence[Values], *, commit: bool
+) -> Result:
+    """The answer of a statement that has changed `rows`, once the store has done it."""
+    answers = await returned(work, returning, rows)
+    await write(work, commit=commit)
+    return Result(f"{tag} {len(rows)}", None if returning is None else fields_of(returning.outputs), answers)

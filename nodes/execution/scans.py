@@ -15,7 +15,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, State
 from nodes.sql.access_paths import Access
 from nodes.store.pipeline import Command, bytea_array
-from nodes.store.transaction import Transaction, positional
+from nodes.store.transaction import Transaction
 from storage import pairs
 from storage.buckets import storage_of
 from storage.pairs import Pair, StoredRow, column_key, row_bucket, rows_of
@@ -70,10 +70,7 @@ def point_commands(table: Table, row_keys: Sequence[bytes], wanted: Iterable[Col
             keys = by_storage.setdefault(storage, [])
             keys += [column_key(table.start, row_key, column) for column in columns]
     table_id = table.descriptor.table_id
-    return [
-        Command(positional(get_sql(storage, table_id)), (bytea_array(keys),))
-        for storage, keys in sorted(by_storage.items())
-    ]
+    return [Command(get_sql(storage, table_id), (bytea_array(keys),)) for storage, keys in sorted(by_storage.items())]
 
 
 def rows_in(table: Table, results: Iterable[object]) -> list[StoredRow]:
@@ -131,7 +128,7 @@ async def _pair_pages(
 ) -> AsyncIterator[list[Pair]]:
     suffixes = None if wanted is None else bytea_array(column_suffixes(table.pair_columns(wanted)))
     for storage in access.storages:
-        sql = positional(scan_sql(storage, table.descriptor.table_id, columns=suffixes is not None))
+        sql = scan_sql(storage, table.descriptor.table_id, columns=suffixes is not None)
         for low, high in access.ranges:
             start, found = low, 0
             while True:
@@ -164,7 +161,7 @@ async def entry_pages(transaction: Transaction, table: Table, access: Access) ->
     index = access.index
     assert index is not None
     for storage in access.storages:
-        sql = positional(scan_sql(storage, table.descriptor.table_id))
+        sql = scan_sql(storage, table.descriptor.table_id)
         for low, high in access.ranges:
             start = low
             while True:
@@ -216,7 +213,7 @@ async def arrow_batches(
     wanted = table.pair_columns([c.id for c in columns])
     suffixes = bytea_array(column_suffixes(wanted))
     for storage in access.storages:
-        sql = positional(packed_scan_sql(storage, table.descriptor.table_id, columns=True))
+        sql = packed_scan_sql(storage, table.descriptor.table_id, columns=True)
         for low, high in access.ranges:
             reader, start, found = RowReader(wanted[1:]), low, 0
             while True:

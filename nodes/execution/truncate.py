@@ -13,12 +13,11 @@ from nodes.context import Environment
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.scans import stored_rows
 from nodes.execution.write_context import ROWS_MAX, Writing, too_many
-from nodes.foreign_keys.enforced import bonds_of
+from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.access_paths import access
 from nodes.sql.planner import TruncatePlan
 from nodes.sql.row_rules import moving_state
 from nodes.store.transaction import Transaction
-from storage.mutations import Op
 
 ROWS = 500
 
@@ -28,9 +27,9 @@ async def truncate_some(env: Environment, transaction: Transaction, plan: Trunca
     refuse_referenced(transaction, plan)
     for descriptor in referring_first(plan.descriptors):
         work = Writing(env, transaction, descriptor, Context(), HeldRows(env.rows))
-        ops, count = await _deletions(work)
+        count = await _delete_some(work)
         if count:
-            await work.writer.write(ops, commit=True)
+            await work.writer.write(work.ops, commit=True)
             return count
     await transaction.commit()
     return 0
@@ -39,7 +38,7 @@ async def truncate_some(env: Environment, transaction: Transaction, plan: Trunca
 def refuse_referenced(transaction: Transaction, plan: TruncatePlan) -> None:
     """Raises 0A000, as PostgreSQL does, when a table that stays as it is refers to one of these."""
     emptied = {descriptor.table_id for descriptor in plan.descriptors}
-    for constraint in bonds_of(plan).children:
+    for constraint in enforced_by(plan).children:
         if constraint.references is None or constraint.references in emptied:
             continue
         child = transaction.pins[constraint.references].descriptor
@@ -78,19 +77,19 @@ def _refers(one: Descriptor, other: Descriptor) -> bool:
     return is_known_here or any(c.references == one.table_id for c in other.referenced_by)
 
 
-async def _deletions(work: Writing) -> tuple[list[Op], int]:
-    """The operations that delete some rows, or all of a table that refers to itself; and how many rows."""
+async def _delete_some(work: Writing) -> int:
+    """Delete some rows, or all of a table that refers to itself; how many."""
     descriptor = work.descriptor
     is_whole = any(c.references == descriptor.table_id for c in descriptor.foreign_keys)
     way = access(descriptor, (), Context(), storages=work.env.storages, buckets=work.env.buckets)
-    ops: list[Op] = []
     count = 0
     async for rows in stored_rows(work.transaction, work.table, way):
         some = rows if is_whole else rows[: ROWS - count]
-        ops += [op for row in some for op in work.delete(row)]
+        for row in some:
+            work.delete(row)
         count += len(some)
         if count > ROWS_MAX:
             raise too_many("TRUNCATE of a table that refers to itself")
         if count >= ROWS and not is_whole:
             break
-    return ops, count
+    return count

@@ -12,32 +12,28 @@ from expressions.errors import CARDINALITY_VIOLATION, SqlError
 from expressions.sqltypes import BOOL
 from expressions.typed import Literal
 from nodes.execution.expressions import compute_row
-from nodes.execution.row_codec import decoded, stored
+from nodes.execution.row_codec import decoded
 from nodes.execution.scans import read_points
-from nodes.execution.write_context import Values, Writing, Written
+from nodes.execution.write_context import Values, Writing
 from nodes.sql.planner import Conflict, InsertPlan
 from nodes.store.pipeline import Command, bytea_array
-from nodes.store.transaction import positional
 from storage.buckets import storage_of
-from storage.mutations import Op, entry_bucket
+from storage.mutations import entry_bucket
 from storage.pairs import StoredRow, has_null, index_entry
 from storage.statements import get_sql
 
 
-async def insert_or(
-    work: Writing, plan: InsertPlan, conflict: Conflict, rows: list[Values]
-) -> tuple[list[Op], list[Written]]:
-    """The operations of INSERT .. ON CONFLICT, and the rows that are written."""
-    found = await _conflicts(work, conflict, rows)
-    ops: list[Op] = []
-    written: list[Written] = []
+async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: Sequence[Values]) -> list[Values]:
+    """Do INSERT .. ON CONFLICT; the rows that are written, as they are then."""
+    new = [work.encoded(row) for row in rows]
+    written: list[Values] = []
     seen: set[bytes] = set()
-    for row, old in zip(rows, found, strict=True):
-        marks = _marks(work, conflict, row)
+    for values, row, old in zip(rows, new, await _conflicts(work, conflict, new), strict=True):
+        marks = _marks(work.descriptor, conflict, row)
         if old is None and seen.isdisjoint(marks):
             seen |= marks
-            ops += work.insert(row)
-            written.append((None, row))
+            work.insert(row)
+            written.append(values)
         elif conflict.assignments is None:
             continue
         elif old is None or not seen.isdisjoint(marks):
@@ -48,22 +44,17 @@ async def insert_or(
             )
         else:
             seen |= marks
-            changed = await _update_conflicting(work, plan, conflict, old, row)
+            changed = await _update_conflicting(work, plan, conflict, old, values)
             if changed is not None:
-                ops += changed[0]
-                written.append((old, changed[1]))
-    return ops, written
+                written.append(changed)
+    return written
 
 
-def _marks(work: Writing, conflict: Conflict, row: Values) -> set[bytes]:
+def _marks(descriptor: Descriptor, conflict: Conflict, row: StoredRow) -> set[bytes]:
     """What must not come twice: the key, and the values of the unique indexes that count."""
-    new = stored(work.descriptor, row)
-    marks = {b"key" + new.key} if conflict.is_primary or conflict.index is None else set()
-    for index in _counted(work.descriptor, conflict):
-        key = _unique_key(work.descriptor, index, new)
-        if key is not None:
-            marks.add(key)
-    return marks
+    keys = (_unique_key(descriptor, index, row) for index in _counted(descriptor, conflict))
+    marks = {key for key in keys if key is not None}
+    return marks | {b"key" + row.key} if conflict.is_primary or conflict.index is None else marks
 
 
 def _unique_key(descriptor: Descriptor, index: Index, row: StoredRow) -> bytes | None:
@@ -78,9 +69,8 @@ def _counted(descriptor: Descriptor, conflict: Conflict) -> list[Index]:
     return [] if conflict.is_primary else [i for i in descriptor.public_indexes if i.unique]
 
 
-async def _conflicts(work: Writing, conflict: Conflict, rows: Sequence[Values]) -> list[StoredRow | None]:
+async def _conflicts(work: Writing, conflict: Conflict, new: Sequence[StoredRow]) -> list[StoredRow | None]:
     """For each new row the existing row it conflicts with."""
-    new = [stored(work.descriptor, row) for row in rows]
     holders: list[bytes | None] = [None] * len(new)
     if conflict.is_primary or conflict.index is None:
         there = {r.key for r in await read_points(work.transaction, work.table, [r.key for r in new], ())}
@@ -103,8 +93,7 @@ async def _holders(work: Writing, index: Index, new: Sequence[StoredRow]) -> dic
             storage = storage_of(bucket, work.env.storages, work.env.buckets)
             wanted.setdefault(storage, {}).setdefault(key, []).append(place)
     commands = [
-        Command(positional(get_sql(storage, descriptor.table_id)), (bytea_array(list(keys)),))
-        for storage, keys in wanted.items()
+        Command(get_sql(storage, descriptor.table_id), (bytea_array(list(keys)),)) for storage, keys in wanted.items()
     ]
     found: dict[int, bytes] = {}
     results = await work.transaction.run(commands) if commands else []
@@ -117,7 +106,7 @@ async def _holders(work: Writing, index: Index, new: Sequence[StoredRow]) -> dic
 
 async def _update_conflicting(
     work: Writing, plan: InsertPlan, conflict: Conflict, old: StoredRow, row: Values
-) -> tuple[list[Op], Values] | None:
+) -> Values | None:
     assert conflict.assignments is not None
     values = decoded(work.descriptor, old, plan.rules.reads)
     both = values | {ColumnId(-c.id): row[c.id] for c in work.descriptor.public_columns}
@@ -128,4 +117,5 @@ async def _update_conflicting(
     assigned = dict(zip(conflict.assignments, computed[1:], strict=True))
     after = values | assigned
     plan.rules.refuse(after)
-    return work.update(old, assigned, after), after
+    work.update(old, assigned, after)
+    return after

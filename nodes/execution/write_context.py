@@ -1,6 +1,6 @@
 """One statement that writes: its table at one version, its transaction, and the pairs that its rows become."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
@@ -14,30 +14,33 @@ from nodes.execution.held_rows import HeldRows
 from nodes.execution.row_codec import stored
 from nodes.execution.scans import Table
 from nodes.execution.writer import Writer
+from nodes.foreign_keys.enforced import NO_FOREIGN_KEYS, ForeignKeys
 from nodes.store.transaction import Transaction
 from storage import encoding
 from storage.mutations import Op, delete_row, insert_row, update_row
 from storage.pairs import CannotDerive, StoredRow
+from storage.references import Change
 
 ROWS_MAX = 200_000
 """Rows one statement may change: their operations are held until all old entries are removed."""
 
 Values = dict[ColumnId, PyValue]
 
-Written = tuple[StoredRow | None, Values | None]
-"""A row of a statement: as it was (None: it is new), and the values it has now (None: it is deleted)."""
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Writing:
-    """One statement that writes, on one table in one transaction."""
+    """One statement that writes, on one table in one transaction: its rows, encoded once, and what becomes of them."""
 
     env: Environment
     transaction: Transaction
     descriptor: Descriptor
     context: Context
     held: HeldRows
+    foreign_keys: ForeignKeys = NO_FOREIGN_KEYS
     turns: Turns = field(default_factory=Turns)
+    ops: list[Op] = field(default_factory=list)
+    changed: list[Change] = field(default_factory=list)
+    """The rows before and after, for foreign keys; without any nobody asks."""
 
     @property
     def table(self) -> Table:
@@ -47,30 +50,40 @@ class Writing:
     def writer(self) -> Writer:
         return Writer(self.transaction, self.descriptor, self.env.storages, self.env.buckets)
 
-    def insert(self, row: Values) -> list[Op]:
-        """The operations that put a new row."""
-        refuse_long(self.descriptor, row)
+    def encoded(self, values: Values) -> StoredRow:
+        """A new row's bytes. Raises 54000."""
+        refuse_long(self.descriptor, values)
+        return stored(self.descriptor, values)
+
+    def insert(self, row: StoredRow) -> None:
+        """Put a new row."""
         try:
-            return insert_row(self.descriptor, stored(self.descriptor, row), self.env.buckets)
+            self._do(None, row, insert_row(self.descriptor, row, self.env.buckets))
         except CannotDerive as error:
             raise no_value(self.descriptor, error) from error
 
-    def update(self, old: StoredRow, assigned: Values, after: Mapping[ColumnId, PyValue]) -> list[Op]:
-        """The operations that give a row its new values; a new key moves every pair it has."""
+    def update(self, old: StoredRow, assigned: Values, after: Mapping[ColumnId, PyValue]) -> None:
+        """Give the row its new values; a new key moves every pair it has."""
         descriptor = self.descriptor
         refuse_long(descriptor, assigned)
-        new_key = None
+        key = old.key
         if not set(assigned).isdisjoint(descriptor.primary_key):
-            new_key = b"".join(encoding.encode(c.type, after[c.id]) for c in descriptor.key_columns)
+            key = b"".join(encoding.encode(c.type, after[c.id]) for c in descriptor.key_columns)
         others = {c: v for c, v in assigned.items() if c not in descriptor.primary_key}
         encoded = {c: encoding.encode(descriptor.column(c).type, v) for c, v in others.items()}
         try:
-            return update_row(descriptor, old, encoded, new_key, self.env.buckets)
+            ops = update_row(descriptor, old, encoded, key, self.env.buckets)
         except CannotDerive as error:
             raise no_value(descriptor, error) from error
+        self._do(old, StoredRow(key, {**old.columns, **encoded}), ops)
 
-    def delete(self, old: StoredRow) -> list[Op]:
-        return delete_row(self.descriptor, old, self.env.buckets)
+    def delete(self, old: StoredRow) -> None:
+        self._do(old, None, delete_row(self.descriptor, old, self.env.buckets))
+
+    def _do(self, old: StoredRow | None, new: StoredRow | None, ops: Iterable[Op]) -> None:
+        self.ops += ops
+        if self.foreign_keys:
+            self.changed.append((old, new))
 
     def other(self, table_id: TableId) -> Descriptor:
         """A table that the transaction uses, too, or this one."""

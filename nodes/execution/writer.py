@@ -1,9 +1,9 @@
 """A statement's operations on pairs, sent to the store.
 
-Removals of the whole statement go first, then what is put (protocol.md, section 3). A pair that must be
-new tells whether it was: either the client is asked which key stood in the way, or, when the statement
-is its whole transaction, the flight is made to fail there, so that COMMIT can go along in it. What foreign
-keys ask of other tables goes last, in the same flight and in the same two ways (`nodes.foreign_keys.probes`).
+Removals of the whole statement go first, then what is put (protocol.md, section 3). A pair that must be new
+reports whether it was: either the answer lists the keys that stood in the way, or, when the statement is its whole
+transaction, the pipeline batch is made to fail there, so that COMMIT can go along in it. Probes for foreign keys go
+last, in the same batch and in the same two ways (`nodes.foreign_keys.probes`).
 """
 
 import functools
@@ -15,18 +15,19 @@ from catalog.elements import PRIMARY, ColumnId, Index
 from expressions.errors import UNIQUE_VIOLATION, SqlError
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import value_text
-from nodes.foreign_keys.probes import Probe, broken_by, checking_command, first_refusal
-from nodes.foreign_keys.violations import Claim
+from nodes.foreign_keys import probes as foreign_key_probes
+from nodes.foreign_keys.probes import Probe, first_refusal, violated_by
+from nodes.foreign_keys.violations import Check
 from nodes.sql.row_rules import moving_state
 from nodes.store.pipeline import Command, bytea_array, int8
-from nodes.store.transaction import Refused, Transaction, positional
+from nodes.store.transaction import Refused, Transaction
 from storage import encoding, pairs
 from storage.mutations import REMOVALS, Op, in_order
 from storage.statements import KeyTooLong, Statement, statements_for
 
-OPS_A_FLIGHT = 4000
-ONE_FLIGHT_OPS = 400
-PROBES_A_FLIGHT = 16
+OPS_A_BATCH = 4000
+ONE_BATCH_OPS = 400
+PROBES_A_BATCH = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,34 +40,34 @@ class Writer:
     buckets: int
 
     async def write(self, ops: Iterable[Op], probes: Sequence[Probe] = (), *, commit: bool = False) -> None:
-        """Do the operations of a statement, then ask. Raises 23505 with the key that was there, 23503, or 40001."""
+        """Do the operations, then the probes. Raises 23505 with the key that was there, 23503, or 40001."""
         ordered = in_order(ops)
         self.transaction.note_written()
-        if commit and len(ordered) + sum(len(p.claims) for p in probes) <= ONE_FLIGHT_OPS:
+        if commit and len(ordered) + sum(len(p.checks) for p in probes) <= ONE_BATCH_OPS:
             await self._write_and_commit(ordered, probes)
             return
-        last = max(0, len(ordered) - 1) // OPS_A_FLIGHT * OPS_A_FLIGHT
-        for place in range(0, last, OPS_A_FLIGHT):
-            await self._write_some(ordered[place : place + OPS_A_FLIGHT])
-        broken: list[Claim] = []
+        last = max(0, len(ordered) - 1) // OPS_A_BATCH * OPS_A_BATCH
+        for place in range(0, last, OPS_A_BATCH):
+            await self._write_some(ordered[place : place + OPS_A_BATCH])
+        violated: list[Check] = []
         if ordered:
-            broken += await self._write_some(ordered[last:], probes[:PROBES_A_FLIGHT])
-        broken += await self.ask(probes[PROBES_A_FLIGHT:] if ordered else probes)
-        if broken:
-            raise first_refusal(broken)
+            violated += await self._write_some(ordered[last:], probes[:PROBES_A_BATCH])
+        violated += await self.violated(probes[PROBES_A_BATCH:] if ordered else probes)
+        if violated:
+            raise first_refusal(violated)
         if commit:
             await self.transaction.commit()
 
-    async def ask(self, probes: Sequence[Probe]) -> list[Claim]:
-        """The claims that are broken now."""
-        broken: list[Claim] = []
-        for place in range(0, len(probes), PROBES_A_FLIGHT):
-            some = probes[place : place + PROBES_A_FLIGHT]
-            broken += broken_by(some, await self.transaction.run([p.command for p in some]))
-        return broken
+    async def violated(self, probes: Sequence[Probe]) -> list[Check]:
+        """The checks that are violated now."""
+        violated: list[Check] = []
+        for place in range(0, len(probes), PROBES_A_BATCH):
+            some = probes[place : place + PROBES_A_BATCH]
+            violated += violated_by(some, await self.transaction.run([p.command for p in some]))
+        return violated
 
-    async def _write_some(self, ops: Sequence[Op], probes: Sequence[Probe] = ()) -> list[Claim]:
-        """Operations, and then questions, in one flight; the claims that are broken."""
+    async def _write_some(self, ops: Sequence[Op], probes: Sequence[Probe] = ()) -> list[Check]:
+        """Operations, and then probes, in one batch; the checks that are violated."""
         statements = self._statements(ops)
         results = await self.transaction.run([*(command_of(s) for s in statements), *(p.command for p in probes)])
         self._refuse(
@@ -77,25 +78,25 @@ class Writer:
                 for key in statement.refused(result.get_value(i, 0) or b"" for i in range(result.ntuples))
             ]
         )
-        return broken_by(probes, results[len(statements) :])
+        return violated_by(probes, results[len(statements) :])
 
     async def _write_and_commit(self, ordered: Sequence[Op], probes: Sequence[Probe]) -> None:
         statements = self._statements(ordered)
         removals = [command_of(s) for s in statements if s.act in REMOVALS]
         puts = [s for s in statements if s.act not in REMOVALS]
-        writes = [*removals, *flight_of(puts)]
-        checks = [checking_command(probes)] if probes else []
+        writes = [*removals, *put_commands(puts)]
+        checked = [foreign_key_probes.checked_command(probes)] if probes else []
         try:
-            await self.transaction.run([*writes, *checks], commit=True, tells_xid=bool(puts or checks))
+            await self.transaction.run([*writes, *checked], commit=True, returns_xid=bool(puts or checked))
         except Refused as refused:
             if refused.position < len(writes):
                 candidates = [key for s in statements if s.returns_keys for key in s.keys]
                 if len(candidates) == 1:
                     self._refuse(candidates)
             else:
-                claims = {id(claim): claim for p in probes for claim in p.claims.values()}
-                if len(claims) == 1:
-                    raise first_refusal(claims.values()) from refused
+                checks = {id(check): check for p in probes for check in p.checks.values()}
+                if len(checks) == 1:
+                    raise first_refusal(checks.values()) from refused
             raise Ambiguous from refused
 
     def _statements(self, ops: Sequence[Op]) -> list[Statement]:
@@ -110,16 +111,16 @@ class Writer:
 
 
 class Ambiguous(Exception):
-    """One of several new pairs was there already, or one of several claims is broken; without COMMIT in the flight, \
-writing again tells which."""
+    """One of several new pairs existed already, or one of several checks is violated; writing again without COMMIT in \
+the batch finds which."""
 
 
 def command_of(statement: Statement) -> Command:
-    return Command(positional(statement.sql), tuple(bytea_array(p) for p in statement.params))
+    return Command(statement.sql, tuple(bytea_array(p) for p in statement.params))
 
 
-def flight_of(puts: Sequence[Statement]) -> list[Command]:
-    """All puts as one command, unless a key comes twice: each tells whether all was put that must be new."""
+def put_commands(puts: Sequence[Statement]) -> list[Command]:
+    """All puts as one command, unless a key comes twice: each checks that all was put that must be new."""
     keys = [key for s in puts for key in s.keys]
     if len(set(keys)) < len(keys):
         return [checked_command([s]) for s in puts]
@@ -142,11 +143,11 @@ def checked_sql(texts: tuple[str, ...], new: tuple[bool, ...]) -> str:
     counts = [f"(SELECT count(*) FROM p{number})" for number in range(len(parts))]
     checked = [f"1 / ({c} = %b::bigint)::int" if is_new else c for c, is_new in zip(counts, new, strict=True)]
     done = f"SELECT {' + '.join(checked)} AS done"
-    return positional(f"WITH {named} SELECT pg_current_xact_id_if_assigned()::text FROM ({done}) AS d WHERE done >= 0")
+    return f"WITH {named} SELECT pg_current_xact_id_if_assigned()::text FROM ({done}) AS d WHERE done >= 0"
 
 
 def duplicate(descriptor: Descriptor, key: bytes) -> SqlError:
-    """23505 for the pair that is there already: which constraint, which values."""
+    """23505 for the existing pair: which constraint, which values."""
     _, _, index_id = pairs.PREFIX.unpack_from(key)
     if index_id == PRIMARY:
         name, columns = f"{descriptor.name}_pkey", list(descriptor.primary_key)

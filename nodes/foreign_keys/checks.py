@@ -1,66 +1,91 @@
-"""Claims of foreign keys brought to the store, when all that the statement writes is written.
+"""Checks of foreign keys, made when all that the statement writes is written.
 
     a reference   the pair that says that a row with these values is there: all must be found (`storage.references`)
     a loss        key ranges of an index of the table that refers: none may hold a pair
     .. no index   the rows themselves, page by page, until one refers to what is lost
     (`nodes.foreign_keys.scan_referencing`)
 
-The first two are probes (`nodes.foreign_keys.probes`), which cost no round trip of their own.
+The first two are probes (`nodes.foreign_keys.probes`), which cost no round trip of their own. What is to be checked
+says `storage.references`: its demands, with the tables they stand between, are the checks.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from catalog.elements import ConstraintId
-from nodes.execution.write_context import Writing, Written
-from nodes.foreign_keys.enforced import Bonds, claims_of
+from catalog.descriptor import Descriptor
+from catalog.elements import FOREIGN_KEY, PRIMARY, Constraint, ConstraintId
+from nodes.execution.write_context import Writing
 from nodes.foreign_keys.probes import Probe, first_refusal
 from nodes.foreign_keys.scan_referencing import Path, first_referring, path_to
-from nodes.foreign_keys.violations import Claim
+from nodes.foreign_keys.violations import Check
 from nodes.store.pipeline import bytea_array
-from storage import pairs
+from nodes.store.transaction import Retry
+from storage import pairs, references
 from storage.buckets import storage_of
-from storage.mutations import Op
-from storage.references import place_of
 from storage.statements import get_sql, held_ranges_sql
 
-CLAIMS_A_PROBE = 1000
+CHECKS_A_PROBE = 1000
 
 
-async def write(work: Writing, ops: Iterable[Op], bonds: Bonds, written: Sequence[Written], *, commit: bool) -> None:
-    """Do the operations of a statement that obeys these foreign keys. Raises 23505, 23503, 23001, or 40001."""
-    if not bonds.parents and not bonds.children:
-        await work.writer.write(ops, commit=commit)
+async def write(work: Writing, *, commit: bool) -> None:
+    """Do the operations of a statement, and check its foreign keys. Raises 23505, 23503, 23001, or 40001."""
+    if not work.foreign_keys:
+        await work.writer.write(work.ops, commit=commit)
         return
-    asked = questions(work, claims_of(work, bonds, written))
-    if not asked.scans:
-        await work.writer.write(ops, asked.probes, commit=commit)
+    lookups = lookups_for(work, checks_of(work))
+    if not lookups.scans:
+        await work.writer.write(work.ops, lookups.probes, commit=commit)
         return
-    await work.writer.write(ops)
-    broken = await work.writer.ask(asked.probes)
-    broken += [claim for claims in asked.scans if (claim := await first_referring(work, claims)) is not None]
-    if broken:
-        raise first_refusal(broken)
+    await work.writer.write(work.ops)
+    violated = await work.writer.violated(lookups.probes)
+    violated += [found for checks in lookups.scans if (found := await first_referring(work, checks)) is not None]
+    if violated:
+        raise first_refusal(violated)
     if commit:
         await work.transaction.commit()
 
 
-# -- from claims to questions
+def checks_of(work: Writing) -> list[Check]:
+    """What is to be checked after the statement's rows are written."""
+    owed = references.demands(work.descriptor, work.changed, work.foreign_keys)
+    others = {
+        one.id: _other(work, one) for one in {demand.constraint.id: demand.constraint for demand in owed}.values()
+    }
+    return [Check(demand, work.descriptor, others[demand.constraint.id]) for demand in owed]
+
+
+def _other(work: Writing, constraint: Constraint) -> Descriptor:
+    """The other table of a foreign key, in a version that can be asked. Raises `Retry`.
+
+    A version without the columns, or the index, is too far from the foreign key's own to be used beside it (L9, L11):
+    it can't see what newer ones write, and that it finds nothing says nothing.
+    """
+    assert constraint.references is not None, constraint
+    other = work.other(constraint.references)
+    columns, indexes = {column.id for column in other.columns}, {PRIMARY, *(index.id for index in other.indexes)}
+    refers_by = constraint.index if constraint.rule == FOREIGN_KEY else PRIMARY
+    if refers_by not in indexes or not columns.issuperset(constraint.reference_columns):
+        what = f"{work.descriptor} has foreign key {constraint.name}, and {other} lacks what it needs"
+        raise Retry(f"the schema moved on: {what}", stale=True)
+    return other
+
+
+# -- from checks to lookups
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
-    """What a statement asks: by keys that are known, and of rows that must be looked through."""
+class Lookups:
+    """What a statement looks up: keys that are known, and rows that must be looked through."""
 
     probes: tuple[Probe, ...] = ()
-    scans: tuple[tuple[Claim, ...], ...] = ()
+    scans: tuple[tuple[Check, ...], ...] = ()
 
 
-def questions(work: Writing, claims: Iterable[Claim]) -> Questions:
-    """The claims, by the way each foreign key's are answered."""
+def lookups_for(work: Writing, checks: Iterable[Check]) -> Lookups:
+    """The checks, by the way each foreign key's are made."""
     probes: list[Probe] = []
-    scans: list[tuple[Claim, ...]] = []
-    for same in _by_constraint(claims):
+    scans: list[tuple[Check, ...]] = []
+    for same in _by_constraint(checks):
         if same[0].demand.wants_row:
             probes += _references(work, same)
             continue
@@ -69,37 +94,37 @@ def questions(work: Writing, claims: Iterable[Claim]) -> Questions:
             probes += _losses(work, path, same)
         else:
             scans.append(same)
-    return Questions(tuple(probes), tuple(scans))
+    return Lookups(tuple(probes), tuple(scans))
 
 
-def _by_constraint(claims: Iterable[Claim]) -> list[tuple[Claim, ...]]:
-    groups: dict[ConstraintId, list[Claim]] = {}
-    for claim in claims:
-        groups.setdefault(claim.constraint.id, []).append(claim)
+def _by_constraint(checks: Iterable[Check]) -> list[tuple[Check, ...]]:
+    groups: dict[ConstraintId, list[Check]] = {}
+    for check in checks:
+        groups.setdefault(check.constraint.id, []).append(check)
     return [tuple(group) for group in groups.values()]
 
 
-def _references(work: Writing, claims: Sequence[Claim]) -> Iterator[Probe]:
-    by_storage: dict[int, dict[bytes, Claim]] = {}
+def _references(work: Writing, checks: Sequence[Check]) -> Iterator[Probe]:
+    by_storage: dict[int, dict[bytes, Check]] = {}
     buckets, storages = work.env.buckets, work.env.storages
-    for claim in claims:
-        place = place_of(claim.other, claim.constraint, claim.values, buckets)
-        by_storage.setdefault(storage_of(place.bucket, storages, buckets), {})[place.key] = claim
+    for check in checks:
+        place = references.place_of(check.other, check.constraint, check.values, buckets)
+        by_storage.setdefault(storage_of(place.bucket, storages, buckets), {})[place.key] = check
     for storage, by_key in sorted(by_storage.items()):
-        sql = get_sql(storage, claims[0].other.table_id)
+        sql = get_sql(storage, checks[0].other.table_id)
         for part in _parts(by_key):
             yield Probe(sql, (bytea_array(list(part)),), part, wants_all=True)
 
 
-def _losses(work: Writing, path: Path, claims: Sequence[Claim]) -> Iterator[Probe]:
-    by_low = {path.low(claim): claim for claim in claims}
+def _losses(work: Writing, path: Path, checks: Sequence[Check]) -> Iterator[Probe]:
+    by_low = {path.low(check): check for check in checks}
     for part in _parts(by_low):
         params = (bytea_array(list(part)), bytea_array([pairs.after(low) for low in part]))
         for storage in range(1, work.env.storages + 1):
-            yield Probe(held_ranges_sql(storage, claims[0].other.table_id), params, part, wants_all=False)
+            yield Probe(held_ranges_sql(storage, checks[0].other.table_id), params, part, wants_all=False)
 
 
-def _parts(claims: Mapping[bytes, Claim]) -> Iterator[dict[bytes, Claim]]:
-    keys = sorted(claims)
-    for place in range(0, len(keys), CLAIMS_A_PROBE):
-        yield {key: claims[key] for key in keys[place : place + CLAIMS_A_PROBE]}
+def _parts(checks: Mapping[bytes, Check]) -> Iterator[dict[bytes, Check]]:
+    keys = sorted(checks)
+    for place in range(0, len(keys), CHECKS_A_PROBE):
+        yield {key: checks[key] for key in keys[place : place + CHECKS_A_PROBE]}

@@ -1,71 +1,71 @@
-"""Foreign keys as a statement meets them: which other tables it asks, and what it asks them.
+"""The foreign keys that a statement must obey, and the other tables it uses for that.
 
     trips (code) -> airports (code)
 
     insert, update of code    on trips       airports must have what new and changed rows refer to
-    delete, update of code    on airports    no row of trips may refer to what is gone
+    delete, update of code    on airports    no row of trips may refer to what was taken away
 
 The others are used as the statement's own table is: leased, entered, at one version (T1, T2). They are found by id, so
-a rename meanwhile is harmless (L12). A table without foreign keys asks nobody. What is asked says `storage.references`:
-its demands, with the tables they stand between, are *claims*, and `nodes.foreign_keys.checks` brings them to the store.
+a rename meanwhile is harmless (L12). A table without foreign keys asks nobody.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import FOREIGN_KEY, PRIMARY, ColumnId, Constraint, TableId
+from catalog.elements import ColumnId, Constraint, TableId
 from leases.rules import NotLeasable
 from nodes.context import Environment
-from nodes.execution.row_codec import stored
-from nodes.execution.write_context import Values, Writing, Written
-from nodes.foreign_keys.violations import Claim
 from nodes.sql.planner import DeletePlan, InsertPlan, Plan, TruncatePlan, UpdatePlan
 from nodes.store.transaction import Retry, Transaction
 from storage import references
-from storage.pairs import StoredRow
 
 
 @dataclass(frozen=True, slots=True)
-class Bonds:
-    """The foreign keys that a statement must obey: as rows refer (`parents`), as rows are referred to (`children`)."""
+class ForeignKeys:
+    """Those that a statement must obey: as its rows refer (`parents`), as they are referred to (`children`)."""
 
     parents: tuple[Constraint, ...] = ()
     children: tuple[Constraint, ...] = ()
 
+    def __bool__(self) -> bool:
+        return bool(self.parents or self.children)
+
+    def __iter__(self) -> Iterator[Constraint]:
+        yield from (*self.parents, *self.children)
+
     @property
     def tables(self) -> set[TableId]:
-        return {c.references for c in (*self.parents, *self.children) if c.references is not None}
+        return {c.references for c in self if c.references is not None}
 
 
-FREE = Bonds()
+NO_FOREIGN_KEYS = ForeignKeys()
 
 
-def bonds_of(plan: Plan) -> Bonds:
+def enforced_by(plan: Plan) -> ForeignKeys:
     """What a statement must obey, by what it does and which columns it assigns."""
+    if isinstance(plan, TruncatePlan):
+        return ForeignKeys((), tuple(c for d in plan.descriptors for c in d.fact(_enforced).children))
+    if not isinstance(plan, InsertPlan | UpdatePlan | DeletePlan):
+        return NO_FOREIGN_KEYS
+    known = plan.descriptor.fact(_enforced)
+    if not known:
+        return NO_FOREIGN_KEYS
     match plan:
         case InsertPlan():
-            known = plan.descriptor.fact(_enforced)
-            if known is FREE or plan.conflict is None or not plan.conflict.assignments:
-                return known if known is FREE else Bonds(known.parents)
-            return Bonds(known.parents, _touched(known.children, plan.conflict.assignments))
+            assigned = {} if plan.conflict is None else plan.conflict.assignments or {}
+            return ForeignKeys(known.parents, _touched(known.children, assigned))
         case UpdatePlan():
-            known = plan.descriptor.fact(_enforced)
-            if known is FREE:
-                return FREE
-            return Bonds(_touched(known.parents, plan.assignments), _touched(known.children, plan.assignments))
+            return ForeignKeys(_touched(known.parents, plan.assignments), _touched(known.children, plan.assignments))
         case DeletePlan():
-            known = plan.descriptor.fact(_enforced)
-            return known if known is FREE else Bonds((), known.children)
-        case TruncatePlan():
-            return Bonds((), tuple(c for d in plan.descriptors for c in d.fact(_enforced).children))
-    return FREE
+            return ForeignKeys((), known.children)
 
 
-def _enforced(descriptor: Descriptor) -> Bonds:
-    parents = references.enforced(descriptor.foreign_keys)
-    children = references.enforced(descriptor.referenced_by)
-    return Bonds(parents, children) if parents or children else FREE
+def _enforced(descriptor: Descriptor) -> ForeignKeys:
+    return ForeignKeys(
+        references.enforced(descriptor.foreign_keys),
+        references.enforced(descriptor.referenced_by),
+    )
 
 
 def _touched(constraints: Sequence[Constraint], assigned: Mapping[ColumnId, object]) -> tuple[Constraint, ...]:
@@ -73,43 +73,9 @@ def _touched(constraints: Sequence[Constraint], assigned: Mapping[ColumnId, obje
 
 
 async def pin_others(env: Environment, transaction: Transaction, plan: Plan, *, fresh: bool) -> None:
-    """Have the transaction use the other tables that the statement asks. Raises `Retry` when one of them is gone."""
-    for table_id in sorted(bonds_of(plan).tables):
+    """Have the transaction use the other tables, too. Raises `Retry` when one of them was dropped."""
+    for table_id in sorted(enforced_by(plan).tables):
         try:
             await env.pin(transaction, table_id, fresh=fresh)
         except NotLeasable as refusal:
             raise Retry(f"the schema moved on: {refusal}", stale=True) from refusal
-
-
-# -- what is asked
-
-
-def claims_of(work: Writing, bonds: Bonds, written: Sequence[Written]) -> list[Claim]:
-    """What is to be asked after these rows are written."""
-    changed = [(old, None if new is None else _row_after(work.descriptor, old, new)) for old, new in written]
-    owed = references.demands(work.descriptor, changed, (*bonds.parents, *bonds.children))
-    others = {
-        one.id: _other(work, one) for one in {demand.constraint.id: demand.constraint for demand in owed}.values()
-    }
-    return [Claim(demand, work.descriptor, others[demand.constraint.id]) for demand in owed]
-
-
-def _row_after(descriptor: Descriptor, old: StoredRow | None, values: Values) -> StoredRow:
-    new = stored(descriptor, values)
-    return new if old is None else StoredRow(new.key, {**old.columns, **new.columns})
-
-
-def _other(work: Writing, constraint: Constraint) -> Descriptor:
-    """The other table of a foreign key, in a version that can be asked. Raises `Retry`.
-
-    A version without the columns, or the index, is too far from the foreign key's own to be used beside it (L9, L11):
-    it can't see what newer ones write, and that it finds nothing says nothing.
-    """
-    assert constraint.references is not None, constraint
-    other = work.other(constraint.references)
-    columns, indexes = {column.id for column in other.columns}, {PRIMARY, *(index.id for index in other.indexes)}
-    refers_by = constraint.index if constraint.rule == FOREIGN_KEY else PRIMARY
-    if refers_by not in indexes or not columns.issuperset(constraint.reference_columns):
-        what = f"{work.descriptor} has foreign key {constraint.name}, and {other} lacks what it needs"
-        raise Retry(f"the schema moved on: {what}", stale=True)
-    return other

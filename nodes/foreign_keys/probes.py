@@ -1,7 +1,7 @@
-"""A question to one storage about keys that are known: whether pairs are there, and which claims that breaks.
+"""Lookups of keys that are known, on one storage: whether their pairs are there, and which checks that violates.
 
-Such questions ride in the flight of the writes: read and looked at here, or, where COMMIT goes along, as one command
-that fails the flight unless all is as it must be (`nodes.execution.writer`).
+They ride in the pipeline batch of the writes: read and looked at here, or, where COMMIT goes along, as one command that
+fails the batch unless all is as it must be (`nodes.execution.writer`).
 """
 
 import functools
@@ -9,40 +9,39 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from expressions.errors import SqlError
-from nodes.foreign_keys.violations import Claim
+from nodes.foreign_keys.violations import Check
 from nodes.store.pipeline import Command, Param, int8
-from nodes.store.transaction import positional
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One question to one storage. Its answer lists keys; `claims` says which claim each of them is about."""
+    """One lookup on one storage. Its answer lists keys; `checks` says which check each of them is about."""
 
     sql: str
     params: tuple[Param, ...]
-    claims: Mapping[bytes, Claim]
+    checks: Mapping[bytes, Check]
     wants_all: bool
 
     @property
     def command(self) -> Command:
-        return Command(positional(self.sql), self.params)
+        return Command(self.sql, self.params)
 
-    def broken(self, result: object) -> list[Claim]:
-        """The claims that the answer breaks."""
+    def violated(self, result: object) -> list[Check]:
+        """The checks that the answer violates."""
         found = {result.get_value(row, 0) for row in range(result.ntuples)}  # type: ignore[attr-defined]
-        return [claim for key, claim in self.claims.items() if (key in found) != self.wants_all]
+        return [check for key, check in self.checks.items() if (key in found) != self.wants_all]
 
 
-def broken_by(probes: Sequence[Probe], results: Iterable[object]) -> list[Claim]:
-    """The claims that these answers break."""
-    return [claim for probe, result in zip(probes, results, strict=True) for claim in probe.broken(result)]
+def violated_by(probes: Sequence[Probe], results: Iterable[object]) -> list[Check]:
+    """The checks that these answers violate."""
+    return [check for probe, result in zip(probes, results, strict=True) for check in probe.violated(result)]
 
 
-def checking_command(probes: Sequence[Probe]) -> Command:
-    """All questions at once, failing (22012) unless all is as it must be; its answer is the transaction's id."""
+def checked_command(probes: Sequence[Probe]) -> Command:
+    """All lookups at once, failing (22012) unless all is as it must be; its answer is the transaction's id."""
     params: list[Param] = []
     for probe in probes:
-        params += [*probe.params, int8(len(probe.claims) if probe.wants_all else 0)]
+        params += [*probe.params, int8(len(probe.checks) if probe.wants_all else 0)]
     return Command(_checked_sql(tuple(probe.sql for probe in probes)), tuple(params))
 
 
@@ -50,9 +49,9 @@ def checking_command(probes: Sequence[Probe]) -> Command:
 def _checked_sql(texts: tuple[str, ...]) -> str:
     checked = [f"1 / ((SELECT count(*) FROM ({sql}) AS found) = %b::bigint)::int" for sql in texts]
     done = f"SELECT {' + '.join(checked)} AS done"
-    return positional(f"SELECT pg_current_xact_id_if_assigned()::text FROM ({done}) AS d WHERE done >= 0")
+    return f"SELECT pg_current_xact_id_if_assigned()::text FROM ({done}) AS d WHERE done >= 0"
 
 
-def first_refusal(broken: Iterable[Claim]) -> SqlError:
-    """The refusal that is told when several claims are broken: by the first row that breaks one."""
-    return min(broken, key=lambda claim: claim.order).refusal()
+def first_refusal(violated: Iterable[Check]) -> SqlError:
+    """The error that is reported when several checks are violated: of the first row that violates one."""
+    return min(violated, key=lambda check: check.order).refusal()

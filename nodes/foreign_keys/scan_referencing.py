@@ -1,6 +1,6 @@
 """Rows that refer to what a statement took away: by an index, by part of one, or by looking through the table.
 
-    an index begins with all columns of the foreign key   a key range holds them; whether it holds any is a probe
+    an index begins with all columns of the foreign key   a key range holds them; a probe finds whether it holds any
     .. with some of them                                  the entries of a range, and the rows they name
     none does                                             pages of the table; of a single column only its pairs that
                                                           have a lost value leave the store
@@ -16,10 +16,9 @@ from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Index, State
 from nodes.execution.scans import pairs_in, stored_rows
 from nodes.execution.write_context import Writing
-from nodes.foreign_keys.violations import Claim
+from nodes.foreign_keys.violations import Check
 from nodes.sql.access_paths import Access
 from nodes.store.pipeline import Command, bytea_array
-from nodes.store.transaction import positional
 from storage import encoding, pairs
 from storage.references import Values, values_of
 from storage.referring import way_to
@@ -40,16 +39,16 @@ class Path:
     columns: tuple[tuple[ColumnId, bool], ...]
     is_exact: bool
 
-    def low(self, claim: Claim) -> bytes:
-        """Where the rows with the claim's values begin; they end where no key starts so any more."""
-        given = dict(zip(claim.constraint.reference_columns, claim.values, strict=True))
+    def low(self, check: Check) -> bytes:
+        """Where the rows with the check's values begin; they end where no key starts so any more."""
+        given = dict(zip(check.constraint.reference_columns, check.values, strict=True))
         parts = (encoding.inverted(given[c]) if is_descending else given[c] for c, is_descending in self.columns)
         return self.start + b"".join(parts)
 
 
-def path_to(claim: Claim) -> Path:
+def path_to(check: Check) -> Path:
     """The primary key or the public index that pins most columns."""
-    child, wanted = claim.other, claim.constraint.reference_columns
+    child, wanted = check.other, check.constraint.reference_columns
     index, leading = way_to(child, wanted, child.public_indexes)
     descending = set() if index is None else {part.column for part in index.columns if part.descending}
     start = pairs.prefix(child, child.placement.id, PRIMARY if index is None else index.id)
@@ -57,22 +56,22 @@ def path_to(claim: Claim) -> Path:
     return Path(start, index, columns, is_exact=len(leading) == len(wanted))
 
 
-async def first_referring(work: Writing, claims: Sequence[Claim]) -> Claim | None:
-    """The first of these claims that a page of rows breaks."""
-    by_values = {claim.values: claim for claim in claims}
-    async for found in _values_found(work, claims):
-        broken = [by_values[values] for values in found if values in by_values]
-        if broken:
-            return min(broken, key=lambda claim: claim.order)
+async def first_referring(work: Writing, checks: Sequence[Check]) -> Check | None:
+    """The first of these checks that a page of rows violates."""
+    by_values = {check.values: check for check in checks}
+    async for found in _values_found(work, checks):
+        violated = [by_values[values] for values in found if values in by_values]
+        if violated:
+            return min(violated, key=lambda check: check.order)
     return None
 
 
-async def _values_found(work: Writing, claims: Sequence[Claim]) -> AsyncIterator[Sequence[Values]]:
-    """What rows refer to, page by page; those that refer to nothing of the claims may be left out."""
-    child, columns = claims[0].other, claims[0].constraint.reference_columns
-    way = _way(path_to(claims[0]), claims, work.env.storages)
+async def _values_found(work: Writing, checks: Sequence[Check]) -> AsyncIterator[Sequence[Values]]:
+    """What rows refer to, page by page; those that refer to nothing of the checks may be left out."""
+    child, columns = checks[0].other, checks[0].constraint.reference_columns
+    way = _way(path_to(checks[0]), checks, work.env.storages)
     if way.is_everything and len(columns) == 1 and _has_every_pair(child, child.column(columns[0])):
-        async for found in _pairs_with(work, child, columns[0], [claim.values[0] for claim in claims], way):
+        async for found in _pairs_with(work, child, columns[0], [check.values[0] for check in checks], way):
             yield found
         return
     async for rows in stored_rows(work.transaction, work.env.table(child), way, columns):
@@ -93,7 +92,7 @@ async def _pairs_with(
     suffixes, values = bytea_array(column_suffixes([column])), bytea_array(wanted)
     limit = _INT8.pack(PAGE_PAIRS)
     for storage in way.storages:
-        sql = positional(value_scan_sql(storage, child.table_id))
+        sql = value_scan_sql(storage, child.table_id)
         for start, high in way.ranges:
             low: bytes | None = start
             while low is not None:
@@ -105,12 +104,12 @@ async def _pairs_with(
                 low = next_low(page[-1][0]) if is_full else None
 
 
-def _way(path: Path, claims: Sequence[Claim], storages: int) -> Access:
+def _way(path: Path, checks: Sequence[Check], storages: int) -> Access:
     everywhere = tuple(range(1, storages + 1))
-    lows = sorted({path.low(claim) for claim in claims})
+    lows = sorted({path.low(check) for check in checks})
     if path.columns and len(lows) <= RANGES_MAX:
         ranges = tuple((low, pairs.after(low)) for low in lows)
         return Access(path.index, ranges, everywhere, columns=tuple(c for c, _ in path.columns))
-    child = claims[0].other
+    child = checks[0].other
     start = pairs.prefix(child, child.placement.id)
     return Access(None, ((start, pairs.after(start)),), everywhere)

@@ -1,4 +1,4 @@
-"""What a foreign key asks of another table when a statement has written, and in which words it refuses.
+"""A check of a foreign key, and how its violation is reported.
 
 The words are PostgreSQL's, and the codes: 23503, and 23001 where ON DELETE or ON UPDATE says RESTRICT. A foreign key on
 its way in or out is enforced all the same, and its refusal says so.
@@ -17,8 +17,8 @@ from storage.references import Demand, Values
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """A demand of a foreign key, with the tables it stands between: the statement's own, and the one that is asked."""
+class Check:
+    """A demand of a foreign key, with its two tables: the statement's own, and the one that is looked at."""
 
     demand: Demand
     descriptor: Descriptor
@@ -34,7 +34,7 @@ class Claim:
 
     @property
     def order(self) -> tuple[int, bool, int]:
-        """Which of several refusals is told."""
+        """Which of several violations is reported."""
         return self.demand.order
 
     def refusal(self) -> SqlError:
@@ -42,36 +42,36 @@ class Claim:
         return _dangling(self) if self.demand.wants_row else _still_referred_to(self)
 
 
-def _dangling(claim: Claim) -> SqlError:
-    table, constraint = claim.descriptor.name, claim.constraint
+def _dangling(check: Check) -> SqlError:
+    table, constraint = check.descriptor.name, check.constraint
     message = f'insert or update on table "{table}" violates foreign key constraint "{constraint.name}"'
     return SqlError(
         FOREIGN_KEY_VIOLATION,
         message + moving_state(constraint.state),
-        detail=f'Key {_key_words(claim)} is not present in table "{claim.other.name}".',
+        detail=f'Key {_key_words(check)} is not present in table "{check.other.name}".',
         table=table,
         constraint=constraint.name,
     )
 
 
-def _still_referred_to(claim: Claim) -> SqlError:
-    name, child, is_restricted = claim.constraint.name, claim.other.name, claim.demand.how == RESTRICT
+def _still_referred_to(check: Check) -> SqlError:
+    name, child, is_restricted = check.constraint.name, check.other.name, check.demand.how == RESTRICT
     violates = f'violates {"RESTRICT setting of " if is_restricted else ""}foreign key constraint "{name}"'
-    message = f'update or delete on table "{claim.descriptor.name}" {violates} on table "{child}"'
+    message = f'update or delete on table "{check.descriptor.name}" {violates} on table "{child}"'
     still = "" if is_restricted else "still "
     return SqlError(
         RESTRICT_VIOLATION if is_restricted else FOREIGN_KEY_VIOLATION,
-        message + moving_state(claim.constraint.state),
-        detail=f'Key {_key_words(claim)} is {still}referenced from table "{child}".',
+        message + moving_state(check.constraint.state),
+        detail=f'Key {_key_words(check)} is {still}referenced from table "{child}".',
         table=child,
         constraint=name,
     )
 
 
-def _key_words(claim: Claim) -> str:
-    columns = [claim.descriptor.column(column_id) for column_id in claim.constraint.columns]
+def _key_words(check: Check) -> str:
+    columns = [check.descriptor.column(column_id) for column_id in check.constraint.columns]
     texts = (
         (value_text(OF_SQL_TYPE[column.type], encoding.decode(column.type, value)[0]) or b"").decode()
-        for column, value in zip(columns, claim.values, strict=True)
+        for column, value in zip(columns, check.values, strict=True)
     )
     return f"({', '.join(column.name for column in columns)})=({', '.join(texts)})"

@@ -38,7 +38,7 @@ SELECT u.username::text, u.is_active,
                        WHERE m.user_id = u.id AND g.permission_id = p.id))),
     v.verifier::text
 FROM auth_user u LEFT JOIN nodes_sqlpassword v ON v.user_id = u.id
-WHERE u.username IN (SELECT jsonb_array_elements_text($1::jsonb))
+WHERE u.username IN (SELECT jsonb_array_elements_text(%b::jsonb))
 """
 
 Ask = Callable[[Command], Awaitable["pq.abc.PGresult"]]

@@ -32,7 +32,7 @@ from expressions.errors import (
 )
 from nodes.sql.statements import Statement
 from nodes.store.pipeline import Command, finished, first_line
-from nodes.store.transaction import Retry, Transaction, positional
+from nodes.store.transaction import Retry, Transaction
 from nodes.wire.results import Result
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class SchemaStatements:
         env = self.session.env
         for table in self.new_tables.values():
             commands = [
-                Command(positional(sql), tuple(as_text(p) for p in params), is_text=True)
+                Command(sql, tuple(as_text(p) for p in params), is_text=True)
                 for sql, params in statements_at_commit(table, storages=env.storages, who=self.session.user)
             ]
             results = await transaction.run(commands)

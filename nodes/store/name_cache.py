@@ -17,20 +17,20 @@ from nodes.store.pipeline import Command, StoreConnectionLost, StorePool, int4
 
 log = logging.getLogger(__name__)
 
-FIND = "SELECT id FROM catalog_table WHERE name = $1 AND state <> 'dropped'"
+FIND = "SELECT id FROM catalog_table WHERE name = %b AND state <> 'dropped'"
 LIST = """
 SELECT d.body::text FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id AND d.version = t.version
 WHERE t.state = 'live' ORDER BY t.name LIMIT 1000
 """
 FORMER_TABLE = """
 SELECT t.name, t.version, d.version FROM catalog_descriptor d JOIN catalog_table t ON t.id = d.table_id
-WHERE d.body ->> 'name' = $1 AND t.name <> $1 AND t.state = 'live' ORDER BY d.modified_at DESC LIMIT 1
+WHERE d.body ->> 'name' = %b AND t.name <> %b AND t.state = 'live' ORDER BY d.modified_at DESC LIMIT 1
 """
 COLUMN_ANYWHERE = """
 SELECT d.version, (c ->> 'id')::int FROM catalog_descriptor d, jsonb_array_elements(d.body -> 'columns') AS c
-WHERE d.table_id = $1 AND c ->> 'name' = $2 AND c ->> 'state' = 'public' ORDER BY d.version DESC LIMIT 1
+WHERE d.table_id = %b AND c ->> 'name' = %b AND c ->> 'state' = 'public' ORDER BY d.version DESC LIMIT 1
 """
-TAKE = "SELECT nodes_take_identity($1, $2, $3)"
+TAKE = "SELECT nodes_take_identity(%b, %b, %b)"
 BLOCK = 50
 
 
@@ -73,7 +73,7 @@ class Directory:
 
     async def former_table(self, name: str) -> FormerTable | None:
         """The table that bore this name before it was renamed."""
-        result = await self.ask(Command(FORMER_TABLE, (name.encode(),)))
+        result = await self.ask(Command(FORMER_TABLE, (name.encode(), name.encode())))
         if not result.ntuples:
             return None
         return FormerTable((result.get_value(0, 0) or b"").decode(), _number(result, 1), _number(result, 2))

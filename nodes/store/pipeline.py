@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One statement of a flight; `sql` has $1, $2, .. and the parameters are in PostgreSQL's binary or text form."""
+    """One statement of a batch: SQL with psycopg's %b, and parameters in PostgreSQL's binary or text form."""
 
     sql: str
     params: tuple[Param, ...] = ()
@@ -107,6 +107,12 @@ class _Flight:
 def first_line(error: Exception) -> str:
     """What libpq said, without its advice to people who call it themselves."""
     return str(error).strip().partition("\n")[0]
+
+
+def numbered(sql: str) -> str:
+    """SQL with psycopg's placeholders as the protocol wants it: $1, $2, .."""
+    first, *others = sql.replace("%s", "%b").split("%b")
+    return first + "".join(f"${number}{text}" for number, text in enumerate(others, start=1))
 
 
 def int4(value: int) -> bytes:
@@ -237,7 +243,7 @@ class StoreConnection:
             if name is None:
                 self._named += 1
                 name = pending[command.sql] = b"s%d" % self._named
-                self._pgconn.send_prepare(name, command.sql.encode())
+                self._pgconn.send_prepare(name, numbered(command.sql).encode())
                 expected.append((command.sql, name))
             formats = [TEXT if command.is_text else BINARY] * len(command.params)
             self._pgconn.send_query_prepared(name, command.params, formats, BINARY)

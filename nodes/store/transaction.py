@@ -10,7 +10,6 @@ commit     once it is sent, neither a cancel nor a lost session decides: the sto
 import asyncio
 import contextlib
 import datetime as dt
-import functools
 import logging
 import struct
 import time
@@ -101,15 +100,6 @@ class CommitUnknown(SqlError):
     """The session was lost at COMMIT and nobody knows what became of the transaction."""
 
 
-@functools.cache
-def positional(sql: str) -> str:
-    """psycopg's placeholders as PostgreSQL's own."""
-    for number, name in enumerate(("table", "version", "schema_hash", "sharding_hash", "expires_at"), start=1):
-        sql = sql.replace(f"%({name})s", f"${number}")
-    pieces = sql.replace("%s", "%b").split("%b")
-    return pieces[0] + "".join(f"${number}{piece}" for number, piece in enumerate(pieces[1:], start=1))
-
-
 def timestamptz(moment: dt.datetime) -> bytes:
     """PostgreSQL's binary form."""
     return _INT8.pack((moment - PG_EPOCH) // MICROSECOND)
@@ -146,11 +136,11 @@ class Transaction:
         return min((pin.expires_at_now for pin in self.pins.values()), default=None)
 
     async def run(
-        self, commands: Sequence[Command], *, commit: bool = False, tells_xid: bool = False
+        self, commands: Sequence[Command], *, commit: bool = False, returns_xid: bool = False
     ) -> "list[pq.abc.PGresult]":
         """One flight: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`.
 
-        `tells_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
+        `returns_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
         """
         await self._quiet()
         self._refuse_ended()
@@ -158,7 +148,7 @@ class Transaction:
         flight, pins = [*prologue, *commands], dict(self.pins)
         skipped = len(flight) - len(commands)
         if commit:
-            flight += [COMMIT] if self.is_read_only or tells_xid else [XID, COMMIT]
+            flight += [COMMIT] if self.is_read_only or returns_xid else [XID, COMMIT]
         if self.connection is None:
             self.connection = await self._connect()
             flight.insert(0, Command(BEGIN_READ_ONLY if self.is_read_only else BEGIN))
@@ -195,7 +185,7 @@ class Transaction:
         if new and expires_at is not None:
             return [enter_command(pin, expires_at, self.storages) for pin in new], expires_at
         if expires_at is not None and self._armed is not None and expires_at > self._armed:
-            return [Command(positional(arm_deadline_sql()), (timestamptz(expires_at),))], expires_at
+            return [Command(arm_deadline_sql(), (timestamptz(expires_at),))], expires_at
         return [], self._armed
 
     def note_written(self) -> None:
@@ -287,7 +277,7 @@ class Transaction:
 
     async def _move(self, connection: StoreConnection, expires_at: dt.datetime) -> None:
         try:
-            await connection.run([Command(positional(arm_deadline_sql()), (timestamptz(expires_at),))])
+            await connection.run([Command(arm_deadline_sql(), (timestamptz(expires_at),))])
             self._armed = expires_at
         except StoreConnectionLost as lost:
             log.info("moving a deadline: %s", lost)  # the next statement is told
@@ -479,4 +469,4 @@ def enter_command(pin: PinLike, expires_at: dt.datetime, storages: int) -> Comma
         pin.sharding_hash.encode(),
         timestamptz(expires_at),
     )
-    return Command(positional(enter_sql(storages)), params)
+    return Command(enter_sql(storages), params)

@@ -1,4 +1,4 @@
-"""What a statement sends and asks, by how much it has to write; without a store."""
+"""Batches of a statement that writes and looks up, by how much there is; without a store."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ QUESTION = "SELECT key"
 
 
 @dataclass
-class Claimed:
-    """A claim that is refused with its number."""
+class Numbered:
+    """A check whose violation is reported with its number."""
 
     order: int
 
@@ -38,15 +38,15 @@ class Answer:
 
 @dataclass
 class Sent:
-    """A transaction that notes its flights."""
+    """A transaction that notes its batches."""
 
-    flights: list[Sequence[Command]] = field(default_factory=list)
+    batches: list[Sequence[Command]] = field(default_factory=list)
     is_committed: bool = False
 
     def note_written(self) -> None: ...
 
     async def run(self, commands: Sequence[Command], **_: Any) -> list[Answer]:
-        self.flights.append(commands)
+        self.batches.append(commands)
         return [Answer() for _ in commands]
 
     async def commit(self) -> None:
@@ -54,17 +54,17 @@ class Sent:
 
     @property
     def asked(self) -> list[int]:
-        """How many questions each flight brought along."""
-        return [sum(command.sql == QUESTION for command in flight) for flight in self.flights]
+        """How many questions each batch brought along."""
+        return [sum(command.sql == QUESTION for command in batch) for batch in self.batches]
 
 
 def probes(count: int) -> list[Probe]:
-    return [Probe(QUESTION, (), {b"%d" % n: Claimed(n)}, wants_all=True) for n in range(count)]  # type: ignore[dict-item]
+    return [Probe(QUESTION, (), {b"%d" % n: Numbered(n)}, wants_all=True) for n in range(count)]  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(("rows", "questions", "asked"), [
     pytest.param(0, 3, [3], id="nothing to write"),
-    pytest.param(0, 20, [16, 4], id="nothing to write, and more than a flight takes"),
+    pytest.param(0, 20, [16, 4], id="nothing to write, and more than a batch takes"),
     pytest.param(2, 3, [3], id="along with what is written"),
     pytest.param(2, 20, [16, 4], id="the rest afterwards"),
     pytest.param(20, 20, [0, 0, 0, 16, 4], id="when all is written"),
@@ -73,7 +73,7 @@ def test_every_question_is_asked_once(
     monkeypatch: pytest.MonkeyPatch, rows: int, questions: int, asked: list[int]
 ) -> None:
     """Of all that are answered No the first one is told."""
-    monkeypatch.setattr(writes, "OPS_A_FLIGHT", 16)
+    monkeypatch.setattr(writes, "OPS_A_BATCH", 16)
     sent, table = Sent(), trips()
     writer = Writer(sent, table, 1, 16)  # type: ignore[arg-type]
     ops = [op for n in range(rows) for op in delete_row(table, StoredRow(row_key(table, [n])), 16)]
