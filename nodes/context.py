@@ -14,14 +14,13 @@ from nodes.execution.scans import Table
 from nodes.metrics import Meter
 from nodes.store.name_cache import Directory
 from nodes.store.pipeline import StorePool
-from nodes.store.transaction import Transaction
+from nodes.store.transaction import Owner, Transaction
 
 TABLES_MAX = 256
 
 if TYPE_CHECKING:
     from leases.asyncio.keeper import LeaseKeeper, Pin
     from nodes.execution.duckdb_engine import Engine
-    from nodes.session.session import Session
 
 
 @dataclass(eq=False)
@@ -75,7 +74,7 @@ class Environment:
             known = self._tables[id(descriptor)] = Table(descriptor, self.storages, self.buckets)
         return known
 
-    def begin(self, *, is_read_only: bool = False, by: Session | None = None) -> Transaction:
+    def begin(self, *, is_read_only: bool = False, by: Owner | None = None) -> Transaction:
         """A transaction of session `by`."""
         return Transaction(self.pool, self.storages, self._settle, is_read_only, by)
 

@@ -22,8 +22,9 @@ from leases import holders
 from leases.asyncio.keeper import FATAL_EXIT_CODE, LeaseKeeper, Pin
 from leases.redis import samples
 from nodes.alarm import keep_alarm
-from nodes.clients.connection import Client
-from nodes.clients.registry import Clients, Greeting
+from nodes.clients.protocols import Client, Session
+from nodes.clients.registry import Clients
+from nodes.clients.startup import Greeting
 from nodes.context import Environment
 from nodes.people.admission import Admission
 from nodes.people.directory import People
@@ -191,7 +192,7 @@ class Server:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
 
-    def _open(self, client: Client, person: Person, parameters: dict[str, str]) -> object:
+    def _open(self, client: Client, person: Person, parameters: dict[str, str]) -> Session:
         return open_session(self.env, client, person, parameters, self.settings.limits)
 
     def _fatal(self, reason: str) -> None:

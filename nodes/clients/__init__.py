@@ -6,4 +6,5 @@ connection     the protocol as a server speaks it
 channel        a stream of messages, with limits in both directions
 portals        what is prepared and bound, and how rows reach the client
 interruptible  the part of the work that a cancel may end
+protocols      what a connection, its session and the registry need of each other
 """

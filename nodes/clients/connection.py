@@ -19,7 +19,6 @@ import logging
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
 
 from expressions.errors import (
     ADMIN_SHUTDOWN,
@@ -37,14 +36,12 @@ from expressions.errors import (
 from nodes.clients.channel import Channel
 from nodes.clients.interruptible import Interruptible
 from nodes.clients.portals import Portal, Prepared, send_at_once, send_rows
-from nodes.clients.startup import Startup
+from nodes.clients.protocols import Registry, Session
+from nodes.clients.startup import Greeting, Startup
 from nodes.people.rights import Person
 from nodes.wire import messages
 from nodes.wire.messages import Reader
 from nodes.wire.results import Result
-
-if TYPE_CHECKING:
-    from nodes.clients.registry import Clients, Greeting
 
 log = logging.getLogger(__name__)
 
@@ -55,48 +52,14 @@ GOODBYE = "terminating connection due to administrator command"
 IDLE_IN_TRANSACTION = "25P03"
 
 
-class Statement(Protocol):
-    """A parsed statement, as the session made it."""
-
-
-class Session(Protocol):
-    """What executes a client's statements (`nodes.session.session`)."""
-
-    def status(self) -> bytes: ...
-
-    async def parse(self, sql: str) -> Sequence[object]: ...
-
-    async def prepare(self, sql: str, statement: object, oids: Sequence[int]) -> Prepared: ...
-
-    async def execute(
-        self, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int], *, alone: bool
-    ) -> Result: ...
-
-    def has_implicit_block(self) -> bool: ...
-
-    async def end_implicit(self) -> None: ...
-
-    async def fail(self, error: SqlError) -> None: ...
-
-    def reported(self) -> dict[str, str]: ...
-
-    def setting_changes(self) -> int: ...
-
-    def statement_s_max(self, statement: object | None) -> float | None: ...
-
-    def idle_s_max(self) -> float | None: ...
-
-    async def close(self) -> None: ...
-
-
 @dataclass(eq=False)
 class Client:
     """One connection."""
 
-    clients: "Clients"
+    clients: Registry
     channel: Channel
     pid: int
-    greeting: "Greeting"
+    greeting: Greeting
     secret: int = field(default_factory=lambda: secrets.randbits(32))
     task: "asyncio.Task[None] | None" = None
     person: Person | None = None

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from nodes.clients.connection import Client
+from expressions.errors import SqlError
+
+
+class Working(Protocol):
+    """A connection that works on a statement; `interrupt` says why it is to end."""
+
+    task: asyncio.Task[None] | None
+    is_executing: bool
+    interrupt: SqlError | None
 
 
 class Interruptible:
@@ -15,7 +22,7 @@ class Interruptible:
 
     __slots__ = ("client",)
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Working) -> None:
         self.client = client
 
     async def __aenter__(self) -> None:
@@ -27,11 +34,11 @@ class Interruptible:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self.client.is_executing = False
         if isinstance(error, asyncio.CancelledError):
-            self._tell()
+            self._raise_why()
         elif self.client.interrupt is not None:
             await self._too_late()
 
-    def _tell(self) -> None:
+    def _raise_why(self) -> None:
         """Raise why the statement was cancelled, if a cancel request did it."""
         client = self.client
         why, client.interrupt = client.interrupt, None
@@ -40,7 +47,7 @@ class Interruptible:
             raise why from None
 
     async def _too_late(self) -> None:
-        """The statement, perhaps a COMMIT, had ended first: what it did is told, not that it was cancelled (T7)."""
+        """The statement, perhaps a COMMIT, had ended first: what it did is reported, not that it was cancelled (T7)."""
         client = self.client
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.sleep(0)  # a cancellation that came as the statement ended is delivered here

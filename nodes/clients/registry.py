@@ -6,28 +6,17 @@ waited longest goes. Signed in, all users share `CLIENTS_MAX` places and none ma
 
 import asyncio
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from expressions.errors import CANNOT_CONNECT_NOW, QUERY_CANCELED, TOO_MANY_CONNECTIONS, FatalError, SqlError
+from nodes.clients import protocols
 from nodes.clients.channel import Channel
-from nodes.clients.connection import Client, Session
-from nodes.people.admission import Admission
+from nodes.clients.connection import Client
+from nodes.clients.startup import CLIENTS_MAX, Greeting
 from nodes.people.rights import Person
 
-CLIENTS_MAX = 200
 UNKNOWN_MAX = 200
 """Connections that have not signed in yet: as many as may come at once and be signed in."""
-
-
-@dataclass(slots=True)
-class Greeting:
-    """What a node tells every client, and what it wants from it."""
-
-    open_session: Callable[[Client, Person, dict[str, str]], Session]
-    admission: Admission = field(default_factory=Admission)
-    sessions_max_each: int = CLIENTS_MAX
-    """How many sessions one user may have."""
 
 
 @dataclass(eq=False)
@@ -65,7 +54,7 @@ class Clients:
         if len(self.clients) - len(self._unknown) >= CLIENTS_MAX:
             raise FatalError(TOO_MANY_CONNECTIONS, f"this node has {CLIENTS_MAX} clients already")
 
-    def admit(self, client: Client, person: Person) -> None:
+    def admit(self, client: protocols.Client, person: Person) -> None:
         """The client has signed in as `person`. Raises 53300 when all places, or all of theirs, are taken."""
         self.refuse_too_many()
         self._unknown.pop(client.pid, None)
@@ -76,7 +65,7 @@ class Clients:
                 TOO_MANY_CONNECTIONS, message, hint="close some, use another node, or set NODE_SESSIONS_PER_USER"
             )
 
-    def forget(self, client: Client) -> None:
+    def forget(self, client: protocols.Client) -> None:
         self.clients.pop(client.pid, None)
         self._unknown.pop(client.pid, None)
 

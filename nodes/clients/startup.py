@@ -3,8 +3,8 @@
 Until a client has signed in, little is read of what it sends, and nothing is executed.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
@@ -14,6 +14,7 @@ from expressions.errors import (
     FatalError,
 )
 from nodes.clients.channel import Channel
+from nodes.clients.protocols import Client, Registry, Session
 from nodes.people.admission import Admission
 from nodes.people.rights import Person
 from nodes.people.vouching import is_vouched
@@ -21,17 +22,25 @@ from nodes.wire import messages
 from nodes.wire.messages import Reader
 from nodes.wire.scram import MECHANISM, Exchange, Verifier
 
-if TYPE_CHECKING:
-    from nodes.clients.registry import Clients
-
 SASL, SASL_CONTINUE, SASL_FINAL = 10, 11, 12
+CLIENTS_MAX = 200
+
+
+@dataclass(slots=True)
+class Greeting:
+    """How a node opens sessions, and for whom."""
+
+    open_session: Callable[[Client, Person, dict[str, str]], Session]
+    admission: Admission = field(default_factory=Admission)
+    sessions_max_each: int = CLIENTS_MAX
+    """How many sessions one user may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Startup:
     """One connection that has not signed in yet."""
 
-    clients: "Clients"
+    clients: Registry
     channel: Channel
     admission: Admission
 

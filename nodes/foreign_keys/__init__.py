@@ -1,8 +1,8 @@
 """Foreign keys as a statement meets them.
 
-enforced          which other tables a statement asks, and what
-violations        what a foreign key requires, and how it refuses
-checks            the questions, brought to the store
-probes            are known keys there?
-scan_referencing  which rows refer to what was taken away?
+enforced          which ones it must obey, and which other tables it uses for that
+checks            what is to be checked when its rows are written
+violations        a check, and how its violation is reported
+probes            lookups of keys that are known
+scan_referencing  rows that refer to what was taken away
 """

@@ -1,9 +1,12 @@
 """A client's session.
 
-session  its transaction, its settings, each statement
-open     what a client may ask for when it connects
-utility  statements about the session itself
-ddl      submitted as a change, followed to its end
-explain  how a statement would reach its rows
-values   version(), current_user and the like
+session          its settings, and what becomes of each statement
+block            its transaction block: begin, commit, fail
+open             what a client may ask for when it connects
+utility          statements about the session itself
+ddl              submitted as a change, followed to its end
+new_tables       created inside a transaction (T9)
+explain          how a statement would reach its rows
+values           version(), current_user and the like
+database_thread  work that uses Django's connection
 """

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from expressions.errors import FEATURE_NOT_SUPPORTED, INVALID_CATALOG_NAME, FatalError, SqlError
+from nodes.clients.protocols import Client
 from nodes.clients.startup import options_of
 from nodes.context import Environment
 from nodes.people.rights import Person
 from nodes.people.vouching import VOUCHED
-from nodes.session.session import Client, Session
+from nodes.session.session import Session
 from nodes.session.values import DATABASE
 from nodes.sql.variables import Variables
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
 from expressions.errors import INVALID_STATEMENT_NAME, NO_ACTIVE_TRANSACTION, SqlError, unsupported
 from expressions.sqltypes import TEXT
+from nodes.clients.protocols import Client
+from nodes.session.block import Block
 from nodes.sql import show_tables
 from nodes.sql.statements import Statement
-from nodes.sql.variables import boolean, canonical
+from nodes.sql.variables import Variables, boolean, canonical
+from nodes.store.name_cache import Directory
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
-
-if TYPE_CHECKING:
-    from nodes.session.session import Session
 
 Node = Any
 ISOLATION_LEVELS = ("serializable", "repeatable read", "read committed", "read uncommitted")
@@ -31,8 +31,8 @@ NAMES = {"cursor": "DECLARE CURSOR", "vacuum": "VACUUM or ANALYZE"}
 class Utility:
     """The session statements of one session."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self, directory: Directory, client: Client, variables: Variables, block: Block) -> None:
+        self.directory, self.client, self.variables, self.block = directory, client, variables, block
 
     async def run(self, statement: Statement) -> Result:
         match statement.kind:
@@ -59,48 +59,29 @@ class Utility:
         """What a failed block still takes."""
         if statement.kind != "transaction":
             return False
-        kind = _kind(statement.node)
-        return kind in ("COMMIT", "ROLLBACK", "ROLLBACK_TO")
+        return _kind(statement.node) in ("COMMIT", "ROLLBACK", "ROLLBACK_TO")
 
     # -- transactions -------------------------------------------------------------------------------------------
 
     async def _transaction(self, node: Node) -> str:
-        session, kind = self.session, _kind(node)
+        kind = _kind(node)
         if node.chain:
             raise unsupported("AND CHAIN")
         match kind:
             case "BEGIN" | "START":
-                session.begin(is_read_only=self._is_read_only(node.options))
+                self.block.begin(is_read_only=self._is_read_only(node.options))
                 return "BEGIN" if kind == "BEGIN" else "START TRANSACTION"
             case "COMMIT":
-                return await session.commit()
+                return await self.block.commit()
             case "ROLLBACK":
-                return await session.rollback()
+                return await self.block.rollback()
             case "SAVEPOINT" | "RELEASE" | "ROLLBACK_TO":
-                return await self._savepoint(kind, node.savepoint_name)
+                return await self.block.savepoint(kind.replace("_", " "), node.savepoint_name)
         raise unsupported(f"{kind.replace('_', ' ')} (two-phase commit)")
-
-    async def _savepoint(self, kind: str, name: str) -> str:
-        session = self.session
-        if not session.is_explicit:
-            word = kind.replace("_", " ")
-            raise SqlError(NO_ACTIVE_TRANSACTION, f"{word} can only be used in transaction blocks")
-        if kind == "ROLLBACK_TO":
-            if session.transaction is None:
-                raise SqlError("3B001", f'savepoint "{name}" does not exist')
-            await session.transaction.rollback_to(name)
-            session.is_failed = False
-            return "ROLLBACK"
-        transaction = session.block()
-        if kind == "SAVEPOINT":
-            await transaction.savepoint(name)
-            return "SAVEPOINT"
-        await transaction.release(name)
-        return "RELEASE"
 
     def _is_read_only(self, options: Any) -> bool:
         """READ ONLY counts; every isolation level is run as SERIALIZABLE, which gives at least what it promises."""
-        is_read_only = self.session.variables.get("default_transaction_read_only") == "on"
+        is_read_only = self.variables.get("default_transaction_read_only") == "on"
         for option in options:
             element = option.def_elem
             if element.defname == "transaction_read_only":
@@ -114,64 +95,62 @@ class Utility:
     # -- settings -----------------------------------------------------------------------------------------------
 
     def _set(self, node: Node) -> str:
-        variables = self.session.variables
         kind = pb.VariableSetKind.Name(node.kind)
         if kind == "VAR_SET_MULTI":
             return self._set_transaction(node)
         if kind == "VAR_RESET_ALL":
-            variables.reset_all()
+            self.variables.reset_all()
             return "RESET"
         if kind in ("VAR_RESET", "VAR_SET_DEFAULT"):
-            variables.reset(node.name)
+            self.variables.reset(node.name)
             return "RESET" if kind == "VAR_RESET" else "SET"
         value = ", ".join(_word(arg) for arg in node.args)
-        if canonical_transaction(node.name) == "transaction_read_only":
-            self.session.is_read_only = boolean(node.name, value) == "on"
+        if node.name.lower() == "transaction_read_only":
+            self.block.is_read_only = boolean(node.name, value) == "on"
             return "SET"
         if node.name.lower() == "transaction_isolation":
             return "SET"
-        variables.set(node.name, value)
+        self.variables.set(node.name, value)
         return "SET"
 
     def _set_transaction(self, node: Node) -> str:
         read_only = self._is_read_only(node.args)
         if node.name == "SESSION CHARACTERISTICS":
-            self.session.variables.set("default_transaction_read_only", "on" if read_only else "off")
+            self.variables.set("default_transaction_read_only", "on" if read_only else "off")
         elif node.name == "TRANSACTION":
-            if not self.session.is_explicit:
+            if not self.block.is_explicit:
                 message = "SET TRANSACTION can only be used in transaction blocks"
-                self.session.client.notice(message, "WARNING", NO_ACTIVE_TRANSACTION)
+                self.client.notice(message, "WARNING", NO_ACTIVE_TRANSACTION)
                 return "SET"
-            self.session.is_read_only = read_only or self.session.is_read_only
+            self.block.is_read_only = read_only or self.block.is_read_only
         else:
             raise unsupported(f"SET {node.name}")
         return "SET"
 
     async def _show(self, node: Node) -> Result:
-        variables = self.session.variables
         if node.name == "tables":
-            rows = show_tables.rows_of(await self.session.env.directory.tables())
+            rows = show_tables.rows_of(await self.directory.tables())
             return Result("SHOW", show_fields(node), [tuple(c and c.encode() for c in row) for row in rows])
         if node.name == "all":
-            rows = [(n.encode(), v.encode(), b"") for n, v in sorted(variables.values.items())]
+            rows = [(n.encode(), v.encode(), b"") for n, v in sorted(self.variables.values.items())]
             return Result("SHOW", show_fields(node), list(rows))
         if node.name.lower() == "transaction_read_only":
-            value = "on" if self.session.is_read_only else "off"
+            value = "on" if self.block.is_read_only else "off"
         else:
-            value = variables.get(node.name)
+            value = self.variables.get(node.name)
         return Result("SHOW", show_fields(node), [(value.encode(),)])
 
     def _discard(self, node: Node) -> Result:
         if pb.DiscardMode.Name(node.target) != "DISCARD_ALL":
             return Result("DISCARD")
-        if self.session.is_explicit:
+        if self.block.is_explicit:
             raise SqlError("25001", "DISCARD ALL cannot run inside a transaction block")
-        self.session.variables.reset_all()
-        self.session.client.prepared.clear()
+        self.variables.reset_all()
+        self.client.prepared.clear()
         return Result("DISCARD ALL")
 
     def _deallocate(self, node: Node) -> Result:
-        prepared = self.session.client.prepared
+        prepared = self.client.prepared
         if node.isall or not node.name:
             prepared.clear()
             return Result("DEALLOCATE ALL")
@@ -187,10 +166,6 @@ def show_fields(node: Node) -> tuple[Field, ...]:
         return tuple(Field(name, TEXT.oid, -1) for name in ("name", "setting", "description"))
     name = node.name if node.name.lower() == "transaction_read_only" else canonical(node.name)
     return (Field(name, TEXT.oid, -1),)
-
-
-def canonical_transaction(name: str) -> str:
-    return name.lower()
 
 
 def _kind(node: Node) -> str:

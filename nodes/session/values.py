@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
-from nodes.sql.variables import SERVER_VERSION
-
-if TYPE_CHECKING:
-    from nodes.session.session import Session
+from nodes.sql.variables import SERVER_VERSION, Variables
 
 DATABASE = "schemalab"
 
@@ -16,17 +12,23 @@ DATABASE = "schemalab"
 class SessionValues(Mapping[str, str]):
     """The session's values by name; a setting's name begins with "setting:" ."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, variables: Variables, user: str, pid: int) -> None:
+        self._variables = variables
+        self._fixed = {
+            "version": f"PostgreSQL {SERVER_VERSION}",
+            "database": DATABASE,
+            "schema": "public",
+            "user": user,
+            "pid": str(pid),
+        }
 
     def __getitem__(self, name: str) -> str:
         if name.startswith("setting:"):
-            return self._session.variables.get(name.removeprefix("setting:"))
-        fixed = {"version": f"PostgreSQL {SERVER_VERSION}", "database": DATABASE, "schema": "public"}
-        return fixed.get(name) or {"user": self._session.user, "pid": str(self._session.client.pid)}[name]
+            return self._variables.get(name.removeprefix("setting:"))
+        return self._fixed[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(("version", "database", "schema", "user", "pid"))
+        return iter(self._fixed)
 
     def __len__(self) -> int:
-        return 5
+        return len(self._fixed)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from catalog.descriptor import Descriptor
 from expressions.analysis import Analyzer, function_name
@@ -18,10 +18,7 @@ from expressions.sqltypes import INT4, INT8, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, walk
 from leases.rules import NotLeasable, check_leasable
 from nodes.sql.predicates import conjuncts, refuses_nulls
-from nodes.sql.query import Output, Parts
-
-if TYPE_CHECKING:
-    from nodes.sql.selects import Selects
+from nodes.sql.query import Output, Parts, Query
 
 Node = Any
 Star = tuple[str, Expr | None, Relation | None]
@@ -31,11 +28,24 @@ SCHEMAS = ("public", "")
 CATALOGS = ("pg_catalog", "information_schema")
 
 
+class Queries(Protocol):
+    """The queries of one statement, as far as its FROM clauses need them (`nodes.sql.selects`)."""
+
+    @property
+    def analyzer(self) -> Analyzer: ...
+
+    def find_cte(self, name: str) -> tuple[str, Sequence[Output]] | None: ...
+
+    def query(self, node: Node, parent: Scope | None = None) -> Query: ...
+
+    def number(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class FromClause:
     """Analyses what stands in the FROM of the queries of one statement."""
 
-    selects: "Selects"
+    selects: Queries
 
     @property
     def analyzer(self) -> Analyzer:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import postgast
+from postgast import pg_query_pb2 as pb
 
 from changes.ddl.statements import is_ddl
 from expressions import grammar
@@ -98,3 +99,33 @@ def _tables(stmt: Node) -> Iterator[str]:
                     pending.append(inner)
                 elif kind not in LEAVES:
                     pending.append(getattr(inner, kind))
+
+
+# -- DDL, as its client sees it ---------------------------------------------------------------------------------
+
+TAGS = {"CreateStmt": "CREATE TABLE", "IndexStmt": "CREATE INDEX"}
+
+
+def tag_of(statement: Statement) -> str:
+    """The command tag of a DDL statement, as PostgreSQL has it: a column is renamed by ALTER TABLE."""
+    kind, node = statement.node.DESCRIPTOR.name, statement.node
+    if kind == "DropStmt":
+        return f"DROP {_object(node.remove_type)}"
+    if kind == "AlterTableStmt":
+        return f"ALTER {_object(node.objtype)}"
+    if kind == "RenameStmt":
+        renamed = _object(node.rename_type)
+        return f"ALTER {renamed if renamed in ('TABLE', 'INDEX') else _object(node.relation_type)}"
+    return TAGS.get(kind, str(kind).removesuffix("Stmt").upper())
+
+
+def _object(number: int) -> str:
+    return str(pb.ObjectType.Name(number)).removeprefix("OBJECT_").replace("_", " ")
+
+
+def ddl_error(error: Any, statement: Statement) -> SqlError:
+    """A refusal of the planner's, with its place in the text the client sent."""
+    offset = -1
+    if error.position:
+        offset = statement.start + len(statement.text[: error.position - 1].encode())
+    return SqlError(error.sqlstate, error.message, offset, hint=error.hint)

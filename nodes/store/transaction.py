@@ -86,6 +86,12 @@ class PinLike(Protocol):
     def expires_at_now(self) -> dt.datetime: ...
 
 
+class Owner(Protocol):
+    """The session of a transaction."""
+
+    def label(self) -> tuple[int, str, str, str, bool]: ...
+
+
 class Retry(SqlError):
     """Nothing of the statement was kept; it may succeed when tried again. `stale` asks for the freshest versions."""
 
@@ -113,7 +119,7 @@ class Transaction:
     storages: int
     settle: Callable[["Transaction"], None]
     is_read_only: bool = False
-    by: object = None
+    by: Owner | None = None
     """The session it belongs to, for those who ask who holds a lease."""
     began: float = field(default_factory=time.monotonic)
     pins: dict[int, PinLike] = field(default_factory=dict)

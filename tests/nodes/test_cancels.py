@@ -13,7 +13,8 @@ import pytest
 
 from expressions.errors import SqlError
 from nodes.clients.connection import Client
-from nodes.clients.registry import Clients, Greeting
+from nodes.clients.registry import Clients
+from nodes.clients.startup import Greeting
 from nodes.store.pipeline import Command, StoreConnection, StoreConnectionLost, StorePool
 from nodes.store.transaction import Transaction
 from tests.nodes.conftest import Cluster

@@ -63,11 +63,11 @@ def test_ctrl_c_during_submission_still_tells_the_number(monkeypatch: pytest.Mon
 
     monkeypatch.setattr("changes.services.submit", submit)
     client = SimpleNamespace(notice=lambda text, *_: notices.append(text))
-    session = SimpleNamespace(user="me", client=client, is_explicit=False, transaction=None)
+    block = SimpleNamespace(is_explicit=False, transaction=None)
 
     async def given_up() -> None:
         statement = SimpleNamespace(text="CREATE INDEX i ON t (v)")
-        submitting = asyncio.create_task(ddl.SchemaStatements(session).change(statement, alone=True))  # type: ignore
+        submitting = asyncio.create_task(ddl.SchemaStatements(client, "me", block).change(statement))  # type: ignore
         await asyncio.sleep(0.05)
         submitting.cancel()
         with pytest.raises(asyncio.CancelledError):

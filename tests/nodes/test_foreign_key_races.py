@@ -187,5 +187,5 @@ def test_two_nodes_at_the_same_time(cluster: Cluster, stages: list[tuple[Descrip
 
 async def said(node: Within, line: str) -> None:
     """A statement, alone unless a transaction is open; what may come of it."""
-    code = await node.run(line, alone=not node.session.is_explicit)
+    code = await node.run(line, alone=not node.session.block.is_explicit)
     assert code in EXPECTED, f"{line}: {code}"

@@ -11,7 +11,8 @@ import pytest
 
 from expressions.errors import FatalError, SqlError
 from nodes.clients.connection import Client
-from nodes.clients.registry import Clients, Greeting
+from nodes.clients.registry import Clients
+from nodes.clients.startup import Greeting
 from nodes.execution.duckdb_engine import THREADS_MAX, Engine
 from nodes.people.rights import Person
 from nodes.server import Settings, bind

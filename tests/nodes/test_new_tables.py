@@ -9,7 +9,7 @@ import pytest
 from django.db import InternalError
 
 from changes.services import Reserved
-from nodes.session.ddl import SchemaStatements
+from nodes.session.new_tables import NewTables
 
 
 @pytest.fixture
@@ -26,30 +26,30 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     monkeypatch.setattr("changes.services.free_table", lambda table_id: tell("freed", table_id))
     monkeypatch.setattr("changes.services.announce_table", lambda table_id, *, who: tell("announced", table_id))
-    monkeypatch.setattr("nodes.session.ddl.PAUSES_S", (0.01, 0.01, 0.0))
+    monkeypatch.setattr("nodes.session.new_tables.PAUSES_S", (0.01, 0.01, 0.0))
     return said
 
 
-def statements(*table_ids: int) -> SchemaStatements:
-    """A session's, whose transaction has made these tables."""
-    made = SchemaStatements(SimpleNamespace(user="me"))  # type: ignore[arg-type]
-    made.new_tables = {f"t{n}": SimpleNamespace(table_id=n) for n in table_ids}  # type: ignore[misc]
+def new_tables(*table_ids: int) -> NewTables:
+    """Those that a session's transaction has made."""
+    made = NewTables(SimpleNamespace(node="n1", incarnation=1), "me")  # type: ignore[arg-type]
+    made.tables = {f"t{n}": SimpleNamespace(table_id=n) for n in table_ids}  # type: ignore[misc]
     return made
 
 
 @pytest.mark.parametrize(("committed", "kind"), [(True, "announced"), (False, "freed")])
 def test_it_is_tried_again(told: dict[str, Any], committed: bool, kind: str) -> None:
     told["failures"] = 2
-    asyncio.run(statements(7, 8).after_transaction(committed=committed))
+    asyncio.run(new_tables(7, 8).after_transaction(committed=committed))
     assert told[kind] == [7, 8]
 
 
 def test_what_could_not_be_told_is_told_after_the_next_transaction(told: dict[str, Any]) -> None:
     """The client's connection lives on, and the name is unknown to it."""
     told["failures"] = 3
-    made = statements(7)
+    made = new_tables(7)
     asyncio.run(made.after_transaction(committed=False))
-    assert (told["freed"], told["tries"], made.new_tables) == ([], 3, {})
+    assert (told["freed"], told["tries"], made.tables) == ([], 3, {})
     asyncio.run(made.after_transaction(committed=True))
     assert (told["freed"], told["announced"]) == ([7], [])
     asyncio.run(made.after_transaction(committed=True))
@@ -61,7 +61,7 @@ def test_a_cancel_does_not_break_it_off(told: dict[str, Any], committed: bool) -
     """T7: after COMMIT it comes too late to be told."""
 
     async def cancelled() -> bool:
-        telling = asyncio.create_task(statements(7, 8).after_transaction(committed=committed))
+        telling = asyncio.create_task(new_tables(7, 8).after_transaction(committed=committed))
         await asyncio.sleep(0.01)
         telling.cancel()
         await asyncio.wait([telling])
@@ -77,14 +77,11 @@ def test_a_name_that_was_being_taken_at_ctrl_c_is_freed(told: dict[str, Any], mo
         return Reserved(9, statement.action)
 
     monkeypatch.setattr("changes.services.reserve_table", reserve)
-    env = SimpleNamespace(node="n1", incarnation=1)
-    session = SimpleNamespace(user="me", env=env, is_explicit=True, is_read_only=False, transaction=None)
-    made = SchemaStatements(session)  # type: ignore[arg-type]
-    node = SimpleNamespace(DESCRIPTOR=SimpleNamespace(name="CreateStmt"))
-    statement: Any = SimpleNamespace(text="CREATE TABLE t (id int PRIMARY KEY)", node=node, start=0)
+    made = new_tables()
+    statement: Any = SimpleNamespace(text="CREATE TABLE t (id int PRIMARY KEY)", start=0)
 
     async def cancelled() -> None:
-        making = asyncio.create_task(made.change(statement, alone=True))
+        making = asyncio.create_task(made.create(statement, None))
         await asyncio.sleep(0.03)
         making.cancel()
         with pytest.raises(asyncio.CancelledError):

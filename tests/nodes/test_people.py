@@ -13,7 +13,8 @@ from django.contrib.auth.models import Permission, User
 from django.db import connection
 
 from expressions.errors import FatalError
-from nodes.clients.registry import Clients, Greeting
+from nodes.clients.registry import Clients
+from nodes.clients.startup import Greeting
 from nodes.people import admission, directory
 from nodes.people.admission import Admission
 from nodes.people.directory import People

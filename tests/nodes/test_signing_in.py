@@ -6,7 +6,8 @@ import struct
 
 import pytest
 
-from nodes.clients.registry import Clients, Greeting
+from nodes.clients.registry import Clients
+from nodes.clients.startup import Greeting
 from nodes.people.admission import Admission
 from tests.nodes.wire import fields, message
 

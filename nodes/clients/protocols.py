@@ -1,0 +1,62 @@
+"""What a connection, its session and the registry of all connections need of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from expressions.errors import SqlError
+from nodes.clients.portals import Prepared
+from nodes.people.rights import Person
+from nodes.wire.results import Result
+
+
+class Client(Protocol):
+    """The connection, as far as a session needs it (`nodes.clients.connection`)."""
+
+    pid: int
+    prepared: dict[str, Prepared]
+
+    def notice(self, text: str, severity: str = "NOTICE", sqlstate: str = "00000") -> None: ...
+
+
+class Session(Protocol):
+    """What executes a client's statements (`nodes.session.session`)."""
+
+    def status(self) -> bytes: ...
+
+    async def parse(self, sql: str) -> Sequence[object]: ...
+
+    async def prepare(self, sql: str, statement: object, oids: Sequence[int]) -> Prepared: ...
+
+    async def execute(
+        self, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int], *, alone: bool
+    ) -> Result: ...
+
+    def has_implicit_block(self) -> bool: ...
+
+    async def end_implicit(self) -> None: ...
+
+    async def fail(self, error: SqlError) -> None: ...
+
+    def reported(self) -> dict[str, str]: ...
+
+    def setting_changes(self) -> int: ...
+
+    def statement_s_max(self, statement: object | None) -> float | None: ...
+
+    def idle_s_max(self) -> float | None: ...
+
+    async def close(self) -> None: ...
+
+
+class Registry(Protocol):
+    """All connections of the node (`nodes.clients.registry`), as far as one of them needs it."""
+
+    def refuse_too_many(self) -> None: ...
+
+    def admit(self, client: Client, person: Person) -> None: ...
+
+    def forget(self, client: Client) -> None: ...
+
+    def cancel(self, pid: int, secret: int) -> None: ...

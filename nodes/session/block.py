@@ -1,0 +1,193 @@
+"""A session's transaction block, from its first statement to COMMIT, ROLLBACK or failure.
+
+    none        nothing runs; a statement alone is a transaction of its own (`nodes.session.session`)
+    implicit    several statements up to Sync: they commit together at its end
+    explicit    from BEGIN to COMMIT or ROLLBACK
+    failed      an explicit one that takes nothing but its end (25P02)
+
+Without a savepoint to return to, a failed block releases the session at the store and its leases at once.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from expressions.errors import (
+    ACTIVE_TRANSACTION,
+    IN_FAILED_TRANSACTION,
+    NO_ACTIVE_TRANSACTION,
+    FatalError,
+    SqlError,
+)
+from nodes.clients.protocols import Client
+from nodes.context import Environment
+from nodes.session.new_tables import NewTables
+from nodes.store.transaction import Owner, Retry, Transaction
+from nodes.wire.results import Row
+
+
+@dataclass(eq=False)
+class Block:
+    """The transaction block of one session, and its statements that still stream rows."""
+
+    env: Environment
+    client: Client
+    new_tables: NewTables
+    owner: Owner
+    transaction: Transaction | None = None
+    is_explicit: bool = False
+    is_failed: bool = False
+    is_read_only: bool = False
+    _streaming: set[Transaction] = field(default_factory=set)
+
+    def status(self) -> bytes:
+        if self.is_failed:
+            return b"E"
+        return b"T" if self.is_explicit else b"I"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the client's next statement belongs to a transaction that has begun."""
+        return self.is_explicit or self.transaction is not None
+
+    @property
+    def is_implicit(self) -> bool:
+        return self.transaction is not None and not self.is_explicit
+
+    @property
+    def holds_something(self) -> bool:
+        """Whether versions, and a session at the store, are held while the client is waited for."""
+        return self.transaction is not None or bool(self._streaming)
+
+    def refuse_failed(self) -> None:
+        if self.is_failed:
+            message = "current transaction is aborted, commands ignored until end of transaction block"
+            raise SqlError(IN_FAILED_TRANSACTION, message)
+
+    def current(self) -> Transaction:
+        """The block's transaction; a new implicit one when there is none."""
+        if self.transaction is None:
+            self.transaction = self.env.begin(is_read_only=self.is_read_only, by=self.owner)
+        return self.transaction
+
+    def begin(self, *, is_read_only: bool) -> None:
+        if self.is_explicit:
+            self.client.notice("there is already a transaction in progress", "WARNING", ACTIVE_TRANSACTION)
+            return
+        self.is_explicit, self.is_read_only = True, is_read_only
+        self.current()
+
+    async def commit(self) -> str:
+        """COMMIT; its tag says what became of it."""
+        if not self.is_explicit:
+            self.client.notice("there is no transaction in progress", "WARNING", NO_ACTIVE_TRANSACTION)
+            return "COMMIT"
+        if self.is_failed:
+            await self.end()
+            return "ROLLBACK"
+        self.is_explicit = self.is_read_only = False
+        await self._commit()
+        return "COMMIT"
+
+    async def rollback(self) -> str:
+        if not self.is_open:
+            self.client.notice("there is no transaction in progress", "WARNING", NO_ACTIVE_TRANSACTION)
+        await self.end()
+        return "ROLLBACK"
+
+    async def end_implicit(self) -> None:
+        """Sync, or the end of a simple query: an implicit block commits."""
+        if self.is_implicit:
+            await self._commit()
+
+    async def _commit(self) -> None:
+        transaction, self.transaction = self.transaction, None
+        if transaction is None:
+            return
+        try:
+            await self.new_tables.before_commit(transaction)
+            await transaction.commit()
+        except Retry as retry:
+            raise for_client(retry) from retry
+        finally:
+            committed = transaction.is_over
+            if not transaction.is_over:
+                await transaction.rollback()
+            await self.new_tables.after_transaction(committed=committed and transaction.has_committed)
+
+    async def savepoint(self, word: str, name: str) -> str:
+        """SAVEPOINT, RELEASE or ROLLBACK TO; the tag."""
+        if not self.is_explicit:
+            raise SqlError(NO_ACTIVE_TRANSACTION, f"{word} can only be used in transaction blocks")
+        if word == "ROLLBACK TO":
+            if self.transaction is None:
+                raise SqlError("3B001", f'savepoint "{name}" does not exist')
+            await self.transaction.rollback_to(name)
+            self.is_failed = False
+            return "ROLLBACK"
+        act = self.current().savepoint if word == "SAVEPOINT" else self.current().release
+        await act(name)
+        return word
+
+    async def fail(self, error: SqlError) -> None:
+        """A statement failed: an implicit block is undone, an explicit one waits for its end."""
+        await self._end_streams()
+        if not self.is_explicit:
+            if self.transaction is not None:
+                await self.end()
+            return
+        self.is_failed = True
+        can_return = bool(self.transaction and self.transaction.savepoints) and not isinstance(error, FatalError)
+        if not can_return or self._is_lost():
+            await self._roll_back()
+
+    def _is_lost(self) -> bool:
+        """Whether the session at the store has ended: no savepoint can bring it back."""
+        connection = None if self.transaction is None else self.transaction.connection
+        return connection is None or connection.is_lost
+
+    async def end(self) -> None:
+        """Roll back what was not committed; what comes next is outside of any block."""
+        self.is_explicit = self.is_failed = self.is_read_only = False
+        await self._roll_back()
+
+    async def _roll_back(self) -> None:
+        transaction, self.transaction = self.transaction, None
+        if transaction is not None:
+            await transaction.rollback()
+        await self.new_tables.after_transaction(committed=False)
+
+    async def close(self) -> None:
+        await self._end_streams()
+        await self.end()
+
+    # -- statements alone whose rows still come ------------------------------------------------------------------
+
+    def streamed(self, transaction: Transaction, batches: AsyncIterator[list[Row]]) -> AsyncIterator[list[Row]]:
+        """The rows of a statement that is its own transaction, which ends with the last of them."""
+        self._streaming.add(transaction)  # now: a generator begins only when it is asked for its first batch
+        return self._stream(transaction, batches)
+
+    async def _stream(self, transaction: Transaction, batches: AsyncIterator[list[Row]]) -> AsyncIterator[list[Row]]:
+        try:
+            async for batch in batches:
+                yield batch
+        except Retry as retry:
+            raise for_client(retry) from retry
+        finally:
+            self._streaming.discard(transaction)
+            if not transaction.is_over:
+                await transaction.rollback()
+
+    def is_streaming(self, transaction: Transaction) -> bool:
+        return transaction in self._streaming
+
+    async def _end_streams(self) -> None:
+        for transaction in list(self._streaming):
+            self._streaming.discard(transaction)
+            if not transaction.is_over:
+                await transaction.rollback()
+
+
+def for_client(retry: Retry) -> SqlError:
+    """The error a client gets: 40001 or 40P01, whatever the store's code was."""
+    return SqlError(retry.sqlstate, retry.message, hint=retry.hint)

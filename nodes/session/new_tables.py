@@ -1,0 +1,111 @@
+"""Tables that a transaction creates: nobody else's until COMMIT, and the catalog's then (T9)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+from catalog.descriptor import Descriptor
+from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
+from nodes.context import Environment
+from nodes.session.database_thread import StoreDown, in_database_thread
+from nodes.sql.statements import Statement, ddl_error
+from nodes.store.pipeline import Command, finished
+from nodes.store.transaction import Retry, Transaction
+
+if TYPE_CHECKING:
+    from changes.ddl.resolve import NothingToDo
+
+log = logging.getLogger(__name__)
+
+PAUSES_S = (0.05, 0.5, 0.0)
+"""Between tries to announce what became of a new table."""
+
+
+class NewTables:
+    """The tables that a session's transaction has made, and those of former ones that are still to be announced."""
+
+    def __init__(self, env: Environment, user: str) -> None:
+        self.env, self.user = env, user
+        self.tables: dict[str, Descriptor] = {}
+        self._unannounced: dict[int, bool] = {}  # new tables whose transaction is over: did it commit?
+
+    async def create(self, statement: Statement, transaction: Transaction | None) -> NothingToDo | None:
+        """Make the table; what the client is to be told if there is one already."""
+        from changes.ddl.errors import DdlError
+        from changes.ddl.resolve import NothingToDo
+        from changes.ddl.statements import parse
+        from changes.planning.table_in_transaction import new_table
+        from changes.services import reserve_table
+
+        if transaction is not None and transaction.savepoints:
+            raise SqlError(FEATURE_NOT_SUPPORTED, "CREATE TABLE after a SAVEPOINT is not supported: make it before")
+        try:
+            parsed, env = parse(statement.text), self.env
+            name = parsed.action.table.text
+            if name in self.tables:
+                raise SqlError("42P07", f'relation "{name}" already exists')
+            reservation = in_database_thread(lambda: reserve_table(parsed, node=env.node, incarnation=env.incarnation))
+            reserved, cancel = await finished(reservation)  # names that are taken have to be freed again
+        except NothingToDo as nothing:
+            return nothing
+        except DdlError as error:
+            raise ddl_error(error, statement) from None
+        self.tables[name] = new_table(reserved.action, reserved.table_id)
+        if cancel is not None:
+            raise cancel
+        return None
+
+    async def before_commit(self, transaction: Transaction) -> None:
+        """The catalog rows of the tables made here, by the same transaction, after the user's last statement."""
+        from changes.planning.table_in_transaction import statements_at_commit
+
+        env = self.env
+        for table in self.tables.values():
+            commands = [
+                Command(sql, tuple(as_text(p) for p in params), is_text=True)
+                for sql, params in statements_at_commit(table, storages=env.storages, who=self.user)
+            ]
+            results = await transaction.run(commands)
+            if results[0].command_tuples != 1:
+                raise Retry(f'the name "{table.name}" was given up: this node was taken for dead')
+            transaction.note_written()
+
+    async def after_transaction(self, *, committed: bool) -> None:
+        """Announce new tables, or free their names; what cannot be done now is tried again next time."""
+        tables, self.tables = self.tables, {}
+        self._unannounced |= {table.table_id: committed for table in tables.values()}
+        if self._unannounced:
+            _, cancel = await finished(self._announce())
+            if cancel is not None and not committed:  # after a COMMIT it comes too late
+                raise cancel
+
+    async def _announce(self) -> None:
+        from django.db import Error
+
+        from changes.services import announce_table, free_table
+
+        for table_id, committed in list(self._unannounced.items()):
+            for pause_s in PAUSES_S:
+                try:
+                    if committed:
+                        await in_database_thread(lambda t=table_id: announce_table(t, who=self.user))
+                    else:
+                        await in_database_thread(lambda t=table_id: free_table(t))
+                except (Error, StoreDown) as error:
+                    log.warning("table %s: %s", table_id, error)
+                    await asyncio.sleep(pause_s)
+                else:
+                    del self._unannounced[table_id]
+                    break
+
+
+def as_text(value: Any) -> bytes | None:
+    """A parameter in PostgreSQL's text form."""
+    if value is None:
+        return None
+    if isinstance(value, list | tuple):
+        return ("{" + ",".join(json.dumps(str(v)) for v in value) + "}").encode()
+    return str(value).encode()
