@@ -1,1 +1,17 @@
-"""What SQL expressions mean: one engine for defaults, predicates, constraints and queries, everywhere."""
+"""What SQL expressions mean: one engine for defaults, predicates, constraints and queries, everywhere.
+
+grammar     PostgreSQL's parser, with limits
+analysis    from its parse tree to typed expressions, with
+building      casts, operators and connectives
+aggregates    aggregates and window functions
+scopes        what a name means
+typed       expressions as values: evaluated here, or rendered for the query engine
+functions   every function, operator and cast there is
+arithmetic  what they compute
+patterns    LIKE and regular expressions
+texts       functions of text
+sqltypes    PostgreSQL's types, as far as a node has them
+rows        predicates and derived columns over stored rows
+limits      how long a value may be
+errors      SQLSTATEs and the error a client gets
+"""

@@ -1,13 +1,10 @@
 """From PostgreSQL's parse tree to typed expressions.
 
-Types are found as PostgreSQL finds them: from the leaves up, and a quoted literal or an undeclared
-parameter takes the type of what stands beside it. Whatever has no entry in `expressions.functions` ends
-here, by name and with its place in the statement, and so does every mistake of the user's that can
-be seen without data.
+Types are found as PostgreSQL finds them, from the leaves up (`expressions.building`). What a node cannot do ends here,
+by name and with its place in the statement, and so does every mistake of the user's that can be seen without data.
 """
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,21 +12,16 @@ from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
 from expressions import arithmetic, functions
+from expressions.aggregates import Aggregates, refuse_aggregates
+from expressions.building import Builder, Parameters
 from expressions.errors import (
-    AMBIGUOUS_FUNCTION,
-    CANNOT_COERCE,
-    DATATYPE_MISMATCH,
-    GROUPING_ERROR,
     PROGRAM_LIMIT,
     STATEMENT_TOO_COMPLEX,
     TOO_MANY_ARGUMENTS,
-    UNDEFINED_FUNCTION,
     UNDEFINED_PARAMETER,
-    WINDOWING_ERROR,
     SqlError,
     unsupported,
 )
-from expressions.functions import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
 from expressions.scopes import Scan, Scope
 from expressions.sqltypes import (
     BOOL,
@@ -51,13 +43,11 @@ from expressions.typed import (
     Fragment,
     Literal,
     Parameter,
-    evaluate,
     parse_value,
     size_of,
 )
 
 Node = Any
-PARAMETERS_MAX = 65535
 DEPTH_MAX = 200
 PARTS_MAX = 100_000
 LIST_MAX = 20_000
@@ -72,24 +62,7 @@ SESSION_VALUES = {
 
 
 @dataclass(eq=False)
-class Parameters:
-    """The types of $1, $2, ..: declared by the client or found from their surroundings."""
-
-    types: list[Type] = field(default_factory=list)
-    count_max: int = PARAMETERS_MAX
-
-    def type_of(self, number: int) -> Type:
-        while len(self.types) < number:
-            self.types.append(UNKNOWN)
-        return self.types[number - 1]
-
-    def settle(self, number: int, of: Type) -> None:
-        self.type_of(number)
-        self.types[number - 1] = of
-
-
-@dataclass(eq=False)
-class Analyzer:
+class Analyzer(Builder):
     """What one statement is analysed with. `subquery` analyses a SELECT inside it (`nodes.sql.selects`)."""
 
     catalog: Mapping[str, Descriptor]
@@ -125,60 +98,6 @@ class Analyzer:
         expr = self.boolean(self.expr(node, scope), clause)
         refuse_aggregates(expr, clause)
         return expr
-
-    def boolean(self, expr: Expr, clause: str) -> Expr:
-        if expr.type not in (BOOL, UNKNOWN):
-            raise SqlError(
-                DATATYPE_MISMATCH, f"argument of {clause} must be type boolean, not type {expr.type}", _offset(expr)
-            )
-        return self.coerce(expr, BOOL)
-
-    def known(self, expr: Expr) -> Expr:
-        """The expression with a type: what is still unknown becomes text."""
-        return self.coerce(expr, TEXT) if expr.type is UNKNOWN else expr
-
-    def coerce(self, expr: Expr, target: Type, *, assignment: bool = False) -> Expr:
-        """The expression as `target`, by implicit casts only or by those of an assignment. Raises 42804."""
-        if expr.type is target:
-            return expr
-        if expr.type is UNKNOWN:
-            return self._settle(expr, target)
-        allowed = (expr.type, target) in (ASSIGNMENT if assignment else IMPLICIT) or (assignment and target is TEXT)
-        if not allowed:
-            raise SqlError(DATATYPE_MISMATCH, f"cannot use {expr.type} where {target} is needed", _offset(expr))
-        return self.cast(expr, target, _offset(expr))
-
-    def cast(self, expr: Expr, target: Type, offset: int) -> Expr:
-        """An explicit cast. Raises 42846."""
-        if expr.type is target:
-            return Literal(expr.value, target, expr.offset) if isinstance(expr, Literal) else expr
-        if expr.type is UNKNOWN:
-            return self._settle(expr, target)
-        template = CAST_TEMPLATES.get((expr.type, target))
-        if template is None:
-            raise SqlError(CANNOT_COERCE, f"cannot cast type {expr.type} to {target}", offset)
-        if isinstance(expr, Literal) and expr.is_exact and target in (INT4, INT8):
-            return rounded(expr, target, offset)
-        compute = functions.cast_compute(expr.type, target)
-        call = Call("cast", template, (expr,), target, compute, offset=offset)
-        if isinstance(expr, Literal) and compute is not None:
-            return Literal(placed(lambda: evaluate(call, {}, Context()), offset), target, expr.offset)
-        return call
-
-    def _settle(self, expr: Expr, target: Type) -> Expr:
-        if isinstance(expr, Parameter):
-            self.parameters.settle(expr.number, target)
-            return Parameter(expr.number, target, expr.offset)
-        if isinstance(expr, Literal):
-            value = None if expr.value is None else parse_value(target, str(expr.value), expr.offset)
-            return Literal(value, target, expr.offset)
-        assert isinstance(expr, Fragment), expr  # a subquery whose only column is a quoted literal
-        return Call("cast", CAST_TEMPLATES.get((TEXT, target), "{0}"), (expr,), target, offset=expr.offset)
-
-    def common(self, exprs: Sequence[Expr], what: str) -> tuple[list[Expr], Type]:
-        """The expressions as the one type that all of them can be (CASE, COALESCE, IN, UNION). Raises 42804."""
-        of = common_type([(e.type, _offset(e)) for e in exprs], what)
-        return [self.coerce(e, of) for e in exprs], of
 
     # -- leaves -------------------------------------------------------------------------------------------------
 
@@ -243,44 +162,6 @@ class Analyzer:
 
     _x_like = _x_ilike = _x_op
 
-    def operator(self, name: str, args: Sequence[Expr], offset: int) -> Expr:
-        name = "<>" if name == "!=" else name
-        if name == "||":
-            args = self._concatenated(args)
-        overloads = functions.OPERATORS.get(name, ())
-        fitting = choose(overloads, self._beside(args))
-        if len(fitting) != 1:
-            shown = " ".join([*(str(a.type) for a in args[:-1]), name, str(args[-1].type)])
-            if fitting:
-                raise SqlError(AMBIGUOUS_FUNCTION, f"operator is not unique: {shown}", offset, hint="add a cast")
-            raise SqlError(
-                UNDEFINED_FUNCTION,
-                f"operator does not exist: {shown}",
-                offset,
-                hint="no operator of that name takes these types: a cast may help",
-            )
-        return self._call(name, *fitting[0], args, offset)
-
-    def _concatenated(self, args: Sequence[Expr]) -> list[Expr]:
-        """text || anything is text."""
-        if any(a.type in (TEXT, UNKNOWN) for a in args):
-            return [self.cast(a, TEXT, _offset(a)) for a in args]
-        return list(args)
-
-    def _beside(self, args: Sequence[Expr]) -> list[Type]:
-        """Argument types, an unknown one taken to be of the other's type, as for PostgreSQL's operators."""
-        types = [a.type for a in args]
-        if len(types) == 2 and UNKNOWN in types:
-            other = types[0] if types[1] is UNKNOWN else types[1]
-            if other is UNKNOWN:
-                return [TEXT, TEXT]
-            return [t if t is not UNKNOWN or other not in (BOOL, TEXT, INT4, INT8, FLOAT8) else other for t in types]
-        return types
-
-    def _call(self, name: str, overload: Overload, types: tuple[Type, ...], args: Sequence[Expr], offset: int) -> Call:
-        coerced = tuple(self.coerce(a, t) for a, t in zip(args, types, strict=True))
-        return Call(name, overload.template, coerced, overload.result, overload.compute, overload.strict, offset)
-
     def _row_comparison(self, node: Node, name: str, scope: Scope) -> Expr:
         left, right = (self._row(side, scope) for side in (node.lexpr, node.rexpr))
         if len(left) != len(right):
@@ -290,19 +171,15 @@ class Analyzer:
         pairs = list(zip(left, right, strict=True))
         equal = [self.operator("=", pair, node.location) for pair in pairs]
         if name == "=":
-            return self._and(equal, node.location)
+            return self.all_of(equal, node.location)
         if name == "<>":
-            return self._not(self._and(equal, node.location), node.location)
+            return self.negated(self.all_of(equal, node.location), node.location)
         # The first pair that is not equal decides, also when that is not known: flat, however many there are.
         decided = [
-            (self._not_true(same, node.location), self.operator(name[0], pair, node.location))
+            (self.not_true(same, node.location), self.operator(name[0], pair, node.location))
             for pair, same in zip(pairs[:-1], equal[:-1], strict=True)
         ]
-        return self._case(decided, self.operator(name, pairs[-1], node.location), BOOL, node.location)
-
-    def _not_true(self, arg: Expr, offset: int) -> Expr:
-        compute = arithmetic.is_not_value(True)
-        return Call("IS", "({0} IS NOT TRUE)", (arg,), BOOL, compute, strict=False, offset=offset)
+        return self.case(decided, self.operator(name, pairs[-1], node.location), BOOL, node.location)
 
     def _row(self, node: Node, scope: Scope) -> list[Expr]:
         if not _is_row(node):
@@ -313,21 +190,8 @@ class Analyzer:
         word = pb.BoolExprType.Name(node.boolop).removesuffix("_EXPR")
         args = [self.boolean(self.expr(arg, scope), word) for arg in node.args]
         if word == "NOT":
-            return self._not(args[0], node.location)
-        return self._and(args, node.location) if word == "AND" else self._or(args, node.location)
-
-    def _and(self, args: Sequence[Expr], offset: int) -> Expr:
-        return self._joined("AND", args, arithmetic.conjunction, offset)
-
-    def _or(self, args: Sequence[Expr], offset: int) -> Expr:
-        return self._joined("OR", args, arithmetic.disjunction, offset)
-
-    def _joined(self, word: str, args: Sequence[Expr], compute: arithmetic.Compute, offset: int) -> Expr:
-        template = "(" + f" {word} ".join(f"{{{i}}}" for i in range(len(args))) + ")"
-        return Call(word, template, tuple(args), BOOL, compute, strict=False, offset=offset)
-
-    def _not(self, arg: Expr, offset: int) -> Expr:
-        return Call("NOT", "(NOT {0})", (arg,), BOOL, lambda a: not a, offset=offset)
+            return self.negated(args[0], node.location)
+        return self.all_of(args, node.location) if word == "AND" else self.any_of(args, node.location)
 
     def _null_test(self, node: Node, scope: Scope) -> Expr:
         arg = self.known(self.expr(node.arg, scope))
@@ -355,7 +219,7 @@ class Analyzer:
         return Call("DISTINCT", template, tuple(args), BOOL, arithmetic.distinct, strict=False, offset=node.location)
 
     def _x_not_distinct(self, node: Node, scope: Scope) -> Expr:
-        return self._not(self._x_distinct(node, scope), node.location)
+        return self.negated(self._x_distinct(node, scope), node.location)
 
     def _x_nullif(self, node: Node, scope: Scope) -> Expr:
         left, right = self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)
@@ -378,7 +242,7 @@ class Analyzer:
         refuse_long_list(len(node.rexpr.list.items), node.location)
         if _is_row(node.lexpr):
             tests = [self._row_equality(node.lexpr, item, scope, node.location) for item in node.rexpr.list.items]
-            found: Expr = self._or(tests, node.location) if len(tests) > 1 else tests[0]
+            found: Expr = self.any_of(tests, node.location) if len(tests) > 1 else tests[0]
         else:
             args = [self.expr(node.lexpr, scope), *(self.expr(item, scope) for item in node.rexpr.list.items)]
             args, _ = self.common(args, "IN")
@@ -390,11 +254,11 @@ class Analyzer:
             else:
                 compute, reads = arithmetic.one_of, None
             found = Call("IN", template, tuple(args), BOOL, compute, strict=False, offset=node.location, reads=reads)
-        return self._not(found, node.location) if negated else found
+        return self.negated(found, node.location) if negated else found
 
     def _row_equality(self, left: Node, right: Node, scope: Scope, offset: int) -> Expr:
         pairs = list(zip(self._row(left, scope), self._row(right, scope), strict=True))
-        return self._and([self.operator("=", pair, offset) for pair in pairs], offset)
+        return self.all_of([self.operator("=", pair, offset) for pair in pairs], offset)
 
     def _x_op_any(self, node: Node, scope: Scope) -> Expr:
         return self._array_test(node, scope, "ANY")
@@ -412,7 +276,7 @@ class Analyzer:
         tests = [self.operator(name, (left, item), node.location) for item in items]
         if not tests:
             return Literal(word == "ALL", BOOL, node.location)
-        return self._or(tests, node.location) if word == "ANY" else self._and(tests, node.location)
+        return self.any_of(tests, node.location) if word == "ANY" else self.all_of(tests, node.location)
 
     def _array_items(self, node: Node, scope: Scope) -> list[Expr] | None:
         kind = node.WhichOneof("node")
@@ -428,17 +292,17 @@ class Analyzer:
         value = self.expr(node.lexpr, scope)
         low, high = (self.expr(item, scope) for item in node.rexpr.list.items)
         above = self.operator(">=", (value, low), node.location)
-        return self._and([above, self.operator("<=", (value, high), node.location)], node.location)
+        return self.all_of([above, self.operator("<=", (value, high), node.location)], node.location)
 
     def _x_not_between(self, node: Node, scope: Scope) -> Expr:
-        return self._not(self._x_between(node, scope), node.location)
+        return self.negated(self._x_between(node, scope), node.location)
 
     # -- functions and casts ------------------------------------------------------------------------------------
 
     def _type_cast(self, node: Node, scope: Scope) -> Expr:
         target = type_of_name(node.type_name)
         arg = self.expr(node.arg, scope)
-        return self.cast(arg, target, node.location if node.location >= 0 else _offset(arg))
+        return self.cast(arg, target, node.location if node.location >= 0 else arg.offset)
 
     def _collate_clause(self, node: Node, scope: Scope) -> Expr:
         name = node.collname[-1].string.sval
@@ -471,15 +335,7 @@ class Analyzer:
             self.expr(node.defresult, scope) if node.HasField("defresult") else Literal(None, UNKNOWN, node.location)
         )
         typed, of = self.common([*values, default], "CASE")
-        return self._case(list(zip(conditions, typed[:-1], strict=True)), typed[-1], of, node.location)
-
-    def _case(self, whens: Sequence[tuple[Expr, Expr]], default: Expr, of: Type, offset: int) -> Expr:
-        if not whens:
-            return default
-        args = [*(expr for when in whens for expr in when), default]
-        words = " ".join(f"WHEN {{{i}}} THEN {{{i + 1}}}" for i in range(0, len(args) - 1, 2))
-        template = f"CASE {words} ELSE {{{len(args) - 1}}} END"
-        return Call("case", template, tuple(args), of, arithmetic.case, strict=False, offset=offset)
+        return self.case(list(zip(conditions, typed[:-1], strict=True)), typed[-1], of, node.location)
 
     def _func_call(self, node: Node, scope: Scope) -> Expr:
         name = function_name(node)
@@ -490,7 +346,7 @@ class Analyzer:
             or name in functions.WINDOW_ONLY
             or name in ("percentile_cont", "percentile_disc", "mode")
         ):
-            return self._aggregate(name, node, scope)
+            return Aggregates(self).call(name, node, scope)
         if node.agg_star or node.agg_distinct or node.HasField("over") or len(node.agg_order):
             raise SqlError("42809", f"{name} is not an aggregate function", node.location)
         if len(node.args) > ARGUMENTS_MAX:
@@ -508,136 +364,8 @@ class Analyzer:
         if name in ("random", "gen_random_uuid", "uuidv4", "clock_timestamp"):
             self.is_volatile = True
         if name in ("concat", "concat_ws", "quote_literal"):
-            args = [self._output_text(a) for a in args]
-        return self._function(name, functions.FUNCTIONS.get(name, ()), args, node.location)
-
-    def _output_text(self, arg: Expr) -> Expr:
-        """What a client would be shown: concat and the like say t and f where a cast says true and false."""
-        if arg.type is BOOL:
-            return Call("output", "CASE WHEN {0} THEN 't' WHEN NOT {0} THEN 'f' END", (arg,), TEXT, arithmetic.t_or_f)
-        return self.cast(arg, TEXT, _offset(arg))
-
-    def _function(self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int) -> Call:
-        return self._call(name, *self._chosen(name, overloads, args, offset), args, offset)
-
-    def _chosen(
-        self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int
-    ) -> tuple[Overload, tuple[Type, ...]]:
-        fitting = choose(overloads, [a.type for a in args])
-        shown = f"{name}({', '.join(str(a.type) for a in args)})"
-        if not fitting:
-            raise SqlError(
-                UNDEFINED_FUNCTION,
-                f"function {shown} does not exist",
-                offset,
-                hint="a node has no function of that name that takes these types: a cast may help",
-            )
-        if len(fitting) > 1:
-            raise SqlError(AMBIGUOUS_FUNCTION, f"function {shown} is not unique", offset, hint="add casts")
-        return fitting[0]
-
-    # -- aggregates and windows ---------------------------------------------------------------------------------
-
-    def _aggregate(self, name: str, node: Node, scope: Scope) -> Expr:
-        parts, of = self._aggregate_head(name, node, scope)
-        if node.HasField("agg_filter"):
-            condition = self.condition(node.agg_filter, scope, "FILTER")
-            parts = [*parts, " FILTER (WHERE ", condition, ")"]
-        if not node.HasField("over"):
-            if name in functions.WINDOW_ONLY:
-                raise SqlError("42809", f"window function {name} requires an OVER clause", node.location)
-            refuse_nested(parts, node.location)
-            return self._finished(name, parts, of, node.location, is_aggregate=True)
-        parts = [*parts, " OVER (", *self._window(node.over, scope), ")"]
-        return self._finished(name, parts, of, node.location, is_aggregate=False)
-
-    def _aggregate_head(self, name: str, node: Node, scope: Scope) -> "tuple[list[str | Expr], Type]":
-        args = [self.expr(arg, scope) for arg in node.args]
-        if node.agg_within_group:
-            return self._ordered_set(name, args, node, scope)
-        if node.agg_star:
-            if name != "count":
-                raise SqlError("42809", f"{name}(*) must have arguments", node.location)
-            return ["count(*)"], INT8
-        table = functions.WINDOW_ONLY if name in functions.WINDOW_ONLY else functions.AGGREGATES
-        if name in ("count", "min", "max", "first_value", "last_value", "nth_value", "lag", "lead") and args:
-            args = [self.known(args[0]), *args[1:]]
-        overload, types = self._chosen(name, table[name], args, node.location)
-        coerced = [self.coerce(a, t) for a, t in zip(args, types, strict=True)]
-        engine, _, _ = overload.template.partition(":")
-        inner: list[str | Expr] = ["DISTINCT "] if node.agg_distinct else []
-        for number, arg in enumerate(coerced):
-            inner += [", ", arg] if number else [arg]
-        if len(node.agg_order):
-            inner += [" ORDER BY ", *self.sort(node.agg_order, scope)]
-        return [engine, "(", *inner, ")"], overload.result
-
-    def _ordered_set(self, name: str, args: list[Expr], node: Node, scope: Scope) -> "tuple[list[str | Expr], Type]":
-        key = self.known(self.expr(node.agg_order[0].sort_by.node, scope))
-        if name == "percentile_cont":
-            of, key = FLOAT8, self.coerce(key, FLOAT8)
-        else:
-            of = key.type
-        fraction: list[str | Expr] = [self.coerce(args[0], FLOAT8)] if args else []
-        direction = " DESC" if node.agg_order[0].sort_by.sortby_dir == 3 else ""
-        return [f"{name}(", *fraction, ") WITHIN GROUP (ORDER BY ", key, direction + ")"], of
-
-    def _finished(
-        self, name: str, parts: "Sequence[str | Expr]", of: Type, offset: int, *, is_aggregate: bool
-    ) -> Fragment:
-        needs_cast = (name == "sum" and of is INT8) or (name == "ntile")
-        whole: tuple[str | Expr, ...] = ("CAST(", *parts, f" AS {of.duck})") if needs_cast else tuple(parts)
-        return Fragment(whole, of, is_aggregate=is_aggregate, offset=offset)
-
-    def _window(self, over: Node, scope: Scope) -> "list[str | Expr]":
-        if over.name or over.refname:
-            name = over.name or over.refname
-            if name not in self.windows:
-                raise SqlError("42704", f'window "{name}" does not exist', over.location)
-            base = type(over)()
-            base.CopyFrom(self.windows[name])
-            base.name = ""
-            if over.name or not (len(over.partition_clause) or len(over.order_clause)):
-                return self._window(base, scope)
-            raise unsupported("a window that adds to a named one", over.location)
-        parts: list[str | Expr] = []
-        for number, node in enumerate(over.partition_clause):
-            parts += [", " if number else "PARTITION BY ", self.known(self.expr(node, scope))]
-        if len(over.order_clause):
-            parts += [" ORDER BY ", *self.sort(over.order_clause, scope)]
-        return [*parts, *self._frame(over, scope)]
-
-    def _frame(self, over: Node, scope: Scope) -> "list[str | Expr]":
-        bits = over.frame_options
-        if not bits & 0x1:
-            return []
-        unit = "ROWS" if bits & 0x4 else "RANGE" if bits & 0x2 else "GROUPS"
-        if bits & 0x78000:
-            raise unsupported("EXCLUDE in a window frame", over.location)
-        start = self._frame_end(bits, over, "start_offset", (0x20, 0x80, 0x200, 0x800), scope)
-        end = self._frame_end(bits, over, "end_offset", (0x40, 0x100, 0x400, 0x1000), scope)
-        return [f" {unit} BETWEEN ", *start, " AND ", *end]
-
-    def _frame_end(
-        self, bits: int, over: Node, offset_field: str, masks: tuple[int, int, int, int], scope: Scope
-    ) -> "list[str | Expr]":
-        first, last, current, before = masks
-        if bits & first:
-            return ["UNBOUNDED PRECEDING"]
-        if bits & last:
-            return ["UNBOUNDED FOLLOWING"]
-        if bits & current:
-            return ["CURRENT ROW"]
-        offset = self.known(self.expr(getattr(over, offset_field), scope))
-        return [offset, " PRECEDING" if bits & before else " FOLLOWING"]
-
-    def sort(self, clause: Iterable[Node], scope: Scope) -> "list[str | Expr]":
-        """ORDER BY of an aggregate or a window."""
-        parts: list[str | Expr] = []
-        for number, item in enumerate(clause):
-            parts += [", "] if number else []
-            parts += [self.known(self.expr(item.sort_by.node, scope)), direction_of(item.sort_by)]
-        return parts
+            args = [self.output_text(a) for a in args]
+        return self.function(name, functions.FUNCTIONS.get(name, ()), args, node.location)
 
     # -- subqueries ---------------------------------------------------------------------------------------------
 
@@ -679,14 +407,6 @@ def number_literal(text: str, offset: int) -> Literal:
     return Literal(parse_value(FLOAT8, plain, offset), FLOAT8, offset, is_exact=True)
 
 
-def rounded(literal: Literal, target: Type, offset: int) -> Literal:
-    """A number with a point as an integer: halves away from zero, as PostgreSQL's numeric rounds."""
-    value = literal.value
-    assert isinstance(value, float)
-    whole = math.floor(abs(value) + 0.5) * (-1 if value < 0 else 1)
-    return Literal(placed(lambda: arithmetic.ranged(target, whole), offset), target, literal.offset)
-
-
 def refuse_long_list(length: int, offset: int) -> None:
     if length > LIST_MAX:
         message = f"a list of {length} values is longer than {LIST_MAX}"
@@ -723,28 +443,6 @@ def type_of_name(node: Node) -> Type:
     return type_named(name, node.location, length=length)
 
 
-def common_type(found: Sequence[tuple[Type, int]], what: str) -> Type:
-    """PostgreSQL's choice for CASE, UNION and the like."""
-    of = UNKNOWN
-    for candidate, offset in found:
-        if candidate is UNKNOWN or candidate is of:
-            continue
-        if of is UNKNOWN or (of, candidate) in IMPLICIT:
-            of = candidate
-        elif (candidate, of) not in IMPLICIT:
-            raise SqlError(DATATYPE_MISMATCH, f"{what} types {of} and {candidate} cannot be matched", offset)
-    return TEXT if of is UNKNOWN else of
-
-
-def direction_of(sort: Node) -> str:
-    """ASC or DESC with PostgreSQL's place for NULLs: they are greatest."""
-    if sort.sortby_dir == 4:
-        raise unsupported("ORDER BY .. USING", sort.location)
-    word = "DESC" if sort.sortby_dir == 3 else "ASC"
-    first = sort.sortby_nulls == 2 or (sort.sortby_nulls != 3 and word == "DESC")
-    return f" {word} NULLS {'FIRST' if first else 'LAST'}"
-
-
 def array_words(text: str) -> list[str | None]:
     """The elements of an array literal such as {1,2,NULL}."""
     inner = text.strip()
@@ -766,55 +464,6 @@ def array_words(text: str) -> list[str | None]:
         else:
             current += char
     return [] if words == [""] else words
-
-
-def placed(compute: Callable[[], Any], offset: int) -> Any:
-    """The computed value; an error gets the place it is about."""
-    try:
-        return compute()
-    except SqlError as error:
-        error.offset = error.offset if error.offset >= 0 else offset
-        raise
-
-
-def aggregates_in(expr: Expr) -> Iterator[Fragment]:
-    """The aggregates of this query in the expression; those of a subquery are its own."""
-    if isinstance(expr, Fragment) and expr.is_aggregate:
-        yield expr
-    elif isinstance(expr, Call):
-        for arg in expr.args:
-            yield from aggregates_in(arg)
-    elif isinstance(expr, Fragment) and not expr.is_query:
-        for part in expr.parts:
-            if not isinstance(part, str):
-                yield from aggregates_in(part)
-
-
-def windows_in(expr: Expr) -> Iterator[Fragment]:
-    """The window functions in the expression."""
-    if isinstance(expr, Fragment) and " OVER (" in expr.parts:
-        yield expr
-    inner = expr.args if isinstance(expr, Call) else ()
-    for arg in inner:
-        yield from windows_in(arg)
-
-
-def refuse_aggregates(expr: Expr, clause: str) -> None:
-    for part in aggregates_in(expr):
-        raise SqlError(GROUPING_ERROR, f"aggregate functions are not allowed in {clause}", part.offset)
-    for part in windows_in(expr):
-        raise SqlError(WINDOWING_ERROR, f"window functions are not allowed in {clause}", part.offset)
-
-
-def refuse_nested(parts: "Sequence[str | Expr]", offset: int) -> None:
-    for part in parts:
-        inner = None if isinstance(part, str) else next(aggregates_in(part), None)
-        if inner is not None:
-            raise SqlError(GROUPING_ERROR, "aggregate function calls cannot be nested", inner.offset)
-
-
-def _offset(expr: Expr) -> int:
-    return expr.offset
 
 
 def _location(node: Node, kind: str | None) -> int:

@@ -20,7 +20,9 @@ from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.types import SqlType
 from expressions import grammar
-from expressions.analysis import Analyzer, Parameters, aggregates_in, windows_in
+from expressions.aggregates import aggregates_in, windows_in
+from expressions.analysis import Analyzer
+from expressions.building import Parameters
 from expressions.errors import (
     DATATYPE_MISMATCH,
     GROUPING_ERROR,

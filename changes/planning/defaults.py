@@ -13,7 +13,9 @@ from catalog.types import SqlType, Value
 from changes.ddl.actions import Position, Sql
 from changes.ddl.errors import DATATYPE_MISMATCH, NOT_SUPPORTED, unsupported
 from changes.ddl.placing import placed
-from expressions.analysis import Analyzer, Parameters, aggregates_in, windows_in
+from expressions.aggregates import aggregates_in, windows_in
+from expressions.analysis import Analyzer
+from expressions.building import Parameters
 from expressions.errors import UNDEFINED_COLUMN, SqlError
 from expressions.rows import parsed
 from expressions.scopes import Scope

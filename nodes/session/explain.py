@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from expressions.analysis import Parameters
+from expressions.building import Parameters
 from expressions.errors import unsupported
 from expressions.rows import shown
 from expressions.scopes import Scan

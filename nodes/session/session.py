@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from expressions.analysis import Parameters
+from expressions.building import Parameters
 from expressions.errors import (
     ACTIVE_TRANSACTION,
     CANNOT_CONNECT_NOW,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from expressions.analysis import aggregates_in
+from expressions.aggregates import aggregates_in
 from expressions.errors import GROUPING_ERROR, SqlError
 from expressions.scopes import Scope
 from expressions.typed import Call, ColumnRef, Expr, Fragment

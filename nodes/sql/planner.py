@@ -10,7 +10,8 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, State
-from expressions.analysis import Analyzer, Parameters
+from expressions.analysis import Analyzer
+from expressions.building import Parameters
 from expressions.errors import (
     DATATYPE_MISMATCH,
     DUPLICATE_COLUMN,

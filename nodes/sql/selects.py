@@ -12,7 +12,9 @@ from typing import Any
 
 from postgast import walk as walk_tree
 
-from expressions.analysis import Analyzer, common_type, direction_of, refuse_aggregates
+from expressions.aggregates import direction_of, refuse_aggregates
+from expressions.analysis import Analyzer
+from expressions.building import common_type
 from expressions.errors import (
     INVALID_COLUMN_REFERENCE,
     SYNTAX_ERROR,

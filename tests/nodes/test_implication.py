@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from catalog.elements import ColumnId, Index, IndexColumn, IndexId
 from catalog.types import SqlType
-from expressions.analysis import Analyzer, Parameters
+from expressions.analysis import Analyzer
+from expressions.building import Parameters
 from expressions.rows import canonical, compiled
 from expressions.scopes import Scan
 from expressions.sqltypes import INT4

@@ -1,0 +1,187 @@
+"""Aggregates and window functions of a query, and where they may not stand."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from expressions import functions
+from expressions.errors import GROUPING_ERROR, WINDOWING_ERROR, SqlError, unsupported
+from expressions.functions import Overload
+from expressions.scopes import Scope
+from expressions.sqltypes import FLOAT8, INT8, Type
+from expressions.typed import Call, Expr, Fragment
+
+Node = Any
+Parts = list[str | Expr]
+
+
+class Analysis(Protocol):
+    """What analyses the expressions inside (`expressions.analysis`)."""
+
+    @property
+    def windows(self) -> Mapping[str, Node]: ...
+
+    def expr(self, node: Node, scope: Scope) -> Expr: ...
+
+    def condition(self, node: Node, scope: Scope, clause: str) -> Expr: ...
+
+    def known(self, expr: Expr) -> Expr: ...
+
+    def coerce(self, expr: Expr, target: Type) -> Expr: ...
+
+    def chosen(
+        self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int
+    ) -> tuple[Overload, tuple[Type, ...]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregates:
+    """Analyses calls of aggregates and window functions, with what stands in OVER, FILTER and WITHIN GROUP."""
+
+    analysis: Analysis
+
+    def call(self, name: str, node: Node, scope: Scope) -> Expr:
+        parts, of = self._head(name, node, scope)
+        if node.HasField("agg_filter"):
+            condition = self.analysis.condition(node.agg_filter, scope, "FILTER")
+            parts = [*parts, " FILTER (WHERE ", condition, ")"]
+        if not node.HasField("over"):
+            if name in functions.WINDOW_ONLY:
+                raise SqlError("42809", f"window function {name} requires an OVER clause", node.location)
+            refuse_nested(parts, node.location)
+            return self._finished(name, parts, of, node.location, is_aggregate=True)
+        parts = [*parts, " OVER (", *self._window(node.over, scope), ")"]
+        return self._finished(name, parts, of, node.location, is_aggregate=False)
+
+    def _head(self, name: str, node: Node, scope: Scope) -> tuple[Parts, Type]:
+        args = [self.analysis.expr(arg, scope) for arg in node.args]
+        if node.agg_within_group:
+            return self._ordered_set(name, args, node, scope)
+        if node.agg_star:
+            if name != "count":
+                raise SqlError("42809", f"{name}(*) must have arguments", node.location)
+            return ["count(*)"], INT8
+        table = functions.WINDOW_ONLY if name in functions.WINDOW_ONLY else functions.AGGREGATES
+        if name in ("count", "min", "max", "first_value", "last_value", "nth_value", "lag", "lead") and args:
+            args = [self.analysis.known(args[0]), *args[1:]]
+        overload, types = self.analysis.chosen(name, table[name], args, node.location)
+        coerced = [self.analysis.coerce(a, t) for a, t in zip(args, types, strict=True)]
+        engine, _, _ = overload.template.partition(":")
+        inner: Parts = ["DISTINCT "] if node.agg_distinct else []
+        for number, arg in enumerate(coerced):
+            inner += [", ", arg] if number else [arg]
+        if len(node.agg_order):
+            inner += [" ORDER BY ", *self.sort(node.agg_order, scope)]
+        return [engine, "(", *inner, ")"], overload.result
+
+    def _ordered_set(self, name: str, args: list[Expr], node: Node, scope: Scope) -> tuple[Parts, Type]:
+        key = self.analysis.known(self.analysis.expr(node.agg_order[0].sort_by.node, scope))
+        if name == "percentile_cont":
+            of, key = FLOAT8, self.analysis.coerce(key, FLOAT8)
+        else:
+            of = key.type
+        fraction: Parts = [self.analysis.coerce(args[0], FLOAT8)] if args else []
+        direction = " DESC" if node.agg_order[0].sort_by.sortby_dir == 3 else ""
+        return [f"{name}(", *fraction, ") WITHIN GROUP (ORDER BY ", key, direction + ")"], of
+
+    def _finished(
+        self, name: str, parts: Sequence[str | Expr], of: Type, offset: int, *, is_aggregate: bool
+    ) -> Fragment:
+        needs_cast = (name == "sum" and of is INT8) or (name == "ntile")
+        whole: tuple[str | Expr, ...] = ("CAST(", *parts, f" AS {of.duck})") if needs_cast else tuple(parts)
+        return Fragment(whole, of, is_aggregate=is_aggregate, offset=offset)
+
+    def _window(self, over: Node, scope: Scope) -> Parts:
+        if over.name or over.refname:
+            name = over.name or over.refname
+            if name not in self.analysis.windows:
+                raise SqlError("42704", f'window "{name}" does not exist', over.location)
+            base = type(over)()
+            base.CopyFrom(self.analysis.windows[name])
+            base.name = ""
+            if over.name or not (len(over.partition_clause) or len(over.order_clause)):
+                return self._window(base, scope)
+            raise unsupported("a window that adds to a named one", over.location)
+        parts: Parts = []
+        for number, node in enumerate(over.partition_clause):
+            parts += [", " if number else "PARTITION BY ", self.analysis.known(self.analysis.expr(node, scope))]
+        if len(over.order_clause):
+            parts += [" ORDER BY ", *self.sort(over.order_clause, scope)]
+        return [*parts, *self._frame(over, scope)]
+
+    def _frame(self, over: Node, scope: Scope) -> Parts:
+        bits = over.frame_options
+        if not bits & 0x1:
+            return []
+        unit = "ROWS" if bits & 0x4 else "RANGE" if bits & 0x2 else "GROUPS"
+        if bits & 0x78000:
+            raise unsupported("EXCLUDE in a window frame", over.location)
+        start = self._frame_end(bits, over, "start_offset", (0x20, 0x80, 0x200, 0x800), scope)
+        end = self._frame_end(bits, over, "end_offset", (0x40, 0x100, 0x400, 0x1000), scope)
+        return [f" {unit} BETWEEN ", *start, " AND ", *end]
+
+    def _frame_end(
+        self, bits: int, over: Node, offset_field: str, masks: tuple[int, int, int, int], scope: Scope
+    ) -> Parts:
+        first, last, current, before = masks
+        if bits & first:
+            return ["UNBOUNDED PRECEDING"]
+        if bits & last:
+            return ["UNBOUNDED FOLLOWING"]
+        if bits & current:
+            return ["CURRENT ROW"]
+        offset = self.analysis.known(self.analysis.expr(getattr(over, offset_field), scope))
+        return [offset, " PRECEDING" if bits & before else " FOLLOWING"]
+
+    def sort(self, clause: Iterable[Node], scope: Scope) -> Parts:
+        """ORDER BY of an aggregate or a window."""
+        parts: Parts = []
+        for number, item in enumerate(clause):
+            parts += [", "] if number else []
+            parts += [self.analysis.known(self.analysis.expr(item.sort_by.node, scope)), direction_of(item.sort_by)]
+        return parts
+
+
+def direction_of(sort: Node) -> str:
+    """ASC or DESC with PostgreSQL's place for NULLs: they are greatest."""
+    if sort.sortby_dir == 4:
+        raise unsupported("ORDER BY .. USING", sort.location)
+    word = "DESC" if sort.sortby_dir == 3 else "ASC"
+    first = sort.sortby_nulls == 2 or (sort.sortby_nulls != 3 and word == "DESC")
+    return f" {word} NULLS {'FIRST' if first else 'LAST'}"
+
+
+def aggregates_in(expr: Expr) -> Iterator[Fragment]:
+    """The aggregates of this query in the expression; those of a subquery are its own."""
+    if isinstance(expr, Fragment) and expr.is_aggregate:
+        yield expr
+    elif isinstance(expr, Call):
+        for arg in expr.args:
+            yield from aggregates_in(arg)
+    elif isinstance(expr, Fragment) and not expr.is_query:
+        for part in expr.parts:
+            if not isinstance(part, str):
+                yield from aggregates_in(part)
+
+
+def windows_in(expr: Expr) -> Iterator[Fragment]:
+    """The window functions in the expression."""
+    if isinstance(expr, Fragment) and " OVER (" in expr.parts:
+        yield expr
+    inner = expr.args if isinstance(expr, Call) else ()
+    for arg in inner:
+        yield from windows_in(arg)
+
+
+def refuse_aggregates(expr: Expr, clause: str) -> None:
+    for part in aggregates_in(expr):
+        raise SqlError(GROUPING_ERROR, f"aggregate functions are not allowed in {clause}", part.offset)
+    for part in windows_in(expr):
+        raise SqlError(WINDOWING_ERROR, f"window functions are not allowed in {clause}", part.offset)
+
+
+def refuse_nested(parts: Sequence[str | Expr], offset: int) -> None:
+    for part in parts:
+        inner = None if isinstance(part, str) else next(aggregates_in(part), None)
+        if inner is not None:
+            raise SqlError(GROUPING_ERROR, "aggregate function calls cannot be nested", inner.offset)

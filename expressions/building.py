@@ -1,0 +1,225 @@
+"""Typed expressions from typed parts: the casts that PostgreSQL makes, its operators and functions, and connectives.
+
+A quoted literal or an undeclared parameter takes the type of what stands beside it. Whatever has no entry in
+`expressions.functions` ends here, by name and with its place in the statement.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from expressions import arithmetic, functions
+from expressions.errors import (
+    AMBIGUOUS_FUNCTION,
+    CANNOT_COERCE,
+    DATATYPE_MISMATCH,
+    UNDEFINED_FUNCTION,
+    SqlError,
+)
+from expressions.functions import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
+from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, TEXT, UNKNOWN, Type
+from expressions.typed import Call, Context, Expr, Fragment, Literal, Parameter, evaluate, parse_value
+
+PARAMETERS_MAX = 65535
+
+
+@dataclass(eq=False)
+class Parameters:
+    """The types of $1, $2, ..: declared by the client or found from their surroundings."""
+
+    types: list[Type] = field(default_factory=list)
+    count_max: int = PARAMETERS_MAX
+
+    def type_of(self, number: int) -> Type:
+        while len(self.types) < number:
+            self.types.append(UNKNOWN)
+        return self.types[number - 1]
+
+    def settle(self, number: int, of: Type) -> None:
+        self.type_of(number)
+        self.types[number - 1] = of
+
+
+class Builder:
+    """Makes expressions of others. What it finds about parameters is noted in `parameters`."""
+
+    parameters: Parameters
+
+    # -- types ---------------------------------------------------------------------------------------------------
+
+    def boolean(self, expr: Expr, clause: str) -> Expr:
+        if expr.type not in (BOOL, UNKNOWN):
+            raise SqlError(
+                DATATYPE_MISMATCH, f"argument of {clause} must be type boolean, not type {expr.type}", expr.offset
+            )
+        return self.coerce(expr, BOOL)
+
+    def known(self, expr: Expr) -> Expr:
+        """The expression with a type: what is still unknown becomes text."""
+        return self.coerce(expr, TEXT) if expr.type is UNKNOWN else expr
+
+    def coerce(self, expr: Expr, target: Type, *, assignment: bool = False) -> Expr:
+        """The expression as `target`, by implicit casts only or by those of an assignment. Raises 42804."""
+        if expr.type is target:
+            return expr
+        if expr.type is UNKNOWN:
+            return self._settle(expr, target)
+        allowed = (expr.type, target) in (ASSIGNMENT if assignment else IMPLICIT) or (assignment and target is TEXT)
+        if not allowed:
+            raise SqlError(DATATYPE_MISMATCH, f"cannot use {expr.type} where {target} is needed", expr.offset)
+        return self.cast(expr, target, expr.offset)
+
+    def cast(self, expr: Expr, target: Type, offset: int) -> Expr:
+        """An explicit cast. Raises 42846."""
+        if expr.type is target:
+            return Literal(expr.value, target, expr.offset) if isinstance(expr, Literal) else expr
+        if expr.type is UNKNOWN:
+            return self._settle(expr, target)
+        template = CAST_TEMPLATES.get((expr.type, target))
+        if template is None:
+            raise SqlError(CANNOT_COERCE, f"cannot cast type {expr.type} to {target}", offset)
+        if isinstance(expr, Literal) and expr.is_exact and target in (INT4, INT8):
+            return rounded(expr, target, offset)
+        compute = functions.cast_compute(expr.type, target)
+        call = Call("cast", template, (expr,), target, compute, offset=offset)
+        if isinstance(expr, Literal) and compute is not None:
+            return Literal(placed(lambda: evaluate(call, {}, Context()), offset), target, expr.offset)
+        return call
+
+    def _settle(self, expr: Expr, target: Type) -> Expr:
+        if isinstance(expr, Parameter):
+            self.parameters.settle(expr.number, target)
+            return Parameter(expr.number, target, expr.offset)
+        if isinstance(expr, Literal):
+            value = None if expr.value is None else parse_value(target, str(expr.value), expr.offset)
+            return Literal(value, target, expr.offset)
+        assert isinstance(expr, Fragment), expr  # a subquery whose only column is a quoted literal
+        return Call("cast", CAST_TEMPLATES.get((TEXT, target), "{0}"), (expr,), target, offset=expr.offset)
+
+    def common(self, exprs: Sequence[Expr], what: str) -> tuple[list[Expr], Type]:
+        """The expressions as the one type that all of them can be (CASE, COALESCE, IN, UNION). Raises 42804."""
+        of = common_type([(e.type, e.offset) for e in exprs], what)
+        return [self.coerce(e, of) for e in exprs], of
+
+    # -- operators and functions ---------------------------------------------------------------------------------
+
+    def operator(self, name: str, args: Sequence[Expr], offset: int) -> Expr:
+        name = "<>" if name == "!=" else name
+        if name == "||":
+            args = self._concatenated(args)
+        overloads = functions.OPERATORS.get(name, ())
+        fitting = choose(overloads, self._beside(args))
+        if len(fitting) != 1:
+            shown = " ".join([*(str(a.type) for a in args[:-1]), name, str(args[-1].type)])
+            if fitting:
+                raise SqlError(AMBIGUOUS_FUNCTION, f"operator is not unique: {shown}", offset, hint="add a cast")
+            raise SqlError(
+                UNDEFINED_FUNCTION,
+                f"operator does not exist: {shown}",
+                offset,
+                hint="no operator of that name takes these types: a cast may help",
+            )
+        return self._call(name, *fitting[0], args, offset)
+
+    def _concatenated(self, args: Sequence[Expr]) -> list[Expr]:
+        """text || anything is text."""
+        if any(a.type in (TEXT, UNKNOWN) for a in args):
+            return [self.cast(a, TEXT, a.offset) for a in args]
+        return list(args)
+
+    def _beside(self, args: Sequence[Expr]) -> list[Type]:
+        """Argument types, an unknown one taken to be of the other's type, as for PostgreSQL's operators."""
+        types = [a.type for a in args]
+        if len(types) == 2 and UNKNOWN in types:
+            other = types[0] if types[1] is UNKNOWN else types[1]
+            if other is UNKNOWN:
+                return [TEXT, TEXT]
+            return [t if t is not UNKNOWN or other not in (BOOL, TEXT, INT4, INT8, FLOAT8) else other for t in types]
+        return types
+
+    def function(self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int) -> Call:
+        return self._call(name, *self.chosen(name, overloads, args, offset), args, offset)
+
+    def chosen(
+        self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int
+    ) -> tuple[Overload, tuple[Type, ...]]:
+        fitting = choose(overloads, [a.type for a in args])
+        shown = f"{name}({', '.join(str(a.type) for a in args)})"
+        if not fitting:
+            raise SqlError(
+                UNDEFINED_FUNCTION,
+                f"function {shown} does not exist",
+                offset,
+                hint="a node has no function of that name that takes these types: a cast may help",
+            )
+        if len(fitting) > 1:
+            raise SqlError(AMBIGUOUS_FUNCTION, f"function {shown} is not unique", offset, hint="add casts")
+        return fitting[0]
+
+    def _call(self, name: str, overload: Overload, types: tuple[Type, ...], args: Sequence[Expr], offset: int) -> Call:
+        coerced = tuple(self.coerce(a, t) for a, t in zip(args, types, strict=True))
+        return Call(name, overload.template, coerced, overload.result, overload.compute, overload.strict, offset)
+
+    def output_text(self, arg: Expr) -> Expr:
+        """What a client would be shown: concat and the like say t and f where a cast says true and false."""
+        if arg.type is BOOL:
+            return Call("output", "CASE WHEN {0} THEN 't' WHEN NOT {0} THEN 'f' END", (arg,), TEXT, arithmetic.t_or_f)
+        return self.cast(arg, TEXT, arg.offset)
+
+    # -- connectives ---------------------------------------------------------------------------------------------
+
+    def all_of(self, args: Sequence[Expr], offset: int) -> Expr:
+        return self._joined("AND", args, arithmetic.conjunction, offset)
+
+    def any_of(self, args: Sequence[Expr], offset: int) -> Expr:
+        return self._joined("OR", args, arithmetic.disjunction, offset)
+
+    def _joined(self, word: str, args: Sequence[Expr], compute: arithmetic.Compute, offset: int) -> Expr:
+        template = "(" + f" {word} ".join(f"{{{i}}}" for i in range(len(args))) + ")"
+        return Call(word, template, tuple(args), BOOL, compute, strict=False, offset=offset)
+
+    def negated(self, arg: Expr, offset: int) -> Expr:
+        return Call("NOT", "(NOT {0})", (arg,), BOOL, lambda a: not a, offset=offset)
+
+    def not_true(self, arg: Expr, offset: int) -> Expr:
+        compute = arithmetic.is_not_value(True)
+        return Call("IS", "({0} IS NOT TRUE)", (arg,), BOOL, compute, strict=False, offset=offset)
+
+    def case(self, whens: Sequence[tuple[Expr, Expr]], default: Expr, of: Type, offset: int) -> Expr:
+        if not whens:
+            return default
+        args = [*(expr for when in whens for expr in when), default]
+        words = " ".join(f"WHEN {{{i}}} THEN {{{i + 1}}}" for i in range(0, len(args) - 1, 2))
+        template = f"CASE {words} ELSE {{{len(args) - 1}}} END"
+        return Call("case", template, tuple(args), of, arithmetic.case, strict=False, offset=offset)
+
+
+def rounded(literal: Literal, target: Type, offset: int) -> Literal:
+    """A number with a point as an integer: halves away from zero, as PostgreSQL's numeric rounds."""
+    value = literal.value
+    assert isinstance(value, float)
+    whole = math.floor(abs(value) + 0.5) * (-1 if value < 0 else 1)
+    return Literal(placed(lambda: arithmetic.ranged(target, whole), offset), target, literal.offset)
+
+
+def common_type(found: Sequence[tuple[Type, int]], what: str) -> Type:
+    """PostgreSQL's choice for CASE, UNION and the like."""
+    of = UNKNOWN
+    for candidate, offset in found:
+        if candidate is UNKNOWN or candidate is of:
+            continue
+        if of is UNKNOWN or (of, candidate) in IMPLICIT:
+            of = candidate
+        elif (candidate, of) not in IMPLICIT:
+            raise SqlError(DATATYPE_MISMATCH, f"{what} types {of} and {candidate} cannot be matched", offset)
+    return TEXT if of is UNKNOWN else of
+
+
+def placed(compute: Callable[[], Any], offset: int) -> Any:
+    """The computed value; an error gets the place it is about."""
+    try:
+        return compute()
+    except SqlError as error:
+        error.offset = error.offset if error.offset >= 0 else offset
+        raise
