@@ -27,6 +27,9 @@ class Sample:
     errors: int = 0
     retries: int = 0
     open_transactions: int = 0
+    long_waits: int = 0
+    """Statements and transactions under way for longer than a lease."""
+    longest_wait_s: float = 0.0
 
     def to_text(self) -> str:
         return json.dumps(asdict(self))

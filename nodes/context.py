@@ -37,6 +37,8 @@ class Environment:
     database: str = "schemalab"
     meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
     rows: NodeRows = field(default_factory=NodeRows)
+    running: dict[Owner, float] = field(default_factory=dict)
+    """Sessions whose statement runs, and since when; what takes as long as it takes (DDL, TRUNCATE) is left out."""
     _engine: Engine | None = None
     _tables: dict[int, Table] = field(default_factory=dict)
     _holders: dict[int, tuple[Pin, Transaction]] = field(default_factory=dict)
@@ -46,6 +48,17 @@ class Environment:
     def open_transactions(self) -> int:
         """How many transactions use some version now: each may hold a change back."""
         return len({id(transaction) for _, transaction in self._holders.values()})
+
+    def long_waits(self, lease_s: float) -> list[float]:
+        """For how long sessions wait whose statement, or transaction, is under way for longer than a lease.
+
+        Either holds up others for so long: a schema change, or whoever waits for the same rows.
+        """
+        now, since = time.monotonic(), dict(self.running)
+        for _, transaction in self._holders.values():
+            if transaction.by is not None:
+                since[transaction.by] = min(transaction.began, since.get(transaction.by, now))
+        return [now - began for began in since.values() if now - began > lease_s]
 
     def holders(self) -> list[Holder]:
         """Who uses which version now, for people who wait for it."""

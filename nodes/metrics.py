@@ -7,6 +7,7 @@ percentile is off by more than three percent:
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from leases.samples import Sample
@@ -61,8 +62,11 @@ class Meter:
                 return round(middle_of(bucket) / 1000, 3)
         raise AssertionError(f"{self.statements} statements, but only {seen} latencies")
 
-    def take(self, now: float, *, at: float, open_transactions: int) -> Sample:
-        """The second that ends `now` (on the clock of `began`), told as of `at`; the next one begins."""
+    def take(self, now: float, *, at: float, open_transactions: int, long_waits: Sequence[float] = ()) -> Sample:
+        """The second that ends `now` (on the clock of `began`), as of `at`; the next one begins.
+
+        `long_waits` are the ages of what is under way for longer than a lease.
+        """
         sample = Sample(
             at=at,
             statements_per_s=round(self.statements / max(now - self.began, 0.001), 1),
@@ -71,6 +75,8 @@ class Meter:
             errors=self.errors,
             retries=self.retries,
             open_transactions=open_transactions,
+            long_waits=len(long_waits),
+            longest_wait_s=round(max(long_waits, default=0.0), 1),
         )
         self.began = now
         self.statements = self.errors = self.retries = 0

@@ -182,7 +182,10 @@ class Server:
             while True:
                 await asyncio.sleep(1.0 - time.monotonic() % 1.0)
                 sample = self.env.meter.take(
-                    time.monotonic(), at=clock.now().timestamp(), open_transactions=self.env.open_transactions
+                    time.monotonic(),
+                    at=clock.now().timestamp(),
+                    open_transactions=self.env.open_transactions,
+                    long_waits=self.env.long_waits(self.settings.lease_s),
                 )
                 held = holders.to_text(self.incarnation, self.env.holders())
                 await samples.publish(client, self.settings.name, sample, held, self.settings.lease_s)

@@ -10,7 +10,7 @@ import logging
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -137,6 +137,8 @@ class Session:
                 raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {word} in a read-only transaction")
         began, is_answered = perf_counter(), False
         self.statement, self.is_running = prepared.sql, True
+        if statement.kind not in AS_LONG_AS_IT_TAKES:
+            self.env.running[self] = monotonic()
         try:
             if statement.kind in PLANNED:
                 result = await self._planned(statement, prepared, values, formats, alone=alone)
@@ -148,6 +150,7 @@ class Session:
             raise lease_error(error) from error
         finally:
             self.is_running = False
+            self.env.running.pop(self, None)
             self.env.meter.finished(perf_counter() - began, is_error=not is_answered)
 
     def has_implicit_block(self) -> bool:

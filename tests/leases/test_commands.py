@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from redis import Redis
 
+from leases.samples import Sample
 from tests.leases.rows import Connection, acquire, leased, make_table, publish, register, users
 
 
@@ -61,6 +63,20 @@ def test_nodes_are_listed_with_address_state_and_leases(database: Connection, no
     assert run("nodes") == "n1  up  127.0.0.1:5433  leases users@1\n"
     (n1,) = json.loads(run("nodes", "--json"))
     assert {"name": "n1", "host": "127.0.0.1", "port": 5433, "state": "up", "incarnation": 1}.items() <= n1.items()
+    assert n1["waits"] == {"long": 0, "longest_s": 0.0}
+
+
+def test_what_waits_for_longer_than_a_lease_is_said_of_its_node(
+    database: Connection, node: None, redis_url: str
+) -> None:
+    with Redis.from_url(redis_url) as client:
+        client.lpush("schemalab:samples:n1", Sample(5, 1.0, None, None, long_waits=2, longest_wait_s=45.2).to_text())
+        try:
+            assert run("nodes").endswith("  under way for longer than a lease: 2, the oldest for 45 s\n")
+            (n1,) = json.loads(run("nodes", "--json"))
+            assert n1["waits"] == {"long": 2, "longest_s": 45.2}
+        finally:
+            client.delete("schemalab:samples:n1")
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,13 @@ def test_a_second_is_told_and_the_next_begins_at_nothing() -> None:
     for number in range(30):
         meter.finished(0.004, is_error=number == 0)
     meter.retried()
-    sample = meter.take(12.0, at=1000.0, open_transactions=2)
+    sample = meter.take(12.0, at=1000.0, open_transactions=2, long_waits=[31.04, 45.678])
     assert (sample.at, sample.statements_per_s, sample.open_transactions) == (1000.0, 15.0, 2)
+    assert (sample.long_waits, sample.longest_wait_s) == (2, 45.7)
     assert (sample.errors, sample.retries) == (1, 1)
     assert sample.p50_ms == pytest.approx(4, rel=0.04)
     idle = meter.take(13.0, at=1001.0, open_transactions=0)
+    assert (idle.long_waits, idle.longest_wait_s) == (0, 0.0)
     assert (idle.statements_per_s, idle.p50_ms, idle.p99_ms, idle.errors) == (0.0, None, None, 0)
 
 

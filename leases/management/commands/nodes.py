@@ -1,4 +1,4 @@
-"""`manage.py nodes [--json]`: the nodes, where they listen, and what they lease."""
+"""`manage.py nodes [--json]`: the nodes, where they listen, what they lease, and what waits there for too long."""
 
 import json
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from leases import selectors
+from leases.redis.samples import read_all
 
 
 class Command(BaseCommand):
@@ -22,8 +23,23 @@ class Command(BaseCommand):
             self.stdout.write("no node was ever started")
         for node in [] if json else nodes:
             leased = ", ".join(f"{lease.table}@{lease.version}" for lease in node.leases) or "nothing"
-            self.stdout.write(f"{node.name}  {node.state}  {node.host}:{node.port}  leases {leased}")
+            self.stdout.write(f"{node.name}  {node.state}  {node.host}:{node.port}  leases {leased}{_waits(node.name)}")
+
+
+def _waits(node: str) -> str:
+    waits = waits_of([node])[node]
+    if not waits["long"]:
+        return ""
+    return f"  under way for longer than a lease: {waits['long']}, the oldest for {waits['longest_s']:.0f} s"
 
 
 def as_json(nodes: list[selectors.NodeWithLeases]) -> str:
-    return json.dumps([selectors.node_json(node) for node in nodes], indent=2)
+    waits = waits_of([node.name for node in nodes])
+    return json.dumps([selectors.node_json(node) | {"waits": waits[node.name]} for node in nodes], indent=2)
+
+
+def waits_of(nodes: list[str]) -> dict[str, dict[str, float]]:
+    """Statements and transactions under way for longer than a lease, by node; those that tell no samples have none."""
+    newest = {node: samples[0] for node, samples in read_all(nodes).items()}
+    found = {node: (one.long_waits, one.longest_wait_s) for node, one in newest.items()}
+    return {node: dict(zip(("long", "longest_s"), found.get(node, (0, 0.0)), strict=True)) for node in nodes}
