@@ -35,7 +35,7 @@ from expressions.errors import (
 )
 from nodes.clients.channel import Channel
 from nodes.clients.interruptible import Interruptible
-from nodes.clients.portals import Portal, Prepared, send_at_once, send_rows
+from nodes.clients.portals import Kept, Portal, Prepared, send_at_once, send_rows
 from nodes.clients.protocols import Registry, Session
 from nodes.clients.startup import Greeting, Startup
 from nodes.people.rights import Person
@@ -64,8 +64,8 @@ class Client:
     task: "asyncio.Task[None] | None" = None
     person: Person | None = None
     session: Session | None = None
-    prepared: dict[str, Prepared] = field(default_factory=dict)
-    portals: dict[str, Portal] = field(default_factory=dict)
+    prepared: Kept[Prepared] = field(default_factory=Kept[Prepared].uncounted)
+    portals: Kept[Portal] = field(default_factory=Kept[Portal].uncounted)
     sql: str = ""
     _reported: dict[str, str] = field(default_factory=dict)
     _reported_at: int = -1
@@ -95,6 +95,8 @@ class Client:
             self._last_words(FatalError(INTERNAL_ERROR, "internal error of the node; its log says more"))
         finally:
             self.clients.forget(self)
+            self.prepared.clear()
+            self.portals.clear()
             if self.session is not None:
                 await self.session.close()
             self.channel.close()
@@ -110,6 +112,7 @@ class Client:
         self.person, parameters = signed_in
         self.clients.admit(self, self.person)
         self.session = self.greeting.open_session(self, self.person, parameters)
+        self.prepared, self.portals = Kept(self.session.kept), Kept(self.session.kept)
         self._report()
         self.channel.send(messages.backend_key(self.pid, self.secret))
         self.channel.send(messages.ready(self.session.status()))
@@ -440,6 +443,8 @@ class Client:
             return
         async with self._interruptible():
             await send_rows(portal, rows_max, self.channel)
+        if portal.counted:
+            self.portals.recount(portal)
 
     def _interruptible(self) -> "Interruptible":
         """While inside, a cancel request turns into an error of the statement."""

@@ -1,19 +1,75 @@
 """What is prepared and what is bound: a statement, its portal, and how the rows of a portal reach the client.
 
+Both stay in memory until they are closed, so they count for their connection and its node (`Kept`).
+
 A client reads rows by the description that it was told, perhaps long ago. So once told, the description of a prepared
 statement is a promise: when a schema change makes its result another one, the statement is refused (0A000, as
 PostgreSQL does), and drivers prepare it again by themselves. One that nobody was told yet follows the schema.
 """
 
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from nodes.clients.channel import Channel
+from nodes.execution.held_rows import HeldRows, KeptByConnection, NodeRows, bytes_of
 from nodes.wire import messages
 from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
 
 ROWS_AT_ONCE = 100
+ENTRY_BYTES = 1000
+"""Of anything that is kept, besides its texts."""
+TREE_FACTOR, LONG_TREE_FACTOR = 8, 40
+"""A text with its parse tree takes some forty times as much as the text alone; trees of short texts are shared."""
+LONG_CHARS = 8192
+
+
+class Entry(Protocol):
+    """What a connection keeps by name."""
+
+    counted: int
+
+    def bytes_now(self) -> int: ...
+
+
+E = TypeVar("E", bound=Entry)
+
+
+class Kept(dict[str, E]):
+    """Statements or portals by name. Raises 54000 or 53200 when the connection, or the node, keeps too much."""
+
+    def __init__(self, held: HeldRows) -> None:
+        super().__init__()
+        self._held = held
+
+    def __setitem__(self, name: str, entry: E) -> None:
+        self.pop(name, None)
+        self.recount(entry)
+        super().__setitem__(name, entry)
+
+    @classmethod
+    def uncounted(cls) -> "Kept[E]":
+        """For a connection that has not signed in yet."""
+        return cls(KeptByConnection(NodeRows()))
+
+    def recount(self, entry: E) -> None:
+        """Count an entry as large as it is now."""
+        now = entry.bytes_now()
+        self._held.take(now - entry.counted)
+        entry.counted = now
+
+    def pop(self, name: str, default: E | None = None) -> E | None:  # type: ignore[override]
+        entry = super().pop(name, None)
+        if entry is None:
+            return default
+        self._held.give(entry.counted)
+        entry.counted = 0
+        return entry
+
+    def clear(self) -> None:
+        for name in list(self):
+            self.pop(name)
 
 
 @dataclass(slots=True)
@@ -29,6 +85,10 @@ class Prepared:
     fields: tuple[Field, ...] | None = None
     batch: int = 0
     is_told: bool = False
+    counted: int = 0
+
+    def bytes_now(self) -> int:
+        return ENTRY_BYTES + len(self.sql) * (TREE_FACTOR if len(self.sql) <= LONG_CHARS else LONG_TREE_FACTOR)
 
     def check_result(self, fields: tuple[Field, ...] | None) -> None:
         """Raises 0A000 when the result is not what the client was told."""
@@ -47,6 +107,11 @@ class Portal:
     result: Result | None = None
     sent: int = 0
     is_done: bool = False
+    counted: int = 0
+
+    def bytes_now(self) -> int:
+        rows = self.result.rows if self.result is not None else ()
+        return ENTRY_BYTES + bytes_of(self.values) + sum(bytes_of(row) for row in rows)
 
 
 def send_at_once(portal: Portal, rows_max: int, channel: Channel) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from expressions.errors import SqlError
-from nodes.clients.portals import Prepared
+from nodes.clients.portals import Kept, Prepared
+from nodes.execution.held_rows import HeldRows
 from nodes.people.rights import Person
 from nodes.wire.results import Result
 
@@ -15,13 +16,16 @@ class Client(Protocol):
     """The connection, as far as a session needs it (`nodes.clients.connection`)."""
 
     pid: int
-    prepared: dict[str, Prepared]
+    prepared: Kept[Prepared]
 
     def notice(self, text: str, severity: str = "NOTICE", sqlstate: str = "00000") -> None: ...
 
 
 class Session(Protocol):
     """What executes a client's statements (`nodes.session.session`)."""
+
+    @property
+    def kept(self) -> HeldRows: ...
 
     def status(self) -> bytes: ...
 

@@ -12,6 +12,6 @@ scans           reading rows by key, by index, in pages
 row_codec       rows between bytes and values
 expressions     computed here, or by
 duckdb_engine   the query engine
-held_rows       how many bytes of rows may be held
+held_rows       how many bytes a statement, a connection and a node may hold
 fairness        long work beside the event loop's duties
 """

@@ -1,7 +1,8 @@
-"""How many bytes of rows a statement and a node may hold in memory at once: counted as they come, refused by name.
+"""How many bytes a statement, a connection and a node may hold in memory: counted as they come, refused by name.
 
 Rows are held where they cannot stream: what an INSERT .. SELECT, an UPDATE or a DELETE will write, and what RETURNING
-answers. What is counted is the length of texts, and a fixed amount for everything else.
+answers; and, by a connection, what it has prepared and bound, with the rows of suspended portals. What is counted is
+the length of texts, and a fixed amount for everything else.
 """
 
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from expressions.errors import OUT_OF_MEMORY, PROGRAM_LIMIT, SqlError
 
 STATEMENT_BYTES_MAX = 64 * 2**20
+CONNECTION_BYTES_MAX = 64 * 2**20
 NODE_BYTES_MAX = 256 * 2**20
 VALUE_BYTES = 64
 
@@ -21,7 +23,7 @@ def bytes_of(values: Iterable[object]) -> int:
 
 @dataclass(eq=False, slots=True)
 class NodeRows:
-    """What all statements of a node hold now."""
+    """What all statements and connections of a node hold now."""
 
     held: int = 0
 
@@ -32,21 +34,35 @@ class HeldRows:
 
     node: NodeRows
     held: int = field(default=0, init=False)
+    bytes_max = STATEMENT_BYTES_MAX
+    refusal = f"one statement may hold at most {STATEMENT_BYTES_MAX} bytes of rows"
+    hint = "do it in parts, by ranges of the primary key"
 
     def __enter__(self) -> "HeldRows":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.node.held -= self.held
-        self.held = 0
+        self.give(self.held)
 
     def take(self, count: int) -> None:
-        """Count more bytes. Raises 54000 when the statement, 53200 when the node holds too much."""
-        if self.held + count > STATEMENT_BYTES_MAX:
-            message = f"one statement may hold at most {STATEMENT_BYTES_MAX} bytes of rows"
-            raise SqlError(PROGRAM_LIMIT, message, hint="do it in parts, by ranges of the primary key")
+        """Count more bytes. Raises 54000 when this holds too much, 53200 when the node does."""
+        if self.held + count > self.bytes_max:
+            raise SqlError(PROGRAM_LIMIT, self.refusal, hint=self.hint)
         if self.node.held + count > NODE_BYTES_MAX:
-            message = f"the statements of this node hold {NODE_BYTES_MAX} bytes of rows already"
+            message = f"the statements and connections of this node hold {NODE_BYTES_MAX} bytes already"
             raise SqlError(OUT_OF_MEMORY, message, hint="try again when others have ended, or on another node")
         self.held += count
         self.node.held += count
+
+    def give(self, count: int) -> None:
+        """Count less bytes."""
+        self.held -= count
+        self.node.held -= count
+
+
+class KeptByConnection(HeldRows):
+    """What one connection keeps between messages: prepared statements, portals, and the rows of suspended ones."""
+
+    bytes_max = CONNECTION_BYTES_MAX
+    refusal = f"one connection may keep at most {CONNECTION_BYTES_MAX} bytes of prepared statements and portals"
+    hint = "close what is not needed any more, or fetch all rows at once"

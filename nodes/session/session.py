@@ -33,6 +33,7 @@ from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.execution import dml
 from nodes.execution.fairness import in_thread_if_large
+from nodes.execution.held_rows import KeptByConnection
 from nodes.execution.select import fields_of, select_result
 from nodes.execution.truncate import truncate_some
 from nodes.execution.writer import Ambiguous
@@ -86,6 +87,7 @@ class Session:
 
     def __post_init__(self) -> None:
         new_tables = NewTables(self.env, self.user)
+        self.kept = KeptByConnection(self.env.rows)
         self.block = Block(self.env, self.client, new_tables, self)
         self.schema = SchemaStatements(self.client, self.user, self.block)
         self.utility = Utility(self.env.directory, self.client, self.variables, self.block)

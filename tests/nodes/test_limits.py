@@ -14,6 +14,7 @@ from nodes.clients.connection import Client
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
 from nodes.execution.duckdb_engine import THREADS_MAX, Engine
+from nodes.execution.held_rows import NodeRows
 from nodes.people.rights import Person
 from nodes.server import Settings, bind
 from nodes.session.open import Limits, open_session
@@ -146,7 +147,10 @@ def test_a_query_that_waits_for_its_turn_can_be_cancelled() -> None:
 
 
 def test_the_node_has_limits_of_its_own_and_a_session_may_choose_others() -> None:
-    env, limits = SimpleNamespace(node="n1"), Limits(statement_s=5, idle_in_transaction_s=60)
+    env, limits = (
+        SimpleNamespace(node="n1", directory=None, rows=NodeRows()),
+        Limits(statement_s=5, idle_in_transaction_s=60),
+    )
     parameters = {"user": "ann", "database": "schemalab"}
     session = open_session(env, SimpleNamespace(pid=1), Person("ann"), parameters, limits)  # type: ignore[arg-type]
     select, ddl, truncate = parsed("SELECT 1; DROP TABLE t; TRUNCATE t")

@@ -1,0 +1,87 @@
+"""What a connection keeps between messages is counted, refused by name when it is too much, and given back."""
+
+import pytest
+
+from expressions.errors import SqlError
+from nodes.clients import portals
+from nodes.clients.portals import ENTRY_BYTES, Kept, Portal, Prepared
+from nodes.execution.held_rows import CONNECTION_BYTES_MAX, NODE_BYTES_MAX, HeldRows, KeptByConnection, NodeRows
+from nodes.wire.results import Result
+from tests.nodes.wire import SYNC, Raw, ask, bind, execute, fields, kinds, message, parse, query
+
+LONG = "SELECT 1 -- " + "x" * 900_000
+"""Two of these are more than a connection may keep."""
+
+
+@pytest.fixture
+def node() -> NodeRows:
+    return NodeRows()
+
+
+def test_a_statement_counts_until_it_is_closed_or_replaced(node: NodeRows) -> None:
+    kept = Kept[Prepared](KeptByConnection(node))
+    one = ENTRY_BYTES + portals.TREE_FACTOR * len("SELECT 1")
+    kept["a"], kept["b"] = Prepared("SELECT 1", None), Prepared("SELECT 1", None)
+    assert node.held == 2 * one
+    kept["a"] = Prepared("", None)
+    assert node.held == one + ENTRY_BYTES
+    kept.pop("b")
+    assert kept.pop("b", None) is None
+    kept.clear()
+    assert (node.held, kept) == (0, {})
+
+
+def test_one_that_is_too_much_is_not_kept(node: NodeRows) -> None:
+    kept = Kept[Prepared](KeptByConnection(node))
+    kept["a"] = Prepared(LONG, None)
+    with pytest.raises(SqlError, match=f"one connection may keep at most {CONNECTION_BYTES_MAX} bytes") as caught:
+        kept["b"] = Prepared(LONG, None)
+    assert (caught.value.sqlstate, list(kept)) == ("54000", ["a"])
+    kept.clear()
+    assert node.held == 0
+
+
+def test_connections_and_statements_share_what_a_node_has(node: NodeRows) -> None:
+    HeldRows(node).take(50 * 2**20)
+    node.held = NODE_BYTES_MAX
+    with pytest.raises(SqlError, match=f"this node hold {NODE_BYTES_MAX} bytes already") as caught:
+        Kept[Prepared](KeptByConnection(node))["a"] = Prepared("SELECT 1", None)
+    assert caught.value.sqlstate == "53200"
+
+
+def test_a_suspended_portal_counts_the_rows_it_has_still_to_send(node: NodeRows) -> None:
+    kept = Kept[Portal](KeptByConnection(node))
+    kept[""] = portal = Portal(Prepared("", None), (b"12345", None), ())
+    bound = node.held
+    portal.result = Result("SELECT", (), [(b"x" * 1000,), (None,)])
+    kept.recount(portal)
+    assert node.held == bound + 1000 + 2 * 64
+    portal.result.rows = []
+    kept.recount(portal)
+    assert node.held == bound
+    kept.clear()
+    assert node.held == 0
+
+
+def test_prepared_texts_of_a_connection_have_a_limit(raw: Raw) -> None:
+    assert kinds(ask(raw, parse(LONG, "a"), SYNC)) == "1Z"
+    error, ready = ask(raw, parse(LONG, "b"), SYNC)
+    assert fields(error[1])["C"] == "54000"
+    assert fields(error[1])["M"].startswith("one connection may keep at most")
+    assert ready == (b"Z", b"I")
+    assert kinds(ask(raw, message(b"C", b"Sa\0"), parse(LONG, "b"), SYNC)) == "31Z"
+
+
+def test_rows_of_suspended_portals_have_a_limit(raw: Raw) -> None:
+    """Each of these has four megabytes that are read and not sent yet."""
+    ask(raw, query("BEGIN"))
+    ask(raw, parse("SELECT repeat('x', 100000) FROM generate_series(1, 60)", "rows"), SYNC)
+    for number in range(40):
+        answers = ask(raw, bind(name="rows", portal=f"p{number}"), execute(1, f"p{number}"), SYNC)
+        if kinds(answers) != "2DsZ":
+            break
+    assert 8 <= number < 39
+    assert kinds(answers).endswith("EZ")
+    assert fields(next(body for kind, body in answers if kind == b"E"))["C"] == "54000"
+    ask(raw, query("ROLLBACK"))
+    assert kinds(ask(raw, query("SELECT 1"))) == "TDCZ"
