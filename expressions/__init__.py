@@ -1,4 +1,4 @@
-"""What SQL expressions mean: one engine for defaults, predicates, constraints and queries, everywhere.
+"""The meaning of SQL expressions: one engine for defaults, predicates, constraints and queries, everywhere.
 
 grammar     PostgreSQL's parser, with limits
 analysis    from its parse tree to typed expressions, with

@@ -16,7 +16,7 @@ Parts = list[str | Expr]
 
 
 class Analysis(Protocol):
-    """What analyses the expressions inside (`expressions.analysis`)."""
+    """The analysis of the expressions inside (`expressions.analysis`)."""
 
     @property
     def windows(self) -> Mapping[str, Node]: ...

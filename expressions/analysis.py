@@ -63,7 +63,7 @@ SESSION_VALUES = {
 
 @dataclass(eq=False)
 class Analyzer(Builder):
-    """What one statement is analysed with. `subquery` analyses a SELECT inside it (`nodes.sql.selects`)."""
+    """The analysis of one statement. `subquery` analyses a SELECT inside it (`nodes.sql.selects`)."""
 
     catalog: Mapping[str, Descriptor]
     parameters: Parameters = field(default_factory=Parameters)

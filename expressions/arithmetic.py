@@ -1,4 +1,4 @@
-"""What operators compute for one row: PostgreSQL's results in Python, for statements that need no query engine.
+"""Operators over one row: PostgreSQL's results in Python, for statements that need no query engine.
 
 Each function is the twin of a template in `expressions.functions`; `tests/nodes/test_engines.py` runs both.
 """

@@ -162,7 +162,7 @@ class Builder:
         return Call(name, overload.template, coerced, overload.result, overload.compute, overload.strict, offset)
 
     def output_text(self, arg: Expr) -> Expr:
-        """What a client would be shown: concat and the like say t and f where a cast says true and false."""
+        """The text that a client is shown: concat and the like say t and f where a cast says true and false."""
         if arg.type is BOOL:
             return Call("output", "CASE WHEN {0} THEN 't' WHEN NOT {0} THEN 'f' END", (arg,), TEXT, arithmetic.t_or_f)
         return self.cast(arg, TEXT, arg.offset)

@@ -1,4 +1,4 @@
-"""What a client is told when a statement fails: one exception, PostgreSQL's codes.
+"""Errors as a client gets them: one exception, PostgreSQL's codes.
 
 Every failure that a user can cause or meet leaves a node as an `SqlError` with an SQLSTATE.
 A position is kept as a byte offset into the statement, as the parser counts, and becomes

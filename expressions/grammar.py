@@ -94,13 +94,13 @@ def refuse_greedy(sql: str) -> None:
 
 
 def nesting(sql: str) -> int:
-    """How deep the text may nest: never less than it does."""
+    """A limit of how deep the text may nest: never less than it does."""
     return _measured(sql)[0]
 
 
 @dataclass(slots=True)
 class _Level:
-    """What stands between two brackets: relations add up over all of it, operators up to the next comma."""
+    """A stretch between two brackets: relations add up over all of it, operators up to the next comma."""
 
     opening: str
     relations: int = 0
@@ -185,7 +185,7 @@ class _Reading:
 
 
 def _measured(sql: str) -> tuple[int, int]:
-    """How deep the text may nest, and how many commas it has."""
+    """Limits of how deep the text may nest, and the number of its commas."""
     reading = _Reading()
     reading.read(sql)
     return reading.end(), reading.items

@@ -1,4 +1,4 @@
-"""How large a value may become: said once, for what is computed here, by the query engine, and stored.
+"""Limits of a value: in one place for what is computed here, by the query engine, and stored.
 
 PostgreSQL lets a value grow to 1 GB. A node holds many rows of many clients at once, so a value has `VALUE_BYTES_MAX`
 at most, and what would be longer is refused before its memory is taken.

@@ -22,7 +22,7 @@ ESCAPE = "\\"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What stands between two %: characters, None for one that may be any."""
+    """The part between two %: characters, None for one that may be any."""
 
     chars: tuple[str | None, ...]
     plain: str | None

@@ -95,13 +95,13 @@ def value_of(descriptor: Descriptor, text: str, columns: Mapping[ColumnId, PyVal
 
 
 def evaluator(descriptor: Descriptor, text: str) -> Callable[[Mapping[ColumnId, PyValue]], PyValue]:
-    """What `value_of` computes, for many rows of one version."""
+    """The function `value_of` for many rows of one version."""
     expr = compiled(descriptor, text)
     return lambda columns: evaluate(expr, columns, _NOTHING)
 
 
 def holds(descriptor: Descriptor, text: str, columns: Mapping[ColumnId, PyValue]) -> bool:
-    """Whether a kept predicate accepts the row as WHERE does: NULL is no."""
+    """True if a kept predicate accepts the row as WHERE does: NULL is no."""
     return value_of(descriptor, text, columns) is True
 
 

@@ -1,4 +1,4 @@
-"""Which names a query may use, and what they stand for.
+"""Names that a query may use, and what they stand for.
 
 A query sees the columns of the relations in its FROM; a subquery sees those of the queries around
 it as well. Columns of tables come from one descriptor each, and only public ones are seen: asking

@@ -94,7 +94,7 @@ Expr = Literal | Parameter | ColumnRef | Call | Fragment
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is fixed for one statement: its parameters, and the time its transaction began."""
+    """The values that are fixed for one statement: its parameters, and the time its transaction began."""
 
     parameters: Sequence[PyValue] = ()
     now: dt.datetime = field(default_factory=clock.now)
@@ -102,7 +102,7 @@ class Context:
 
 
 def size_of(expr: Expr) -> int:
-    """How many parts the expression has written out: one that stands in two places counts twice."""
+    """The number of parts that the expression has written out: one that stands in two places counts twice."""
     return expr.size if isinstance(expr, Call | Fragment) else 1
 
 
@@ -119,14 +119,14 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def is_simple(expr: Expr) -> bool:
-    """Whether `evaluate` can compute it."""
+    """True if `evaluate` can compute it."""
     if isinstance(expr, Call):
         return expr.compute is not None and all(is_simple(arg) for arg in expr.args)
     return not isinstance(expr, Fragment)
 
 
 def is_constant(expr: Expr) -> bool:
-    """Whether it has one value for all rows of a statement, computable here."""
+    """True if it has one value for all rows of a statement, computable here."""
     return is_simple(expr) and not any(isinstance(e, ColumnRef) for e in walk(expr))
 
 
@@ -194,7 +194,7 @@ def _bounded(parts: "Sequence[str | Expr]", context: Context) -> list[str]:
 
 
 def _names_again(template: str, texts: Sequence[str]) -> bool:
-    """Whether the template would repeat an operand that is more than a word."""
+    """True if the template would repeat an operand that is more than a word."""
     return any(len(text) > SHORT_CHARS and template.count(f"{{{i}}}") > 1 for i, text in enumerate(texts))
 
 

@@ -1,4 +1,4 @@
-"""How news of a version spreads, and why it cannot do harm.
+"""Gossip: news of a version spreads, and cannot do harm.
 
 News says "table 7 now has version 4". It may be lost, late, doubled or overtaken by
 newer news; it changes nothing but speed (L6), because a listener only ever keeps the
@@ -28,17 +28,17 @@ class News:
 
 
 def is_news(heard: int, version: int) -> bool:
-    """Whether a version tells more than what was heard before (0: nothing was)."""
+    """True if a version is newer than what was heard before (0: nothing was)."""
     return version > heard
 
 
 def highest(heard: int, version: int) -> int:
-    """What to remember after hearing of `version`."""
+    """The version to remember after hearing of `version`."""
     return max(heard, version)
 
 
 def merge(heard: Mapping[TableId, int], news: News) -> dict[TableId, int]:
-    """What is known of all tables after `news`; older and repeated news is dropped."""
+    """The newest known version of each table after `news`; older and repeated news is dropped."""
     return {**heard, news.table: highest(heard.get(news.table, 0), news.version)}
 
 

@@ -1,4 +1,4 @@
-"""Who holds a version of a table: the sessions of a node whose transactions use it, by person, program and statement.
+"""Holders of a version of a table: the sessions of a node whose transactions use it, by person, program and statement.
 
 A lease says which node; whoever waits for it wants to know whom to ask. A node tells once a second what it knows,
 beside its samples: nothing depends on it, and no transaction reads it (T6). Of a frozen node the last word stays
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-TOLD_MAX = 50
+REPORTED_MAX = 50
 """Of one node: the oldest ones, which are those that somebody may wait for."""
 STATEMENT_MAX = 200
 Json = dict[str, Any]
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Session `session` of a node has used `version` of a table for `for_s` seconds when it was told."""
+    """Session `session` of a node has used `version` of a table for `for_s` seconds when it was reported."""
 
     table_id: int
     version: int
@@ -46,13 +46,13 @@ def shown(statement: str) -> str:
 
 
 def to_text(incarnation: int, holders: Iterable[Holder]) -> str:
-    """What a node tells: its oldest holders."""
-    oldest = sorted(holders, key=lambda one: -one.for_s)[:TOLD_MAX]
+    """A node's report: its oldest holders."""
+    oldest = sorted(holders, key=lambda one: -one.for_s)[:REPORTED_MAX]
     return json.dumps({"incarnation": incarnation, "holders": [asdict(one) for one in oldest]})
 
 
 def from_text(text: str) -> tuple[int, tuple[Holder, ...]]:
-    """The incarnation that told it, and its holders, oldest first. Raises `MalformedHolders`."""
+    """The incarnation that reported it, and its holders, oldest first. Raises `MalformedHolders`."""
     try:
         body = json.loads(text)
         found = tuple(Holder(**one) for one in body["holders"])
@@ -62,10 +62,10 @@ def from_text(text: str) -> tuple[int, tuple[Holder, ...]]:
 
 
 def of_lease(
-    told: Mapping[str, tuple[int, Sequence[Holder]]], *, node: str, incarnation: int, table_id: int, version: int
+    reported: Mapping[str, tuple[int, Sequence[Holder]]], *, node: str, incarnation: int, table_id: int, version: int
 ) -> tuple[Holder, ...]:
-    """Who holds one lease, as its node's present incarnation has told."""
-    known, holders = told.get(node, (0, ()))
+    """Holders of one lease, as its node's present incarnation has reported them."""
+    known, holders = reported.get(node, (0, ()))
     if known != incarnation:
         return ()
     return tuple(one for one in holders if (one.table_id, one.version) == (table_id, version))

@@ -1,9 +1,9 @@
-"""What a node knows of its leases: the state of `leases.machine`, as frozen values.
+"""A node's leases as it knows them: the state of `leases.machine`, as frozen values.
 
-    NodeLeases ── tables ── TableLeases ── held     versions it may use, newest last
-                                        ├─ waiters  callers without a version yet
-                                        ├─ flight   the one acquisition on its way (L3)
-                                        └─ leaving  versions on their way back
+    NodeLeases ── tables ── TableLeases ── held         versions it may use, newest last
+                                        ├─ waiters      callers without a version yet
+                                        ├─ acquisition  the one under way (L3)
+                                        └─ leaving      versions that are being released
 
 All times are on the node's monotonic clock, except `expires_at`.
 """
@@ -24,7 +24,7 @@ TRIES_MAX = 5
 
 
 class Phase(Enum):
-    """What the node does with callers."""
+    """Dealings of the node with callers."""
 
     SERVING = "serving"
     DRAINING = "draining"
@@ -57,14 +57,14 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Waiter:
-    """A caller without a version. `needs_next`: it wants the freshest, and came after the flight began."""
+    """A caller without a version. `needs_next`: it wants the freshest, and came after the acquisition began."""
 
     request: RequestId
     needs_next: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Flight:
+class Acquisition:
     """An acquisition that was asked for at `asked_at`, when `heard` was the highest version known."""
 
     asked_at: float
@@ -87,7 +87,7 @@ class TableLeases:
     held: tuple[Held, ...] = ()
     heard: int = 0
     waiters: tuple[Waiter, ...] = ()
-    flight: Flight | None = None
+    acquisition: Acquisition | None = None
     leaving: tuple[Leaving, ...] = ()
     failures: int = 0
     look_at: float = 0.0
@@ -108,12 +108,12 @@ class TableLeases:
     @property
     def looks_for_news(self) -> bool:
         """It is behind, is not asking already, and has not given up."""
-        return self.is_behind and self.flight is None and self.failures < TRIES_MAX
+        return self.is_behind and self.acquisition is None and self.failures < TRIES_MAX
 
     @property
     def has_given_up(self) -> bool:
         """It is behind and will not get the newer version: the table is gone, or the database does not answer."""
-        return self.is_behind and self.flight is None and self.failures >= TRIES_MAX
+        return self.is_behind and self.acquisition is None and self.failures >= TRIES_MAX
 
     @property
     def is_releasing_newest(self) -> bool:
@@ -121,7 +121,7 @@ class TableLeases:
 
     @property
     def is_forgotten(self) -> bool:
-        return not (self.held or self.waiters or self.flight or self.leaving)
+        return not (self.held or self.waiters or self.acquisition or self.leaving)
 
     def version(self, number: int) -> Held | None:
         return next((held for held in self.held if held.version == number), None)
@@ -129,7 +129,7 @@ class TableLeases:
 
 @dataclass(frozen=True, slots=True)
 class NodeLeases:
-    """The machine's whole state, tables sorted by id. `renewing`: the newest versions a renewal in flight asked for."""
+    """The machine's whole state, tables sorted by id. `renewing`: the newest versions a renewal under way asked for."""
 
     node: NodeId
     incarnation: int = 1
@@ -190,8 +190,8 @@ def end(leases: TableLeases, version: int, table: TableId, reason: str) -> Table
 
 
 def describe(leases: TableLeases) -> str:
-    """What is held and asked for, for the message of a mistake."""
+    """A line of what is held and asked for, for the message of a mistake."""
     held = ", ".join(f"version {one.version} ({one.references} references)" for one in leases.held) or "nothing"
     leaving = ", ".join(f"version {one.version}" for one in leases.leaving) or "nothing"
-    asked = "an acquisition is" if leases.flight else "no acquisition is"
-    return f"held: {held}; being released: {leaving}; {asked} in flight"
+    asked = "an acquisition is" if leases.acquisition else "no acquisition is"
+    return f"held: {held}; being released: {leaving}; {asked} under way"

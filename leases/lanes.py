@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 def lanes(snapshot: Mapping[str, Any]) -> Json:
-    """What the page shows: nodes, tables in motion with a lane for each node, and tables at rest."""
+    """The lanes of the page: nodes, tables in motion with a lane for each node, and tables at rest."""
     nodes = [_node(node) for node in snapshot["nodes"]]
     tables = [_table(table, snapshot["nodes"]) for table in snapshot["tables"]]
     return {

@@ -12,7 +12,7 @@
 What it protects:
 
     L1   its deadlines are counted from before it asked
-    L3   one acquisition per table is in flight; a caller that needs the freshest is never
+    L3   one acquisition per table is under way; a caller that needs the freshest is never
          satisfied by one that began before its call; nobody is stranded when it fails
     L4   the newest version is kept at zero references, an older one goes with its last
     L5   renewals run in the background, well before expiry, one statement for all tables
@@ -35,7 +35,7 @@ from leases.gossip import News, highest, is_news
 from leases.holdings import (
     RETRY_S,
     TRIES_MAX,
-    Flight,
+    Acquisition,
     Held,
     NodeLeases,
     Phase,
@@ -83,7 +83,7 @@ class IllegalTransition(Exception):
 
 
 def step(state: NodeLeases, event: Event, now: float) -> Step:
-    """What the node becomes by `event` at `now` (its monotonic clock), and what its shell must do, in order."""
+    """The node after `event` at `now` (its monotonic clock), and what its shell must do, in order."""
     after, effects = _react(state, event, now)
     after, upkeep = do_upkeep(after, now)
     if after.phase is Phase.STOPPED:  # by what is due on another table, in this very step: nothing is granted any more
@@ -152,7 +152,7 @@ def _pin(state: NodeLeases, event: Pin, now: float) -> Step:
     leases = state.table(event.table)
     if not event.fresh and grantable(state, event.table, now):
         return edit(state, event.table, _grant(leases, event.table, (event.request,)))
-    waiter = Waiter(event.request, needs_next=event.fresh and leases.flight is not None)
+    waiter = Waiter(event.request, needs_next=event.fresh and leases.acquisition is not None)
     return edit(state, event.table, (replace(leases, waiters=(*leases.waiters, waiter)), ()))
 
 
@@ -189,42 +189,42 @@ def _refuse_draining(state: NodeLeases, request: RequestId, table: TableId) -> R
 
 
 def _acquired(leases: TableLeases, event: Acquired, now: float) -> TableStep:
-    flight = _asked(leases, event.table, "a lease was acquired")
-    deadline = rules.local_deadline(asked_at=flight.asked_at, remaining_s=event.remaining_s)
-    if now >= rules.stop_at(asked_at=flight.asked_at, deadline=deadline):
+    acquisition = _asked(leases, event.table, "a lease was acquired")
+    deadline = rules.local_deadline(asked_at=acquisition.asked_at, remaining_s=event.remaining_s)
+    if now >= rules.stop_at(asked_at=acquisition.asked_at, deadline=deadline):
         late = f"the lease on {event.name}@{event.version} was over before it arrived"
         return _acquire_failed(leases, AcquireFailed(event.table, late), now)
     held = hold(
         leases,
         name=event.name,
         version=event.version,
-        asked_at=flight.asked_at,
+        asked_at=acquisition.asked_at,
         expires_at=event.expires_at,
         remaining_s=event.remaining_s,
     )
-    heard = _heard_after(leases, flight, event.version)
-    return _serve(replace(held, heard=heard, flight=None, failures=0, look_at=now), event.table)
+    heard = _heard_after(leases, acquisition, event.version)
+    return _serve(replace(held, heard=heard, acquisition=None, failures=0, look_at=now), event.table)
 
 
-def _heard_after(leases: TableLeases, flight: Flight, version: int) -> int:
-    """News that came during the flight is kept; news older than it that proved false is forgotten (L6)."""
-    return highest(leases.heard, version) if leases.heard > flight.heard else version
+def _heard_after(leases: TableLeases, acquisition: Acquisition, version: int) -> int:
+    """News that came during the acquisition is kept; news older than it that proved false is forgotten (L6)."""
+    return highest(leases.heard, version) if leases.heard > acquisition.heard else version
 
 
 def _serve(leases: TableLeases, table: TableId) -> TableStep:
-    """Those who asked before the flight began are answered; the fresh ones who came later wait for the next."""
+    """Those who asked before the acquisition began are answered; the fresh ones who came later wait for the next."""
     served = (waiter.request for waiter in leases.waiters if not waiter.needs_next)
     granted, effects = _grant(leases, table, served)
     return replace(granted, waiters=_still_waiting(leases)), effects
 
 
 def _still_waiting(leases: TableLeases) -> tuple[Waiter, ...]:
-    """They are satisfied by the next flight, which begins after their call."""
+    """They are satisfied by the next acquisition, which begins after their call."""
     return tuple(Waiter(waiter.request, needs_next=False) for waiter in leases.waiters if waiter.needs_next)
 
 
 def _acquire_failed(leases: TableLeases, event: AcquireFailed, now: float) -> TableStep:
-    """Who waited for this flight hears the true cause at once; who came later gets one of its own."""
+    """Callers that waited for this acquisition get its cause at once; those that came later get one of their own."""
     _asked(leases, event.table, "an acquisition failed")
     why = Why.GONE if event.gone else Why.UNREACHABLE
     refusals = tuple(
@@ -232,7 +232,7 @@ def _acquire_failed(leases: TableLeases, event: AcquireFailed, now: float) -> Ta
     )
     failed = replace(
         leases,
-        flight=None,
+        acquisition=None,
         heard=highest(leases.heard, leases.newest_version + 1) if event.gone else leases.heard,
         failures=TRIES_MAX if event.gone else leases.failures + 1,
         look_at=now + RETRY_S,
@@ -241,10 +241,10 @@ def _acquire_failed(leases: TableLeases, event: AcquireFailed, now: float) -> Ta
     return failed, refusals
 
 
-def _asked(leases: TableLeases, table: TableId, what: str) -> Flight:
-    if leases.flight is None:
+def _asked(leases: TableLeases, table: TableId, what: str) -> Acquisition:
+    if leases.acquisition is None:
         raise IllegalTransition(f"{what} on table {table}, but none was asked for ({describe(leases)})")
-    return leases.flight
+    return leases.acquisition
 
 
 # News, renewals, releases

@@ -1,4 +1,4 @@
-"""Who may use which version of a table, and until when.
+"""Rules of leases: a node may use a version of a table until a moment.
 
 A node may run a statement only under a lease. At most two versions of a table are
 leased at once (L2), so the publisher waits here before it takes the next step:
@@ -112,7 +112,7 @@ def ends_at_most(leases: Iterable[Lease]) -> float | None:
 def publish_hindrance(
     leases: Iterable[Lease], *, table: TableId, next_version: int, now: float, locked: Collection[int] = ()
 ) -> Hindrance | None:
-    """What forbids publishing `next_version` (L7): live leases below its predecessor, or the lock of the last of those.
+    """The hindrance to publishing `next_version` (L7): leases below its predecessor, the lock of the last of those.
 
     `locked` are the versions whose advisory lock is held by running transactions.
     """
@@ -124,7 +124,7 @@ def publish_hindrance(
 def drain_hindrance(
     leases: Iterable[Lease], *, table: TableId, version: int, now: float, locked: Collection[int] = ()
 ) -> Hindrance | None:
-    """What keeps `version` from being drained (L9): live leases, or held locks, of any older version."""
+    """The hindrance to draining at `version` (L9): live leases, or held locks, of any older version."""
     live = live_leases(leases, table=table, now=now)
     leased = tuple(lease for lease in live if lease.version < version)
     held = tuple(sorted(older for older in locked if older < version))
@@ -132,7 +132,7 @@ def drain_hindrance(
 
 
 def all_hindrances(found: Iterable[Hindrance | None]) -> Hindrance | None:
-    """What is in the way of several tables: whatever hinders one of them hinders all (L11); None: nothing."""
+    """The hindrance of several tables: whatever hinders one of them hinders all (L11); None: nothing."""
     hindrances = [one for one in found if one is not None]
     if not hindrances:
         return None
@@ -143,7 +143,7 @@ def all_hindrances(found: Iterable[Hindrance | None]) -> Hindrance | None:
 def is_drained(
     leases: Iterable[Lease], *, table: TableId, version: int, now: float, locked: Collection[int] = ()
 ) -> bool:
-    """Whether nobody can still use a version older than `version` (L9)."""
+    """True if nobody can still use a version older than `version` (L9)."""
     return drain_hindrance(leases, table=table, version=version, now=now, locked=locked) is None
 
 
@@ -176,7 +176,7 @@ def check_leasable(name: str, state: State, *, internal: bool = False) -> None:
 
 
 def may_acquire(state: State, *, internal: bool = False) -> bool:
-    """Whether a node may lease a table in `state` (L13)."""
+    """True if a node may lease a table in `state` (L13)."""
     return state is State.PUBLIC or (state is State.DELETE_ONLY and internal)
 
 

@@ -1,6 +1,6 @@
-"""What a node did in a second, and how the last minute of it is drawn.
+"""A node's second in figures, and its last minute as it is drawn.
 
-A node tells its sample once a second; nobody keeps more than a minute. A second without a sample
+A node sends its sample once a second; nobody keeps more than a minute. A second without a sample
 is a gap, not a zero: the node was not there, or could not say so.
 """
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One second of a node, told at `at` (its own clock, seconds). Without a statement there is no latency."""
+    """One second of a node, reported at `at` (its own clock, seconds). Without a statement there is no latency."""
 
     at: float
     statements_per_s: float
@@ -47,9 +47,9 @@ def from_text(text: str) -> Sample:
         raise MalformedSample(f"no sample: {text[:80]!r}") from error
 
 
-def throughput(told: Mapping[str, Sequence[Sample]]) -> Json:
-    """What the page shows: each node's newest second, its last minute as a line, and the same minute in numbers."""
-    minutes = {node: minute(samples) for node, samples in told.items()}
+def throughput(reported: Mapping[str, Sequence[Sample]]) -> Json:
+    """Figures of the page: each node's newest second, its last minute as a line, and the same minute in numbers."""
+    minutes = {node: minute(samples) for node, samples in reported.items()}
     peak = max((s.statements_per_s for seconds in minutes.values() for s in seconds if s), default=0.0)
     return {
         "nodes": [_node(name, seconds, peak) for name, seconds in sorted(minutes.items())],

@@ -1,4 +1,4 @@
-"""Who leases what, who blocks whom and until when at most. Reads only; times are the database's."""
+"""Reads leases and nodes: who leases what, and until when at most. Times are the database's."""
 
 import json
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class LeaseOn:
     expires_at: datetime
     remaining_s: float
     holders: tuple[Holder, ...] = ()
-    """Whose transactions use it, as the node has told within the last second or so."""
+    """Sessions whose transactions use it, as the node has reported within the last second or so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,12 @@ def leases_on(table_id: int | None = None) -> list[LeaseOn]:
 def held_leases(table_id: int | None = None) -> list[LeaseOn]:
     """The same with who holds each one."""
     found = leases_on(table_id)
-    told = read_holders(lease.node for lease in found)
+    reported = read_holders(lease.node for lease in found)
     return [
         replace(
             lease,
             holders=of_lease(
-                told,
+                reported,
                 node=lease.node,
                 incarnation=lease.incarnation,
                 table_id=lease.table_id,

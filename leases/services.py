@@ -1,4 +1,4 @@
-"""What operators and the clock do to leases and nodes: one transaction each, with its rows and its story.
+"""Actions of operators and of the clock on leases and nodes: one transaction each, with its rows and its story.
 
 Nodes themselves do not come this way: their keeper calls the server functions directly (`asyncio_keeper`).
 Lease rows first, the story's counter rows last (L14).
@@ -95,7 +95,7 @@ def release_lease(lease_id: int, *, who: str) -> Lease:
             "SELECT lease_release(%s, %s, %s, %s), pg_notify('schemalab_node', %s)",
             [lease.table_id, lease.version, lease.node, lease.incarnation, lease.node],
         )
-        _tell_of_lease("lease released", lease.table_id, lease.version, node=lease.node, who=who)
+        _append_lease_event("lease released", lease.table_id, lease.version, node=lease.node, who=who)
     return lease
 
 
@@ -119,11 +119,11 @@ def revoke_lease(table_id: int, node: str, *, who: str, version: int | None = No
             what = f"table {_table_name(table_id)}" + ("" if version is None else f" v{version}")
             raise NoSuchLease(f"cannot revoke: {node} has no lease on {what}")
         for revocation in revoked:
-            _tell_of_lease("lease revoked", table_id, revocation.version, node=node, who=who)
+            _append_lease_event("lease revoked", table_id, revocation.version, node=node, who=who)
     return revoked
 
 
-def _tell_of_lease(kind: str, table_id: int, version: int, *, node: str, who: str) -> None:
+def _append_lease_event(kind: str, table_id: int, version: int, *, node: str, who: str) -> None:
     name = _table_name(table_id)
     payload = {"who": who, "node": node, "table": name, "version": version}
     append_event(kind, name, payload, [CLUSTER, table_stream(table_id)])
@@ -190,12 +190,12 @@ def watch_nodes() -> None:
         cursor.execute(BACK, [SILENT_AFTER_S])
         back = cursor.fetchall()
         for name, since, until in sorted(silent):
-            _tell_silent(name, since=since, until=until)
+            _append_silence(name, since=since, until=until)
         for (name,) in sorted(back):
             append_event("node back", name, {"node": name}, [CLUSTER])
 
 
-def _tell_silent(name: str, *, since: datetime, until: datetime | None) -> None:
+def _append_silence(name: str, *, since: datetime, until: datetime | None) -> None:
     payload = {"node": name, "since": since.isoformat()}
     if until is None:
         append_event("node silent without leases", name, payload, [CLUSTER])

@@ -1,4 +1,4 @@
-"""What the leases show on live pages."""
+"""The leases' part of live pages."""
 
 from typing import Any
 

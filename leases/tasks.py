@@ -1,4 +1,4 @@
-"""The clock's part: leases that are over go, nodes that fell silent are told. Missing a beat costs only time."""
+"""Regular tasks: expired leases are deleted, silent nodes reported. Missing a beat costs only time."""
 
 from celery import shared_task
 

@@ -1,4 +1,4 @@
-"""What a node's leases need after every event: time has passed, something may be due.
+"""Upkeep of a node's leases after every event: time has passed, something may be due.
 
     newest version, not renewed in time   stop serving, end all, exit (L10)
     older version, over                   its users end, it is forgotten (L5)
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from catalog.elements import TableId
-from leases.holdings import Flight, Leaving, NodeLeases, Phase, Step, TableLeases, TableStep, edit, end
+from leases.holdings import Acquisition, Leaving, NodeLeases, Phase, Step, TableLeases, TableStep, edit, end
 from leases.vocabulary import Acquire, Effect, EndTransactions, Exit, Refuse, Release, Renew, WakeAt, Why
 
 
@@ -93,7 +93,7 @@ def _release_idle(leases: TableLeases, table: TableId, *, draining: bool) -> Tab
     The newest is never released while an acquisition is on its way, which may be of the same version: the two could
     arrive in either order, and a node that serves again by then would believe in a row that is gone.
     """
-    keeps_newest = leases.flight is not None or not (draining or leases.has_given_up)
+    keeps_newest = leases.acquisition is not None or not (draining or leases.has_given_up)
     newest = leases.newest_version
     idle = [held for held in leases.held if held.is_idle and not (keeps_newest and held.version == newest)]
     if not idle:
@@ -121,9 +121,9 @@ def _look(leases: TableLeases, table: TableId, now: float, *, draining: bool) ->
     arrive in either order, and the node would believe in a row that is gone.
     """
     wanted = bool(leases.waiters) or (leases.looks_for_news and now >= leases.look_at)
-    if draining or not wanted or leases.is_releasing_newest or leases.flight is not None:
+    if draining or not wanted or leases.is_releasing_newest or leases.acquisition is not None:
         return leases, ()
-    return replace(leases, flight=Flight(now, leases.heard)), (Acquire(table),)
+    return replace(leases, acquisition=Acquisition(now, leases.heard)), (Acquire(table),)
 
 
 def _renew_due(state: NodeLeases, now: float) -> Step:

@@ -1,4 +1,4 @@
-"""Who in this process uses which version: the cheap half of a pin.
+"""Uses of versions within this process: the cheap half of a pin.
 
 The machine counts references, and a step of it copies what it knows. Statements come a thousand times
 as often as news, so all users of one version share one reference of the machine's:

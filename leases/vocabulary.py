@@ -1,6 +1,6 @@
-"""What a node's lease machine hears, and what it asks its shell to do.
+"""Events and effects of a node's lease machine.
 
-Events go in, effects come out (`leases.machine.step`). The shell owes the machine one
+Events go in, effects come out (`leases.machine.step`). The shell gives the machine one
 answer for every request it was told to make, whatever happens to the connection:
 
     effect            answered by
@@ -80,7 +80,7 @@ class AcquireFailed:
 
 
 class Renewal(Enum):
-    """What became of one table's lease in a renewal (L5)."""
+    """The outcome of a renewal for one table's lease (L5)."""
 
     RENEWED = "renewed"
     SKIPPED = "skipped"
@@ -215,7 +215,7 @@ class Why(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The caller gets no lease, and is told why."""
+    """The caller gets no lease, and the reason."""
 
     request: RequestId
     table: TableId
@@ -242,7 +242,7 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class WakeAt:
-    """Send `Tick` at this time; replaces every earlier wish. None: no need."""
+    """Send `Tick` at this time; replaces every earlier one. None: no need."""
 
     at: float | None
 

@@ -1,4 +1,4 @@
-"""What every session of a node shares."""
+"""The environment that all sessions of a node share."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Environment:
 
     @property
     def open_transactions(self) -> int:
-        """How many transactions use some version now: each may hold a change back."""
+        """The number of transactions that use some version now: each may hold a change back."""
         return len({id(transaction) for _, transaction in self._holders.values()})
 
     def long_waits(self, lease_s: float) -> list[float]:
@@ -61,7 +61,7 @@ class Environment:
         return [now - began for began in since.values() if now - began > lease_s]
 
     def holders(self) -> list[Holder]:
-        """Who uses which version now, for people who wait for it."""
+        """Sessions that use a version now, for people who wait for it."""
         now = time.monotonic()
         return [
             Holder(pin.table_id, pin.version, *by.label(), for_s=now - transaction.began)

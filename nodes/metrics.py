@@ -1,4 +1,4 @@
-"""How much a node does, and how long its clients wait: counted for a second, then told and forgotten.
+"""Figures of a node: how much it does, how long its clients wait; counted for a second, then sent and forgotten.
 
 Latencies are counted in buckets whose width grows with the latency, so that a statement costs an addition and no
 percentile is off by more than three percent:

@@ -1,4 +1,4 @@
-"""What nodes ask of people who sign in at their ports."""
+"""SQL passwords and permissions of people who sign in at the nodes' ports."""
 
 from django.conf import settings
 from django.db import models

@@ -1,6 +1,6 @@
 """A node's life: it registers, serves its port under its leases, and goes in good order or at once.
 
-SIGTERM   clients are told (57P01), transactions in flight get a moment, leases are given back, exit 0
+SIGTERM   clients get 57P01, transactions under way get a moment, leases are released, exit 0
 fatal     a lease cannot be renewed or another incarnation serves: everything ends at once, exit 75 (L10)
 """
 
@@ -148,7 +148,7 @@ class Server:
                 clients.channel, sock=self.listener, backlog=BACKLOG
             )
             log.info("node %s incarnation %s serves port %s", settings.name, self.incarnation, self.port)
-            beside = [asyncio.create_task(self._tell_samples()), asyncio.create_task(people.watch(clients.end_of))]
+            beside = [asyncio.create_task(self._send_samples()), asyncio.create_task(people.watch(clients.end_of))]
             beside.append(asyncio.create_task(keep_alarm(settings.lease_s)))
             code = await self._ended
             for task in beside:
@@ -176,7 +176,7 @@ class Server:
         except TimeoutError:
             log.warning("node %s could not give back all leases in %s s: they run out", self.settings.name, GRACE_S)
 
-    async def _tell_samples(self) -> None:
+    async def _send_samples(self) -> None:
         """Every second what this node did in it, for people who watch; nobody listening costs nothing."""
         async with samples.open_client(self.settings.redis_url) as client:
             while True:

@@ -240,10 +240,10 @@ class World:
     def _counted_late(self, name: NodeId, answer: vocabulary.Acquired) -> vocabulary.Acquired:
         """As a node without L1 would take it: the span counted from now."""
         node = self.nodes[name]
-        flight = node.leases.table(answer.table).flight
-        if Without.ASKING_TIME not in self.control.without or flight is None:
+        acquisition = node.leases.table(answer.table).acquisition
+        if Without.ASKING_TIME not in self.control.without or acquisition is None:
             return answer
-        return replace(answer, remaining_s=answer.remaining_s + self._clock(node) - flight.asked_at)
+        return replace(answer, remaining_s=answer.remaining_s + self._clock(node) - acquisition.asked_at)
 
     def _tell_renewal(self, node: NodeId, one: vocabulary.RenewOutcome) -> None:
         what = self.table_name(one.table, one.version)

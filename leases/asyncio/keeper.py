@@ -144,7 +144,7 @@ class LeaseKeeper:
 
     @property
     def is_draining(self) -> bool:
-        """Whether this node takes no new leases, because an operator or `drain` said so."""
+        """True if this node takes no new leases, by an operator or `drain`."""
         return self._state.phase is Phase.DRAINING
 
     async def drain(self) -> None:
@@ -252,7 +252,7 @@ class LeaseKeeper:
             self._on_end(pin)
 
     def _die(self, reason: str) -> None:
-        """L10: the process has to end. Said once."""
+        """L10: the process has to end. Comes once."""
         if self._stopped_because is None:
             log.error("node %s incarnation %s stops serving: %s", self._node, self._incarnation, reason)
             self._stop_serving(reason)
@@ -271,7 +271,7 @@ class LeaseKeeper:
         self._alarm = None if at is None else self._loop.call_at(at, self._tick)
 
     def _tick(self) -> None:
-        """The alarm may ring a moment early, and the machine repeats no wish: then ask again for the same time."""
+        """The alarm may ring a moment early, and the machine does not repeat itself: then set it again."""
         self._alarm = None
         self._feed(vocabulary.Tick())
         if self._alarm is None and self._state.wake_at is not None:

@@ -1,4 +1,4 @@
-"""What a node's lease machine asks of the database, answered in the machine's words.
+"""The database for a node's lease machine: its requests, answered in the machine's words.
 
 session "asking"   acquire, release     may wait for a publisher
 session "living"   renew, heartbeat     never waits for anybody: a renewal must not queue behind an acquisition
@@ -52,7 +52,7 @@ class Leased:
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """What a heartbeat brings: whether the node is to drain, and the newest versions, so lost news costs a second."""
+    """The answer to a heartbeat: whether the node is to drain, and the newest versions, so lost news costs a second."""
 
     is_drain_asked: bool
     news: tuple[News, ...]
@@ -136,5 +136,5 @@ def _outcome(
 
 
 def session_name(node: str, incarnation: int) -> str:
-    """What every database session of a node is called, so that it can be ended by name (L8, L10)."""
+    """The name of a node's database sessions, by which they can be ended (L8, L10)."""
     return f"schemalab node {node} {incarnation}"

@@ -41,7 +41,7 @@ class Session:
     ) -> None:
         self._dsn, self._name, self._request_s_max = dsn, name, request_s_max
         self._channel, self._on_notify = channel, on_notify
-        self._turn = asyncio.Lock()
+        self._in_use = asyncio.Lock()
         self._connection: psycopg.AsyncConnection[Row] | None = None
 
     async def run(self, query: str, params: Sequence[Any], *, tries_max: int) -> list[Row]:
@@ -49,7 +49,7 @@ class Session:
 
         Raises `Unreachable`, or psycopg's error when the database refused it.
         """
-        async with self._turn:
+        async with self._in_use:
             for _ in range(tries_max - 1):
                 try:
                     return await self._run_once(query, params)

@@ -38,7 +38,7 @@ class Missed:
 
 
 def publish_news(table_id: int, version: int) -> bool:
-    """Tell the nodes that a table has a new version. False: nobody could be told, which costs time only."""
+    """Notify the nodes that a table has a new version. False: nobody could be reached, which costs time only."""
     news = to_text(News(TableId(table_id), version))
     try:
         _publisher(settings.REDIS_URL).publish(CHANNEL, news)

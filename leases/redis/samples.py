@@ -1,4 +1,4 @@
-"""A node's last minute and who holds its leases, in Redis: told once a second, gone seconds after the node is.
+"""A node's last minute and who holds its leases, in Redis: sent each second, dropped seconds after the node has ended.
 
 Nothing depends on it. Where Redis is away the page shows no figures, and nodes go on.
 """
@@ -20,17 +20,17 @@ from leases.samples import SECONDS, MalformedSample, Sample, from_text
 log = logging.getLogger(__name__)
 
 GONE_AFTER_S = 5
-"""A node that has told nothing for so long has no figures."""
+"""A node that has sent nothing for so long has no figures."""
 REDIS_S_MAX = 0.5
 
 
 def open_client(url: str) -> redis_asyncio.Redis:
-    """For a node, which tells its samples by `publish`."""
+    """For a node, which sends its samples by `publish`."""
     return redis_asyncio.from_url(url, socket_timeout=REDIS_S_MAX, socket_connect_timeout=REDIS_S_MAX)
 
 
 async def publish(client: redis_asyncio.Redis, node: str, sample: Sample, held: str = "", lease_s: float = 0.0) -> bool:
-    """Tell the node's newest second, and who holds its leases, until they end. False: nobody could be told."""
+    """Send the node's newest second, and who holds its leases, until they end. False: Redis did not answer."""
     key = _key(node)
     try:
         async with client.pipeline(transaction=True) as pipe:
@@ -41,13 +41,13 @@ async def publish(client: redis_asyncio.Redis, node: str, sample: Sample, held: 
                 pipe.set(_holders_key(node), held, ex=math.ceil(max(GONE_AFTER_S, lease_s)))
             await pipe.execute()
     except (RedisError, OSError) as error:
-        log.debug("sample of %s not told: %s", node, error)
+        log.debug("sample of %s not sent: %s", node, error)
         return False
     return True
 
 
 def read_all(nodes: Iterable[str]) -> dict[str, list[Sample]]:
-    """The last minute of each of these nodes that tells samples; empty where Redis does not answer."""
+    """The last minute of each of these nodes that sends samples; empty where Redis does not answer."""
     names = sorted(nodes)
     if not names:
         return {}

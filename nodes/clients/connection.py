@@ -171,7 +171,7 @@ class Client:
         return True
 
     async def _guarded(self, kind: str, body: bytes) -> None:
-        """Serve a message so that an error is told and contained."""
+        """Serve a message so that an error is reported and contained."""
         try:
             await self._dispatch(kind, body)
         except FatalError:
@@ -354,19 +354,19 @@ class Client:
         else:
             portal = self._portal(name)
             prepared = portal.prepared
-            if portal.result is None and not self._is_told(prepared) and await self._next_kind() == ord("E"):
+            if portal.result is None and not self._is_described(prepared) and await self._next_kind() == ord("E"):
                 self._undescribed = portal
                 return
         self._describe_now(prepared)
 
     def _describe_now(self, prepared: Prepared) -> None:
-        prepared.is_told = True
+        prepared.is_described = True
         self.channel.send(description(prepared.fields))
 
-    def _is_told(self, prepared: Prepared) -> bool:
-        """Whether the client may have read what the statement's result looks like."""
-        prepared.is_told = prepared.is_told or prepared.batch != self._batch
-        return prepared.is_told
+    def _is_described(self, prepared: Prepared) -> bool:
+        """True if the client may have read what the statement's result looks like."""
+        prepared.is_described = prepared.is_described or prepared.batch != self._batch
+        return prepared.is_described
 
     async def _next_kind(self) -> int:
         """The kind of the next message. A client that sent neither Sync nor Flush cannot be waiting for us."""
@@ -388,9 +388,9 @@ class Client:
         alone = portal.result is None and rows_max == 0 and await self._next_kind() == ord("S")
         with self._timed(prepared.statement):
             if portal.result is None:
-                is_told = self._is_told(prepared)
+                is_described = self._is_described(prepared)
                 portal.result = await self._run(prepared, portal.values, portal.formats, alone=alone)
-                if not is_told:
+                if not is_described:
                     prepared.fields = portal.result.fields
             if undescribed is portal:
                 self._describe_now(prepared)

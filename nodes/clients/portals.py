@@ -1,8 +1,8 @@
-"""What is prepared and what is bound: a statement, its portal, and how the rows of a portal reach the client.
+"""Prepared statements and portals: a statement, its portal, and how the rows of a portal reach the client.
 
 Both stay in memory until they are closed, so they count for their connection and its node (`Kept`).
 
-A client reads rows by the description that it was told, perhaps long ago. So once told, the description of a prepared
+A client reads rows by the description that it was sent, perhaps long ago. So once sent, the description of a prepared
 statement is a promise: when a schema change makes its result another one, the statement is refused (0A000, as
 PostgreSQL does), and drivers prepare it again by themselves. One that nobody was told yet follows the schema.
 """
@@ -26,7 +26,7 @@ LONG_CHARS = 8192
 
 
 class Entry(Protocol):
-    """What a connection keeps by name."""
+    """A thing that a connection keeps by name."""
 
     counted: int
 
@@ -84,7 +84,7 @@ class Prepared:
     oids: tuple[int, ...] = ()
     fields: tuple[Field, ...] | None = None
     batch: int = 0
-    is_told: bool = False
+    is_described: bool = False
     counted: int = 0
 
     def bytes_now(self) -> int:
@@ -92,7 +92,7 @@ class Prepared:
 
     def check_result(self, fields: tuple[Field, ...] | None) -> None:
         """Raises 0A000 when the result is not what the client was told."""
-        if self.is_told and fields != self.fields:
+        if self.is_described and fields != self.fields:
             message = "cached plan must not change result type"
             raise SqlError(FEATURE_NOT_SUPPORTED, message, routine="RevalidateCachedQuery")
 

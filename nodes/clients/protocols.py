@@ -1,4 +1,4 @@
-"""What a connection, its session and the registry of all connections need of each other."""
+"""Protocols between a connection, its session and the registry of all connections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Client(Protocol):
 
 
 class Session(Protocol):
-    """What executes a client's statements (`nodes.session.session`)."""
+    """The executor of a client's statements (`nodes.session.session`)."""
 
     @property
     def kept(self) -> HeldRows: ...

@@ -28,7 +28,7 @@ CLIENTS_MAX = 200
 
 @dataclass(slots=True)
 class Greeting:
-    """How a node opens sessions, and for whom."""
+    """The way a node opens sessions, and for whom."""
 
     open_session: Callable[[Client, Person, dict[str, str]], Session]
     admission: Admission = field(default_factory=Admission)
@@ -45,7 +45,7 @@ class Startup:
     admission: Admission
 
     async def signed_in(self) -> tuple[Person, dict[str, str]] | None:
-        """Who has signed in, with what startup parameters; None when the connection was only for a cancel."""
+        """The person who has signed in, with the startup parameters; None when the connection was only for a cancel."""
         for _ in range(3):  # at most one request for each kind of encryption, then the real thing
             code, body = await self.channel.startup_packet()
             if code in (messages.SSL_REQUEST, messages.GSSENC_REQUEST):

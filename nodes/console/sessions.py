@@ -42,7 +42,7 @@ class PaneError(Exception):
 
 @dataclass(slots=True)
 class Grid:
-    """What one statement answered: a tag, and the first rows where it returned any."""
+    """The answer of one statement: a tag, and the first rows where it returned any."""
 
     tag: str = ""
     columns: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """An error or a notice, as the server said it."""
+    """An error or a notice, as the server sent it."""
 
     severity: str
     sqlstate: str
@@ -94,7 +94,7 @@ class Pane:
 
     def __init__(self, node: str, connect: Callable[[], psycopg.Connection], user: str = "") -> None:
         self.node, self.user = node, user
-        self.turn = threading.Lock()
+        self.in_use = threading.Lock()
         self.is_given_up = False
         self.used_at = time.monotonic()
         self.connection = connect()
@@ -111,7 +111,7 @@ class Pane:
 
     def run(self, sql: str) -> Answer:
         """Send the statements as one simple query and keep the first rows of each."""
-        if not self.turn.acquire(blocking=False):
+        if not self.in_use.acquire(blocking=False):
             raise PaneError(f"the last statement still runs on {self.node}; stop it, or wait")
         try:
             self.used_at, started = time.monotonic(), time.monotonic()
@@ -128,13 +128,13 @@ class Pane:
             self.used_at = time.monotonic()
             return answer
         finally:
-            self.turn.release()
+            self.in_use.release()
             if self.is_given_up:
                 self.close()
 
-    def _note(self, said: psycopg.errors.Diagnostic) -> None:
+    def _note(self, message: psycopg.errors.Diagnostic) -> None:
         if len(self.notices) < NOTICES_MAX:
-            self.notices.append(_trouble(said))
+            self.notices.append(_trouble(message))
 
     @contextlib.contextmanager
     def _limited(self, answer: Answer) -> Iterator[None]:
@@ -160,9 +160,9 @@ class Pane:
     def close(self) -> None:
         """End the session; a statement that runs is stopped first, and its own thread ends the session then."""
         self.is_given_up = True
-        if self.turn.acquire(blocking=False):
+        if self.in_use.acquire(blocking=False):
             self.connection.close()
-            self.turn.release()
+            self.in_use.release()
         else:
             with contextlib.suppress(psycopg.Error):
                 self.stop()
@@ -214,14 +214,14 @@ def _cell(data: bytes | None) -> str | None:
     return text if len(text) <= CELL_CHARS_MAX else f"{text[:CELL_CHARS_MAX]}…"
 
 
-def _trouble(said: psycopg.errors.Diagnostic) -> Trouble:
-    position = said.statement_position
+def _trouble(message: psycopg.errors.Diagnostic) -> Trouble:
+    position = message.statement_position
     return Trouble(
-        severity=said.severity or "ERROR",
-        sqlstate=said.sqlstate or "XX000",
-        message=said.message_primary or "",
-        detail=said.message_detail,
-        hint=said.message_hint,
+        severity=message.severity or "ERROR",
+        sqlstate=message.sqlstate or "XX000",
+        message=message.message_primary or "",
+        detail=message.message_detail,
+        hint=message.message_hint,
         position=int(position) if position and position.isdigit() else None,
     )
 

@@ -1,4 +1,4 @@
-"""How many bytes a statement, a connection and a node may hold in memory: counted as they come, refused by name.
+"""Byte budgets of statements, connections and a node: counted as rows come, refused by name.
 
 Rows are held where they cannot stream: what an INSERT .. SELECT, an UPDATE or a DELETE will write, and what RETURNING
 answers; and, by a connection, what it has prepared and bound, with the rows of suspended portals. What is counted is
@@ -17,20 +17,20 @@ VALUE_BYTES = 64
 
 
 def bytes_of(values: Iterable[object]) -> int:
-    """What values take, about."""
+    """Bytes that values take, about."""
     return sum(VALUE_BYTES + (len(v) if isinstance(v, str | bytes) else 0) for v in values)
 
 
 @dataclass(eq=False, slots=True)
 class NodeRows:
-    """What all statements and connections of a node hold now."""
+    """Bytes that all statements and connections of a node hold now."""
 
     held: int = 0
 
 
 @dataclass(eq=False)
 class HeldRows:
-    """What one statement holds; `with` gives it back at the end."""
+    """Bytes that one statement holds; `with` gives them back at the end."""
 
     node: NodeRows
     held: int = field(default=0, init=False)
@@ -61,7 +61,7 @@ class HeldRows:
 
 
 class KeptByConnection(HeldRows):
-    """What one connection keeps between messages: prepared statements, portals, and the rows of suspended ones."""
+    """Bytes that one connection keeps between messages: prepared statements, portals, rows of suspended ones."""
 
     bytes_max = CONNECTION_BYTES_MAX
     refusal = f"one connection may keep at most {CONNECTION_BYTES_MAX} bytes of prepared statements and portals"

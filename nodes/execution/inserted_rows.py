@@ -86,7 +86,7 @@ async def _number_rows(work: Writing, plan: InsertPlan, rows: Sequence[Values]) 
 
 
 async def _add_defaults(work: Writing, plan: InsertPlan, rows: Sequence[Values]) -> None:
-    """What an insert puts without being told: defaults, else NULL."""
+    """Complete the rows with defaults, else NULL."""
     for column in plan.descriptor.columns:
         if column.state is not State.PUBLIC and (column.state is not State.WRITE_ONLY or column.derived is not None):
             continue

@@ -1,6 +1,6 @@
 """Reading a table's rows inside a transaction: by key, by index or in pages of a range.
 
-    points     the pairs of given rows, one command for each storage, one flight
+    points     the pairs of given rows, one command for each storage, one batch
     entries    pages of an index, then the rows they name
     pages      20,000 pairs at a time, packed by the server, unpacked into Arrow
 
@@ -145,7 +145,7 @@ async def _pair_pages(
 async def _next_page(
     transaction: Transaction, table: Table, storage: int, found: int, command: Command, pairs_max: int
 ) -> "object":
-    """What the page's command returns, after `found` pairs in pages of `pairs_max`; a scan that is long now says so."""
+    """The command's answer, after `found` pairs in pages of `pairs_max`; a scan that gets long is remembered as one."""
     becomes_long = found - pairs_max < LONG_SCAN_PAIRS <= found
     before = [Command(remember_whole_sql(storage, table.descriptor.table_id))] if becomes_long else []
     return (await transaction.run([*before, command]))[-1]

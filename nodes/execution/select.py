@@ -142,7 +142,7 @@ async def select_result(
 async def _points(
     env: Environment, transaction: Transaction, plan: SelectPlan, context: Context, *, commit: bool
 ) -> list[Row] | None:
-    """The rows of a query by whole keys, in one flight; None when it is another query."""
+    """The rows of a query by whole keys, in one batch; None when it is another query."""
     simple = plan.query.simple
     if simple is None or not plan.needs_no_engine:
         return None

@@ -51,14 +51,14 @@ async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: S
 
 
 def _marks(descriptor: Descriptor, conflict: Conflict, row: StoredRow) -> set[bytes]:
-    """What must not come twice: the key, and the values of the unique indexes that count."""
+    """Keys that must not come twice: the row's, and the values of the unique indexes that count."""
     keys = (_unique_key(descriptor, index, row) for index in _counted(descriptor, conflict))
     marks = {key for key in keys if key is not None}
     return marks | {b"key" + row.key} if conflict.is_primary or conflict.index is None else marks
 
 
 def _unique_key(descriptor: Descriptor, index: Index, row: StoredRow) -> bytes | None:
-    """What must be there only once; None for a row that collides with none: a value is NULL, or it is left out."""
+    """The key that must be there only once; None for a row that cannot collide: a value is NULL, or it is left out."""
     entry = index_entry(descriptor, descriptor.placement, index, row)
     return None if entry is None or has_null(descriptor, index, row) else entry[0]
 
@@ -83,7 +83,7 @@ async def _conflicts(work: Writing, conflict: Conflict, new: Sequence[StoredRow]
 
 
 async def _holders(work: Writing, index: Index, new: Sequence[StoredRow]) -> dict[int, bytes]:
-    """Which rows hold the unique entries that new rows want."""
+    """Rows that hold the unique entries of new rows, by their place."""
     descriptor, placement = work.descriptor, work.descriptor.placement
     wanted: dict[int, dict[bytes, list[int]]] = {}
     for place, row in enumerate(new):

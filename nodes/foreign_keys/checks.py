@@ -46,12 +46,12 @@ async def write(work: Writing, *, commit: bool) -> None:
 
 
 def checks_of(work: Writing) -> list[Check]:
-    """What is to be checked after the statement's rows are written."""
-    owed = references.demands(work.descriptor, work.changed, work.foreign_keys)
+    """Checks to be made after the statement's rows are written."""
+    required = references.demands(work.descriptor, work.changed, work.foreign_keys)
     others = {
-        one.id: _other(work, one) for one in {demand.constraint.id: demand.constraint for demand in owed}.values()
+        one.id: _other(work, one) for one in {demand.constraint.id: demand.constraint for demand in required}.values()
     }
-    return [Check(demand, work.descriptor, others[demand.constraint.id]) for demand in owed]
+    return [Check(demand, work.descriptor, others[demand.constraint.id]) for demand in required]
 
 
 def _other(work: Writing, constraint: Constraint) -> Descriptor:
@@ -75,7 +75,7 @@ def _other(work: Writing, constraint: Constraint) -> Descriptor:
 
 @dataclass(frozen=True, slots=True)
 class Lookups:
-    """What a statement looks up: keys that are known, and rows that must be looked through."""
+    """Lookups of a statement: keys that are known, and rows that must be looked through."""
 
     probes: tuple[Probe, ...] = ()
     scans: tuple[tuple[Check, ...], ...] = ()

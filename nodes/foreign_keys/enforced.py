@@ -43,7 +43,7 @@ NO_FOREIGN_KEYS = ForeignKeys()
 
 
 def enforced_by(plan: Plan) -> ForeignKeys:
-    """What a statement must obey, by what it does and which columns it assigns."""
+    """Foreign keys that a statement must obey, by what it does and which columns it assigns."""
     if isinstance(plan, TruncatePlan):
         return ForeignKeys((), tuple(c for d in plan.descriptors for c in d.fact(_enforced).children))
     if not isinstance(plan, InsertPlan | UpdatePlan | DeletePlan):

@@ -67,7 +67,7 @@ async def first_referring(work: Writing, checks: Sequence[Check]) -> Check | Non
 
 
 async def _values_found(work: Writing, checks: Sequence[Check]) -> AsyncIterator[Sequence[Values]]:
-    """What rows refer to, page by page; those that refer to nothing of the checks may be left out."""
+    """Values that rows refer to, page by page; those that refer to nothing of the checks may be left out."""
     child, columns = checks[0].other, checks[0].constraint.reference_columns
     way = _way(path_to(checks[0]), checks, work.env.storages)
     if way.is_everything and len(columns) == 1 and _has_every_pair(child, child.column(columns[0])):
@@ -80,7 +80,7 @@ async def _values_found(work: Writing, checks: Sequence[Check]) -> AsyncIterator
 
 
 def _has_every_pair(child: Descriptor, column: Column) -> bool:
-    """Whether a row without a pair of this column refers to nothing; a fill may still owe it one."""
+    """True if a row without a pair of this column refers to nothing; else a fill may still put one."""
     is_filled = column.fill_value is None or (column.required and column.state is State.PUBLIC)
     return is_filled and column.id not in child.primary_key
 

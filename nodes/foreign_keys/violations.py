@@ -34,7 +34,7 @@ class Check:
 
     @property
     def order(self) -> tuple[int, bool, int]:
-        """Which of several violations is reported."""
+        """A violation's place among several: the first one is reported."""
         return self.demand.order
 
     def refusal(self) -> SqlError:

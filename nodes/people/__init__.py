@@ -1,4 +1,4 @@
-"""Who may sign in at a node, and what they may execute.
+"""People: sign-in at a node, and what they may execute.
 
 admission  who is asked for which password
 directory  people, as the page knows them

@@ -1,4 +1,4 @@
-"""How the clients of a node sign in: who is asked for which password.
+"""Sign-in of a node's clients: who is asked for which password.
 
     the cluster vouches for the name          the cluster's own (`nodes.people.vouching`)
     the name has an SQL password              that one, on loopback as well
@@ -27,12 +27,12 @@ from nodes.wire.scram import Verifier, verifier_of, verifier_of_nobody
 log = logging.getLogger(__name__)
 
 REFUSAL_PAUSE_S = 0.5
-"""A wrong password is answered after this; how soon the next may be tried is said by `nodes.people.attempts`."""
+"""A wrong password is answered after this; how soon the next may be tried is in `nodes.people.attempts`."""
 
 
 @dataclass(eq=False)
 class Admission:
-    """What one node asks of who connects to it."""
+    """Requirements of one node for who connects to it."""
 
     people: People | None = None
     is_trusting: bool = True
@@ -42,11 +42,11 @@ class Admission:
     clock: Callable[[], float] = time.monotonic
 
     async def person(self, name: str) -> Person:
-        """Who this name is. Raises 57P03 when the database does not tell, 28000 for a closed account."""
+        """The person of this name. Raises 57P03 when the database does not answer, 28000 for a closed account."""
         return Person(name) if self.people is None else await self.people.look_up(name)
 
     def verifier(self, person: Person, *, is_vouched: bool) -> Verifier | None:
-        """What the client has to prove; None when nothing."""
+        """The secret the client has to prove; None when nothing."""
         if self.is_trusting and person.verifier is None:
             return None
         if is_vouched and self.secret_key:

@@ -1,4 +1,4 @@
-"""How often a password may be tried: the first failures are free, then each makes the next try wait longer.
+"""Limits for trying passwords: the first failures are free, then each makes the next try wait longer.
 
 Failures are counted for a name from one address, for an address whatever the name, and for a name wherever from.
 The last two let much more through, because many people share an address and anybody can say a name; they do not
@@ -37,7 +37,7 @@ NAME_CHARS_MAX = 150
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What is remembered of one subject. `is_known`: the name has signed in from this address."""
+    """Tries of one subject. `is_known`: the name has signed in from this address."""
 
     failures: int = 0
     last_at: float = 0.0
@@ -46,7 +46,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """What one try counts for."""
+    """Subjects that one try counts for."""
 
     pair: str
     address: str
@@ -73,7 +73,7 @@ def network_of(address: str) -> str:
 
 
 def wait_s(subjects: Subjects, tallies: dict[str, Tally], now: float) -> float:
-    """How long this try has to wait yet; 0 when it may be made."""
+    """Seconds this try has to wait yet; 0 when it may be made."""
     pair = tallies.get(subjects.pair, Tally())
     waits = [_left(NAME_AT_ADDRESS, pair, now)]
     if not pair.is_known:

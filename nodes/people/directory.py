@@ -88,7 +88,7 @@ class People:
                 waiting.set_result(answer)
 
     async def watch(self, on_closed: Callable[[Person, FatalError], None]) -> None:
-        """Keep everybody with a session true; `on_closed` is told whose account was closed."""
+        """Keep everybody with a session up to date; `on_closed` gets whose account was closed."""
         while True:
             await asyncio.sleep(WATCH_S)
             persons = list(self._persons.values())

@@ -1,4 +1,4 @@
-"""How processes of the cluster sign in at a node for somebody: the page for whoever has signed in there.
+"""Vouching: processes of the cluster sign in at a node for somebody, as the page for whoever has signed in there.
 
 The page knows who somebody is, but not their SQL password. So it says that the cluster vouches for the name
 (`-c schemalab.vouched=on`) and proves it with a password that only processes with the cluster's SECRET_KEY can make.
@@ -11,7 +11,7 @@ VOUCHED = "schemalab.vouched"
 
 
 def cluster_password(secret_key: str, name: str) -> str:
-    """What proves to a node that the cluster vouches for this name."""
+    """The proof to a node that the cluster vouches for this name."""
     return base64.urlsafe_b64encode(hmac.digest(secret_key.encode(), b"node " + name.encode(), "sha256")).decode()
 
 

@@ -46,7 +46,7 @@ class Block:
 
     @property
     def is_open(self) -> bool:
-        """Whether the client's next statement belongs to a transaction that has begun."""
+        """True if the client's next statement belongs to a transaction that has begun."""
         return self.is_explicit or self.transaction is not None
 
     @property
@@ -55,7 +55,7 @@ class Block:
 
     @property
     def holds_something(self) -> bool:
-        """Whether versions, and a session at the store, are held while the client is waited for."""
+        """True if versions, and a session at the store, are held while the client is waited for."""
         return self.transaction is not None or bool(self._streaming)
 
     def refuse_failed(self) -> None:
@@ -141,7 +141,7 @@ class Block:
             await self._roll_back()
 
     def _is_lost(self) -> bool:
-        """Whether the session at the store has ended: no savepoint can bring it back."""
+        """True if the session at the store has ended: no savepoint can bring it back."""
         connection = None if self.transaction is None else self.transaction.connection
         return connection is None or connection.is_lost
 

@@ -116,22 +116,22 @@ class SchemaStatements:
         try:
             with place_to_follow():
                 submission = in_database_thread(lambda: submit(statement.text, who=who))
-                change, cancel = await finished(submission)  # once it is stored, its number has to be told
+                change, cancel = await finished(submission)  # once it is stored, the client has to get its number
                 await self._follow(change.pk, change.table_name, cancel)
         except TooFast as full:
             return full
         return None
 
     async def _follow(self, change_id: int, table: str, cancel: asyncio.CancelledError | None) -> None:
-        """Tell each step until the change has ended, unless nobody wants to know."""
+        """Send each step as a notice until the change has ended, unless the client has given up."""
 
-        def tell(event: dict[str, Any]) -> None:
+        def report(event: dict[str, Any]) -> None:
             self.client.notice(f"change {change_id}: {event.get('sentence') or event['kind']}")
 
         try:
             if cancel is not None:
                 raise cancel
-            status, error = await follow(change_id, self.block.env.pool.dsn, tell)
+            status, error = await follow(change_id, self.block.env.pool.dsn, report)
         except asyncio.CancelledError:
             self.client.notice(f"change {change_id} of {table} goes on without you", "WARNING", QUERY_CANCELED)
             raise
@@ -164,8 +164,8 @@ def place_to_follow() -> Iterator[None]:
 Outcome = tuple[str, dict[str, Any] | None]
 
 
-async def follow(change_id: int, dsn: str, tell: Callable[[dict[str, Any]], None]) -> Outcome:
-    """Tell each event of the change as it is committed, until it has ended: its status and error.
+async def follow(change_id: int, dsn: str, report: Callable[[dict[str, Any]], None]) -> Outcome:
+    """Report each event of the change as it is committed, until it has ended: its status and error.
 
     A store that restarts is waited for, with a limit.
     """
@@ -174,31 +174,31 @@ async def follow(change_id: int, dsn: str, tell: Callable[[dict[str, Any]], None
         try:
             async with await psycopg.AsyncConnection.connect(
                 dsn, autocommit=True, application_name="schemalab follower", connect_timeout=10
-            ) as ear:
-                await ear.execute("LISTEN schemalab_change")
+            ) as listener:
+                await listener.execute("LISTEN schemalab_change")
                 while True:
                     events, outcome = await in_database_thread(lambda seen=since: story_of(change_id, seen))
                     failures = 0
                     for event in events:
                         since = event["seq"]
-                        tell(event)
+                        report(event)
                     if outcome is not None:
                         return outcome
-                    await _heard(ear, str(change_id))
+                    await _notified(listener, str(change_id))
         except (psycopg.OperationalError, StoreDown) as error:
             failures += 1
             if failures >= STORE_TRIES:
-                message = f"change {change_id} goes on, but the store does not answer to tell how"
+                message = f"change {change_id} goes on, but the store does not answer: nobody can follow it"
                 hint = f"see `manage.py change show {change_id}`"
                 raise SqlError(CONNECTION_FAILURE, message, detail=str(error), hint=hint) from error
             await asyncio.sleep(STORE_PAUSE_S)
 
 
-async def _heard(ear: psycopg.AsyncConnection[Any], change: str) -> None:
+async def _notified(listener: psycopg.AsyncConnection[Any], change: str) -> None:
     """Return when this change is in the news, or after `LOOK_S`: news may be lost."""
     end = time.monotonic() + LOOK_S
     while (left_s := end - time.monotonic()) > 0:
-        async for note in ear.notifies(timeout=left_s, stop_after=1):
+        async for note in listener.notifies(timeout=left_s, stop_after=1):
             if note.payload == change:
                 return
 

@@ -33,7 +33,7 @@ class NewTables:
         self._unannounced: dict[int, bool] = {}  # new tables whose transaction is over: did it commit?
 
     async def create(self, statement: Statement, transaction: Transaction | None) -> NothingToDo | None:
-        """Make the table; what the client is to be told if there is one already."""
+        """Make the table; the notice for the client if there is one already."""
         from changes.ddl.errors import DdlError
         from changes.ddl.resolve import NothingToDo
         from changes.ddl.statements import parse

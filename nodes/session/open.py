@@ -17,7 +17,7 @@ NOT_SETTINGS = ("user", "database", "options", "replication", VOUCHED)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a session may use unless it says otherwise; 0 seconds: no limit."""
+    """Limits of a session unless it sets others; 0 seconds: no limit."""
 
     sessions_max_each: int = 200
     statement_s: float = 0.0

@@ -95,7 +95,7 @@ class Session:
         self._known = SessionValues(self.variables, self.user, self.client.pid)
 
     def label(self) -> tuple[int, str, str, str, bool]:
-        """Who holds what this session holds: session, user, program, and the statement that runs or ran last."""
+        """The session as the holder of leases: its number, user, program, and the statement that runs or ran last."""
         program = self.variables.get("application_name")
         return self.client.pid, self.user, program, shown(self.statement), self.is_running
 
@@ -108,7 +108,7 @@ class Session:
         return self.variables.reported()
 
     def setting_changes(self) -> int:
-        """How often a setting was changed: what was reported holds while it stays the same."""
+        """Number of changes of settings: what was reported holds while it stays the same."""
         return self.variables.changes
 
     async def parse(self, sql: str) -> Sequence[Statement]:
@@ -168,14 +168,14 @@ class Session:
         await self.block.close()
 
     def statement_s_max(self, statement: object | None) -> float | None:
-        """How long a statement may take. The node's default is not meant for what goes on for as long as it takes."""
+        """Seconds that a statement may take; the node's default does not count for what takes as long as it takes."""
         is_long = isinstance(statement, Statement) and statement.kind in AS_LONG_AS_IT_TAKES
         if is_long and not self.variables.is_changed("statement_timeout"):
             return None
         return self.variables.seconds("statement_timeout")
 
     def idle_s_max(self) -> float | None:
-        """How long the client may let us wait: as long as it likes while nobody else waits for what it holds."""
+        """Seconds that the client may let us wait: any number while nobody else waits for what it holds."""
         return self.variables.seconds("idle_in_transaction_session_timeout") if self.block.holds_something else None
 
     def _refuse_failed(self, statement: Statement) -> None:
@@ -364,10 +364,10 @@ def plan_fields(plan: Plan) -> tuple[Field, ...] | None:
 
 
 def oids_for_client(types: Sequence[Type], declared: Sequence[int]) -> tuple[int, ...]:
-    """What each parameter is, for the client and for what it sends: as it said itself, else as it was found."""
-    said = [*declared, *[0] * (len(types) - len(declared))]
+    """The type of each parameter, for the client and for what it sends: as declared, else as found."""
+    given = [*declared, *[0] * (len(types) - len(declared))]
     return tuple(
-        (TEXT if of is UNKNOWN else of).oid if oid in UNDECLARED else oid for of, oid in zip(types, said, strict=True)
+        (TEXT if of is UNKNOWN else of).oid if oid in UNDECLARED else oid for of, oid in zip(types, given, strict=True)
     )
 
 

@@ -56,7 +56,7 @@ class Utility:
         return (Field("QUERY PLAN", TEXT.oid, -1),) if statement.kind == "explain" else None
 
     def ends_block(self, statement: Statement) -> bool:
-        """What a failed block still takes."""
+        """True for what a failed block still takes."""
         if statement.kind != "transaction":
             return False
         return _kind(statement.node) in ("COMMIT", "ROLLBACK", "ROLLBACK_TO")

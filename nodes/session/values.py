@@ -1,4 +1,4 @@
-"""What version(), current_user, current_setting() and the like give in a session."""
+"""Values of version(), current_user, current_setting() and the like in a session."""
 
 from __future__ import annotations
 

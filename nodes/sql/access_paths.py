@@ -1,4 +1,4 @@
-"""Which keys a scan must read: the conditions of a statement as ranges of bytes.
+"""Keys that a scan must read: the conditions of a statement as ranges of bytes.
 
 Keys are order-preserving, so `id = 7`, `day >= '2013-01-01' AND day < '2013-02-01'` or `origin IN
 ('JFK', 'LGA') AND flight > 100` are ranges of the primary key's or an index's bytes. The path that
@@ -29,7 +29,7 @@ Range = tuple[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a table's rows are reached. `ranges` are of whole keys, prefix included; `points` are whole K(r)."""
+    """A way to a table's rows. `ranges` are of whole keys, prefix included; `points` are whole K(r)."""
 
     index: Index | None
     ranges: tuple[Range, ...]
@@ -80,7 +80,7 @@ def access(
 
 
 def _covers(descriptor: Descriptor, where: str, conditions: Sequence[Expr], context: Context) -> bool:
-    """Whether a partial index has an entry for every row that may meet the conditions."""
+    """True if a partial index has an entry for every row that may meet the conditions."""
     return bool(conditions) and is_implied(descriptor, compiled(descriptor, where), conditions, context)
 
 

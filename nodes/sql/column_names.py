@@ -1,4 +1,4 @@
-"""What the columns of a result are called when the query does not say."""
+"""Names of a result's columns when the query does not give them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which columns a grouped query may name: those it groups by, and those of a table whose whole key it groups by."""
+"""Columns that a grouped query may name: those it groups by, and those of a table whose whole key it groups by."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ def check_groups(
 
 
 def is_determined(loose: ColumnRef, scope: Scope, grouped: Sequence[Expr]) -> bool:
-    """Whether the whole key of its table is grouped, so that a group has one value of it."""
+    """True if the whole key of its table is grouped, so that a group has one value of it."""
     scan = next((r.scan for r in scope.relations if r.scan and r.scan.number == loose.relation), None)
     if scan is None:
         return False
@@ -43,7 +43,7 @@ def is_determined(loose: ColumnRef, scope: Scope, grouped: Sequence[Expr]) -> bo
 
 
 def is_aggregated(expr: Expr) -> bool:
-    """Whether an aggregate stands in it."""
+    """True if an aggregate stands in it."""
     return any(True for _ in aggregates_in(expr))
 
 

@@ -1,4 +1,4 @@
-"""Whether what a query asks for lies wholly within a partial index.
+"""Implication: does what a query asks for lie wholly within a partial index?
 
 An index WHERE delay > 60 has no entry for any other row, so it may serve a query only when every row the query wants
 is in it. That must follow from the query's conditions alone, whatever the data:
@@ -27,21 +27,21 @@ COMBINATIONS_MAX = 500
 
 
 def is_implied(descriptor: Descriptor, predicate: Expr, conditions: Sequence[Expr], context: Context) -> bool:
-    """Whether `predicate` is true for every row for which all `conditions` are true."""
+    """True if `predicate` is true for every row for which all `conditions` are true."""
     given = [part for condition in conditions for part in conjuncts(condition)]
     known = _Known(descriptor, given, context)
     return all(known.implies(part) for part in conjuncts(predicate))
 
 
 class _Known:
-    """What a query's conditions say of the rows it wants."""
+    """Facts that a query's conditions state of the rows it wants."""
 
     def __init__(self, descriptor: Descriptor, given: Sequence[Expr], context: Context) -> None:
         self.descriptor, self.given, self.context = descriptor, given, context
         self.bounds: Mapping[ColumnId, Bound] = column_bounds(descriptor, given, context)
 
     def implies(self, wanted: Expr) -> bool:
-        """Whether one conjunct of a predicate follows, by any of the rules."""
+        """True if one conjunct of a predicate follows, by any of the rules."""
         if isinstance(wanted, Call) and wanted.name == "OR" and any(self._implies_all(arg) for arg in wanted.args):
             return True
         return (
@@ -88,7 +88,7 @@ class _Known:
 
 
 def _same(one: Expr, other: Expr, context: Context) -> bool:
-    """Whether two expressions say the same: columns by id, constants by value, calls by name and type."""
+    """True if two expressions say the same: columns by id, constants by value, calls by name and type."""
     if isinstance(one, ColumnRef) and isinstance(other, ColumnRef):
         return one.column_id == other.column_id
     if is_constant(one) and is_constant(other):
@@ -106,7 +106,7 @@ def _as(call: Call, name: str) -> Call:
 
 
 def _is_above(given: tuple[PyValue, bool], asked: tuple[PyValue, bool]) -> bool:
-    """Whether what lies above `given` (a value, and whether it is included) lies above `asked`."""
+    """True if what lies above `given` (a value, and whether it is included) lies above `asked`."""
     return bool(given[0] > asked[0]) or (given[0] == asked[0] and (asked[1] or not given[1]))  # type: ignore[operator]
 
 

@@ -1,4 +1,4 @@
-"""What a statement is to do, once its tables are known: made from the parse tree under one version of each table.
+"""Plans of statements, once their tables are known: made from the parse tree under one version of each table.
 
 A plan holds typed expressions and no data, so it serves every execution of its text until a table has
 another version. Assignments are checked here (types, names, states); values are checked where rows are made.
@@ -234,7 +234,7 @@ class Planner:
         return Conflict(is_primary, index, assignments, where)
 
     def _arbiter(self, clause: Node, descriptor: Descriptor, scan: Scan) -> tuple[bool, Index | None]:
-        """Which uniqueness ON CONFLICT means: (the primary key, an index); neither is any."""
+        """The uniqueness that ON CONFLICT means: (the primary key, an index); neither is any."""
         if not clause.HasField("infer"):
             return False, None
         if clause.infer.conname:
@@ -258,7 +258,7 @@ class Planner:
         raise SqlError(INVALID_COLUMN_REFERENCE, message)
 
     def _arbiter_conditions(self, infer: Node, scan: Scan) -> list[Expr]:
-        """What ON CONFLICT (..) WHERE says of the rows it is about."""
+        """The conditions of ON CONFLICT (..) WHERE on the rows it is about."""
         if not infer.HasField("where_clause"):
             return []
         scope = Scope(None, [Relation(scan.number, scan.descriptor.name, scan=scan)])
@@ -414,7 +414,7 @@ class ConflictScope(Scope):
 
 
 def _arbitrates(descriptor: Descriptor, index: Index, conditions: Sequence[Expr]) -> bool:
-    """Whether a unique index decides about all rows that ON CONFLICT is about."""
+    """True if a unique index decides about all rows that ON CONFLICT is about."""
     return index.where is None or is_implied(descriptor, compiled(descriptor, index.where), conditions, Context())
 
 

@@ -1,6 +1,6 @@
-"""What the conditions of a query say of single columns: values, limits, and whether NULL can pass.
+"""Bounds that a query's conditions set for single columns: values, limits, and whether NULL can pass.
 
-`delay > 60 AND dest IN ('JFK', 'LGA')` bounds two columns. What is said may be too wide but never too narrow: the
+`delay > 60 AND dest IN ('JFK', 'LGA')` bounds two columns. They may be too wide but never too narrow: the
 conditions are checked again on the rows that are read. Keys are made of it in `nodes.sql.access_paths`, and whether a
 partial index may serve is judged by it in `nodes.sql.implication`.
 """
@@ -19,7 +19,7 @@ FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 
 @dataclass(slots=True)
 class Bound:
-    """What is known of one column: a set of values, or a range."""
+    """Bounds of one column: a set of values, or a range."""
 
     values: set[PyValue] | None = None
     low: tuple[PyValue, bool] | None = None
@@ -48,7 +48,7 @@ def decisive(expr: Expr) -> Iterator[Expr]:
 
 
 def refuses_nulls(condition: Expr) -> bool:
-    """Whether a row of nothing but NULLs, which an outer join puts where none matches, certainly fails it."""
+    """True if a row of nothing but NULLs, which an outer join puts where none matches, certainly fails it."""
     if isinstance(condition, Call) and condition.name == "AND":
         return any(refuses_nulls(arg) for arg in condition.args)
     if isinstance(condition, Call) and condition.name == "OR":
@@ -59,7 +59,7 @@ def refuses_nulls(condition: Expr) -> bool:
 
 
 def column_bounds(descriptor: Descriptor, conditions: Sequence[Expr], context: Context) -> dict[ColumnId, Bound]:
-    """What conditions of the form `column operator constant` say, by column."""
+    """Bounds by conditions of the form `column operator constant`, by column."""
     bounds: dict[ColumnId, Bound] = {}
     for condition in conditions:
         _note(descriptor, condition, context, bounds)
@@ -136,7 +136,7 @@ def _column(expr: Expr) -> ColumnRef | None:
 
 
 def _fits(descriptor: Descriptor, column: ColumnRef, value: PyValue) -> bool:
-    """Whether the column could hold the value at all."""
+    """True if the column could hold the value at all."""
     sql_type = descriptor.column(ColumnId(column.column_id)).type
     if sql_type in INT_LIMITS:
         return isinstance(value, int) and -INT_LIMITS[sql_type] <= value < INT_LIMITS[sql_type]

@@ -1,4 +1,4 @@
-"""What an analysed query is: text for the engine with expressions in it, and the columns that come of it."""
+"""An analysed query: text for the engine with expressions in it, and its columns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class SimpleSelect:
 
     @property
     def is_local(self) -> bool:
-        """Whether Python can compute all of it, row by row."""
+        """True if Python can compute all of it, row by row."""
         return all(is_simple(e) for e in (*self.targets, *([self.where] if self.where else [])))
 
 

@@ -1,4 +1,4 @@
-"""What a row must satisfy before it is written: NOT NULL and CHECK, from write-only on.
+"""Rules that a row must satisfy before it is written: NOT NULL and CHECK, from write-only on.
 
 A constraint on its way in is enforced before anybody relies on it, and one on its way out until nobody does
 (protocol.md, section 3). So the user is told its state: the row that is refused may stand beside older ones like it.
@@ -49,7 +49,7 @@ class Rules:
 
 
 def rules_of(descriptor: Descriptor) -> Rules:
-    """What rows written under this version must satisfy."""
+    """Rules for rows that are written under this version."""
     moving = {
         column_id: constraint
         for constraint in descriptor.constraints
@@ -72,7 +72,7 @@ def rules_of(descriptor: Descriptor) -> Rules:
 
 
 def _is_written(column: Column) -> bool:
-    """Whether statements give it a value; what is derived takes its source's."""
+    """True if statements give it a value; what is derived takes its source's."""
     return column.state is State.PUBLIC or (column.state is State.WRITE_ONLY and column.derived is None)
 
 
@@ -82,7 +82,7 @@ def _expression(check: Constraint) -> str:
 
 
 def moving_state(state: State) -> str:
-    """What a refusal adds when the element is not public: why it counts all the same."""
+    """An addition to a refusal when the element is not public: why it counts all the same."""
     if state is State.PUBLIC:
         return ""
     return f" (it is {state.value}: a schema change is adding or dropping it)"

@@ -244,7 +244,7 @@ class Selects:
     def _reference(
         self, item: Node, scope: Scope, targets: Sequence[Target], clause: str, *, prefer_input: bool
     ) -> Expr | int:
-        """What ORDER BY or GROUP BY names: an output by number or name, or an expression."""
+        """The target of ORDER BY or GROUP BY: an output by number or name, or an expression."""
         kind = item.WhichOneof("node")
         if kind == "a_const" and item.a_const.WhichOneof("val") == "ival":
             number = int(item.a_const.ival.ival)
@@ -370,7 +370,7 @@ def _target_place(select: Node, number: int) -> int:
 
 
 def is_recursive(cte: Node) -> bool:
-    """Whether a WITH query names itself."""
+    """True if a WITH query names itself."""
     return any(
         type(message).__name__ == "RangeVar" and message.relname == cte.ctename and not message.schemaname
         for _, message in walk_tree(cte.ctequery)

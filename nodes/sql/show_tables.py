@@ -54,8 +54,8 @@ def _rule(constraint: Constraint, names: Mapping[ColumnId, str], others: Others)
     of = ", ".join(names[column] for column in constraint.columns)
     if constraint.rule == FOREIGN_KEY:
         return f"FOREIGN KEY ({of}) REFERENCES {there_of(constraint, others)}"
-    said = named(constraint.expression, names) if constraint.expression else of
-    return f"CHECK ({said})" if constraint.rule == CHECK else f"{constraint.rule.upper()} {said}"
+    shown = named(constraint.expression, names) if constraint.expression else of
+    return f"CHECK ({shown})" if constraint.rule == CHECK else f"{constraint.rule.upper()} {shown}"
 
 
 def _state(element: Column | Index | Constraint) -> str:

@@ -1,4 +1,4 @@
-"""The settings of a session: what SHOW tells, what SET may change, what libpq is told of.
+"""The settings of a session: what SHOW answers, what SET may change, what is reported to libpq.
 
 A node has one way of writing dates, one time zone and one isolation level; asking for those is
 accepted, asking for another is refused by name rather than ignored.
@@ -98,7 +98,7 @@ class Variables:
         return int(self.values[name]) / 1000 or None
 
     def is_changed(self, name: str) -> bool:
-        """Whether the session has set it otherwise than it was at first."""
+        """True if the session has set it otherwise than it was at first."""
         return self.values[name] != self.initial[name]
 
     def reported(self) -> dict[str, str]:

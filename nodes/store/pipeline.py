@@ -1,9 +1,9 @@
-"""Sessions of a node at the store: libpq in pipeline mode, one flight of messages per round trip.
+"""Sessions of a node at the store: libpq in pipeline mode, one batch of messages per round trip.
 
     run([begin, enter, insert, commit])      4 statements, prepared on first use, 1 Sync, 1 round trip
 
 Everything up to a Sync is one transaction for PostgreSQL unless BEGIN says otherwise, and after an
-error the rest of the flight is skipped, so a flight may end in COMMIT without looking back. psycopg
+error the rest of the batch is skipped, so a batch may end in COMMIT without looking back. psycopg
 does the connecting and owns the C library; its cursors are left out because they cost more than the
 statements do. Results and parameters are binary.
 """
@@ -55,7 +55,7 @@ class Command:
 
 @dataclass(eq=False)
 class StoreError(Exception):
-    """The store refused a statement of a flight; `position` says which one of it."""
+    """The store refused a statement of a batch; `position` says which one of it."""
 
     sqlstate: str
     message: str
@@ -68,13 +68,13 @@ class StoreError(Exception):
 
 @dataclass(eq=False)
 class StoreConnectionLost(StoreError):
-    """The session at the store is gone; `message` is what it last said, `results` what came back of the flight."""
+    """The session at the store is gone; `message` is what it last said, `results` what came back of the batch."""
 
     results: "Sequence[pq.abc.PGresult]" = ()
 
 
 class CancelledAtCommit(Exception):
-    """`cancel` came when COMMIT had been sent. The flight is over all the same, and this came of it."""
+    """`cancel` came when COMMIT had been sent. The batch is over all the same, and this came of it."""
 
     def __init__(
         self, cancel: asyncio.CancelledError, results: "list[pq.abc.PGresult]", error: StoreError | None
@@ -96,7 +96,7 @@ async def finished(work: Coroutine[Any, Any, T]) -> tuple[T, asyncio.CancelledEr
 
 
 @dataclass(slots=True)
-class _Flight:
+class _Batch:
     done: asyncio.Future[list[pq.abc.PGresult]]
     prepares: deque[tuple[str, bytes] | None]
     results: list[pq.abc.PGresult] = field(default_factory=list)
@@ -105,7 +105,7 @@ class _Flight:
 
 
 def first_line(error: Exception) -> str:
-    """What libpq said, without its advice to people who call it themselves."""
+    """The first line of libpq's message, without its advice to people who call it themselves."""
     return str(error).strip().partition("\n")[0]
 
 
@@ -133,7 +133,7 @@ def bytea_array(values: Sequence[bytes]) -> bytes:
 
 
 class StoreConnection:
-    """One session at the store. One flight at a time; `is_ready` when none is under way and the last did not fail."""
+    """One session at the store. One batch at a time; `is_ready` when none is under way and the last did not fail."""
 
     def __init__(self, connection: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
         self._owner = connection
@@ -141,7 +141,7 @@ class StoreConnection:
         self._loop = asyncio.get_running_loop()
         self._names: dict[str, bytes] = {}
         self._named = 0
-        self._flight: _Flight | None = None
+        self._batch: _Batch | None = None
         self._last_words = ""
         self._pgconn.nonblocking = 1
         self._pgconn.notice_handler = self._on_notice
@@ -190,38 +190,38 @@ class StoreConnection:
     async def run(self, commands: Sequence[Command], *, commit: bool = False) -> list[pq.abc.PGresult]:
         """The results of the commands, after the store has done them all. Raises `StoreError` for the first failure.
 
-        Cancelled, it stops the flight and waits until the session is free again, or lost. With `commit`, which says
+        Cancelled, it stops the batch and waits until the session is free again, or lost. With `commit`, which says
         that the last command is COMMIT, it then raises `CancelledAtCommit`.
         """
-        assert self._flight is None, "a session of the store does one flight at a time"
+        assert self._batch is None, "a session of the store does one batch at a time"
         if self.is_lost:
             raise self._lost()
         try:
-            flight = _Flight(self._loop.create_future(), self._send(commands))
+            batch = _Batch(self._loop.create_future(), self._send(commands))
         except psycopg.OperationalError as error:
             self._lose(first_line(error))
             raise self._lost() from error
-        self._flight, self.is_ready = flight, False
+        self._batch, self.is_ready = batch, False
         self._push()
         try:
-            await asyncio.shield(flight.done)
+            await asyncio.shield(batch.done)
         except asyncio.CancelledError as cancel:
-            await finished(self._stop(flight))
+            await finished(self._stop(batch))
             if commit:
-                raise CancelledAtCommit(cancel, flight.results, flight.error) from None
+                raise CancelledAtCommit(cancel, batch.results, batch.error) from None
             raise
-        if flight.error is not None:
-            raise flight.error
+        if batch.error is not None:
+            raise batch.error
         self.is_ready = True
-        return flight.results
+        return batch.results
 
     @property
     def last_words(self) -> str:
-        """What the store said when it ended the session."""
+        """The store's message when it ended the session."""
         return self._last_words or "the session at the store is closed"
 
     async def close(self, why: str = "the node closed the session at the store") -> None:
-        """End the session; a flight under way is lost."""
+        """End the session; a batch under way is lost."""
         self.discard(why)
         await self._owner.close()
 
@@ -289,11 +289,11 @@ class StoreConnection:
         """Take what is there; the session is lost when its stream has ended."""
         try:
             self._pgconn.consume_input()
-            while self._flight is not None and not self._pgconn.is_busy():
+            while self._batch is not None and not self._pgconn.is_busy():
                 result = self._pgconn.get_result()
                 if result is not None:
-                    self._take(self._flight, result)
-            if self._flight is None:
+                    self._take(self._batch, result)
+            if self._batch is None:
                 self._pgconn.is_busy()  # lets libpq read what came unasked: a farewell
         except psycopg.OperationalError as error:
             self._lose(first_line(error))
@@ -301,22 +301,22 @@ class StoreConnection:
         if self._pgconn.status == pq.ConnStatus.BAD:
             self._lose("the store closed the session")
 
-    def _take(self, flight: _Flight, result: "pq.abc.PGresult") -> None:
+    def _take(self, batch: _Batch, result: "pq.abc.PGresult") -> None:
         if result.status == pq.ExecStatus.PIPELINE_SYNC:
-            self._flight = None
-            if not flight.done.done():
-                flight.done.set_result(flight.results)
+            self._batch = None
+            if not batch.done.done():
+                batch.done.set_result(batch.results)
             return
         failed = result.status in (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
-        if failed and flight.error is None:
-            flight.error = _error_of(result, flight.seen)
-            self._last_words = flight.error.message
-        if not flight.prepares:
+        if failed and batch.error is None:
+            batch.error = _error_of(result, batch.seen)
+            self._last_words = batch.error.message
+        if not batch.prepares:
             return
-        prepared = flight.prepares.popleft()
+        prepared = batch.prepares.popleft()
         if prepared is None:
-            flight.seen += 1
-            flight.results.append(result)
+            batch.seen += 1
+            batch.results.append(result)
         elif not failed and prepared[0]:
             self._names[prepared[0]] = prepared[1]
 
@@ -328,12 +328,12 @@ class StoreConnection:
     def _lose(self, why: str) -> None:
         self._last_words = self._last_words or why.strip()
         self._drop()
-        flight, self._flight = self._flight, None
-        if flight is not None:
-            state = flight.error.sqlstate if flight.error else CONNECTION_FAILURE
-            flight.error = StoreConnectionLost(state, self._last_words, position=flight.seen, results=flight.results)
-            if not flight.done.done():
-                flight.done.set_result(flight.results)
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            state = batch.error.sqlstate if batch.error else CONNECTION_FAILURE
+            batch.error = StoreConnectionLost(state, self._last_words, position=batch.seen, results=batch.results)
+            if not batch.done.done():
+                batch.done.set_result(batch.results)
 
     def _lost(self) -> StoreConnectionLost:
         return StoreConnectionLost(CONNECTION_FAILURE, self.last_words)
@@ -344,14 +344,14 @@ class StoreConnection:
             self._loop.remove_reader(self._fd)
             self._loop.remove_writer(self._fd)
 
-    async def _stop(self, flight: _Flight) -> None:
-        """Stop the flight at the store and wait until the session is free again; one that does not answer is closed."""
-        if flight.done.done():
+    async def _stop(self, batch: _Batch) -> None:
+        """Stop the batch at the store and wait until the session is free again; one that does not answer is closed."""
+        if batch.done.done():
             return
         try:
             async with asyncio.timeout(STOP_S_MAX):
                 await asyncio.to_thread(self._pgconn.get_cancel().cancel)
-                await asyncio.shield(flight.done)
+                await asyncio.shield(batch.done)
         except (TimeoutError, psycopg.OperationalError) as error:
             await self.close(f"the store did not stop a statement: {error or f'no answer in {STOP_S_MAX:g} s'}")
 
@@ -404,7 +404,7 @@ class StorePool:
             self._slots.release()
             raise
 
-    def give_back(self, connection: StoreConnection) -> None:
+    def put_back(self, connection: StoreConnection) -> None:
         """The session is in no transaction any more, or lost."""
         if connection.is_lost or self.is_closed:
             connection.discard()
@@ -426,7 +426,7 @@ class StorePool:
         try:
             yield connection
         finally:
-            self.give_back(connection)
+            self.put_back(connection)
 
     async def close(self) -> None:
         self.is_closed = True

@@ -1,8 +1,8 @@
 """A transaction of a node: SERIALIZABLE at the store, under leases, with a deadline (protocol.md, section 6).
 
 pin        one version of each table, from its first use to the end (T1)
-run        BEGIN and `enter` go in the same flight as the first statement (T2)
-renew      a lease renewed at the same version moves the deadline, in the next flight or while none comes (T4)
+run        BEGIN and `enter` go in the same batch as the first statement (T2)
+renew      a lease renewed at the same version moves the deadline, in the next batch or while none comes (T4)
 savepoint  after ROLLBACK TO, `enter` again for every table that is pinned (T5)
 commit     once it is sent, neither a cancel nor a lost session decides: the store is asked what it did (T7)
 """
@@ -144,30 +144,30 @@ class Transaction:
     async def run(
         self, commands: Sequence[Command], *, commit: bool = False, returns_xid: bool = False
     ) -> "list[pq.abc.PGresult]":
-        """One flight: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`.
+        """Run one batch: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`.
 
         `returns_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
         """
         await self._quiet()
         self._refuse_ended()
         prologue, armed = self._prologue()
-        flight, pins = [*prologue, *commands], dict(self.pins)
-        skipped = len(flight) - len(commands)
+        batch, pins = [*prologue, *commands], dict(self.pins)
+        skipped = len(batch) - len(commands)
         if commit:
-            flight += [COMMIT] if self.is_read_only or returns_xid else [XID, COMMIT]
+            batch += [COMMIT] if self.is_read_only or returns_xid else [XID, COMMIT]
         if self.connection is None:
             self.connection = await self._connect()
-            flight.insert(0, Command(BEGIN_READ_ONLY if self.is_read_only else BEGIN))
+            batch.insert(0, Command(BEGIN_READ_ONLY if self.is_read_only else BEGIN))
             skipped += 1
         try:
-            results = await self.connection.run(flight, commit=commit)
+            results = await self.connection.run(batch, commit=commit)
         except CancelledAtCommit as cancelled:
-            results = await self._settle_cancelled(cancelled, len(flight), asks=not self.is_read_only)
+            results = await self._settle_cancelled(cancelled, len(batch), asks=not self.is_read_only)
             return results[skipped : skipped + len(commands)]
         except StoreConnectionLost as lost:
             if not commit or self.is_read_only:
                 raise self._ended(lost) from lost
-            results = await self._settle_lost(lost, len(flight))
+            results = await self._settle_lost(lost, len(batch))
             return results[skipped : skipped + len(commands)]
         except StoreError as error:
             raise self._translated(error, skipped) from error
@@ -204,14 +204,14 @@ class Transaction:
         if self.connection is None:
             self._finish(committed=True)
             return
-        flight, _ = self._prologue()
+        batch, _ = self._prologue()
         if self.has_written and self._xid is None:
-            self._xid = (await self._flight([*flight, XID]))[-1].get_value(0, 0)
-            flight = []
+            self._xid = (await self._send([*batch, XID]))[-1].get_value(0, 0)
+            batch = []
         try:
-            await self.connection.run([*flight, COMMIT], commit=True)
+            await self.connection.run([*batch, COMMIT], commit=True)
         except CancelledAtCommit as cancelled:
-            await self._settle_cancelled(cancelled, len(flight) + 1, asks=self._xid is not None)
+            await self._settle_cancelled(cancelled, len(batch) + 1, asks=self._xid is not None)
         except StoreConnectionLost as lost:
             if not self.has_written:
                 raise self._ended(lost) from lost
@@ -221,7 +221,7 @@ class Transaction:
         else:
             self._finish(committed=True)
 
-    async def _flight(self, commands: Sequence[Command]) -> "list[pq.abc.PGresult]":
+    async def _send(self, commands: Sequence[Command]) -> "list[pq.abc.PGresult]":
         assert self.connection is not None
         try:
             return await self.connection.run(commands)
@@ -265,7 +265,7 @@ class Transaction:
     def _leave_session(self) -> None:
         connection, self.connection = self.connection, None
         if connection is not None:
-            self.pool.give_back(connection)
+            self.pool.put_back(connection)
 
     # -- the deadline while nothing runs (T4) -------------------------------------------------------------------
 
@@ -286,7 +286,7 @@ class Transaction:
             await connection.run([Command(arm_deadline_sql(), (timestamptz(expires_at),))])
             self._armed = expires_at
         except StoreConnectionLost as lost:
-            log.info("moving a deadline: %s", lost)  # the next statement is told
+            log.info("moving a deadline: %s", lost)  # the next statement reports it
         except StoreError as error:
             await self.abandon(error.message)
         finally:
@@ -295,7 +295,7 @@ class Transaction:
                 self._look_later()
 
     async def _quiet(self) -> None:
-        """Wait until the session takes a flight: a deadline that is being moved takes a round trip."""
+        """Wait until the session takes a batch: a deadline that is being moved takes a round trip."""
         if self._moving is not None:
             await asyncio.shield(self._moving)
 
@@ -321,7 +321,7 @@ class Transaction:
         expires_at = self.expires_at
         enters = [enter_command(p, expires_at, self.storages) for p in self.pins.values()] if expires_at else []
         pins = dict(self.pins)
-        await self._flight([Command(f"ROLLBACK TO SAVEPOINT {inner}"), *enters])
+        await self._send([Command(f"ROLLBACK TO SAVEPOINT {inner}"), *enters])
         self._entered, self._armed = pins, expires_at
         del self.savepoints[place + 1 :]
 
@@ -387,7 +387,7 @@ class Transaction:
             raise cancelled.cancel from None
 
     async def _settle_lost(self, lost: StoreConnectionLost, sent: int) -> "list[pq.abc.PGresult]":
-        """The session was lost in a flight that ends in COMMIT: how far did it come?"""
+        """The session was lost in a batch that ends in COMMIT: how far did it come?"""
         if self._xid is not None:
             await self._settle_unknown(lost)
             return []
@@ -425,7 +425,7 @@ class Transaction:
         )
 
     async def _outcome(self, xid: bytes, began_in: str | None) -> Outcome:
-        """What the store's answers prove, asked until they do or the time is over."""
+        """The outcome that the store's answers prove, asked until they do or the time is over."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STATUS_S_MAX):
                 while True:
@@ -447,7 +447,7 @@ class Transaction:
 
 
 async def _status(session: StoreConnection, xid: bytes) -> str | None:
-    """What the store says of an id."""
+    """The store's status of an id."""
     try:
         [result] = await session.run([Command(STATUS, (xid,))])
     except StoreError as error:
@@ -459,7 +459,7 @@ async def _status(session: StoreConnection, xid: bytes) -> str | None:
 
 
 class Refused(SqlError):
-    """A command found what must not be, as a new pair that was there already; `position` numbers it in its flight."""
+    """A command found what must not be, as an existing pair where a new one goes: number `position` of its batch."""
 
     def __init__(self, position: int) -> None:
         super().__init__("23505", "duplicate key")

@@ -1,4 +1,4 @@
-"""What a traffic client believes to be in its own range of keys, and what it does next.
+"""The book of a traffic client: the rows it believes to be in its range of keys, and what it does next.
 
 Each client owns a range of keys that nobody else writes, so every answer can be checked: a row it
 wrote must be there as written, and a look by another column must find exactly its rows with that

@@ -90,7 +90,7 @@ class Client(threading.Thread):
             self._book.done(action)
 
     def _is_lost(self, error: psycopg.Error) -> bool:
-        """Whether the node or its way to the store is gone, which a client answers by connecting anew."""
+        """True if the node or its way to the store was lost, which a client answers by connecting anew."""
         gone = self._connection is None or self._connection.closed
         return gone or (error.sqlstate or "").startswith(("08", "57P0"))
 

@@ -1,4 +1,4 @@
-"""What traffic counted: one line a second, one summary at the end."""
+"""Counts of the traffic: one line a second, one summary at the end."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -39,7 +39,7 @@ class Meter:
         )
 
     def line(self, seconds: float, before: "Meter") -> str:
-        """What was seen since `before`, a second ago."""
+        """Counts since `before`, a second ago."""
         return (
             f"{seconds:6.0f} s  {self.statements - before.statements:5} statements"
             f"  {self.retries - before.retries:4} retries  {self.reconnects - before.reconnects:3} reconnects"

@@ -179,7 +179,7 @@ def read_execute(body: bytes) -> tuple[str, int]:
 
 
 def read_target(body: bytes) -> tuple[str, str]:
-    """What Describe and Close name: "S" a statement or "P" a portal, and its name."""
+    """The target of Describe and Close: "S" a statement or "P" a portal, and its name."""
     reader = Reader(body)
     kind, name = reader.take(1), reader.text()
     reader.end()

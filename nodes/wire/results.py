@@ -1,4 +1,4 @@
-"""What a statement gives back to its client."""
+"""Results: what a statement returns to its client."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field

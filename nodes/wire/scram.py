@@ -26,7 +26,7 @@ SALT_BYTES, KEY_BYTES = 16, 32
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verifier:
-    """What is kept of a password; as text it has PostgreSQL's form."""
+    """The part of a password that is kept; as text it has PostgreSQL's form."""
 
     salt: bytes
     stored_key: bytes
@@ -111,10 +111,10 @@ class Exchange:
     def verify(self, client_final: str) -> str:
         """The node's own proof, when the client's is right; else the connection ends."""
         without_proof, _, proof = client_final.rpartition(",p=")
-        said = _attributes(without_proof)
-        if said.get("r") != self.nonce:
+        attributes = _attributes(without_proof)
+        if attributes.get("r") != self.nonce:
             raise _malformed()
-        if said.get("c") != _base64(self.gs2_header.encode()):
+        if attributes.get("c") != _base64(self.gs2_header.encode()):
             text = "SCRAM channel binding: the client's last message does not repeat what its first one said"
             raise FatalError(PROTOCOL_VIOLATION, text)
         message = f"{self.first_bare},{self.server_first},{without_proof}".encode()

@@ -35,7 +35,7 @@ class Answer:
 
 @dataclass
 class Session:
-    """A session at the store that answers `answered` commands of a flight with COMMIT, then is lost or refuses."""
+    """A session at the store that answers `answered` commands of a batch with COMMIT, then is lost or refuses."""
 
     answered: int
     sqlstate: str = "08006"
@@ -43,13 +43,13 @@ class Session:
     is_lost: bool = False
     last_words: str = "gone"
     is_cancelled: bool = False
-    flights: list[Sequence[Command]] = field(default_factory=list)
+    batches: list[Sequence[Command]] = field(default_factory=list)
 
     async def close(self) -> None: ...
 
     async def run(self, commands: Sequence[Command], *, commit: bool = False) -> list[Answer]:
         assert commit == (commands[-1].sql == "COMMIT")
-        self.flights.append(commands)
+        self.batches.append(commands)
         answers = [Answer(TUPLES, b"77" if "xact_id" in c.sql else b"") for c in commands]
         if not commit:
             return answers
@@ -78,7 +78,7 @@ class Store:
         self.places -= 1
         return self.lost
 
-    def give_back(self, session: Session) -> None:
+    def put_back(self, session: Session) -> None:
         self.places += 1
 
     @asynccontextmanager
@@ -110,7 +110,7 @@ class Pin:
 
 
 INSERT = Command("INSERT")
-FLIGHT = 5  # BEGIN, enter, INSERT, xid, COMMIT
+BATCH = 5  # BEGIN, enter, INSERT, xid, COMMIT
 
 
 @pytest.mark.parametrize(("answered", "sqlstate", "status", "outcome"), [
@@ -123,12 +123,12 @@ FLIGHT = 5  # BEGIN, enter, INSERT, xid, COMMIT
     pytest.param(2, "25P04", b"", "40001", id="ended by its deadline before COMMIT began"),
     pytest.param(2, "08006", b"", "08007", id="lost in the middle, nobody knows how far it went"),
 ])  # fmt: skip
-def test_one_flight(answered: int, sqlstate: str, status: bytes, outcome: str) -> None:
+def test_one_batch(answered: int, sqlstate: str, status: bytes, outcome: str) -> None:
     session = Session(answered, sqlstate)
     transaction = Transaction(Store(session, status), 2, lambda _: None, pins={1: Pin()})  # type: ignore[arg-type]
     assert told(transaction.run([INSERT], commit=True)) == outcome
-    assert [c.sql for c in session.flights[0]][-1] == "COMMIT"
-    assert len(session.flights[0]) == FLIGHT
+    assert [c.sql for c in session.batches[0]][-1] == "COMMIT"
+    assert len(session.batches[0]) == BATCH
 
 
 @pytest.mark.parametrize(("status", "life", "outcome"), [
@@ -164,7 +164,7 @@ CANCELLED = [
 
 
 @pytest.mark.parametrize(("answered", "sqlstate", "status", "outcome"), CANCELLED)
-def test_a_cancel_of_one_flight(answered: int, sqlstate: str, status: bytes, outcome: str) -> None:
+def test_a_cancel_of_one_batch(answered: int, sqlstate: str, status: bytes, outcome: str) -> None:
     session = Session(answered, sqlstate, is_cancelled=True)
     transaction = Transaction(Store(session, status), 2, lambda _: None, pins={1: Pin()})  # type: ignore[arg-type]
     assert told(transaction.run([INSERT], commit=True)) == outcome

@@ -1,4 +1,4 @@
-"""PostgreSQL crashes under the sessions of a node: every flight ends, and every session comes back.
+"""PostgreSQL crashes under the sessions of a node: every batch ends, and every session comes back.
 
 Under uvloop, as shipped: it watches a socket no longer after its first error, and what still lies in the socket then,
 the store's last words and the end of the stream, has to be read all the same.
@@ -46,11 +46,11 @@ async def through_a_crash(dsn: str) -> list[Any]:
     assert len(settled) == SESSIONS
     assert all(session.is_lost for session in idle), "what idles in the pool is noticed too"
     for session in idle:
-        pool.give_back(session)
+        pool.put_back(session)
     fresh = [await asyncio.wait_for(pool.take(), END_S_MAX) for _ in range(pool.size_max)]
     assert [len(await session.run([Command("SELECT 1")])) for session in fresh] == [1] * pool.size_max
     for session in fresh:
-        pool.give_back(session)
+        pool.put_back(session)
     await pool.close()
     return [task.exception() for task in done]
 

@@ -42,10 +42,10 @@ class Answer:
 
 @dataclass
 class Store:
-    """Pool and session in one: notes what it is sent; `meanwhile` happens while a flight is under way."""
+    """Pool and session in one: notes what it is sent; `meanwhile` happens while a batch is under way."""
 
     meanwhile: Callable[[], None] = lambda: None
-    flights: list[Sequence[Command]] = field(default_factory=list)
+    batches: list[Sequence[Command]] = field(default_factory=list)
     is_lost: bool = False
     returned: int = 0
     is_ready: bool = True
@@ -55,16 +55,16 @@ class Store:
     async def take(self) -> "Store":
         return self
 
-    def give_back(self, _session: Any) -> None:
+    def put_back(self, _session: Any) -> None:
         self.returned += 1
 
     async def close(self) -> None:
         self.is_lost, self.is_ready = True, False
 
     async def run(self, commands: Sequence[Command], *, commit: bool = False) -> list[Answer]:
-        assert not self.is_running, "one flight at a time"
+        assert not self.is_running, "one batch at a time"
         self.is_running, self.is_ready = True, False
-        self.flights.append(commands)
+        self.batches.append(commands)
         await asyncio.sleep(0.02)
         self.meanwhile()
         self.is_running = False
@@ -76,7 +76,7 @@ class Store:
     @property
     def armed(self) -> list[dt.datetime]:
         """The expirations that the store was told, in order."""
-        calls = [c for flight in self.flights for c in flight if "enter(" in c.sql or "arm_deadline" in c.sql]
+        calls = [c for batch in self.batches for c in batch if "enter(" in c.sql or "arm_deadline" in c.sql]
         return [PG_EPOCH + dt.timedelta(microseconds=struct.unpack("!q", c.params[-1])[0]) for c in calls]
 
 

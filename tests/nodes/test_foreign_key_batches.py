@@ -1,6 +1,6 @@
 """What foreign keys cost in round trips to the store: none where keys are known, and nothing at all without them.
 
-The session runs in this process, on the store of the cluster, and its flights are counted.
+The session runs in this process, on the store of the cluster, and its batches are counted.
 """
 
 from typing import Any
@@ -15,17 +15,17 @@ def test_a_table_without_foreign_keys_asks_nobody(cluster: Cluster) -> None:
 
     async def work(node: Within) -> None:
         assert await node.count(f"INSERT INTO {table} VALUES (1, 'AAA'), (2, 'BBB')") == 1
-        kinds = [command.sql.split()[0] for command in node.flights[0]]
+        kinds = [command.sql.split()[0] for command in node.batches[0]]
         assert kinds == ["BEGIN", "SELECT", "WITH", "COMMIT"], "one door, one write"
         assert await node.count(f"UPDATE {table} SET code = 'CCC' WHERE id = 1") == 2
         assert await node.count(f"DELETE FROM {table} WHERE id = 1") == 2
-        assert [command.sql.split()[0] for command in node.flights[-1]] == ["DELETE", "SELECT", "COMMIT"]
+        assert [command.sql.split()[0] for command in node.batches[-1]] == ["DELETE", "SELECT", "COMMIT"]
         assert set(node.keeper.used) == {table}
 
     within(cluster, work)
 
 
-def test_what_rows_refer_to_is_asked_in_the_flight_of_the_writes(cluster: Cluster) -> None:
+def test_what_rows_refer_to_is_asked_in_the_batch_of_the_writes(cluster: Cluster) -> None:
     parent = cluster.table("code text primary key, city text")
     child = cluster.table("id int primary key, code text, note text")
     link(cluster, child, "code", parent, "code")
@@ -38,7 +38,7 @@ def test_what_rows_refer_to_is_asked_in_the_flight_of_the_writes(cluster: Cluste
         assert await node.count(f"UPDATE {child} SET code = 'BBB' WHERE id = 1") == 2
         assert await node.count(f"UPDATE {child} SET note = 'x' WHERE id = 1") == 2
         assert await node.run(f"{insert} (5, 'XXX')") == "23503"
-        assert len(node.flights) == 2, "the one refused, and ROLLBACK"
+        assert len(node.batches) == 2, "the one refused, and ROLLBACK"
         await node.run("BEGIN")
         assert await node.count(f"{insert} (5, 'AAA')", alone=False) == 1
         assert await node.run(f"{insert} (6, 'XXX')", alone=False) == "23503"
@@ -95,7 +95,7 @@ def test_an_index_says_at_once_that_nobody_refers(cluster: Cluster) -> None:
         assert await node.count(f"DELETE FROM {parent} WHERE code = 'AAA'") == 2
         assert await node.count(f"UPDATE {parent} SET code = 'BBX' WHERE code = 'BBB'") == 2
         assert await node.run(f"DELETE FROM {parent} WHERE code = 'DDD'") == "23503"
-        assert len(node.flights) == 3, "the row, what is refused, and ROLLBACK"
+        assert len(node.batches) == 3, "the row, what is refused, and ROLLBACK"
         assert await node.run(f"DELETE FROM {parent}") == "23503"
 
     within(cluster, work)
@@ -118,7 +118,7 @@ def test_many_values_are_asked_for_in_a_few_flights(cluster: Cluster) -> None:
         assert await node.run(f"DELETE FROM {parent} WHERE id <= 3000") == "23503"
         await node.count(f"DELETE FROM {child}")
         await node.count(f"DELETE FROM {parent}")
-        assert len(node.flights) <= 12, [len(flight) for flight in node.flights]
+        assert len(node.batches) <= 12, [len(batch) for batch in node.batches]
 
     within(cluster, work)
 
@@ -138,9 +138,9 @@ def test_without_an_index_rows_are_looked_through_page_by_page(cluster: Cluster,
             assert found == ("23503" if number % 10 else None), number
         await node.run(f"UPDATE {child} SET p = 1")
         assert await node.run(f"DELETE FROM {parent} WHERE id = 1") == "23503"
-        assert len(node.flights) <= 5, "the row, the writes, a page or two, and ROLLBACK"
+        assert len(node.batches) <= 5, "the row, the writes, a page or two, and ROLLBACK"
         await node.run(f"DELETE FROM {parent} WHERE id = 2")
-        assert len(node.flights) > 10, "every page of both storages"
+        assert len(node.batches) > 10, "every page of both storages"
 
     within(cluster, work)
     assert cluster.violations(child) == []

@@ -1,4 +1,4 @@
-"""A node's session inside the test's process, under versions that the test chooses, with its flights counted.
+"""A node's session inside the test's process, under versions that the test chooses, with its batches counted.
 
 It is a node to the store, where it enters as any does; its leases are nobody's business but the test's.
 """
@@ -85,11 +85,11 @@ class Client:
 
 @dataclass
 class Within:
-    """A session, and the flights that this process sends meanwhile."""
+    """A session, and the batches that this process sends meanwhile."""
 
     session: Session
     keeper: Keeper
-    flights: list[Sequence[Command]]
+    batches: list[Sequence[Command]]
     refused: str = ""
     """The last refusal, in words."""
 
@@ -98,7 +98,7 @@ class Within:
         (statement,) = await self.session.parse(sql)
         try:
             prepared = await self.session.prepare(sql, statement, [])
-            self.flights.clear()
+            self.batches.clear()
             await self.session.execute(prepared, [], [], alone=alone)
         except SqlError as error:
             self.refused = error.message
@@ -107,23 +107,23 @@ class Within:
         return None
 
     async def count(self, sql: str, *, alone: bool = True) -> int:
-        """A statement that nobody refuses; how many flights it took."""
+        """A statement that nobody refuses; how many batches it took."""
         assert await self.run(sql, alone=alone) is None
-        return len(self.flights)
+        return len(self.batches)
 
 
 @asynccontextmanager
 async def session_within(cluster: Cluster, *versions: Descriptor) -> AsyncIterator[Within]:
     """A session that uses these versions, and the newest ones of other tables."""
-    name, flights = "schemalab node within 1", list[Sequence[Command]]()
+    name, batches = "schemalab node within 1", list[Sequence[Command]]()
     options = session_options(name)["options"]
     pool, other = Pool(cluster.dsn, name, options), StorePool(cluster.dsn, name, options)
-    pool.flights = flights
+    pool.batches = batches
     keeper = Keeper(cluster, {version.table_id: version for version in versions})
     env = Environment("within", 1, STORAGES, BUCKETS, pool, Directory(other), keeper)  # type: ignore[arg-type]
     session = Session(env, Client(), "tester")
     try:
-        yield Within(session, keeper, flights)
+        yield Within(session, keeper, batches)
     finally:
         await session.close()
         await env.close()
@@ -132,14 +132,14 @@ async def session_within(cluster: Cluster, *versions: Descriptor) -> AsyncIterat
 class Pool(StorePool):
     """A pool whose sessions note what they send."""
 
-    flights: list[Sequence[Command]]
+    batches: list[Sequence[Command]]
 
     async def take(self) -> StoreConnection:
-        connection, flights = await super().take(), self.flights
+        connection, batches = await super().take(), self.batches
         sent = type(connection).run
 
         async def run(commands: Sequence[Command], *, commit: bool = False) -> Any:
-            flights.append(commands)
+            batches.append(commands)
             return await sent(connection, commands, commit=commit)
 
         connection.run = run  # type: ignore[method-assign]

@@ -81,7 +81,7 @@ class Command(BaseCommand):
     def once_the_store_answers(self, name: str, work: Callable[[], T]) -> T:
         """Do it now, or when a store that is just recovering answers again: a node that ends would be started later."""
         deadline = time.monotonic() + STORE_S_MAX
-        is_told = False
+        is_reported = False
         while True:
             try:
                 return work()
@@ -89,9 +89,9 @@ class Command(BaseCommand):
                 is_away = isinstance(error, OperationalError | InterfaceError)
                 if not is_away or time.monotonic() > deadline:
                     raise CommandError(f"node {name} cannot register: {error}") from None
-                if not is_told:
+                if not is_reported:
                     self.stderr.write(f"node {name} waits for the store: {error}")
-                    is_told = True
+                    is_reported = True
                 time.sleep(STORE_PAUSE_S)
             finally:
                 connection.close()
