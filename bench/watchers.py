@@ -70,7 +70,7 @@ async def listen(cluster: RunningCluster, cookie: str, ready: asyncio.Semaphore,
         await socket.send(json.dumps({"type": "subscribe", "stream": STREAM}))
         async for text in socket:
             kind = str(text[:20]).split('"')[3]  # what it is; only events are read whole
-            if kind == "state" and not is_ready:
+            if kind == "snapshot" and not is_ready:
                 is_ready = True
                 ready.release()
             elif kind == "event":

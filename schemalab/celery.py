@@ -25,6 +25,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
 from django.conf import settings
 
 from schemalab.connections import broker
+from schemalab.supervisor import heartbeat
+from spark_tasks.spark import jvm_watch
 
 APPS_WITH_TASKS = ("catalog", "leases", "spark_tasks", "changes", "nodes", "lab")
 warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")  # in containers we do
@@ -39,6 +41,7 @@ def kombu_url(redis_url: str) -> str:
 
 
 broker.install()
+heartbeat.conditions.append(jvm_watch.is_answering)
 app = Celery("schemalab")
 app.conf.update(
     broker_url=kombu_url(settings.REDIS_URL),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from celery import current_app
 from django.db import OperationalError, connection, transaction
 from django.db.models import Count, Q
 from kombu.exceptions import OperationalError as BrokerError
@@ -88,10 +89,8 @@ def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mappi
 
 
 def _send(run_id: int) -> None:
-    from spark_tasks.tasks import reorganise
-
     try:
-        reorganise.apply_async((run_id,), expires=EXPIRES_S)
+        current_app.send_task("spark_tasks.tasks.reorganise", (run_id,), expires=EXPIRES_S)
     except (BrokerError, OSError) as error:
         log.warning("run %s not sent, the timetable will: %s", run_id, error)
 
@@ -273,9 +272,7 @@ def request_audit(table_id: int) -> int:
 
 def send_audit(job_id: int) -> None:
     """Sent again for a job that was found, too: its first message may be lost, and one under way is left alone."""
-    from spark_tasks.tasks import audit
-
     try:
-        audit.apply_async((job_id,), retry=False)
+        current_app.send_task("spark_tasks.tasks.audit", (job_id,), retry=False)
     except (BrokerError, OSError) as error:
         log.warning("audit %s not sent, ask again: %s", job_id, error)

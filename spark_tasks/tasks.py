@@ -11,7 +11,7 @@ from spark_tasks.jobs.loads import dead_loads, run_load, send_load
 from spark_tasks.jobs.runner import run_reorganisation
 from spark_tasks.reorganise.drop_storage import drop_storage_of_dropped_tables
 from spark_tasks.services import dead_runs, resend_if_dead, send_audit
-from spark_tasks.spark import session
+from spark_tasks.spark import jvm_watch, session
 from spark_tasks.spark.warm_up_state import telling
 from storage.postgres import make_spare_tables
 
@@ -80,6 +80,7 @@ def warm_up_when_ready(sender: object, **_: object) -> None:
     """A worker of this queue starts its session at once, in a task: the worker answers meanwhile."""
     if "spark@" in str(getattr(sender, "hostname", "")):
         telling.begin()
+        jvm_watch.begin()
         warm_up.delay()
 
 

@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+import psutil
+
 from schemalab.embedded.locations import Locations
-from schemalab.supervisor import kernel
 
 QUIT_S_MAX = 10.0  # a postmaster gives its children five seconds, then kills them
 KILL_S_MAX = 5.0
@@ -50,12 +51,14 @@ def named_postmaster(locations: Locations) -> int | None:
 
 def ours(locations: Locations) -> list[int]:
     """All PostgreSQL processes on this home's data."""
-    return [pid for pid in kernel.pids() if _is_ours(pid, locations)]
+    return [pid for pid in psutil.pids() if _is_ours(pid, locations)]
 
 
 def _is_ours(pid: int, locations: Locations) -> bool:
-    program = kernel.program(pid)
-    return program is not None and program.name == "postgres" and kernel.folder(pid) == locations.data.resolve()
+    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        process = psutil.Process(pid)
+        return os.path.basename(process.exe()) == "postgres" and process.cwd() == str(locations.data.resolve())
+    return False
 
 
 def _end(pids: list[int], locations: Locations, say: Callable[[str], None]) -> None:

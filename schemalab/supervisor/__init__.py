@@ -2,12 +2,11 @@
 
 tree             started in order, stopped in reverse, nothing left behind
 process          one process: run, started again after a crash
-children         how a child is started and ended
+children         how a child is started, stopped and ended
 restarts    p    when a process is started again
 watch            finds those that hang, or take all memory
 questions        how each kind is asked whether it lives
 heartbeat        the sign of life of one without a port
-kernel           what the kernel says about processes
 control          the control channel
 process_control  killing and freezing through it
 crash_events     crashes in the cluster's story

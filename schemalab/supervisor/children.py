@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from schemalab.supervisor import kernel
+import psutil
 
 PR_SET_PDEATHSIG = 1
 RESERVED_MB = 1536  # Arrow's allocator alone reserves 1 GB that it never touches, and the kernel counts it
@@ -100,6 +100,15 @@ def kill_family(pid: int) -> None:
 
 def signal_family(pid: int, number: signal.Signals) -> None:
     """Parents first: a parent that is frozen or dead starts no more children. Our own child keeps its number."""
-    for member in kernel.family(pid):
-        with suppress(ProcessLookupError):
-            os.kill(member, number)
+    with suppress(psutil.NoSuchProcess):
+        parent = psutil.Process(pid)
+        for member in (parent, *parent.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                member.send_signal(number)
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped it (SIGSTOP), whoever sent that."""
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+    return False

@@ -1,17 +1,21 @@
 """The sign of life of a process without a port: its main loop touches a file, the supervisor looks at its time."""
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 VARIABLE = "SCHEMALAB_HEARTBEAT"
 EVERY_S = 1.0
 
+conditions: list[Callable[[], bool]] = []
+"""What must hold for the process to be of use: while one does not, it gives no sign of life."""
+
 
 def beat() -> None:
     """Called from the main loop at least every `EVERY_S`; without a supervisor it does nothing."""
     path = os.environ.get(VARIABLE)
-    if path:
+    if path and all(holds() for holds in conditions):
         with suppress(OSError):
             Path(path).touch()
 

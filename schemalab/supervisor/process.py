@@ -14,8 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
-from schemalab.supervisor import kernel
-from schemalab.supervisor.children import Launch, kill_family, kill_group, signal_family
+from schemalab.supervisor.children import Launch, is_stopped, kill_family, kill_group, signal_family
 from schemalab.supervisor.repeats import Repeats
 from schemalab.supervisor.restarts import PAUSE_S_MAX, Backoff, describe_end
 
@@ -83,7 +82,7 @@ class Supervised:
     @property
     def is_frozen(self) -> bool:
         """Whether a signal has stopped it, or one of ours is about to."""
-        if self.pid is not None and kernel.is_stopped(self.pid):
+        if self.pid is not None and is_stopped(self.pid):
             self._is_freeze_asked = False
             return True
         return self._is_freeze_asked

@@ -10,11 +10,13 @@ that slept) counts against nobody.
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from schemalab.supervisor import kernel
+import psutil
+
 from schemalab.supervisor.process import Supervised
 from schemalab.supervisor.questions import Question
 
@@ -111,6 +113,15 @@ class Watch:
 
 
 def weigh(pids: Iterable[int | None]) -> dict[int, int]:
-    """The memory of each process with its descendants, in bytes."""
-    children = kernel.children()
-    return {pid: sum(map(kernel.memory_bytes, kernel.family(pid, children))) for pid in pids if pid is not None}
+    """The memory of each process with its descendants, in bytes: what was allocated and touched, no files."""
+    children: dict[int, list[psutil.Process]] = defaultdict(list)
+    memory: dict[int, int] = {}
+    for process in psutil.process_iter(["ppid", "memory_info"]):
+        children[process.info["ppid"]].append(process)
+        used = process.info["memory_info"]
+        memory[process.pid] = used.rss - used.shared if used else 0
+
+    def total(pid: int) -> int:
+        return memory.get(pid, 0) + sum(total(child.pid) for child in children[pid])
+
+    return {pid: total(pid) for pid in pids if pid is not None}

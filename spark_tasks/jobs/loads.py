@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from celery import current_app
 from django.db import connection, transaction
 from django.db.models import Q, Sum
 from django.db.models.functions import Coalesce, Now
@@ -79,10 +80,8 @@ def dead_loads() -> list[int]:
 
 def send_load(job_id: int) -> None:
     """Sending again is harmless: a job that is alive, or has ended, is not claimed."""
-    from spark_tasks.tasks import load
-
     try:
-        load.apply_async((job_id,), retry=False, expires=MESSAGE_S)
+        current_app.send_task("spark_tasks.tasks.load", (job_id,), retry=False, expires=MESSAGE_S)
     except (BrokerError, OSError) as error:
         log.warning("load %s not sent, the timetable will: %s", job_id, error)
 

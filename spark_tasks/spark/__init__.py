@@ -2,5 +2,6 @@
 
 session        one for the process
 warm_up_state  how far it is
+jvm_watch      a JVM that hangs in a worker that lives
 java           where Java is
 """

@@ -8,11 +8,10 @@ import json
 import logging
 import os
 import re
-import shutil
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,13 +20,13 @@ from django.conf import settings
 
 from spark_tasks.chunks.chunk import until_closed
 from spark_tasks.runs.ranges import KeyRange, hands
+from spark_tasks.spark.java import find_java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
 
-JAVA_MIN = 17
 JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k"
 ROWS_IN_PROCESS_MAX = 10_000
 PARTS_PER_CORE = 2
@@ -35,25 +34,6 @@ Work = Callable[[Iterable[KeyRange]], Iterator[Any]]
 
 _lock = threading.Lock()
 _session: "SparkSession | None" = None
-
-
-class NoJava(Exception):
-    """Spark needs a Java that is not there."""
-
-
-def java() -> Path:
-    """The Java that Spark will use. Raises `NoJava`: PySpark itself would only say JAVA_GATEWAY_EXITED."""
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=f"{home}/bin" if home else None)
-    advice = f"install Java {JAVA_MIN} or newer (Debian: apt-get install default-jre-headless), or set JAVA_HOME"
-    if found is None:
-        where = f"in JAVA_HOME={home}" if home else "in PATH, and JAVA_HOME is not set"
-        raise NoJava(f"reorganisation runs on Spark, which needs Java; there is none {where}: {advice}")
-    said = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
-    version = re.search(r'version "(\d+)', said)
-    if version is None or int(version[1]) < JAVA_MIN:
-        raise NoJava(f"{found} is too old for Spark ({said.splitlines()[0] if said else 'it says nothing'}): {advice}")
-    return Path(found)
 
 
 def spark() -> "SparkSession":
@@ -66,7 +46,7 @@ def spark() -> "SparkSession":
 
 
 def _start() -> "SparkSession":
-    java()
+    os.environ["JAVA_HOME"] = str(find_java_home())
     root = str(Path(__file__).resolve().parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -121,6 +101,16 @@ def _is_alive(session: "SparkSession | None") -> bool:
         log.warning("spark session lost: %s", error)
         _forget_dead(type(session.sparkContext))
         return False
+
+
+def ask_jvm() -> None:
+    """Return once the session's JVM has answered, or at once when there is none."""
+    from py4j.protocol import Py4JError
+
+    asked = _session
+    if asked is not None:
+        with suppress(Py4JError, OSError, AttributeError):  # it has died, or is being stopped
+            asked.sparkContext._jsc.sc().isStopped()
 
 
 def _forget_dead(context: Any) -> None:

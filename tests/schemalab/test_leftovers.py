@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -19,7 +20,7 @@ from schemalab.embedded.leftovers import PID_FILE, end_leftovers, ours
 from schemalab.embedded.locations import Locations, locations_of, prepare_folders
 from schemalab.embedded.postgres import ServiceFailed
 from schemalab.polling import wait_for
-from schemalab.supervisor import children, kernel
+from schemalab.supervisor import children
 from schemalab.testing.services import private_home
 
 LIMIT_S = 60.0
@@ -50,7 +51,7 @@ def start(places: Locations, **options: str) -> "subprocess.Popen[bytes]":
 
 
 def has_ended(pid: int) -> bool:
-    return kernel.program(pid) is None
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 STARTS_AND_DIES = """
@@ -93,7 +94,7 @@ def test_a_frozen_child_of_a_killed_postmaster_is_ended(places: Locations) -> No
     with psycopg.connect(places.database_url) as connection:
         child = connection.info.backend_pid
         os.kill(child, signal.SIGSTOP)
-        wait_for(lambda: kernel.is_stopped(child), what="the signal", seconds_max=LIMIT_S)
+        wait_for(lambda: children.is_stopped(child), what="the signal", seconds_max=LIMIT_S)
         server.kill()
         server.wait()
     wait_for(lambda: ours(places) == [child], what="the end of the others", seconds_max=LIMIT_S)

@@ -13,7 +13,7 @@ import pytest
 
 from nodes.alarm import pause_between
 from schemalab.polling import wait_for
-from schemalab.supervisor import children, kernel, watch
+from schemalab.supervisor import children, watch
 from schemalab.supervisor.children import RESERVED_MB, Launch
 from schemalab.supervisor.heartbeat import VARIABLE
 from schemalab.supervisor.process import Supervised
@@ -24,6 +24,13 @@ from tests.schemalab.test_supervised import LIMIT_S, Heard
 
 BEATS = "from schemalab.supervisor.heartbeat import beat; import time; print('here', flush=True)"
 HANGS = f"{BEATS}; [(beat(), time.sleep(0.05)) for _ in range(9)]; print('hangs', flush=True); time.sleep(600)"
+USELESS = (
+    "from schemalab.supervisor import heartbeat; import time; print('here', flush=True); well = [True]\n"
+    "heartbeat.conditions.append(lambda: bool(well))\n"
+    "for _ in range(9): heartbeat.beat(); time.sleep(0.05)\n"
+    "well.clear(); print('useless', flush=True)\n"
+    "while True: heartbeat.beat(); time.sleep(0.05)"
+)
 LIVES = f"{BEATS}\nwhile True: beat(); time.sleep(0.05)"
 GROWS = "print('here', flush=True); a = []\nimport time\nwhile True: a.append(bytearray(4 << 20)); time.sleep(0.05)"
 GRASPS = f"try: bytearray({RESERVED_MB + 200} << 20)\nexcept MemoryError: print('refused', flush=True)"
@@ -56,11 +63,14 @@ def watched(code: str, path: Path, scenario: Scenario, *, memory_mb: int | None 
     return asyncio.run(run())
 
 
-def test_a_process_that_hangs_is_ended_and_started_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "code", [pytest.param(HANGS, id="it hangs"), pytest.param(USELESS, id="what it needs, as the JVM, hangs")]
+)
+def test_a_process_that_hangs_is_ended_and_started_again(tmp_path: Path, code: str) -> None:
     async def scenario(process: Supervised, heard: Heard) -> None:
         await heard.until("here", times=2)
 
-    said = watched(HANGS, tmp_path / "heartbeat", scenario)
+    said = watched(code, tmp_path / "heartbeat", scenario)
     assert "n1 had not answered for 3 s and was ended; starting it again in 1 s" in said
 
 
@@ -168,7 +178,7 @@ def test_the_alarm_of_a_node_does_not_run_while_it_is_frozen() -> None:
         assert node.stdout is not None
         assert node.stdout.readline() == "here\n"
         node.send_signal(signal.SIGSTOP)
-        wait_for(lambda: kernel.is_stopped(node.pid), what="the signal", seconds_max=LIMIT_S)
+        wait_for(lambda: children.is_stopped(node.pid), what="the signal", seconds_max=LIMIT_S)
         time.sleep(1.0)
         node.send_signal(signal.SIGCONT)
         with pytest.raises(subprocess.TimeoutExpired):

@@ -2,12 +2,14 @@
 
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from schemalab.polling import wait_for
 from spark_tasks.models import ReorgRun
-from spark_tasks.spark import session
+from spark_tasks.spark import java, jvm_watch, session
 from tests.spark_tasks.runs import Runs, entries, to_filling
 from tests.storage.stage import Stage, user
 
@@ -39,18 +41,38 @@ def test_a_jvm_that_was_killed_is_replaced(stage: Stage, runs: Runs, spark: None
     ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
 
-def test_without_java_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_jvm_that_is_stopped_does_not_answer_until_it_goes_on(spark: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jvm_watch, "SILENCE_S_MAX", 1.5)
+    monkeypatch.setattr(jvm_watch, "ASK_S", 0.05)
+    assert jvm_watch.is_answering(), "nobody watches as yet"
+    jvm_watch.begin()
+    jvm = session.spark().sparkContext._gateway.proc.pid
+    wait_for(lambda: jvm_watch._answered_at is not None, what="the watch", seconds_max=5)
+    os.kill(jvm, signal.SIGSTOP)
+    try:
+        wait_for(lambda: not jvm_watch.is_answering(), what="the silence", seconds_max=20)
+    finally:
+        os.kill(jvm, signal.SIGCONT)
+    wait_for(jvm_watch.is_answering, what="the JVM", seconds_max=20)
+
+
+def test_without_java_no_session_starts_and_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(session.NoJava, match="needs Java; there is none in PATH, and JAVA_HOME is not set: install"):
-        session.java()
+    monkeypatch.setattr(session, "find_java_home", partial(java.find_java_home, jvm_folder=tmp_path))
+    with pytest.raises(java.NoJava, match="needs Java 17 or newer, none was found. Debian: apt-get install"):
+        session._start()
 
 
 def test_a_java_that_is_too_old_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
-    java.chmod(0o755)
+    program = tmp_path / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    program.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(session.NoJava, match=r'is too old for Spark \(openjdk version "11.0.2"\)'):
-        session.java()
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.setattr(session, "find_java_home", partial(java.find_java_home, jvm_folder=tmp_path / "nothing"))
+    with pytest.raises(java.NoJava, match=rf"none was found \({tmp_path} is version 11\)"):
+        session._start()

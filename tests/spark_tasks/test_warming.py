@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 
 from catalog.models import StoryEvent
 from spark_tasks import tasks
-from spark_tasks.spark import session, warm_up_state
+from spark_tasks.spark import java, session, warm_up_state
 from spark_tasks.spark.warm_up_state import Telling, read
 from spark_tasks.streams import _spark
 
@@ -50,11 +50,11 @@ def test_it_starts_its_session_then_python_then_it_is_warm(worker: Telling, monk
 
 def test_a_session_that_cannot_start_says_why(worker: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails() -> None:
-        raise session.NoJava("there is no Java; install one")
+        raise java.NoJava("there is no Java; install one")
 
     monkeypatch.setattr(session, "spark", fails)
     worker.begin()
-    with pytest.raises(session.NoJava):
+    with pytest.raises(java.NoJava):
         tasks.warm_up()
     assert "there is no Java; install one" in shown()
 
