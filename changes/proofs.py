@@ -25,7 +25,7 @@ from django.utils.translation import gettext_noop
 from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
 
-from changes.driver.schema_change_lease import Ear, open_connection
+from changes.driver.listener import Listener
 from changes.models import Proof
 from changes.plan.model import RUNS, Plan, plan_from_json
 from changes.rate_limits import pause_before_question_s
@@ -185,11 +185,11 @@ def _is_busy() -> bool:
 
 def wait(plan: Plan) -> Json:
     """Ask, and wait until there is a verdict: two seconds at most, less when no worker takes it up."""
-    with closing(Ear(open_connection("asker"), [CHANNEL])) as ear:
+    with closing(Listener(CHANNEL)) as listener:
         proof = ask(plan)
         while (seen := shown(proof))["verdict"] == "proving":
             age_s = (now() - proof.asked_at).total_seconds()
             limit_s = TAKEN_UP_S if age_s < TAKEN_UP_S else ANSWER_S
-            ear.wait({(CHANNEL, proof.key)}, limit_s - age_s + 0.01)
+            listener.wait({(CHANNEL, proof.key)}, limit_s - age_s + 0.01)
             proof.refresh_from_db()
     return seen

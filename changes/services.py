@@ -32,7 +32,7 @@ from changes.ddl.bindings import AsNamed, Names, named_again, names_from_json, n
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo, resolve
 from changes.ddl.statements import Statement, parse
-from changes.driver.schema_change_lease import Ear, open_connection
+from changes.driver.listener import Listener
 from changes.executor.interventions import Intervention, why_not, why_not_whose
 from changes.executor.state import name_of
 from changes.models import ENDED, Change, Reservation, Status
@@ -376,7 +376,7 @@ def follow(change_id: int, *, since: int = 0, until: float | None = None) -> Ite
 
     `until` (on the monotonic clock) ends it earlier.
     """
-    with closing(Ear(open_connection("follower"), ["schemalab_change"])) as ear:
+    with closing(Listener("schemalab_change")) as listener:
         while True:
             is_over = Change.objects.values_list("status", flat=True).get(pk=change_id) in ENDED
             for event in events_since(change_stream(change_id), since):
@@ -385,7 +385,7 @@ def follow(change_id: int, *, since: int = 0, until: float | None = None) -> Ite
             left_s = FOLLOW_S if until is None else min(FOLLOW_S, until - time.monotonic())
             if is_over or left_s <= 0:
                 return
-            ear.wait({("schemalab_change", str(change_id))}, left_s)
+            listener.wait({("schemalab_change", str(change_id))}, left_s)
 
 
 # --- tables made inside a transaction (T9); see changes.planning.table_in_transaction

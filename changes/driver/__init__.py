@@ -1,7 +1,10 @@
 """The shell of the executor: PostgreSQL, Celery and the clock around the machine.
 
 driver               does what the machine asks, and reports what came of it
-publish              the next version of a table, under its locks (L7)
-schema_change_lease  who drives a change, and the driver's connections
 transitions          one transition, written in one transaction with its story
+versions             publishes, drains, and waits for who is in the way
+publish              the next version of a table, under its locks (L7)
+reorganisations      starts, pauses and closes runs, and waits for them
+schema_change_lease  the lease that makes one worker the driver of a change (X2)
+listener             a sleep that ends when something is notified
 """

@@ -30,7 +30,6 @@ from typing import Any
 from catalog.descriptor import Descriptor, from_json
 from catalog.elements import TableId
 from catalog.hashing import schema_hash, sharding_hash
-from changes.driver.schema_change_lease import Cursor
 from leases import rules
 from leases.rules import Hindrance
 from leases.selectors import leases_as_of_now
@@ -79,7 +78,7 @@ def node_of(session: str) -> str:
 # --- L7
 
 
-def publish(cur: Cursor, versions: Iterable[Descriptor], *, storages: int) -> Blocked | None:
+def publish(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> Blocked | None:
     """Make each of `versions` its table's newest, all or none. None: done, or it had been done before (re-entry, X2).
 
     Raises `UnexpectedVersion`.
@@ -100,7 +99,7 @@ def publish(cur: Cursor, versions: Iterable[Descriptor], *, storages: int) -> Bl
     return blocked
 
 
-def close_last_but_one(cur: Cursor, versions: Iterable[Descriptor], *, storages: int) -> None:
+def close_last_but_one(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> None:
     """The end of L7, after the story is told and still under the locks: no version before the predecessors enters."""
     for new in in_lock_order(versions):
         store.set_fence(cur, storages, new.table_id, max(new.version - 1, 1))
@@ -111,20 +110,20 @@ def in_lock_order(versions: Iterable[Descriptor]) -> Sequence[Descriptor]:
     return sorted(versions, key=lambda version: version.table_id)
 
 
-def _lock_table(cur: Cursor, table_id: int) -> int | None:
+def _lock_table(cur: Any, table_id: int) -> int | None:
     """The table's version, its row locked FOR UPDATE without waiting; None when somebody has it."""
     row = cur.execute("SELECT version FROM catalog_table WHERE id = %s FOR UPDATE SKIP LOCKED", (table_id,)).fetchone()
     return None if row is None else int(row[0])
 
 
-def _is_published(cur: Cursor, new: Descriptor) -> bool:
+def _is_published(cur: Any, new: Descriptor) -> bool:
     row = cur.execute(
-        "SELECT body FROM catalog_descriptor WHERE table_id = %s AND version = %s", (new.table_id, new.version)
+        "SELECT body::text FROM catalog_descriptor WHERE table_id = %s AND version = %s", (new.table_id, new.version)
     ).fetchone()
-    return row is not None and from_json(row[0]) == new
+    return row is not None and from_json(json.loads(row[0])) == new
 
 
-def _publish_hindrance(cur: Cursor, new: Descriptor) -> Hindrance | None:
+def _publish_hindrance(cur: Any, new: Descriptor) -> Hindrance | None:
     older = new.version - 2
     if older < 1:
         return None
@@ -133,7 +132,7 @@ def _publish_hindrance(cur: Cursor, new: Descriptor) -> Hindrance | None:
     return rules.publish_hindrance(leases, table=new.table_id, next_version=new.version, now=now, locked=locked)
 
 
-def _write_version(cur: Cursor, new: Descriptor, storages: int) -> None:
+def _write_version(cur: Any, new: Descriptor, storages: int) -> None:
     hashes = {"schema_hash": schema_hash(new), "sharding_hash": sharding_hash(new)}
     cur.execute(
         "INSERT INTO catalog_descriptor (table_id, version, body, schema_hash, sharding_hash, modified_at)"
@@ -150,7 +149,7 @@ def _write_version(cur: Cursor, new: Descriptor, storages: int) -> None:
 # --- L9
 
 
-def drain(cur: Cursor, versions: Mapping[int, int], *, storages: int) -> Blocked | None:
+def drain(cur: Any, versions: Mapping[int, int], *, storages: int) -> Blocked | None:
     """None: nobody can use an older version of any of these tables any more, and their fences say so.
 
     `versions` are the ones to be drained at, by table.
@@ -163,7 +162,7 @@ def drain(cur: Cursor, versions: Mapping[int, int], *, storages: int) -> Blocked
     return blocked
 
 
-def _drain_hindrance(cur: Cursor, table: TableId, version: int, storages: int) -> Hindrance | None:
+def _drain_hindrance(cur: Any, table: TableId, version: int, storages: int) -> Hindrance | None:
     """Who may use a version of a table before `version`; if nobody, the lock of each such version is held."""
     leases, now = leases_as_of_now(cur, table)
     hindrance = rules.drain_hindrance(leases, table=table, version=version, now=now)
@@ -178,7 +177,7 @@ def _drain_hindrance(cur: Cursor, table: TableId, version: int, storages: int) -
 # --- who is in the way
 
 
-def _blocked(cur: Cursor, found: Mapping[TableId, Hindrance | None]) -> Blocked | None:
+def _blocked(cur: Any, found: Mapping[TableId, Hindrance | None]) -> Blocked | None:
     """Whoever hinders one table hinders all (L11); with the sessions behind the locks. None: nobody."""
     hindrance = rules.all_hindrances(found.values())
     if hindrance is None:
@@ -187,18 +186,18 @@ def _blocked(cur: Cursor, found: Mapping[TableId, Hindrance | None]) -> Blocked 
     return Blocked(hindrance, tuple(held for table, version in locked for held in _holders(cur, table, version)))
 
 
-def _holders(cur: Cursor, table_id: int, version: int) -> Iterator[Held]:
+def _holders(cur: Any, table_id: int, version: int) -> Iterator[Held]:
     for one in store.holders(cur, table_id, version):
         yield Held(table_id, version, one.application_name, one.pid, one.since)
 
 
-def is_leased_before(cur: Cursor, table_id: int, version: int) -> bool:
+def is_leased_before(cur: Any, table_id: int, version: int) -> bool:
     """Whether a version older than `version` is leased; a glance, without locks."""
     leases, now = leases_as_of_now(cur, table_id)
     return not rules.is_drained(leases, table=TableId(table_id), version=version, now=now)
 
 
-def end_holders(cur: Cursor, table_id: int, held: Iterable[Held]) -> tuple[Held, ...]:
+def end_holders(cur: Any, table_id: int, held: Iterable[Held]) -> tuple[Held, ...]:
     """End the sessions of transactions that outlived every lease of their version (L8); which ones it were.
 
     Looked at again, here: a version that is leased anew, or a transaction that has ended by itself, is left alone.
@@ -208,11 +207,3 @@ def end_holders(cur: Cursor, table_id: int, held: Iterable[Held]) -> tuple[Held,
         return ()
     sessions = [store.Holder(one.pid, one.session, one.since) for one in seen]
     return seen if store.end_sessions(cur, sessions, wait_ms=0) else ()
-
-
-# --- the story
-
-
-def append_event(cur: Cursor, kind: str, subject: str, payload: Mapping[str, Any], streams: Iterable[str]) -> None:
-    """Append one fact to its streams, in this transaction (X7)."""
-    cur.execute("SELECT catalog_tell(%s, %s, %s, %s)", (sorted(set(streams)), kind, subject, json.dumps(payload)))

@@ -2,7 +2,7 @@
 
     change row FOR UPDATE, schema-change leases, (what the caller does: table rows, locks,) story counters    L14
 
-What the machine asks to be told is told here, in the transaction that makes it true (X7). What it asks to be done
+What the machine says goes into the story here, in the transaction that makes it true (X7). What it asks to be done
 afterwards is kept in `todo` until the transaction has committed.
 """
 
@@ -10,21 +10,28 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from django.db import connection
+
 from catalog.elements import State
+from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER, change_stream, table_stream
-from changes.driver import publish
-from changes.driver.schema_change_lease import Cursor, Grip, lock_grip
+from changes.driver import schema_change_lease
+from changes.driver.schema_change_lease import SchemaChangeLease
 from changes.executor import events
 from changes.executor.machine import step
 from changes.executor.state import Execution, Mode, Road, execution_from_json
-from changes.models import ENDED, Status
+from changes.models import ENDED, Change, Status
 from changes.pages.failure_codes import sqlstate_of
 from changes.plan.model import plan_from_json
+from spark_tasks.models import ReorgRun, RunState
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +40,7 @@ class HasEnded(Exception):
     """The change ended before this transition: somebody cancelled it while it was queued."""
 
 
-FOUND = "SELECT violations FROM spark_tasks_reorgrun WHERE change_id = %s AND state = 'failed'"
-WISHES = {
+REQUESTS = {
     "cancel": events.CancelRequested,
     "pause": events.PauseRequested,
     "resume": events.ResumeRequested,
@@ -52,7 +58,7 @@ class ChangeRow:
     status: Status
     plan: dict[str, Any]
     executor_state: dict[str, Any] | None
-    wishes: list[dict[str, str]]
+    requests: list[dict[str, str]]
 
     @property
     def execution(self) -> Execution | None:
@@ -60,33 +66,33 @@ class ChangeRow:
         return None if self.executor_state is None else execution_from_json(self.executor_state | {"plan": self.plan})
 
 
-def lock_change(cur: Cursor, change_id: int) -> ChangeRow:
+def lock_change(cur: Any, change_id: int) -> ChangeRow:
     """The change, its row locked: no cancel, no other driver can come between."""
     row = cur.execute(
-        "SELECT id, table_id, table_ids, table_name, status, plan, executor_state, wishes"
+        "SELECT id, table_id, table_ids, table_name, status, plan::text, executor_state::text, wishes::text"
         " FROM changes_change WHERE id = %s FOR UPDATE",
         (change_id,),
     ).fetchone()
     assert row is not None, f"change {change_id} has a row"
-    return ChangeRow(*row[:4], Status(row[4]), *row[5:])
+    return ChangeRow(*row[:4], Status(row[4]), *(None if body is None else json.loads(body) for body in row[5:]))
 
 
-def lock_driven(cur: Cursor, change_id: int, grip: Grip) -> ChangeRow:
-    """The change and its tables, for the one worker that drives it (X2, L14); raises `HasEnded`, `LostTheTable`."""
+def lock_driven(cur: Any, change_id: int, lease: SchemaChangeLease) -> ChangeRow:
+    """The change and its tables, for the one worker that drives it (X2, L14); raises `HasEnded`, `LeaseLost`."""
     row = lock_change(cur, change_id)
     if row.status in ENDED:
         raise HasEnded(f"change {change_id} has ended: {row.status}")
-    lock_grip(cur, grip)
+    schema_change_lease.check(cur, lease)
     return row
 
 
-def newest_version(cur: Cursor, table_id: int) -> int:
+def newest_version(cur: Any, table_id: int) -> int:
     row = cur.execute("SELECT version FROM catalog_table WHERE id = %s", (table_id,)).fetchone()
     assert row is not None, f"table {table_id} has a row"
     return int(row[0])
 
 
-def _lock_tables(cur: Cursor, table_ids: list[int]) -> None:
+def _lock_tables(cur: Any, table_ids: list[int]) -> None:
     """Of a change that may end with its table gone: its end writes the row, after advisory locks and the story.
 
     All of its tables, in the order of L14. It waits for no more than an acquire, which waits for nobody.
@@ -98,14 +104,15 @@ def _lock_tables(cur: Cursor, table_ids: list[int]) -> None:
 class Transition:
     """What happens to the machine within one transaction. Nothing of it counts before the commit."""
 
-    cur: Cursor
+    cur: Any
     row: ChangeRow
     state: Execution
     now: float
     quiet: frozenset[str] = frozenset()
     """Kinds of story that would not be true here."""
     todo: list[events.Effect] = field(default_factory=list)
-    are_counters_locked: bool = False
+    has_counters: bool = False
+    """The counters of the streams are locked: no other lock is taken any more (L14)."""
     tries: int = 0
     """How often the step it was at is begun anew here."""
     finish: events.Finish | None = None
@@ -113,15 +120,15 @@ class Transition:
     """What must come last of all, still under every lock: the fence (L7)."""
 
     @classmethod
-    def begin(cls, cur: Cursor, change_id: int, grip: Grip, state: Execution, now: float) -> Transition:
-        """Lock in the order of L14; raises `LostTheTable`."""
-        row = lock_driven(cur, change_id, grip)
+    def begin(cls, cur: Any, change_id: int, lease: SchemaChangeLease, state: Execution, now: float) -> Transition:
+        """Lock in the order of L14; raises `LeaseLost`."""
+        row = lock_driven(cur, change_id, lease)
         if state.plan.base is None or state.plan.result.state is State.ABSENT:
             _lock_tables(cur, row.table_ids)
         return cls(cur, row, state, now)
 
     def feed(self, event: events.Event) -> None:
-        """Give the machine an event; tell what it tells, keep what it wants done."""
+        """Give the machine an event; append what it says, keep what it wants done."""
         retries = self.state.retries
         self.state, effects = step(self.state, event, self.now)
         self.tries += isinstance(event, events.Started) or self.state.retries > retries
@@ -135,13 +142,13 @@ class Transition:
             else:
                 self.todo.append(effect)
 
-    def hear_wishes(self) -> bool:
+    def feed_requests(self) -> bool:
         """What people asked for since the last transition. Whether the machine has something else in mind now."""
-        for wish in self.row.wishes:
-            self.feed(WISHES[wish["wish"]](wish["who"]))
+        for request in self.row.requests:
+            self.feed(REQUESTS[request["wish"]](request["who"]))
         return bool(self.todo) or self.finish is not None or self.state.mode is Mode.PAUSED
 
-    def tell_versions(self, effect: events.TryPublish | events.TryDrain) -> None:
+    def append_versions(self, effect: events.TryPublish | events.TryDrain) -> None:
         """What happened to the versions of the change's tables: each to those who follow that table."""
         self.append_event(effect.story.kind, effect.story.payload, table_id=self.row.table_id)
         for partner, story in zip(effect.partners, effect.partner_stories, strict=True):
@@ -153,17 +160,17 @@ class Transition:
             return
         if isinstance(until := payload.get("until"), float):
             payload = dict(payload) | {"until": datetime.fromtimestamp(until, UTC).isoformat(timespec="seconds")}
-        if len(self.row.table_ids) > 1 and not self.are_counters_locked:
+        if len(self.row.table_ids) > 1 and not self.has_counters:
             self._lock_counters()
         tables = self.row.table_ids if table_id is None else [table_id]
         streams = [CLUSTER, change_stream(self.row.id), *map(table_stream, tables)]
-        publish.append_event(self.cur, kind, payload.get("table", self.row.table_name), payload, streams)
+        append_event(kind, payload.get("table", self.row.table_name), payload, streams)
 
     def _lock_counters(self) -> None:
-        """Of all the streams that are told something here: now one, then another table's, in the order of L14."""
+        """Of all the streams that may get an event here, in the order of L14."""
+        self.has_counters = True
         streams = [CLUSTER, change_stream(self.row.id), *map(table_stream, self.row.table_ids)]
         self.cur.execute("SELECT 1 FROM catalog_stream WHERE name = ANY(%s) ORDER BY name FOR UPDATE", (streams,))
-        self.are_counters_locked = True
 
     def save(self, before: Execution) -> None:
         """The row, its steps, and the end if it has come. After this only fences are moved."""
@@ -207,9 +214,10 @@ class Transition:
         """The trouble as it is kept, with its code when rows were found to break a rule."""
         if not self._trouble:
             return None
-        found = self.cur.execute(FOUND, (self.row.id,)).fetchall()
+        failed = ReorgRun.objects.filter(change_id=self.row.id, state=RunState.FAILED)
+        found = failed.values_list("violations", flat=True)
         versions = [step.published for step in self.state.plan.publishes]
-        code = sqlstate_of([violation for (violations,) in found for violation in violations], versions)
+        code = sqlstate_of([violation for violations in found for violation in violations], versions)
         return json.dumps({"message": self._trouble} | ({"sqlstate": code} if code else {}))
 
     def _save_steps(self, before: Execution) -> None:
@@ -244,6 +252,62 @@ class Transition:
                 self.append_event("table dropped", about, table_id=self.row.table_id)
         elif self.state.plan.base is None:
             self.append_event("table created", about, table_id=self.row.table_id)
+
+
+class Progress:
+    """A change as its driver last committed it: the machine's state, and what it wants done next."""
+
+    def __init__(self, change_id: int, table_id: int, lease: SchemaChangeLease, status: Status) -> None:
+        self.change_id, self.table_id, self.lease, self.status = change_id, table_id, lease, status
+        self.state: Execution
+        self.todo: deque[events.Effect] = deque()
+        self.run_id: int | None = None
+        self._clock_ahead_s = clock_ahead_s()
+
+    @property
+    def table_ids(self) -> list[int]:
+        return self.lease.table_ids
+
+    def now(self) -> float:
+        """The database's clock, in seconds."""
+        return time.monotonic() + self._clock_ahead_s
+
+    @contextmanager
+    def transition(self) -> Iterator[Transition]:
+        """A transaction around one transition. What came of it counts once it has committed."""
+        before = self.state
+        with control_transaction() as cur:
+            happening = Transition.begin(cur, self.change_id, self.lease, before, self.now())
+            yield happening
+            happening.save(before)
+            happening.seal()
+        self.state, self.status = happening.state, happening.status
+        if happening.todo or happening.finish:
+            self.run_id = None
+        self.todo.extend(happening.todo)
+
+    def has_requests(self) -> bool:
+        """Whether somebody asks to cancel, pause or resume it."""
+        return Change.objects.filter(pk=self.change_id).exclude(wishes=[]).exists()
+
+    def rest_with(self, message: str) -> None:
+        """Something happened that must not: nothing more is done before a person has looked."""
+        with control_transaction() as cur:
+            lock_driven(cur, self.change_id, self.lease)
+            cur.execute(
+                "UPDATE changes_change SET status = 'paused', wishes = '[]',"
+                " error = jsonb_build_object('message', %s::text) WHERE id = %s",
+                (message, self.change_id),
+            )
+            cur.execute("SELECT pg_notify('schemalab_change', %s)", (str(self.change_id),))
+        self.status = Status.PAUSED
+
+
+def clock_ahead_s() -> float:
+    """How far the database's clock is ahead of the monotonic one."""
+    with connection.cursor() as cur:
+        cur.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
+        return float(cur.fetchone()[0]) - time.monotonic()
 
 
 def load(row: ChangeRow) -> Execution:

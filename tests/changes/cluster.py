@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
 from django.conf import settings
+from django.db import connection as django_connection
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, TableId
 from catalog.hashing import schema_hash, sharding_hash
+from catalog.services import limit_transaction
 from catalog.types import SqlType
 from changes.driver.publish import Blocked, close_last_but_one, publish
-from changes.driver.schema_change_lease import control_transaction, open_connection
 from storage import postgres as store
 
 STORAGES = settings.STORAGE_COUNT
+
+
+def open_connection(purpose: str) -> psycopg.Connection[Any]:
+    """A connection beside Django's to the same database: autocommit, READ COMMITTED."""
+    params = django_connection.get_connection_params()
+    for name in ("cursor_factory", "context", "prepare_threshold", "options"):
+        params.pop(name, None)
+    opened = psycopg.connect(**params | {"application_name": f"schemalab {purpose}"}, autocommit=True)
+    opened.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+    return opened
+
+
+@contextmanager
+def control_transaction(opened: psycopg.Connection[Any]) -> Iterator[psycopg.Cursor[Any]]:
+    """`catalog.services.control_transaction` on such a connection."""
+    with opened.transaction(), opened.cursor() as cur:
+        limit_transaction(cur)
+        yield cur
 
 
 @dataclass

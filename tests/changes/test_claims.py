@@ -9,8 +9,8 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from changes.driver.schema_change_lease import control_transaction, open_connection
 from changes.models import Change, Claim, Status
+from tests.changes.cluster import control_transaction, open_connection
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BEFORE, AFTER = "0002_proofs_of_plans", "0005_one_change_moves_each_of_its_tables"

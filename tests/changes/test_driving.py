@@ -439,7 +439,7 @@ def test_with_nobody_in_the_way_a_driver_never_sleeps(monkeypatch):
     """Each step follows the last at once; figures are in the benchmarks."""
     made()
     slept: list[float] = []
-    monkeypatch.setattr(driver.Ear, "wait", lambda _self, _wanted, timeout_s, **_: slept.append(timeout_s))
+    monkeypatch.setattr(driver.Listener, "wait", lambda _self, _wanted, timeout_s: slept.append(timeout_s))
     made("CREATE INDEX a ON users (age)")
     assert slept == []
 

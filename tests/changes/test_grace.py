@@ -1,11 +1,12 @@
 """L8: each table's own clock for transactions that outlive every lease of their version."""
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 
-from changes.driver.driver import Driver
 from changes.driver.publish import Blocked, Held
+from changes.driver.versions import Versions
 from changes.executor import events
 from changes.executor.grace import GRACE_S, Grace
 
@@ -61,11 +62,10 @@ class Transition:
 def test_l8_a_row_that_somebody_looks_at_puts_no_clock_back() -> None:
     """Nobody has looked further: what was known before still holds."""
     held = Held(TRIPS, 1, "schemalab node n1 1", 4711, datetime.now(UTC))
-    driver = Driver(1, "worker", lambda _: None)
-    driver.table_ids = [TRIPS]
-    driver._report(Transition(), Blocked(held=(held,)))  # type: ignore[arg-type]
-    known = driver.grace
-    driver._report(Transition(), Blocked(is_row_locked=True))  # type: ignore[arg-type]
-    assert driver.grace == known != Grace()
-    driver._report(Transition(), Blocked())  # type: ignore[arg-type]
-    assert driver.grace == Grace()
+    versions = Versions(SimpleNamespace(table_ids=[TRIPS]), None, lambda _: None)  # type: ignore[arg-type]
+    versions.report(Transition(), Blocked(held=(held,)))  # type: ignore[arg-type]
+    known = versions.grace
+    versions.report(Transition(), Blocked(is_row_locked=True))  # type: ignore[arg-type]
+    assert versions.grace == known != Grace()
+    versions.report(Transition(), Blocked())  # type: ignore[arg-type]
+    assert versions.grace == Grace()

@@ -1,13 +1,14 @@
 """L14: every transaction of a driver takes its locks in one order, whatever the change."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from changes import services
-from changes.driver import driver
+from changes.driver import driver, transitions
 from changes.models import Status
 
 pytestmark = [
@@ -34,21 +35,18 @@ Taken = tuple[str, int]
 
 
 class Watched:
-    """A cursor that notes which lock each statement is the first to take."""
+    """Notes which lock each statement is the first to take."""
 
-    def __init__(self, cursor: Any, taken: list[Taken]) -> None:
-        self._cursor, self._taken = cursor, taken
+    def __init__(self, taken: list[Taken]) -> None:
+        self._taken = taken
 
-    def execute(self, sql: str, params: Any = ()) -> Any:
+    def __call__(self, execute: Callable[..., Any], sql: str, params: Any, *rest: Any) -> Any:
         found = next((lock for lock, words in ORDER if words in sql), None)
         if found is not None:
             lock = found, _table(sql, params) if found in BY_TABLE else 0
             if lock not in self._taken and (found, 0) not in self._taken:
                 self._taken.append(lock)
-        return self._cursor.execute(sql, params) if params else self._cursor.execute(sql)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cursor, name)
+        return execute(sql, params, *rest)
 
 
 BY_TABLE = ("table row", "advisory lock", "story counters")
@@ -67,15 +65,15 @@ def _table(sql: str, params: Any) -> int:
 def transactions(monkeypatch: pytest.MonkeyPatch) -> list[list[Taken]]:
     """The locks of each transaction of the driver, in the order in which they were taken."""
     seen: list[list[Taken]] = []
-    real = driver.control_transaction
+    real = transitions.control_transaction
 
     @contextmanager
-    def watched(opened: Any) -> Iterator[Any]:
+    def watched() -> Iterator[Any]:
         seen.append([])
-        with real(opened) as cursor:
-            yield Watched(cursor, seen[-1])
+        with connection.execute_wrapper(Watched(seen[-1])), real() as cursor:
+            yield cursor
 
-    monkeypatch.setattr(driver, "control_transaction", watched)
+    monkeypatch.setattr(transitions, "control_transaction", watched)
     return seen
 
 

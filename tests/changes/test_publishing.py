@@ -17,8 +17,7 @@ from changes.driver.publish import (
     node_of,
     publish,
 )
-from changes.driver.schema_change_lease import control_transaction
-from tests.changes.cluster import STORAGES, Cluster, InterruptedCursor, reserve, versions
+from tests.changes.cluster import STORAGES, Cluster, InterruptedCursor, control_transaction, reserve, versions
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STATEMENTS = range(1, 12)

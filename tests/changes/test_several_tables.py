@@ -11,8 +11,7 @@ from catalog.models import StoryEvent, Table
 from catalog.selectors import newest_descriptor
 from catalog.story import sentence
 from changes import selectors, services, streams
-from changes.driver import driver
-from changes.driver.schema_change_lease import LostTheTable, TableIsTaken, let_go, lock_grip, renew_tables, take_tables
+from changes.driver import driver, schema_change_lease
 from changes.executor.state import whom
 from changes.models import Change, Claim, SchemaChangeLease, Status, Step
 from changes.pages import change_page
@@ -311,9 +310,9 @@ def test_x3_the_beat_sends_for_a_change_only_while_nobody_moves_any_of_its_table
     _, airports = two
     change = services.submit(ADD, who="ann")
     assert find_stuck() == [change.pk]
-    other = take_tables(cluster.admin, [airports], "other")
+    other = schema_change_lease.acquire([airports], "other")
     assert find_stuck() == []
-    let_go(cluster.admin, other)
+    schema_change_lease.release(other)
     assert find_stuck() == [change.pk]
 
 
@@ -322,30 +321,30 @@ def test_x3_the_beat_sends_for_a_change_only_while_nobody_moves_any_of_its_table
 
 def test_x2_the_leases_of_all_tables_are_taken_or_none(cluster, two: tuple[int, int]) -> None:
     trips, airports = two
-    other = take_tables(cluster.admin, [airports], "other")
-    with pytest.raises(TableIsTaken, match=f"table {airports} is moved by other"):
-        take_tables(cluster.admin, [trips, airports], "mine")
+    other = schema_change_lease.acquire([airports], "other")
+    with pytest.raises(schema_change_lease.LeaseTaken, match=f"table {airports} is moved by other"):
+        schema_change_lease.acquire([trips, airports], "mine")
     assert SchemaChangeLease.objects.filter(holder="mine").count() == 0
-    let_go(cluster.admin, other)
-    mine = take_tables(cluster.admin, [trips, airports], "mine")
+    schema_change_lease.release(other)
+    mine = schema_change_lease.acquire([trips, airports], "mine")
     assert mine.table_ids == sorted(two)
     with cluster.admin.transaction(), cluster.admin.cursor() as cur:
-        lock_grip(cur, mine)
+        schema_change_lease.check(cur, mine)
 
 
 def test_x2_whoever_lost_one_table_has_lost_them_all(cluster, two: tuple[int, int]) -> None:
     trips, airports = two
-    mine = take_tables(cluster.admin, [trips, airports], "mine")
+    mine = schema_change_lease.acquire([trips, airports], "mine")
     SchemaChangeLease.objects.filter(table_id=airports).update(expires_at="2000-01-01T00:00:00Z")
-    take_tables(cluster.admin, [airports], "other")
-    with pytest.raises(LostTheTable, match=f"table {airports} was taken over from mine"):
-        renew_tables(cluster.admin, mine)
+    schema_change_lease.acquire([airports], "other")
+    with pytest.raises(schema_change_lease.LeaseLost, match=f"table {airports} was taken over from mine"):
+        schema_change_lease.renew(mine)
     with (
-        pytest.raises(LostTheTable),
+        pytest.raises(schema_change_lease.LeaseLost),
         cluster.admin.transaction(),
         cluster.admin.cursor() as cur,
     ):
-        lock_grip(cur, mine)
+        schema_change_lease.check(cur, mine)
 
 
 @pytest.mark.parametrize("at", ["before TryPublish", "before TryDrain", "before StartRun", "before CloseRun"])

@@ -24,7 +24,7 @@ from django.core.management.base import BaseCommand, CommandError
 from catalog.models import Table
 from catalog.selectors import table_named
 from changes import services as changes
-from changes.driver.schema_change_lease import Ear, open_connection
+from changes.driver.listener import Listener
 from changes.models import Change, Status
 from spark_tasks.jobs.loads import dead_loads, send_load, start_anew
 from spark_tasks.models import LoadJob, RunState
@@ -133,18 +133,18 @@ class Command(BaseCommand):
 
     def _wait_for(self, job: LoadJob) -> None:
         """Sent again while nobody works on it: a worker may start later than this command."""
-        end, ear = time.monotonic() + WAIT_S_MAX, Ear(open_connection("demo"), ["schemalab_load"])
+        end, listener = time.monotonic() + WAIT_S_MAX, Listener("schemalab_load")
         send_load(job.id)
         while time.monotonic() < end:
             job.refresh_from_db()
             if job.state == RunState.DONE:
-                ear.close()
+                listener.close()
                 return
             if job.state == RunState.FAILED:
                 raise CommandError(f"{job}: {job.error}", returncode=1)
             if job.id in dead_loads():
                 send_load(job.id)
-            ear.wait({("schemalab_load", str(job.id))}, LOOK_AGAIN_S)
+            listener.wait({("schemalab_load", str(job.id))}, LOOK_AGAIN_S)
         raise CommandError(f"{job} has not ended after {WAIT_S_MAX:.0f} s: is the spark worker running?", returncode=3)
 
 

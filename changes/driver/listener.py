@@ -1,0 +1,53 @@
+"""A sleep that ends when something is notified, on the thread's own connection to the database: Django's.
+
+Nobody polls. Whatever is waited for (a lease that is released, a reorganisation that ends, a person who cancels) is
+notified by the transaction that makes it so. Listen first, then look, then wait: nothing is lost between looking and
+sleeping, since what arrives meanwhile is kept by the connection.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+
+class Listener:
+    """Listens on some channels until it is closed. Not within a transaction: the server keeps back what is notified."""
+
+    def __init__(self, *channels: str) -> None:
+        self._channels = channels
+        self._listening: psycopg.Connection[Any] | None = None
+        self._listen()
+
+    def _listen(self) -> None:
+        connection.ensure_connection()
+        self._listening = connection.connection
+        for channel in self._channels:
+            self._listening.execute(f"LISTEN {channel}")
+
+    def wait(self, wanted: Collection[tuple[str, str]], timeout_s: float) -> bool:
+        """Whether one of the wanted (channel, payload) was notified by others within `timeout_s`.
+
+        A connection that was made anew has missed what came between: then it is time to look again, too.
+        """
+        if self._listening is not connection.connection or self._listening is None:
+            self._listen()
+            return True
+        own, end = self._listening.info.backend_pid, time.monotonic() + timeout_s
+        while (left_s := end - time.monotonic()) > 0:
+            for note in self._listening.notifies(timeout=left_s, stop_after=1):
+                if (note.channel, note.payload) in wanted and note.pid != own:
+                    return True
+        return False
+
+    def close(self) -> None:
+        if self._listening is not None and self._listening is connection.connection:
+            with suppress(psycopg.Error):
+                for channel in self._channels:
+                    self._listening.execute(f"UNLISTEN {channel}")
+        self._listening = None

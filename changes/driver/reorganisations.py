@@ -1,0 +1,81 @@
+"""Start, pause and close the runs of a change, and wait for them.
+
+A run outlives the transaction that starts it. A driver that was replaced while it slept must not start one that nobody
+closes any more (C3), nor pause or close one of its successor's: each of these transactions checks the change's row and
+the driver's lease first (X2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from catalog.services import control_transaction
+from changes.driver.listener import Listener
+from changes.driver.transitions import Progress, lock_driven
+from changes.driver.versions import LOOK_AGAIN_S
+from changes.executor import events
+from changes.plan.model import StepKind, element_json
+from spark_tasks import services as runs
+from spark_tasks.models import ReorgPulse, ReorgRun, RunState, Wanted
+
+
+class Reorganisations:
+    """The runs of one change."""
+
+    def __init__(self, progress: Progress, listener: Listener) -> None:
+        self.progress, self.listener = progress, listener
+
+    def _check_lease(self, cursor: Any) -> None:
+        lock_driven(cursor, self.progress.change_id, self.progress.lease)
+
+    def start(self, effect: events.StartRun) -> None:
+        """Start it, or let it go on: one that failed and is retried begins anew with the ranges that have no mark."""
+        progress, kind = self.progress, effect.kind.value
+        with control_transaction() as cursor:
+            self._check_lease(cursor)
+            mine = ReorgRun.objects.filter(change_id=progress.change_id, kind=kind, version=effect.version)
+            if progress.state.trouble:
+                mine.filter(state=RunState.FAILED, is_closed=False).update(state=RunState.WAITING, failures=0, error="")
+            ReorgPulse.objects.filter(run__in=mine, wanted=Wanted.PAUSE).update(wanted=Wanted.RUN)
+            elements = [element_json(one) for one in effect.elements]
+            progress.run_id = runs.start_run(progress.change_id, progress.table_id, kind, elements, effect.version)
+
+    def pause(self, _: events.PauseRun) -> None:
+        """R11: after this no chunk of a run commits until it goes on, whatever its worker is about to do."""
+        states = (RunState.WAITING, RunState.RUNNING)
+        mine = ReorgRun.objects.filter(change_id=self.progress.change_id, state__in=states)
+        for run in mine.filter(is_closed=False).order_by("id"):
+            runs.pause_run(run.pk, check=self._check_lease)
+
+    def close(self, _: events.CloseRun) -> None:
+        """R7: after this nothing of any run of the change is written, whoever still believes to work on it."""
+        for run in ReorgRun.objects.filter(change_id=self.progress.change_id, is_closed=False).order_by("id"):
+            runs.close_run(run.pk, check=self._check_lease)
+        with self.progress.transition() as now:
+            now.feed(events.RunClosed())
+            now.feed_requests()
+
+    def wait(self) -> None:
+        """Until the run that was started is over, or somebody asks for something."""
+        progress, run_id = self.progress, self.progress.run_id
+        assert run_id is not None, f"change {progress.change_id} waits for nothing: {progress.state.mode}"
+        event = _end_of(run_id)
+        if event is None:
+            wanted = {("schemalab_reorg", str(run_id)), ("schemalab_change", str(progress.change_id))}
+            self.listener.wait(wanted, LOOK_AGAIN_S)
+            event = _end_of(run_id)
+        if event is None and not progress.has_requests():
+            return
+        with progress.transition() as now:
+            if not now.feed_requests() and event is not None:
+                now.feed(event)
+
+
+def _end_of(run_id: int) -> events.Event | None:
+    status = runs.run_status(run_id)
+    if not status.has_ended:
+        return None
+    kind = StepKind(status.kind)
+    if status.state != RunState.DONE:
+        return events.RunFailed(kind, status.error)
+    return events.RunDone(kind, status.rows_done, status.seconds)
