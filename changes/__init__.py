@@ -9,6 +9,9 @@ driver/        the machine's shell: publishes, waits, starts reorganisations, re
 pages/         a change in words and drawings
 queue          one change at a time moves a table (X1)
 rate_limits    how often changes and proofs may be asked for
+tables_ahead   the tables that the next change will meet
+new_tables     tables made inside a transaction (T9)
+notices        who hears of a change: its driver, pages, followers
 proofs         what the explorer says of a plan
 models, selectors, services, streams, tasks, views, urls, admin: as in any Django app
 """

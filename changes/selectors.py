@@ -1,54 +1,30 @@
-"""Reading changes: what the next one will meet, where each one stands, and why it does not move."""
+"""Reading changes: where each one stands, and why it does not move."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 from django.utils.timezone import now
 
-from catalog.descriptor import Descriptor
-from catalog.descriptor import from_json as descriptor_from_json
-from catalog.elements import EXISTS, State, TableId
-from changes.ddl.resolve import CatalogView
+from catalog.elements import TableId
+from changes import tables_ahead
 from changes.executor.interventions import Intervention, Standing, why_not, why_not_each
 from changes.executor.state import Execution, Road, execution_from_json, name_of
-from changes.models import MOVING, OPEN, Change, Reservation, Status, Step
-from changes.pages import preview
+from changes.models import MOVING, OPEN, Change, Status, Step
+from changes.pages.plan_json import plan_json, step_json
 from changes.pages.timeline import turned
-from changes.plan.model import RUNS, Move, Plan, StepKind, Transition, describe, plan_from_json
-from changes.plan.model import Step as PlanStep
+from changes.plan.model import Plan, StepKind, plan_from_json
 from changes.plan.undo import undo_of
-from changes.planning.tables import KnownTables
 from changes.queue import Place, ahead_of, free_to_move
 from leases import rules
 from leases.selectors import leases_as_of_now
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
 from spark_tasks.runs.pacing import share_of_time
 from spark_tasks.services import status_of
-from storage.pairs import after, prefix
-from storage.postgres import PLAN_LOCALLY
-from storage.statements import COLUMN_SUFFIX, kv
-
-COUNT_MAX = 20_000
-"""Up to so many pairs of a storage are counted; beyond, PostgreSQL's estimate has to do."""
-PAIR_BYTES = 90
-"""What a pair takes on disk, roughly; for tables that PostgreSQL has not analysed yet."""
-ROWS_A_SECOND = 50_000
-"""What a fill does on the demo machine, roughly: for the estimate before there is a rate to see."""
-
-MAKING = "A transaction that has not ended is creating it."
-
-NEWEST = """
-SELECT DISTINCT ON (t.id) t.id, t.name, t.state, d.body
-FROM catalog_table t LEFT JOIN catalog_descriptor d ON d.table_id = t.id
-WHERE t.state <> 'dropped' ORDER BY t.id, d.version DESC
-"""
 
 
 def open_changes(table_id: int | None = None) -> list[Change]:
@@ -102,150 +78,10 @@ def may_steer_all(user: Any) -> bool:
     return settings.SUBMITTERS_STEER == "all" or user.has_perm("changes.steer_any_change")
 
 
-def catalog_view() -> CatalogView:
-    """The tables as the open changes will leave them, and the names that are not free yet (L12)."""
-    taken = dict.fromkeys(_reserved(), MAKING)  # before the tables: a transaction that commits meanwhile is seen twice
-    plans = [(change, plan_from_json(change.plan)) for change in open_changes()]
-    ahead = {table.table_id: table for _, plan in plans for table in plan.results}
-    tables: list[Descriptor] = []
-    for table_id, name, body in _newest():
-        now = descriptor_from_json(body) if body else None
-        then = ahead.get(TableId(table_id), now)
-        if then is None:
-            taken[name] = MAKING
-        else:
-            tables.append(then)
-    for change, plan in plans:
-        taken |= _given_up(plan, change)
-    return CatalogView(tuple(tables), taken)
-
-
-def _reserved() -> list[str]:
-    """The names of the unique indexes of tables that transactions are making (T9)."""
-    return [name for names in Reservation.objects.values_list("names", flat=True) for name in names]
-
-
-def _newest() -> list[tuple[int, str, dict[str, Any] | None]]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT id, name, body FROM (" + NEWEST + ") AS newest")
-        return [(table_id, name, body_json(body)) for table_id, name, body in cursor.fetchall()]
-
-
-def body_json(body: Any) -> dict[str, Any] | None:
-    """A jsonb value as Django's raw cursors give it (as text) or psycopg's (as a dict)."""
-    return json.loads(body) if isinstance(body, str) else body
-
-
-def _given_up(plan: Plan, change: Change) -> dict[str, str]:
-    """Names that a change on its way gives up, by a drop or a rename: not free before it is complete (L12)."""
-    why = f"It is given up by change {change.pk}; the name is free when that is done."
-    return dict.fromkeys(_names_in(plan.base) - _names_in(plan.result), why)
-
-
-def _names_in(table: Descriptor | None) -> set[str]:
-    if table is None or table.state is State.ABSENT:
-        return set()
-    return {table.name, *(index.name for index in table.indexes)}
-
-
-def tables_now() -> KnownTables:
-    """The tables as they are, whatever is on its way."""
-    return KnownTables(tuple(descriptor_from_json(body) for _, _, body in _newest() if body))
-
-
 # --- how much there is to do
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """How many rows a table has; `is_exact` when they were counted."""
-
-    rows: int
-    is_exact: bool
-
-
-def estimate_rows(table: Descriptor | None) -> Rows:
-    """The table's rows, counted while they are few, estimated from PostgreSQL's statistics otherwise."""
-    if table is None:
-        return Rows(0, is_exact=True)
-    parts = [_storage_rows(table, storage) for storage in range(1, settings.STORAGE_COUNT + 1)]
-    return Rows(sum(part.rows for part in parts), all(part.is_exact for part in parts))
-
-
-def _storage_rows(table: Descriptor, storage: int) -> Rows:
-    low = prefix(table, table.placement.id)
-    pairs = kv(storage, table.table_id)
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(PLAN_LOCALLY)
-        cursor.execute(
-            f"SELECT count(*), count(*) FILTER (WHERE {COLUMN_SUFFIX} = %s)"
-            f" FROM (SELECT key FROM {pairs} WHERE key >= %s AND key < %s LIMIT %s) AS counted",
-            [EXISTS.to_bytes(2), low, after(low), COUNT_MAX + 1],
-        )
-        seen, rows = cursor.fetchone()
-        if seen <= COUNT_MAX:
-            return Rows(rows, is_exact=True)
-        cursor.execute(
-            "SELECT reltuples::bigint, pg_relation_size(oid) FROM pg_class WHERE oid = %s::regclass", [pairs]
-        )
-        tuples, size = cursor.fetchone()
-    a_row = 1 + len(table.stored_columns) + len(table.indexes)
-    return Rows(max(tuples, 0) // a_row or size // PAIR_BYTES // a_row, is_exact=False)
-
-
 # --- pages
-
-
-def plan_json(plan: Plan) -> dict[str, Any]:
-    """A plan as pages and the command show it: its road in words, and what it costs."""
-    rows = plan.rows or 0
-    return {
-        "table": plan.table,
-        "table_id": plan.table_id,
-        "table_ids": list(plan.table_ids),
-        "partners": preview.versions_json(plan.partners),
-        "title": plan.title,
-        "moves": [_move_json(move) for move in plan.moves],
-        "dangers": list(plan.dangers),
-        "turn": plan.turn,
-        "rows": rows,
-        "estimated_s": round(sum(rows for step in plan.forward if step.kind in preview.COSTLY) / ROWS_A_SECOND, 1),
-        "versions": preview.versions(plan),
-        "reorganisations": preview.reorganisations(plan, rows_a_second=ROWS_A_SECOND),
-        "waits": preview.waits(plan),
-        "no_return": preview.no_return(plan) if plan.turn < len(plan.forward) else None,
-        "rollback": preview.rollback(plan),
-        "steps": [step_json(plan, number, step) for number, step in enumerate(plan.forward)],
-    }
-
-
-def _move_json(move: Move) -> dict[str, Any]:
-    element = move.element
-    shown = {"kind": element.kind.value, "name": element.name, "title": str(element)}
-    return shown | {"direction": move.direction.value}
-
-
-def step_json(plan: Plan, number: int, step: PlanStep) -> dict[str, Any]:
-    """A step of a road, in data and in words."""
-    return {
-        "number": number,
-        "kind": step.kind.value,
-        "table": plan.table,
-        "version": step.version,
-        "partners": preview.versions_json(step.partners),
-        "transitions": [_transition_json(transition) for transition in step.transitions],
-        "is_reorganisation": step.kind in RUNS,
-        "text": describe(plan, step),
-    }
-
-
-def _transition_json(transition: Transition) -> dict[str, Any]:
-    return {
-        "kind": transition.element.kind.value,
-        "name": transition.element.name,
-        "before": transition.before.value,
-        "after": transition.after.value,
-    }
 
 
 def change_line(change: Change) -> dict[str, Any]:
@@ -339,7 +175,7 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
 
 def _undo(plan: Plan) -> dict[str, str]:
     """What takes it back. Tables that it referred to are called by the names they have today."""
-    undo = undo_of(plan, tables_now()) if plan.base and plan.base.foreign_keys else undo_of(plan)
+    undo = undo_of(plan, tables_ahead.tables_now()) if plan.base and plan.base.foreign_keys else undo_of(plan)
     return {"statement": undo.statement, "warning": undo.warning}
 
 

@@ -1,4 +1,4 @@
-"""What people do to changes: submit, cancel, pause, resume, follow. One transaction each, with its story.
+"""What people do to changes: submit, cancel, pause, resume. One transaction each, with its story.
 
 The order of locks is L14's: submissions one at a time, then the change's row, then the story's counters. A cancel and
 the publish that would make it too late lock the same row, so exactly one of them wins (X6).
@@ -7,35 +7,30 @@ the publish that would make it too late lock the same row, so exactly one of the
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from celery import current_app
-from django.db import connection, transaction
-from kombu.exceptions import OperationalError as BrokerDown
-from redis.exceptions import RedisError
+from django.db import transaction
 
 from catalog import clock
 from catalog.descriptor import Descriptor
 from catalog.models import Table
-from catalog.selectors import events_since, newest_descriptor
 from catalog.services import OutOfTime, append_event, control_transaction
-from catalog.story import CLUSTER, change_stream, table_stream
-from changes import selectors
-from changes.ddl.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name
-from changes.ddl.bindings import AsNamed, Names, named_again, names_from_json, names_in
+from changes import selectors, tables_ahead
+from changes.ddl.actions import Action, CreateTable
+from changes.ddl.bindings import Names, names_in
 from changes.ddl.errors import DdlError
-from changes.ddl.resolve import NothingToDo, resolve
-from changes.ddl.statements import Statement, parse
-from changes.driver.listener import Listener
+from changes.ddl.resolve import resolve
+from changes.ddl.statements import parse
 from changes.executor.interventions import Intervention, why_not, why_not_whose
 from changes.executor.state import name_of
-from changes.models import ENDED, Change, Reservation, Status
+from changes.models import Change, Status
+from changes.notices import notify, send_driver, streams_of
+from changes.pages.plan_json import plan_json
 from changes.plan.model import Plan, plan_from_json, with_rows
 from changes.planning.planner import make_plan
 from changes.planning.tables import Tables
@@ -49,8 +44,6 @@ SUBMISSIONS = (0x5C4E, 1)
 """The advisory lock under which names are looked up and taken: one submission at a time."""
 QUEUED_MAX = 100
 WISHES_MAX = 20
-FOLLOW_S = 5.0
-DRIVER_WANTED_S = 10
 
 
 class ChangeError(Exception):
@@ -99,7 +92,7 @@ def submit(statement: str, *, who: str) -> Change:
     parsed = parse(statement)
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
-        view = selectors.catalog_view()
+        view = tables_ahead.catalog_view()
         action = resolve(parsed, view)
         check_pace(who)
         plan = _plan(action, view, cursor)
@@ -107,7 +100,7 @@ def submit(statement: str, *, who: str) -> Change:
         if len(ahead) >= QUEUED_MAX:
             raise TooMany(f"{len(ahead)} changes of {plan.table} are waiting already; cancel one, or wait")
         change = _store(plan, names_in(action, view), statement, who)
-        _tell_submitted(change, plan, ahead)
+        _append_submitted(change, plan, ahead)
         transaction.on_commit(lambda: send_driver(change.pk))
     return change
 
@@ -115,17 +108,17 @@ def submit(statement: str, *, who: str) -> Change:
 def _plan(action: Action, view: Tables, cursor: Any) -> Plan:
     if isinstance(action, CreateTable):
         make_plan(action, None, table_id=0)  # what can't be planned takes no name
-        return make_plan(action, None, table_id=_reserve(action.table.text, cursor))
-    return _plan_on(view.named(action.table.text), action, clock.now(), view)
+        return make_plan(action, None, table_id=reserve(action.table.text, cursor))
+    return plan_on(view.named(action.table.text), action, clock.now(), view)
 
 
-def _plan_on(base: Descriptor | None, action: Action, at: datetime, tables: Tables) -> Plan:
+def plan_on(base: Descriptor | None, action: Action, at: datetime, tables: Tables) -> Plan:
     """The plan on a table; what an added column's default is worth was settled when the change was submitted."""
     plan = make_plan(action, base, context=Context(now=at), tables=tables)
-    return with_rows(plan, selectors.estimate_rows(base).rows)
+    return with_rows(plan, tables_ahead.estimate_rows(base).rows)
 
 
-def _reserve(name: str, cursor: Any) -> int:
+def reserve(name: str, cursor: Any) -> int:
     """A new table's id, its storage ready, its name taken."""
     table_id = take_spare_table(cursor)
     Table.objects.create(id=table_id, name=name, state=Table.State.RESERVED)
@@ -144,18 +137,18 @@ def _store(plan: Plan, names: Names, statement: str, who: str) -> Change:
     )
 
 
-def _tell_submitted(change: Change, plan: Plan, ahead: list[Change]) -> None:
+def _append_submitted(change: Change, plan: Plan, ahead: list[Change]) -> None:
     payload = {"who": change.who, "change": change.pk, "statement": change.statement, "table": change.table_name}
     append_event("change submitted", change.table_name, payload, streams_of(change))
     if ahead:
-        _tell_queued(change, ahead[-1])
+        append_queued(change, ahead[-1])
     if plan.drops_table and (needless := selectors.needless(plan, selectors.behind(change))):
         said = {"change": change.pk, "table": change.table_name, "needless": needless}
         append_event("changes needless", change.table_name, said, streams_of(change))
     notify(change.pk)
 
 
-def _tell_queued(change: Change, behind: Change) -> None:
+def append_queued(change: Change, behind: Change) -> None:
     payload = {"change": change.pk, "behind": behind.pk, "table": _shared(change, behind)}
     append_event("change queued", change.table_name, payload, streams_of(change))
 
@@ -164,30 +157,6 @@ def _shared(change: Change, other: Change) -> str:
     """The tables that both move, by the names this change knows them by."""
     plan = plan_from_json(change.plan)
     return " and ".join(name_of(plan, table_id) for table_id in change.table_ids if table_id in other.table_ids)
-
-
-def streams_of(change: Change) -> list[str]:
-    """Who follows the cluster, the change, or any of its tables hears of it."""
-    return [CLUSTER, change_stream(change.pk), *map(table_stream, change.table_ids)]
-
-
-def notify(change_id: int) -> None:
-    """Wake the change's driver, and the pages that show it."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_notify('schemalab_change', %s)", [str(change_id)])
-
-
-def send_driver(change_id: int) -> None:
-    """Ask a worker to drive the change. Without a broker nothing is lost: the beat finds the change (X3).
-
-    While all workers are busy the beat asks every two seconds: an old question goes, so that they do not pile up.
-    """
-    try:
-        current_app.send_task(
-            "changes.tasks.drive", (change_id,), queue="default", retry=False, expires=DRIVER_WANTED_S
-        )
-    except (BrokerDown, RedisError, OSError) as error:
-        log.warning("change %s not sent to a worker, the beat will: %s", change_id, error)
 
 
 def preview(statement: str) -> dict[str, Any]:
@@ -205,12 +174,12 @@ class Foreseen:
 
 def plan_ahead(statement: str) -> Foreseen:
     """What `submit` would plan now, with the same refusals."""
-    view = selectors.catalog_view()
+    view = tables_ahead.catalog_view()
     action = resolve(parse(statement), view)
     if isinstance(action, CreateTable):
         return Foreseen(make_plan(action, None, table_id=0), is_exact=True)
     base = view.named(action.table.text)
-    estimate = selectors.estimate_rows(base)
+    estimate = tables_ahead.estimate_rows(base)
     return Foreseen(with_rows(make_plan(action, base, tables=view), estimate.rows), estimate.is_exact)
 
 
@@ -218,76 +187,13 @@ def described(statement: str, foreseen: Foreseen) -> dict[str, Any]:
     """A plan as pages and the command show it, with the changes it would queue behind."""
     plan = foreseen.plan
     behind = [selectors.change_line(change) for change in selectors.open_changes_of(plan.table_ids)]
-    return selectors.plan_json(plan) | {"statement": statement, "rows_exact": foreseen.is_exact, "behind": behind}
+    return plan_json(plan) | {"statement": statement, "rows_exact": foreseen.is_exact, "behind": behind}
 
 
 # --- the start of a queued change
 
 
-def plan_again(change: Change) -> Plan:
-    """The plan on the tables as they are now: changes ahead in the queue may have ended otherwise than foreseen.
-
-    Its names stand for what they stood for when the statement was submitted, whoever bears them now (L12).
-    It may span other tables than foreseen (`settle_tables`). Raises `DdlError` when the statement cannot be applied any
-    more, and `NothingToDo` when it has come to ask for what is so already.
-    """
-    plan = plan_from_json(change.plan)
-    if change.executor_state is not None or plan.base is None:
-        return plan
-    if all(newest_descriptor(base.table_id) == base for base in (plan.base, *plan.partners)):
-        return plan
-    tables = AsNamed(selectors.tables_now(), names_from_json(change.names))
-    return _plan_on(tables.numbered(plan.table_id), action_of(change), change.created_at, tables)
-
-
-def settle_tables(change_id: int, plan: Plan) -> None:
-    """A change that has not begun spans the tables of this plan, and waits in their queues from now on.
-
-    Who follows any of them is told behind whom (X1); behind nobody it begins at once, and that is told.
-    """
-    with control_transaction():
-        change = Change.objects.select_for_update().get(pk=change_id)
-        if change.status != Status.QUEUED:
-            return
-        change.plan, change.table_ids = plan.to_json(), list(plan.table_ids)
-        change.save(update_fields=["plan", "table_ids"])
-        if ahead := selectors.behind(change):
-            _tell_queued(change, Change.objects.get(pk=ahead[-1]))
-        notify(change_id)
-
-
-def action_of(change: Change) -> Action:
-    """The change's statement as an action, with the names that were settled when it was submitted."""
-    action, plan = parse(change.statement).action, plan_from_json(change.plan)
-    table = Name(change.table_name)
-    if isinstance(action, CreateTable | DropTable):
-        return action
-    if isinstance(action, CreateIndex | DropIndex):
-        return replace(action, index=Name(plan.moves[0].element.name), table=table)
-    if isinstance(action, AlterTable):
-        return replace(named_again(action, names_from_json(change.names)), table=table)
-    return replace(action, table=table)
-
-
-def end_unstarted(change_id: int, why: DdlError | NothingToDo) -> Status:
-    """A queued change is over before it began: failed, or done without a step. How it stands, if it had ended or begun.
-
-    Where there is nothing to do PostgreSQL answers with a notice and goes on: here it is an event of the story.
-    """
-    with control_transaction() as cursor:
-        change = Change.objects.select_for_update().get(pk=change_id)
-        if change.status != Status.QUEUED:
-            return Status(change.status)
-        if isinstance(why, NothingToDo):
-            payload = {"change": change.pk, "table": change.table_name, "why": why.message}
-            append_event("nothing to do", change.table_name, payload, streams_of(change))
-            _end_unstarted(change, cursor, Status.DONE)
-        else:
-            _end_unstarted(change, cursor, Status.FAILED, error=why)
-    return Status(change.status)
-
-
-def _end_unstarted(
+def end_before_start(
     change: Change, cursor: Any, status: Status, *, error: DdlError | None = None, who: str = ""
 ) -> None:
     """Nothing is left of it, and who waited for it is sent."""
@@ -311,7 +217,7 @@ def cancel(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
     """Roll the change back. Raises `TooLate` past the point of no return, which says why (X6)."""
     with _locked(change_id, Intervention.CANCEL, who, may_steer_all) as (change, cursor):
         if change.status == Status.QUEUED:
-            _end_unstarted(change, cursor, Status.CANCELLED, who=who)
+            end_before_start(change, cursor, Status.CANCELLED, who=who)
         else:
             _wish(change, "cancel", who)
 
@@ -371,74 +277,4 @@ def _wish(change: Change, wish: str, who: str) -> None:
 # --- following
 
 
-def follow(change_id: int, *, since: int = 0, until: float | None = None) -> Iterator[dict[str, Any]]:
-    """The change's story from event `since` on, each event as it is committed, until the change has ended.
-
-    `until` (on the monotonic clock) ends it earlier.
-    """
-    with closing(Listener("schemalab_change")) as listener:
-        while True:
-            is_over = Change.objects.values_list("status", flat=True).get(pk=change_id) in ENDED
-            for event in events_since(change_stream(change_id), since):
-                since = event["seq"]
-                yield event
-            left_s = FOLLOW_S if until is None else min(FOLLOW_S, until - time.monotonic())
-            if is_over or left_s <= 0:
-                return
-            listener.wait({("schemalab_change", str(change_id))}, left_s)
-
-
 # --- tables made inside a transaction (T9); see changes.planning.table_in_transaction
-
-
-@dataclass(frozen=True, slots=True)
-class Reserved:
-    """A table that a transaction is making: its id, and what is to be made with every name settled."""
-
-    table_id: int
-    action: CreateTable
-
-
-def reserve_table(statement: Statement, *, node: str, incarnation: int) -> Reserved:
-    """Take the names of a table that a transaction of this node is making, and of its unique indexes.
-
-    Raises `DdlError` (42P07 when one is taken) and `NothingToDo`.
-    """
-    with control_transaction() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
-        action = resolve(statement, selectors.catalog_view())
-        assert isinstance(action, CreateTable), "nothing else is made inside a transaction"
-        make_plan(action, None, table_id=0)  # what can't be planned takes no name
-        table_id = _reserve(action.table.text, cursor)
-        names = [unique.name.text for unique in action.uniques]
-        Reservation.objects.create(table_id=table_id, node=node, incarnation=incarnation, names=names)
-    return Reserved(table_id, action)
-
-
-def free_table(table_id: int) -> None:
-    """The transaction rolled back: its table never was, and the names are free."""
-    with control_transaction():
-        Table.objects.filter(pk=table_id, state=Table.State.RESERVED).update(state=Table.State.DROPPED)
-        Reservation.objects.filter(table_id=table_id).delete()
-
-
-def announce_table(table_id: int, *, who: str) -> None:
-    """The transaction has committed: tell it to the cluster, too (its own stream heard it in the transaction)."""
-    with control_transaction():
-        table = Table.objects.get(pk=table_id)
-        append_event(
-            "table created", table.name, {"table": table.name, "version": table.version, "who": who}, [CLUSTER]
-        )
-
-
-def free_orphaned_tables() -> list[int]:
-    """Free the names that died nodes had reserved (T9). A frozen one that wakes finds its row changed: 40001."""
-    with control_transaction() as cursor:
-        cursor.execute(
-            "SELECT r.table_id FROM changes_reservation r LEFT JOIN leases_node n ON n.name = r.node"
-            " WHERE n.name IS NULL OR n.incarnation <> r.incarnation OR n.state = 'down' FOR UPDATE OF r SKIP LOCKED"
-        )
-        orphaned = [table_id for (table_id,) in cursor.fetchall()]
-        Table.objects.filter(pk__in=orphaned, state=Table.State.RESERVED).update(state=Table.State.DROPPED)
-        Reservation.objects.filter(table_id__in=orphaned).delete()
-    return orphaned

@@ -9,7 +9,7 @@ import threading
 from celery import shared_task
 from django.db import connection
 
-from changes import selectors, services
+from changes import new_tables, notices, selectors
 from changes.driver import driver
 from changes.queue import free_to_move
 
@@ -45,11 +45,11 @@ def find_stuck() -> list[int]:
         cursor.execute(STUCK, [free_to_move(selectors.places())])
         found = [change_id for (change_id,) in cursor.fetchall()]
     for change_id in found:
-        services.send_driver(change_id)
+        notices.send_driver(change_id)
     return found
 
 
 @shared_task
 def free_orphaned_tables() -> None:
     """Free names that died nodes had reserved."""
-    services.free_orphaned_tables()
+    new_tables.free_orphaned_tables()

@@ -14,12 +14,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from catalog.live import snapshot
 from catalog.story import change_stream
 from catalog.text.marking import mark
-from changes import proofs, selectors, services
+from changes import proofs, selectors, services, tables_ahead
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.executor.interventions import Intervention, why_not, why_not_whose
 from changes.models import Proof
-from changes.pages import change_page
+from changes.pages import change_page, plan_json
 from changes.pages.timeline import stations
 from changes.plan.rollback import way_back
 from changes.rate_limits import TooFast
@@ -129,7 +129,7 @@ def _before_acting(request: HttpRequest, found: services.Change, deed: str, refu
     standing = selectors.standing_of(found)
     refusal = refusal or why_not(Intervention(deed), standing)
     steps = way_back(standing.state.plan, standing.state.published) if deed == "cancel" and refusal is None else ()
-    road = [selectors.step_json(standing.state.plan, number, step) for number, step in enumerate(steps)]
+    road = [plan_json.step_json(standing.state.plan, number, step) for number, step in enumerate(steps)]
     context = {
         "section": "changes",
         "deed": deed,
@@ -175,7 +175,9 @@ def _check_length(statement: str) -> None:
 
 def _help() -> dict[str, Any]:
     """The tables there are, and statements about them, for people who do not know what to write."""
-    tables = {table.name: [column.name for column in table.public_columns] for table in selectors.catalog_view().tables}
+    tables = {
+        table.name: [column.name for column in table.public_columns] for table in tables_ahead.catalog_view().tables
+    }
     return {
         "tables": [{"name": name, "columns": columns} for name, columns in tables.items()],
         "examples": [statement for names, statement in EXAMPLES if set(names) <= tables.keys()],

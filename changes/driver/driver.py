@@ -32,15 +32,16 @@ from changes.driver.listener import Listener
 from changes.driver.publish import UnexpectedVersion
 from changes.driver.reorganisations import Reorganisations
 from changes.driver.schema_change_lease import LeaseLost, LeaseTaken, Renewal
+from changes.driver.start import end_unstarted, plan_again, settle_tables
 from changes.driver.transitions import HasEnded, Progress, load, lock_change, newest_version
 from changes.driver.versions import Versions
 from changes.executor import events
 from changes.executor.machine import IllegalTransition
 from changes.executor.state import Execution, Mode
 from changes.models import ENDED, Change, Status
+from changes.notices import send_driver
 from changes.plan.model import Plan
 from changes.selectors import following, is_its_turn
-from changes.services import end_unstarted, plan_again, send_driver, settle_tables
 from spark_tasks.services import CannotClose
 
 log = logging.getLogger(__name__)

@@ -37,8 +37,8 @@ class NewTables:
         from changes.ddl.errors import DdlError
         from changes.ddl.resolve import NothingToDo
         from changes.ddl.statements import parse
+        from changes.new_tables import reserve_table
         from changes.planning.table_in_transaction import new_table
-        from changes.services import reserve_table
 
         if transaction is not None and transaction.savepoints:
             raise SqlError(FEATURE_NOT_SUPPORTED, "CREATE TABLE after a SAVEPOINT is not supported: make it before")
@@ -85,7 +85,7 @@ class NewTables:
     async def _announce(self) -> None:
         from django.db import Error
 
-        from changes.services import announce_table, free_table
+        from changes.new_tables import announce_table, free_table
 
         for table_id, committed in list(self._unannounced.items()):
             for pause_s in PAUSES_S:

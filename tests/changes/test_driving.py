@@ -13,7 +13,7 @@ from catalog.selectors import newest_descriptor
 from catalog.services import control_transaction
 from catalog.story import sentence
 from catalog.types import SqlType
-from changes import selectors, services
+from changes import notices, selectors, services
 from changes.ddl.errors import DdlError
 from changes.driver import driver
 from changes.models import Change, Status, Step
@@ -414,7 +414,7 @@ def test_a_failed_change_lets_the_next_one_go(redis_url):
 def test_following_a_change_tells_each_step_until_its_end():
     change = services.submit(USERS, who="ann")
     told = []
-    follower = threading.Thread(target=lambda: told.extend(event["kind"] for event in services.follow(change.pk)))
+    follower = threading.Thread(target=lambda: told.extend(event["kind"] for event in notices.follow(change.pk)))
     follower.start()
     assert drive(change) == Status.DONE
     follower.join(timeout=10)

@@ -6,9 +6,9 @@ import pytest
 
 from catalog.text.descriptors import elements
 from changes.pages import preview
+from changes.pages.plan_json import plan_json
 from changes.pages.timeline import stations
 from changes.plan.model import Plan, StepKind
-from changes.selectors import plan_json
 from tests.changes.tables import KINDS, every_plan, people
 
 PLANS = every_plan()

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from catalog.models import StoryEvent, Table
 from catalog.selectors import newest_descriptor
-from changes import services
+from changes import new_tables, services
 from changes.ddl.errors import DdlError
 from changes.ddl.statements import parse
 from changes.driver import driver
@@ -23,7 +23,7 @@ USERS = "CREATE TABLE users (id bigint PRIMARY KEY, age integer)"
 def begin(cluster, name: str = "n1", statement: str = USERS):
     """A node's transaction that makes `users`: its connection and the table."""
     incarnation = cluster.node(name)
-    reserved = services.reserve_table(parse(statement), node=name, incarnation=incarnation)
+    reserved = new_tables.reserve_table(parse(statement), node=name, incarnation=incarnation)
     connection = cluster.connect(f"schemalab node {name} {incarnation}")
     connection.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
     connection.execute("SELECT 1")
@@ -41,7 +41,7 @@ def test_t9_the_table_is_public_from_the_commit_on(cluster):
     assert Table.objects.get(pk=table.table_id).state == "reserved"
     assert newest_descriptor(table.table_id) is None
     commit(connection, table)
-    services.announce_table(table.table_id, who="ann")
+    new_tables.announce_table(table.table_id, who="ann")
     assert newest_descriptor(table.table_id) == table
     assert (table.version, table.state.value) == (1, "public")
     assert not Reservation.objects.exists()
@@ -58,7 +58,7 @@ def test_t9_the_name_is_reserved_at_once_for_both_kinds_of_create(cluster):
     n2 = cluster.node("n2")
     for attempt in (
         lambda: services.submit(USERS, who="bob"),
-        lambda: services.reserve_table(parse(USERS), node="n2", incarnation=n2),
+        lambda: new_tables.reserve_table(parse(USERS), node="n2", incarnation=n2),
     ):
         with pytest.raises(DdlError) as caught:
             attempt()
@@ -88,7 +88,7 @@ def test_t9_the_names_of_unique_indexes_are_reserved_too(cluster, towns, name):
         index_named(name)
     assert (caught.value.sqlstate, caught.value.hint) == ("42P07", "A transaction that has not ended is creating it.")
     connection.execute("ROLLBACK")
-    services.free_table(table.table_id)
+    new_tables.free_table(table.table_id)
     index_named(name)
 
 
@@ -110,15 +110,15 @@ def test_t9_once_committed_the_names_are_the_tables(cluster, towns):
 def test_t9_a_rollback_frees_the_name(cluster):
     connection, table = begin(cluster)
     connection.execute("ROLLBACK")
-    services.free_table(table.table_id)
+    new_tables.free_table(table.table_id)
     services.submit(USERS, who="bob")
 
 
 def test_t9_a_dead_nodes_name_is_freed_and_its_late_commit_fails(cluster):
     connection, table = begin(cluster)
-    assert services.free_orphaned_tables() == []
+    assert new_tables.free_orphaned_tables() == []
     cluster.node("n1")  # the node starts again, as another incarnation; its former sessions end
-    assert services.free_orphaned_tables() == [table.table_id]
+    assert new_tables.free_orphaned_tables() == [table.table_id]
     with pytest.raises(psycopg.OperationalError):
         commit(connection, table)
     services.submit(USERS, who="bob")
@@ -126,6 +126,6 @@ def test_t9_a_dead_nodes_name_is_freed_and_its_late_commit_fails(cluster):
 
 def test_t9_a_frozen_node_that_lost_the_name_cannot_commit(cluster):
     connection, table = begin(cluster)
-    services.free_table(table.table_id)
+    new_tables.free_table(table.table_id)
     with pytest.raises(psycopg.errors.SerializationFailure):
         commit(connection, table)

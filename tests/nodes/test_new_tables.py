@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import InternalError
 
-from changes.services import Reserved
+from changes.new_tables import Reserved
 from nodes.session.new_tables import NewTables
 
 
@@ -24,8 +24,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             raise InternalError("terminating connection due to transaction timeout")
         said[kind].append(table_id)
 
-    monkeypatch.setattr("changes.services.free_table", lambda table_id: tell("freed", table_id))
-    monkeypatch.setattr("changes.services.announce_table", lambda table_id, *, who: tell("announced", table_id))
+    monkeypatch.setattr("changes.new_tables.free_table", lambda table_id: tell("freed", table_id))
+    monkeypatch.setattr("changes.new_tables.announce_table", lambda table_id, *, who: tell("announced", table_id))
     monkeypatch.setattr("nodes.session.new_tables.PAUSES_S", (0.01, 0.01, 0.0))
     return said
 
@@ -76,7 +76,7 @@ def test_a_name_that_was_being_taken_at_ctrl_c_is_freed(told: dict[str, Any], mo
         time.sleep(0.1)
         return Reserved(9, statement.action)
 
-    monkeypatch.setattr("changes.services.reserve_table", reserve)
+    monkeypatch.setattr("changes.new_tables.reserve_table", reserve)
     made = new_tables()
     statement: Any = SimpleNamespace(text="CREATE TABLE t (id int PRIMARY KEY)", start=0)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from changes.models import Change
-from changes.services import send_driver
+from changes.notices import send_driver
 from schemalab.celery import app
 from schemalab.launch.procfile import read_procfile
 

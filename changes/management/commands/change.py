@@ -12,7 +12,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from changes import selectors, services
+from changes import notices, selectors, services
 from changes.management.refusals import refusals, statement_of
 from changes.models import ENDED, Change, Status
 from changes.pages.change_page import tables
@@ -93,7 +93,7 @@ class Command(BaseCommand):
     def _wait(self, change_id: int, options: dict[str, Any]) -> None:
         """Tell the change's story as it happens; its end is the answer."""
         deadline = None if options.get("timeout") is None else time.monotonic() + options["timeout"]
-        for event in services.follow(change_id, until=deadline):
+        for event in notices.follow(change_id, until=deadline):
             if not options["json"]:
                 self.stdout.write(event["sentence"])
         if options["json"]:

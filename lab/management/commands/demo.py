@@ -23,6 +23,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from catalog.models import Table
 from catalog.selectors import table_named
+from changes import notices
 from changes import services as changes
 from changes.driver.listener import Listener
 from changes.models import Change, Status
@@ -125,7 +126,7 @@ class Command(BaseCommand):
 
     def _change(self, statement: str) -> None:
         change = changes.submit(statement, who=WHO)
-        for _ in changes.follow(change.pk, until=time.monotonic() + WAIT_S_MAX):
+        for _ in notices.follow(change.pk, until=time.monotonic() + WAIT_S_MAX):
             pass
         change = Change.objects.get(pk=change.pk)
         if change.status != Status.DONE:

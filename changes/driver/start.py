@@ -1,0 +1,81 @@
+"""The start of a queued change: its plan on the tables as they are now, or an end without a step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from catalog.selectors import newest_descriptor
+from catalog.services import append_event, control_transaction
+from changes import selectors, tables_ahead
+from changes.ddl.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name
+from changes.ddl.bindings import AsNamed, named_again, names_from_json
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import NothingToDo
+from changes.ddl.statements import parse
+from changes.models import Change, Status
+from changes.notices import notify, streams_of
+from changes.plan.model import Plan, plan_from_json
+from changes.services import append_queued, end_before_start, plan_on
+
+
+def plan_again(change: Change) -> Plan:
+    """The plan on the tables as they are now: changes ahead in the queue may have ended otherwise than foreseen.
+
+    Its names stand for what they stood for when the statement was submitted, whoever bears them now (L12).
+    It may span other tables than foreseen (`settle_tables`). Raises `DdlError` when the statement cannot be applied any
+    more, and `NothingToDo` when it has come to ask for what is so already.
+    """
+    plan = plan_from_json(change.plan)
+    if change.executor_state is not None or plan.base is None:
+        return plan
+    if all(newest_descriptor(base.table_id) == base for base in (plan.base, *plan.partners)):
+        return plan
+    tables = AsNamed(tables_ahead.tables_now(), names_from_json(change.names))
+    return plan_on(tables.numbered(plan.table_id), action_of(change), change.created_at, tables)
+
+
+def settle_tables(change_id: int, plan: Plan) -> None:
+    """A change that has not begun spans the tables of this plan, and waits in their queues from now on.
+
+    Who follows any of them is told behind whom (X1); behind nobody it begins at once, and that is told.
+    """
+    with control_transaction():
+        change = Change.objects.select_for_update().get(pk=change_id)
+        if change.status != Status.QUEUED:
+            return
+        change.plan, change.table_ids = plan.to_json(), list(plan.table_ids)
+        change.save(update_fields=["plan", "table_ids"])
+        if ahead := selectors.behind(change):
+            append_queued(change, Change.objects.get(pk=ahead[-1]))
+        notify(change_id)
+
+
+def action_of(change: Change) -> Action:
+    """The change's statement as an action, with the names that were settled when it was submitted."""
+    action, plan = parse(change.statement).action, plan_from_json(change.plan)
+    table = Name(change.table_name)
+    if isinstance(action, CreateTable | DropTable):
+        return action
+    if isinstance(action, CreateIndex | DropIndex):
+        return replace(action, index=Name(plan.moves[0].element.name), table=table)
+    if isinstance(action, AlterTable):
+        return replace(named_again(action, names_from_json(change.names)), table=table)
+    return replace(action, table=table)
+
+
+def end_unstarted(change_id: int, why: DdlError | NothingToDo) -> Status:
+    """A queued change is over before it began: failed, or done without a step. How it stands, if it had ended or begun.
+
+    Where there is nothing to do PostgreSQL answers with a notice and goes on: here it is an event of the story.
+    """
+    with control_transaction() as cursor:
+        change = Change.objects.select_for_update().get(pk=change_id)
+        if change.status != Status.QUEUED:
+            return Status(change.status)
+        if isinstance(why, NothingToDo):
+            payload = {"change": change.pk, "table": change.table_name, "why": why.message}
+            append_event("nothing to do", change.table_name, payload, streams_of(change))
+            end_before_start(change, cursor, Status.DONE)
+        else:
+            end_before_start(change, cursor, Status.FAILED, error=why)
+    return Status(change.status)

@@ -1,0 +1,63 @@
+"""A plan and its steps as data for pages and commands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from changes.pages import preview
+from changes.plan.model import RUNS, Move, Plan, Step, Transition, describe
+
+ROWS_A_SECOND = 50_000
+"""What a fill does on the demo machine, roughly: for the estimate before there is a rate to see."""
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """A plan as pages and the command show it: its road in words, and what it costs."""
+    rows = plan.rows or 0
+    return {
+        "table": plan.table,
+        "table_id": plan.table_id,
+        "table_ids": list(plan.table_ids),
+        "partners": preview.versions_json(plan.partners),
+        "title": plan.title,
+        "moves": [_move_json(move) for move in plan.moves],
+        "dangers": list(plan.dangers),
+        "turn": plan.turn,
+        "rows": rows,
+        "estimated_s": round(sum(rows for step in plan.forward if step.kind in preview.COSTLY) / ROWS_A_SECOND, 1),
+        "versions": preview.versions(plan),
+        "reorganisations": preview.reorganisations(plan, rows_a_second=ROWS_A_SECOND),
+        "waits": preview.waits(plan),
+        "no_return": preview.no_return(plan) if plan.turn < len(plan.forward) else None,
+        "rollback": preview.rollback(plan),
+        "steps": [step_json(plan, number, step) for number, step in enumerate(plan.forward)],
+    }
+
+
+def _move_json(move: Move) -> dict[str, Any]:
+    element = move.element
+    shown = {"kind": element.kind.value, "name": element.name, "title": str(element)}
+    return shown | {"direction": move.direction.value}
+
+
+def step_json(plan: Plan, number: int, step: Step) -> dict[str, Any]:
+    """A step of a road, in data and in words."""
+    return {
+        "number": number,
+        "kind": step.kind.value,
+        "table": plan.table,
+        "version": step.version,
+        "partners": preview.versions_json(step.partners),
+        "transitions": [_transition_json(transition) for transition in step.transitions],
+        "is_reorganisation": step.kind in RUNS,
+        "text": describe(plan, step),
+    }
+
+
+def _transition_json(transition: Transition) -> dict[str, Any]:
+    return {
+        "kind": transition.element.kind.value,
+        "name": transition.element.name,
+        "before": transition.before.value,
+        "after": transition.after.value,
+    }

@@ -1,0 +1,120 @@
+"""The tables that the next change will meet: as they are, as the open changes will leave them, and how many rows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from catalog.descriptor import Descriptor
+from catalog.descriptor import from_json as descriptor_from_json
+from catalog.elements import EXISTS, State, TableId
+from changes.ddl.resolve import CatalogView
+from changes.models import OPEN, Change, Reservation
+from changes.plan.model import Plan, plan_from_json
+from changes.planning.tables import KnownTables
+from storage.pairs import after, prefix
+from storage.postgres import PLAN_LOCALLY
+from storage.statements import COLUMN_SUFFIX, kv
+
+COUNT_MAX = 20_000
+"""Up to so many pairs of a storage are counted; beyond, PostgreSQL's estimate has to do."""
+PAIR_BYTES = 90
+"""What a pair takes on disk, roughly; for tables that PostgreSQL has not analysed yet."""
+MAKING = "A transaction that has not ended is creating it."
+NEWEST = """
+SELECT DISTINCT ON (t.id) t.id, t.name, t.state, d.body
+FROM catalog_table t LEFT JOIN catalog_descriptor d ON d.table_id = t.id
+WHERE t.state <> 'dropped' ORDER BY t.id, d.version DESC
+"""
+
+
+def catalog_view() -> CatalogView:
+    """The tables as the open changes will leave them, and the names that are not free yet (L12)."""
+    taken = dict.fromkeys(_reserved(), MAKING)  # before the tables: a transaction that commits meanwhile is seen twice
+    plans = [(change, plan_from_json(change.plan)) for change in Change.objects.filter(status__in=OPEN).order_by("id")]
+    ahead = {table.table_id: table for _, plan in plans for table in plan.results}
+    tables: list[Descriptor] = []
+    for table_id, name, body in _newest():
+        now = descriptor_from_json(body) if body else None
+        then = ahead.get(TableId(table_id), now)
+        if then is None:
+            taken[name] = MAKING
+        else:
+            tables.append(then)
+    for change, plan in plans:
+        taken |= _given_up(plan, change)
+    return CatalogView(tuple(tables), taken)
+
+
+def _reserved() -> list[str]:
+    """The names of the unique indexes of tables that transactions are making (T9)."""
+    return [name for names in Reservation.objects.values_list("names", flat=True) for name in names]
+
+
+def _newest() -> list[tuple[int, str, dict[str, Any] | None]]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id, name, body FROM (" + NEWEST + ") AS newest")
+        return [(table_id, name, body_json(body)) for table_id, name, body in cursor.fetchall()]
+
+
+def body_json(body: Any) -> dict[str, Any] | None:
+    """A jsonb value as Django's raw cursors give it (as text) or psycopg's (as a dict)."""
+    return json.loads(body) if isinstance(body, str) else body
+
+
+def _given_up(plan: Plan, change: Change) -> dict[str, str]:
+    """Names that a change on its way gives up, by a drop or a rename: not free before it is complete (L12)."""
+    why = f"It is given up by change {change.pk}; the name is free when that is done."
+    return dict.fromkeys(_names_in(plan.base) - _names_in(plan.result), why)
+
+
+def _names_in(table: Descriptor | None) -> set[str]:
+    if table is None or table.state is State.ABSENT:
+        return set()
+    return {table.name, *(index.name for index in table.indexes)}
+
+
+def tables_now() -> KnownTables:
+    """The tables as they are, whatever is on its way."""
+    return KnownTables(tuple(descriptor_from_json(body) for _, _, body in _newest() if body))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How many rows a table has; `is_exact` when they were counted."""
+
+    rows: int
+    is_exact: bool
+
+
+def estimate_rows(table: Descriptor | None) -> Rows:
+    """The table's rows, counted while they are few, estimated from PostgreSQL's statistics otherwise."""
+    if table is None:
+        return Rows(0, is_exact=True)
+    parts = [_storage_rows(table, storage) for storage in range(1, settings.STORAGE_COUNT + 1)]
+    return Rows(sum(part.rows for part in parts), all(part.is_exact for part in parts))
+
+
+def _storage_rows(table: Descriptor, storage: int) -> Rows:
+    low = prefix(table, table.placement.id)
+    pairs = kv(storage, table.table_id)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(PLAN_LOCALLY)
+        cursor.execute(
+            f"SELECT count(*), count(*) FILTER (WHERE {COLUMN_SUFFIX} = %s)"
+            f" FROM (SELECT key FROM {pairs} WHERE key >= %s AND key < %s LIMIT %s) AS counted",
+            [EXISTS.to_bytes(2), low, after(low), COUNT_MAX + 1],
+        )
+        seen, rows = cursor.fetchone()
+        if seen <= COUNT_MAX:
+            return Rows(rows, is_exact=True)
+        cursor.execute(
+            "SELECT reltuples::bigint, pg_relation_size(oid) FROM pg_class WHERE oid = %s::regclass", [pairs]
+        )
+        tuples, size = cursor.fetchone()
+    a_row = 1 + len(table.stored_columns) + len(table.indexes)
+    return Rows(max(tuples, 0) // a_row or size // PAIR_BYTES // a_row, is_exact=False)
