@@ -13,7 +13,7 @@ import pytest
 from catalog.models import StoryEvent
 from catalog.selectors import newest_descriptor
 from changes import services
-from changes.driver import driver
+from changes.driver import driver, versions
 from changes.models import Change, Status
 from leases.asyncio.keeper import LeaseKeeper
 
@@ -98,7 +98,7 @@ def test_l6_three_nodes_in_use_are_left_in_far_less_than_their_leases(cluster, r
 
 def test_l6_without_news_a_change_waits_for_renewal_and_nothing_worse(cluster, redis_url, monkeypatch):
     """Gossip lost: nodes learn of the version when they renew, or when their leases run out."""
-    monkeypatch.setattr(driver, "publish_news", lambda *_: False)
+    monkeypatch.setattr(versions, "publish_news", lambda *_: False)
     table = made("CREATE TABLE users (id bigint PRIMARY KEY, age integer)")
     n1 = cluster.node("n1")
     cluster.admin.execute("SELECT lease_acquire(%s, 'n1', %s, 1.0)", (table.table_id, n1))
