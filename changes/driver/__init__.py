@@ -1,6 +1,7 @@
 """The shell of the executor: PostgreSQL, Celery and the clock around the machine.
 
 driver               does what the machine asks, and reports what came of it
+start                the start of a queued change: its plan on the tables as they are now
 transitions          one transition, written in one transaction with its story
 versions             publishes, drains, and waits for who is in the way
 publish              the next version of a table, under its locks (L7)

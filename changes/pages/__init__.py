@@ -1,5 +1,6 @@
 """A change as people see it: pure functions from its rows to words and drawings.
 
+plan_json      a plan and its steps as data
 change_page    a change as its page shows it
 timeline       its steps on a line
 preview        what a plan will do
