@@ -2,7 +2,7 @@
 
 import pytest
 
-from leases.holders import STATEMENT_MAX, TOLD_MAX, Holder, MalformedHolders, from_text, of_lease, shown, to_text
+from leases.holders import REPORTED_MAX, STATEMENT_MAX, Holder, MalformedHolders, from_text, of_lease, shown, to_text
 
 
 def holder(session: int = 4, *, version: int = 2, for_s: float = 1.0, statement: str = "UPDATE t SET a = 1") -> Holder:
@@ -27,9 +27,9 @@ def test_what_a_user_wrote_is_shown_as_one_harmless_line(statement: str, line: s
 
 
 def test_the_oldest_are_told() -> None:
-    incarnation, told = from_text(to_text(7, [holder(n, for_s=n) for n in range(1, TOLD_MAX + 10)]))
+    incarnation, told = from_text(to_text(7, [holder(n, for_s=n) for n in range(1, REPORTED_MAX + 10)]))
     assert incarnation == 7
-    assert (len(told), told[0].session, told[-1].session) == (TOLD_MAX, TOLD_MAX + 9, 10)
+    assert (len(told), told[0].session, told[-1].session) == (REPORTED_MAX, REPORTED_MAX + 9, 10)
 
 
 def test_only_the_present_incarnation_counts() -> None:
