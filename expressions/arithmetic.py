@@ -1,6 +1,6 @@
 """Operators over one row: PostgreSQL's results in Python, for statements that need no query engine.
 
-Each function is the twin of a template in `expressions.functions`; `tests/nodes/test_engines.py` runs both.
+Each function is the twin of a template in `expressions.functions`; `tests/nodes/execution/test_engines.py` runs both.
 """
 
 import datetime as dt

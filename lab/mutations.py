@@ -437,7 +437,7 @@ IN_TESTS = (
             "storage/test_commit_outcomes.py::test_what_an_answer_proves",
             "lab/explorer/test_commits.py::"
             "test_without_the_sign_of_a_life_a_lost_write_is_acknowledged_and_the_lab_agrees",
-            "nodes/test_lost_commits.py::test_no_acknowledged_write_is_lost",
+            "nodes/store/test_lost_commits.py::test_no_acknowledged_write_is_lost",
         ),
     ),
     InTest(
@@ -465,13 +465,13 @@ IN_TESTS = (
         "enter again after a rollback to a savepoint",
         (
             f"{ENTER_TESTS}test_a_rollback_to_a_savepoint_loses_lock_and_deadline_until_enter_is_called_again",
-            "nodes/test_transactions.py::test_savepoints_enter_again",
+            "nodes/session/test_transactions.py::test_savepoints_enter_again",
         ),
     ),
     InTest(
         "T6",
         "ranges are locked, rows that are not there yet included",
-        ("nodes/test_transactions.py::test_a_phantom_is_noticed",),
+        ("nodes/session/test_transactions.py::test_a_phantom_is_noticed",),
     ),
     InTest("T8", "the three cases of a statement that meets a change", (COMES_BETWEEN,)),
     InTest(
@@ -479,7 +479,7 @@ IN_TESTS = (
         "a table made in a transaction is unknown to others until its commit",
         (
             "changes/test_new_table.py::test_t9_the_table_is_public_from_the_commit_on",
-            "nodes/test_transactions.py::test_a_table_made_inside_is_unknown_to_others_until_commit",
+            "nodes/session/test_transactions.py::test_a_table_made_inside_is_unknown_to_others_until_commit",
         ),
     ),
     InTest("R1", "a range is read in a snapshot of its own", (COMES_BETWEEN,)),

@@ -23,7 +23,7 @@ from catalog.elements import TableId
 from changes.driver import publish as publishing
 from leases.redis.gossip import publish_news
 from storage.clauses import Referenced, check
-from tests.nodes.wire import Raw
+from tests.nodes.raw_client import Raw
 
 STORAGES = 2
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.nodes.conftest import Cluster
 
-FOLDER = Path(__file__).parent / "statements"
+FOLDER = Path(__file__).parents[1] / "statements"
 TABLES, ROWS = ((FOLDER / name).read_text() for name in ("tables.setup", "rows.setup"))
 SCRIPTS = sorted(FOLDER.glob("*.sql"))
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from catalog.descriptor import Descriptor
 from catalog.elements import State
 from tests.nodes.conftest import Cluster
-from tests.nodes.foreign_keys import link, moved, with_index
+from tests.nodes.linked_tables import link, moved, with_index
 from tests.nodes.within import Within, session_within
 
 Steps = Sequence[tuple[str, str]]

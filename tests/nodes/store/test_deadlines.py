@@ -13,8 +13,8 @@ import pytest
 
 from nodes.store.pipeline import Command, StoreError
 from nodes.store.transaction import PG_EPOCH, Retry, Transaction
+from tests.nodes.clients.test_clients import add_unique_index
 from tests.nodes.conftest import Cluster
-from tests.nodes.test_clients import add_unique_index
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 

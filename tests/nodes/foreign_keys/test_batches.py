@@ -6,7 +6,7 @@ The session runs in this process, on the store of the cluster, and its batches a
 from typing import Any
 
 from tests.nodes.conftest import Cluster
-from tests.nodes.foreign_keys import link, with_index
+from tests.nodes.linked_tables import link, with_index
 from tests.nodes.within import Within, within
 
 

@@ -7,7 +7,7 @@ from nodes.clients import portals
 from nodes.clients.portals import ENTRY_BYTES, Kept, Portal, Prepared
 from nodes.execution.held_rows import CONNECTION_BYTES_MAX, NODE_BYTES_MAX, HeldRows, KeptByConnection, NodeRows
 from nodes.wire.results import Result
-from tests.nodes.wire import SYNC, Raw, ask, bind, execute, fields, kinds, message, parse, query
+from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, kinds, message, parse, query
 
 LONG = "SELECT 1 -- " + "x" * 900_000
 """Two of these are more than a connection may keep."""

@@ -20,7 +20,7 @@ from nodes.sql.access_paths import access
 from nodes.sql.implication import is_implied
 from nodes.sql.predicates import refuses_nulls
 from nodes.sql.selects import Selects
-from tests.nodes.test_bounds import CONDITIONS, TABLE, VALUES
+from tests.nodes.sql.test_access_paths import CONDITIONS, TABLE, VALUES
 
 
 def scans_of(sql: str, parameters: Parameters | None = None) -> list[Scan]:

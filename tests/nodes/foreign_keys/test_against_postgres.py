@@ -15,7 +15,7 @@ import pytest
 
 from catalog.elements import State
 from tests.nodes.conftest import Cluster
-from tests.nodes.foreign_keys import link, with_index
+from tests.nodes.linked_tables import link, with_index
 
 TABLES = {
     "airports": "code text PRIMARY KEY, city text, country text NOT NULL, gate int NOT NULL",

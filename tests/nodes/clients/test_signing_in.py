@@ -9,7 +9,7 @@ import pytest
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
 from nodes.people.admission import Admission
-from tests.nodes.wire import fields, message
+from tests.nodes.raw_client import fields, message
 
 STARTUP = struct.pack("!ii", 17, 196608) + b"user\0me\0\0"
 

@@ -20,8 +20,8 @@ from nodes.server import Settings, bind
 from nodes.session.open import Limits, open_session
 from nodes.sql.statements import parse as parsed
 from nodes.sql.variables import Variables
-from tests.nodes.wire import Raw, ask, execute, fields, kinds, message, parse, query  # fmt: skip
-from tests.nodes.wire import bind as bound
+from tests.nodes.raw_client import Raw, ask, execute, fields, kinds, message, parse, query  # fmt: skip
+from tests.nodes.raw_client import bind as bound
 
 GREETING = Greeting(lambda *_: None, sessions_max_each=2)  # type: ignore[arg-type, return-value]
 

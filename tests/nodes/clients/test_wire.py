@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.nodes.conftest import Cluster
-from tests.nodes.wire import (
+from tests.nodes.raw_client import (
     SYNC,
     Raw,
     ask,

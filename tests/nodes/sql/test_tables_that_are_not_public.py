@@ -10,7 +10,7 @@ from expressions.analysis import Analyzer
 from expressions.errors import SqlError
 from leases.rules import NotLeasable, check_leasable
 from nodes.sql.selects import Selects
-from tests.nodes.test_bounds import TABLE
+from tests.nodes.sql.test_access_paths import TABLE
 
 
 @pytest.mark.parametrize("state", [State.DELETE_ONLY, State.WRITE_ONLY, State.ABSENT], ids=lambda state: state.value)

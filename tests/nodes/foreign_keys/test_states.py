@@ -13,7 +13,7 @@ from nodes.execution.truncate import referring_first
 from storage import encoding
 from tests import references
 from tests.nodes.conftest import Cluster
-from tests.nodes.foreign_keys import link, linked, moved, with_index
+from tests.nodes.linked_tables import link, linked, moved, with_index
 from tests.nodes.within import Within, within
 
 ABSENT, WRITE_ONLY, PUBLIC = State.ABSENT, State.WRITE_ONLY, State.PUBLIC

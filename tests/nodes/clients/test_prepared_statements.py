@@ -16,7 +16,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
 from catalog.types import SqlType
 from tests.nodes.conftest import Cluster
-from tests.nodes.wire import SYNC, Raw, ask, bind, describe, execute, fields, kinds, message, parse, query, rows
+from tests.nodes.raw_client import SYNC, Raw, ask, bind, describe, execute, fields, kinds, message, parse, query, rows
 
 COLUMNS, OTHERS = "id int primary key, a text, b int", "id int primary key, x date"
 A, B, C = ColumnId(2), ColumnId(3), ColumnId(4)
