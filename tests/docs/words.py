@@ -2,8 +2,8 @@
 
 Each row of `RETIRED` is one word of a dialect that the code once had; the glossary (docs/reference/glossary.md) has
 the field's. Searched are names where they are bound (so the hit is where the name can be changed), names of files,
-docstrings, comments, texts, pages, templates and scripts. Not searched: single words in strings (keys of JSON, columns,
-URLs and stored values keep their names), SQL, migrations, tests.
+docstrings, comments, texts, pages, templates, golden scripts. Not searched: single words in strings (keys of JSON,
+columns, URLs and stored values keep their names), SQL, migrations, tests.
 
     python -m tests.docs.words                    every hit, room by room
     python -m tests.docs.words changes nodes/sql  those of some folders or files
@@ -35,9 +35,9 @@ PACKAGES = (
     "bench",
 )
 """Rooms are listed by two parts of their path in these, by one elsewhere."""
-SUFFIXES = (".py", ".md", ".html", ".js", ".css", ".sql", ".example")
-NAMED = ("Makefile", "Procfile", "LICENSE-NOTICE")
-LEFT_OUT = ("tests/", "static/vendor/", "static/fonts/")
+SUFFIXES = (".py", ".md", ".html", ".js", ".css", ".sql", ".script", ".example")
+NAMED = ("Makefile", "Procfile")
+LEFT_OUT = ("static/vendor/", "static/fonts/")
 SQL = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|CREATE|ALTER|DROP|LISTEN|NOTIFY|DO|BEGIN|SET|LOCK|TRUNCATE|AND|WHERE)\b"
 )
@@ -292,7 +292,8 @@ def files() -> list[str]:
 
 def _is_searched(path: str) -> bool:
     is_read = path.endswith(SUFFIXES) or path in NAMED
-    return is_read and not path.startswith(LEFT_OUT) and "/migrations/" not in path
+    is_test = path.startswith("tests/") and not path.endswith(".script")
+    return is_read and not is_test and not path.startswith(LEFT_OUT) and "/migrations/" not in path
 
 
 def room(path: str) -> str:
