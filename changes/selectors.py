@@ -13,7 +13,7 @@ from django.utils.timezone import now
 from catalog.elements import TableId
 from changes import tables_ahead
 from changes.executor.interventions import Intervention, Standing, why_not, why_not_each
-from changes.executor.state import Execution, Road, execution_from_json, name_of
+from changes.executor.state import Direction, Execution, execution_from_json, name_of
 from changes.models import MOVING, OPEN, Change, Status, Step
 from changes.pages.plan_json import plan_json, step_json
 from changes.pages.timeline import turned
@@ -144,7 +144,7 @@ def current_step(change: Change, state: Execution) -> dict[str, Any] | None:
     """The step the change is at, on whichever road."""
     if state.step is None or not change.is_open:
         return None
-    return step_json(state.plan, state.position, state.step) | {"road": state.road.value}
+    return step_json(state.plan, state.position, state.step) | {"road": state.direction.value}
 
 
 def change_snapshot(change_id: int) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
     refused, first = why_not_each(standing_of(change, state)), behind(change)
     return change_line(change) | {
         "plan": plan_json(state.plan),
-        "road": state.road.value,
+        "road": state.direction.value,
         "position": state.position,
         "roads": roads(change, state),
         "step": current_step(change, state),
@@ -167,7 +167,7 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
         "may_resume": refused["resume"] is None,
         "why_not": refused,
         "steered_by": settings.SUBMITTERS_STEER,
-        "is_past_return": change.is_open and state.is_past_turn,
+        "is_past_return": change.is_open and state.is_past_return,
         "wishes": change.wishes,
         "undo": _undo(state.plan) if change.status == Status.DONE and not change.was_needless else None,
     }
@@ -185,9 +185,11 @@ def roads(change: Change, state: Execution) -> dict[str, list[dict[str, Any]]]:
     A change that had nothing to do went no road at all.
     """
     if change.was_needless:
-        return {Road.FORWARD.value: []}
-    kept = {(Road(step.road), step.number): step for step in Step.objects.filter(change=change)}
-    shown = {Road.FORWARD: state.plan.forward} | ({Road.BACK: state.steps} if state.road is Road.BACK else {})
+        return {Direction.FORWARD.value: []}
+    kept = {(Direction(step.road), step.number): step for step in Step.objects.filter(change=change)}
+    shown = {Direction.FORWARD: state.plan.forward} | (
+        {Direction.BACK: state.steps} if state.direction is Direction.BACK else {}
+    )
     fates = {road: whens(change, state, road, {number for at, number in kept if at is road}) for road in shown}
     return {
         road.value: [
@@ -198,14 +200,14 @@ def roads(change: Change, state: Execution) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def whens(change: Change, state: Execution, road: Road, begun: Collection[int]) -> list[str]:
+def whens(change: Change, state: Execution, road: Direction, begun: Collection[int]) -> list[str]:
     """Of each step of a road: done, current, todo; once it has turned or ended: left unfinished, or never taken."""
-    if road is not state.road:
+    if road is not state.direction:
         return turned(state.plan.forward, begun, newest=state.plan.base_version + state.published)
     if change.is_open:
         at = -1 if change.status == Status.QUEUED else state.position
         return ["done" if number < at else "current" if number == at else "todo" for number in range(len(state.steps))]
-    return ["never" if road is Road.FORWARD and change.status != Status.DONE else "done"] * len(state.steps)
+    return ["never" if road is Direction.FORWARD and change.status != Status.DONE else "done"] * len(state.steps)
 
 
 def times(step: Step | None) -> dict[str, Any]:

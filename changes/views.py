@@ -21,7 +21,7 @@ from changes.executor.interventions import Intervention, why_not, why_not_whose
 from changes.models import Proof
 from changes.pages import change_page, plan_json
 from changes.pages.timeline import stations
-from changes.plan.rollback import way_back
+from changes.plan.rollback import rollback_steps
 from changes.rate_limits import TooFast
 from changes.streams import summaries
 
@@ -128,7 +128,9 @@ def _before_acting(request: HttpRequest, found: services.Change, deed: str, refu
     """The change as it stands, what the deed would do, and the steps back from here; or why it is refused."""
     standing = selectors.standing_of(found)
     refusal = refusal or why_not(Intervention(deed), standing)
-    steps = way_back(standing.state.plan, standing.state.published) if deed == "cancel" and refusal is None else ()
+    steps = (
+        rollback_steps(standing.state.plan, standing.state.published) if deed == "cancel" and refusal is None else ()
+    )
     road = [plan_json.step_json(standing.state.plan, number, step) for number, step in enumerate(steps)]
     context = {
         "section": "changes",

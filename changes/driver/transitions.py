@@ -27,7 +27,7 @@ from changes.driver import schema_change_lease
 from changes.driver.schema_change_lease import SchemaChangeLease
 from changes.executor import events
 from changes.executor.machine import step
-from changes.executor.state import Execution, Mode, Road, execution_from_json
+from changes.executor.state import Direction, Execution, Mode, execution_from_json
 from changes.models import ENDED, Change, Status
 from changes.pages.failure_codes import sqlstate_of
 from changes.plan.model import plan_from_json
@@ -183,7 +183,7 @@ class Transition:
             " error = %s, wishes = '[]', started_at = coalesce(started_at, clock_timestamp()),"
             " ended_at = CASE WHEN %s THEN clock_timestamp() END WHERE id = %s",
             (
-                json.dumps(body), json.dumps(plan), self.state.road.value, self.status.value, self.state.position,
+                json.dumps(body), json.dumps(plan), self.state.direction.value, self.status.value, self.state.position,
                 self._error(),
                 self.finish is not None, self.row.id,
             ),
@@ -201,7 +201,7 @@ class Transition:
             return Status(self.finish.outcome.value)
         if self.state.mode is Mode.PAUSED:
             return Status.PAUSED
-        if self.state.road is Road.BACK:
+        if self.state.direction is Direction.BACK:
             return Status.ROLLING_BACK
         return Status.WAITING if self.state.mode is Mode.WAITING else Status.RUNNING
 
@@ -223,7 +223,7 @@ class Transition:
     def _save_steps(self, before: Execution) -> None:
         """Whom the step waits for while it waits; the end of a step that was left; the step that begins."""
         after, at = self.state, self.state.step
-        has_moved = (before.road, before.position) != (after.road, after.position)
+        has_moved = (before.direction, before.position) != (after.direction, after.position)
         waited = before if has_moved else after
         since = self.now - waited.waited_since if waited.waited_since is not None else 0.0
         self.cur.execute(
@@ -235,7 +235,7 @@ class Transition:
             self.cur.execute(
                 "INSERT INTO changes_step (change_id, road, number, kind, version, started_at, waited_for, waited_s)"
                 " VALUES (%s, %s, %s, %s, %s, clock_timestamp(), '[]', 0) ON CONFLICT DO NOTHING",
-                (self.row.id, after.road.value, after.position, at.kind.value, at.version),
+                (self.row.id, after.direction.value, after.position, at.kind.value, at.version),
             )
 
     def _end(self, finish: events.Finish) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from changes.executor.state import Execution, Mode, Road
+from changes.executor.state import Direction, Execution, Mode
 from changes.plan.model import why_no_return
 
 PAUSED = "paused"
@@ -116,9 +116,9 @@ def why_no_cancel(state: Execution) -> str | None:
     """Why the machine would refuse a cancel where it stands; None when it would not (X6)."""
     if state.mode is Mode.ENDED:
         return f"change {state.change} has ended: {state.outcome.value}"
-    if state.road is Road.BACK:
+    if state.direction is Direction.BACK:
         return f"change {state.change} rolls back already"
-    if state.is_past_turn:
+    if state.is_past_return:
         return f"change {state.change} can't be cancelled any more: {why_no_return(state.plan)}"
     return None
 

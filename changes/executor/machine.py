@@ -54,7 +54,7 @@ from changes.executor.events import (
     Woken,
 )
 from changes.executor.interventions import why_no_cancel
-from changes.executor.state import HISTORY_MAX, Execution, Mode, Road, name_of, where, whom
+from changes.executor.state import HISTORY_MAX, Direction, Execution, Mode, name_of, where, whom
 from changes.plan.model import RUNS, Step, StepKind, describe
 
 RETRIES_MAX = 5
@@ -109,7 +109,7 @@ def _found(state: Execution, event: Started) -> Execution:
 
 
 def _drift(state: Execution, event: LeaseLost, now: float) -> Result:
-    return replace(state, mode=Mode.ADRIFT), ()
+    return replace(state, mode=Mode.LEASE_LOST), ()
 
 
 # Answers
@@ -172,9 +172,9 @@ def _failed(state: Execution, event: RunFailed | StepFailed, now: float) -> Resu
     if isinstance(event, RunFailed) and (state.step is None or state.step.kind is not event.kind):
         return _ignore_late(state, event, event.kind)
     told = AppendEvent(_story(state, "reorganisation failed", what=where(state), error=event.error))
-    if state.road is Road.FORWARD and not state.is_past_turn:
+    if state.direction is Direction.FORWARD and not state.is_past_return:
         return _and(_turn_back(replace(state, error=event.error, cancel_wanted=None), now), told)
-    return _and(_retry(replace(state, asked=state.is_past_turn, trouble=event.error), now), told)
+    return _and(_retry(replace(state, asked=state.is_past_return, trouble=event.error), now), told)
 
 
 def _retry(state: Execution, now: float) -> Result:
@@ -194,7 +194,7 @@ def _cancel_requested(state: Execution, event: CancelRequested, now: float) -> R
     if refusal is not None:
         return state, (RefuseCancel(refusal),)
     wanted = replace(state, cancel_wanted=event.who)
-    if state.mode is Mode.ADRIFT or state.is_publishing:
+    if state.mode is Mode.LEASE_LOST or state.is_publishing:
         return wanted, ()
     return _cancel(wanted, now)
 
@@ -205,7 +205,7 @@ def _cancel(state: Execution, now: float) -> Result:
     if refusal is not None:
         return _and(_go_on(replace(state, cancel_wanted=None), now), RefuseCancel(refusal))
     told = AppendEvent(_story(state, "change cancelling", who=state.cancel_wanted))
-    woken = Mode.ADRIFT if state.mode is Mode.PAUSED else state.mode
+    woken = Mode.LEASE_LOST if state.mode is Mode.PAUSED else state.mode
     cancelled = replace(state, cancelled_by=state.cancel_wanted, cancel_wanted=None, pause_wanted=None, mode=woken)
     return _and(_turn_back(cancelled, now), told)
 
@@ -259,7 +259,7 @@ def _go_on(state: Execution, now: float) -> Result:
 
 def _advanced(state: Execution) -> Execution:
     """One step further."""
-    is_forward_version = _here(state).kind is StepKind.PUBLISH and state.road is Road.FORWARD
+    is_forward_version = _here(state).kind is StepKind.PUBLISH and state.direction is Direction.FORWARD
     return replace(
         _fresh(state),
         position=state.position + 1,
@@ -274,7 +274,7 @@ def _fresh(state: Execution) -> Execution:
 
 def _turn_back(state: Execution, now: float) -> Result:
     """From here the mirrored road (X4), keeping the first error."""
-    back = replace(_fresh(state), road=Road.BACK, position=0)
+    back = replace(_fresh(state), direction=Direction.BACK, position=0)
     if back.step is None:
         return _finish(back)
     told = AppendEvent(_story(back, "change rolling back", error=back.error or f"{back.cancelled_by} cancelled it"))
@@ -333,7 +333,7 @@ def _ignore_late(state: Execution, event: Event, kind: StepKind) -> Result:
 def _kinds_behind(state: Execution) -> frozenset[StepKind]:
     """The kinds of step that were asked for before the one at hand (on the way back: perhaps)."""
     left = state.steps[: state.position]
-    forward = state.plan.forward if state.road is Road.BACK else ()
+    forward = state.plan.forward if state.direction is Direction.BACK else ()
     return frozenset(one.kind for one in (*forward, *left))
 
 
@@ -435,7 +435,7 @@ _TABLE: dict[Mode, Row] = {
         PauseRequested: _nothing,
         LeaseLost: _nothing,
     },
-    Mode.ADRIFT: {**_LATE, **_PEOPLE, Started: _start, LeaseLost: _nothing},
+    Mode.LEASE_LOST: {**_LATE, **_PEOPLE, Started: _start, LeaseLost: _nothing},
     Mode.ENDED: {
         **_LATE,
         Started: _finish_again,

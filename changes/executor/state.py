@@ -1,6 +1,6 @@
 """Where a change stands: the state of `changes.executor.machine`, as a value that is stored after every event.
 
-All that a new worker needs is in it (X3): the plan, the road it walks, the step it is at, and what
+All that a new worker needs is in it (X3): the plan, its direction, the step it is at, and what
 people asked for meanwhile. `version` follows from these, so it can be compared with the catalog.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from changes.executor.events import Outcome
 from changes.plan.model import Plan, Step, StepKind, describe, plan_from_json
-from changes.plan.rollback import way_back
+from changes.plan.rollback import rollback_steps
 
 Json = dict[str, Any]
 
@@ -30,14 +30,14 @@ class Mode(Enum):
     """a blocker to go, or a retry's time"""
     PAUSED = "paused"
     """a person"""
-    ADRIFT = "adrift"
+    LEASE_LOST = "adrift"
     """the next worker"""
     ENDED = "ended"
     """nothing"""
 
 
-class Road(Enum):
-    """Which way it walks."""
+class Direction(Enum):
+    """Forward, to the plan's end, or back, to where it began."""
 
     FORWARD = "forward"
     BACK = "back"
@@ -47,14 +47,14 @@ class Road(Enum):
 class Execution:
     """Where a change stands.
 
-    `position` is the step on its road, `asked` that its answer is outstanding; `published` counts the
-    versions out on the forward road; `error` is what made it turn back, `trouble` what is being retried.
+    `position` is the step it is at, `asked` that its answer is outstanding; `published` counts the
+    versions published on the way forward; `error` is why it rolls back, `trouble` what is being retried.
     """
 
     change: int
     plan: Plan
     mode: Mode = Mode.QUEUED
-    road: Road = Road.FORWARD
+    direction: Direction = Direction.FORWARD
     position: int = 0
     published: int = 0
     error: str | None = None
@@ -67,41 +67,45 @@ class Execution:
     waited_since: float | None = None
     waited_for: tuple[str, ...] = ()
     history: tuple[str, ...] = ()
-    _ways_back: dict[int, tuple[Plan, tuple[Step, ...]]] = field(default_factory=dict, repr=False, compare=False)
-    """What `way_back` said, by versions published: handed on from state to state."""
+    _rollbacks: dict[int, tuple[Plan, tuple[Step, ...]]] = field(default_factory=dict, repr=False, compare=False)
+    """The answers of `rollback_steps`, by versions published: handed on from state to state."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The whole road it is on."""
-        return self.plan.forward if self.road is Road.FORWARD else self._way_back()
+        """All steps of its direction."""
+        return self.plan.forward if self.direction is Direction.FORWARD else self._rollback()
 
-    def _way_back(self) -> tuple[Step, ...]:
-        plan, steps = self._ways_back.get(self.published, (None, ()))
+    def _rollback(self) -> tuple[Step, ...]:
+        plan, steps = self._rollbacks.get(self.published, (None, ()))
         if plan is not self.plan:
-            steps = way_back(self.plan, self.published)
-            self._ways_back[self.published] = self.plan, steps
+            steps = rollback_steps(self.plan, self.published)
+            self._rollbacks[self.published] = self.plan, steps
         return steps
 
     @property
     def step(self) -> Step | None:
-        """The step it is at; None at the end of the road."""
+        """The step it is at; None after the last."""
         steps = self.steps
         return steps[self.position] if self.position < len(steps) else None
 
     @property
     def version(self) -> int:
         """The newest version this change has published, or the one it found."""
-        back = self.steps[: self.position] if self.road is Road.BACK else ()
+        back = self.steps[: self.position] if self.direction is Direction.BACK else ()
         return self.plan.base_version + self.published + sum(step.kind is StepKind.PUBLISH for step in back)
 
     @property
-    def is_past_turn(self) -> bool:
+    def is_past_return(self) -> bool:
         """It can only go on (X6)."""
-        if self.road is Road.BACK:
+        if self.direction is Direction.BACK:
             return False
-        turn = self.plan.forward[self.plan.turn]
-        has_begun = self.position == self.plan.turn and turn.kind is not StepKind.PUBLISH and self.asked
-        return self.position > self.plan.turn or has_begun
+        point_of_no_return = self.plan.forward[self.plan.point_of_no_return]
+        has_begun = (
+            self.position == self.plan.point_of_no_return
+            and point_of_no_return.kind is not StepKind.PUBLISH
+            and self.asked
+        )
+        return self.position > self.plan.point_of_no_return or has_begun
 
     @property
     def is_publishing(self) -> bool:
@@ -111,7 +115,7 @@ class Execution:
     @property
     def outcome(self) -> Outcome:
         """How it ends if nothing more happens."""
-        if self.road is Road.FORWARD:
+        if self.direction is Direction.FORWARD:
             return Outcome.DONE
         return Outcome.FAILED if self.error else Outcome.CANCELLED
 
@@ -120,7 +124,7 @@ class Execution:
             "change": self.change,
             "plan": self.plan.to_json(),
             "mode": self.mode.value,
-            "road": self.road.value,
+            "road": self.direction.value,
             "position": self.position,
             "published": self.published,
             "error": self.error,
@@ -139,7 +143,11 @@ class Execution:
 def execution_from_json(body: Mapping[str, Any]) -> Execution:
     """The execution that `to_json` wrote."""
     fields = dict(body)
-    fields |= {"plan": plan_from_json(body["plan"]), "mode": Mode(body["mode"]), "road": Road(body["road"])}
+    fields |= {
+        "plan": plan_from_json(body["plan"]),
+        "mode": Mode(body["mode"]),
+        "direction": Direction(fields.pop("road")),
+    }
     fields |= {"waited_for": tuple(body["waited_for"]), "history": tuple(body["history"])}
     return Execution(**fields)
 
@@ -163,4 +171,4 @@ def whom(waited_for: Iterable[str]) -> str:
 
 def where(state: Execution) -> str:
     """The step it is at, in words."""
-    return describe(state.plan, state.step) if state.step else "the end of its road"
+    return describe(state.plan, state.step) if state.step else "the end of its steps"

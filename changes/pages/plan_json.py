@@ -22,13 +22,13 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "title": plan.title,
         "moves": [_move_json(move) for move in plan.moves],
         "dangers": list(plan.dangers),
-        "turn": plan.turn,
+        "turn": plan.point_of_no_return,
         "rows": rows,
         "estimated_s": round(sum(rows for step in plan.forward if step.kind in preview.COSTLY) / ROWS_A_SECOND, 1),
         "versions": preview.versions(plan),
         "reorganisations": preview.reorganisations(plan, rows_a_second=ROWS_A_SECOND),
         "waits": preview.waits(plan),
-        "no_return": preview.no_return(plan) if plan.turn < len(plan.forward) else None,
+        "no_return": preview.no_return(plan) if plan.point_of_no_return < len(plan.forward) else None,
         "rollback": preview.rollback(plan),
         "steps": [step_json(plan, number, step) for number, step in enumerate(plan.forward)],
     }
@@ -37,7 +37,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 def _move_json(move: Move) -> dict[str, Any]:
     element = move.element
     shown = {"kind": element.kind.value, "name": element.name, "title": str(element)}
-    return shown | {"direction": move.direction.value}
+    return shown | {"direction": move.kind.value}
 
 
 def step_json(plan: Plan, number: int, step: Step) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from changes.plan.model import (
     pairs_of,
     why_no_return,
 )
-from changes.plan.rollback import moving, way_back
+from changes.plan.rollback import moving, rollback_steps
 
 Json = dict[str, Any]
 COSTLY = (StepKind.FILL, StepKind.VERIFY, StepKind.DELETE)
@@ -102,15 +102,15 @@ def waits(plan: Plan) -> str:
 
 def no_return(plan: Plan) -> Json:
     """The step after which the change can only go on, and why (X6)."""
-    step = plan.forward[plan.turn]
+    step = plan.forward[plan.point_of_no_return]
     begun = "once it has begun" if step.kind is StepKind.DELETE else "once it is published"
-    return {"number": plan.turn, "text": describe(plan, step), "why": why_no_return(plan), "when": begun}
+    return {"number": plan.point_of_no_return, "text": describe(plan, step), "why": why_no_return(plan), "when": begun}
 
 
 def rollback(plan: Plan) -> Json:
     """What a cancel or a failure does as late as it can still come."""
-    reversible = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.turn])
-    road = way_back(plan, reversible)
+    reversible = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return])
+    road = rollback_steps(plan, reversible)
     return {"summary": _summary(plan, road), "steps": [describe(plan, step) for step in road]}
 
 

@@ -7,7 +7,7 @@
 
 A change moves one element or several: transitions that are due together are one version
 (`changes.planning.stages`). Every version is written out in full when the plan is made, so what is
-published later is what was shown before. `turn` is the step of no return: once it has begun
+published later is what was shown before. `point_of_no_return` is the step of no return: once it has begun
 (a publish: once it is published), the change can only go on (X6); before it, `changes.plan.rollback`
 leads to a table as before.
 """
@@ -46,8 +46,8 @@ RUNS = frozenset({StepKind.CLEAR, StepKind.FILL, StepKind.VERIFY, StepKind.DELET
 """The steps that a reorganisation on Spark does."""
 
 
-class Direction(Enum):
-    """What the change does with an element. A rename and an altered default need one version and move no state."""
+class MoveKind(Enum):
+    """Done with an element by a change. A rename and an altered default need one version and move no state."""
 
     ADD = "add"
     DROP = "drop"
@@ -84,7 +84,7 @@ class Move:
     """An element, and what the change does with it."""
 
     element: Element
-    direction: Direction
+    kind: MoveKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Plan:
     moves: tuple[Move, ...]
     base: Descriptor | None
     forward: tuple[Step, ...]
-    turn: int
+    point_of_no_return: int
     dangers: tuple[str, ...] = ()
     rows: int | None = None
     """Rows the reorganisation will meet, as far as known; filled in by whoever can count them."""
@@ -173,24 +173,24 @@ class Plan:
     @property
     def drops_table(self) -> bool:
         """Whether nothing is left of its table."""
-        return any(move.element.kind is Kind.TABLE and move.direction is Direction.DROP for move in self.moves)
+        return any(move.element.kind is Kind.TABLE and move.kind is MoveKind.DROP for move in self.moves)
 
     def makes_needless(self, table_ids: Collection[int]) -> bool:
         """Whether what another change does to these tables goes with the table that this one drops."""
         return self.drops_table and set(table_ids) == {self.table_id}
 
-    def moving(self, *directions: Direction) -> tuple[Element, ...]:
+    def moving(self, *directions: MoveKind) -> tuple[Element, ...]:
         """The elements that are added, dropped, .."""
-        return tuple(move.element for move in self.moves if move.direction in directions)
+        return tuple(move.element for move in self.moves if move.kind in directions)
 
     def to_json(self) -> Json:
         return {
             "table_id": self.table_id,
             "table": self.table,
-            "moves": [element_json(move.element) | {"direction": move.direction.value} for move in self.moves],
+            "moves": [element_json(move.element) | {"direction": move.kind.value} for move in self.moves],
             "base": None if self.base is None else self.base.to_json(),
             "forward": [_step_json(step) for step in self.forward],
-            "turn": self.turn,
+            "turn": self.point_of_no_return,
             "dangers": list(self.dangers),
             "rows": self.rows,
             "partners": [partner.to_json() for partner in self.partners],
@@ -199,7 +199,7 @@ class Plan:
 
 def _is_old_side(move: Move) -> bool:
     """The column that a change of type leaves: it is the same thing for its user."""
-    return move.direction is Direction.DROP and move.element.kind is Kind.DERIVED_COLUMN
+    return move.kind is MoveKind.DROP and move.element.kind is Kind.DERIVED_COLUMN
 
 
 def plan_from_json(body: Mapping[str, Any]) -> Plan:
@@ -207,10 +207,10 @@ def plan_from_json(body: Mapping[str, Any]) -> Plan:
     return Plan(
         table_id=body["table_id"],
         table=body["table"],
-        moves=tuple(Move(element_from_json(move), Direction(move["direction"])) for move in body["moves"]),
+        moves=tuple(Move(element_from_json(move), MoveKind(move["direction"])) for move in body["moves"]),
         base=None if body["base"] is None else descriptor_from_json(body["base"]),
         forward=tuple(_step(step) for step in body["forward"]),
-        turn=body["turn"],
+        point_of_no_return=body["turn"],
         dangers=tuple(body["dangers"]),
         rows=body["rows"],
         partners=_descriptors(body),
@@ -251,8 +251,8 @@ def _differences(plan: Plan, step: Step) -> str:
 
 def edits(plan: Plan, *, back: bool = False) -> list[str]:
     """The names and defaults that the change gives, or takes back, in words."""
-    renamed = plan.moving(Direction.RENAME)
-    altered = plan.moving(Direction.ALTER)
+    renamed = plan.moving(MoveKind.RENAME)
+    altered = plan.moving(MoveKind.ALTER)
     if plan.base is None or not (renamed or altered):
         return []
     if back:
@@ -285,7 +285,7 @@ def names_of(plan: Plan) -> str:
 
 def why_no_return(plan: Plan) -> str:
     """What makes the change irreversible, in words (X6)."""
-    step = plan.forward[plan.turn]
+    step = plan.forward[plan.point_of_no_return]
     if step.kind is StepKind.DELETE:
         return f"the deletion of {pairs_of(step.elements)} has begun"
     final = [t for t in step.transitions if is_final(plan.moves, t)] or list(step.transitions)
@@ -296,18 +296,18 @@ def why_no_return(plan: Plan) -> str:
 def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:
     """Whether publishing this transition can't be taken back (X6)."""
     element, after = transition.element, transition.after
-    directions = {move.direction for move in moves if move.element == element}
-    if Direction.ADD in directions:
+    directions = {move.kind for move in moves if move.element == element}
+    if MoveKind.ADD in directions:
         return after is State.PUBLIC
     hides = after is State.DELETE_ONLY and element.kind.is_filled
-    return Direction.DROP in directions and (hides or after is State.ABSENT)
+    return MoveKind.DROP in directions and (hides or after is State.ABSENT)
 
 
 def is_point_of_no_return(moves: tuple[Move, ...], step: Step) -> bool:
     """Whether the change can only go on once this step is done (X6); a deletion: once it has begun."""
     if step.kind is StepKind.DELETE:
         return True
-    only_edits = all(move.direction in (Direction.RENAME, Direction.ALTER) for move in moves)
+    only_edits = all(move.kind in (MoveKind.RENAME, MoveKind.ALTER) for move in moves)
     return step.kind is StepKind.PUBLISH and (only_edits or any(is_final(moves, t) for t in step.transitions))
 
 

@@ -16,14 +16,14 @@ from dataclasses import replace
 from catalog.descriptor import Descriptor
 from catalog.elements import Kind, State
 from changes.plan.element_states import drain, partner_of, publish, referring_to, state_of, with_state
-from changes.plan.model import RUNS, Direction, Element, Plan, Step, StepKind, why_no_return
+from changes.plan.model import RUNS, Element, MoveKind, Plan, Step, StepKind, why_no_return
 
 
-def way_back(plan: Plan, published: int) -> tuple[Step, ...]:
+def rollback_steps(plan: Plan, published: int) -> tuple[Step, ...]:
     """The road from where `published` forward versions are out, back to a table as before."""
     if published == 0:
         return ()
-    reversible = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.turn])
+    reversible = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return])
     assert published <= reversible, f"there is no way back: {why_no_return(plan)}"
     return tuple(_walk(plan, published))
 
@@ -66,7 +66,7 @@ def partners_after(plan: Plan, published: int) -> tuple[Descriptor, ...]:
 def _may_run(plan: Plan, published: int) -> bool:
     """Whether a reorganisation may be under way while this version is the newest."""
     at = plan.forward.index(plan.publishes[published - 1])
-    following = plan.forward[at + 1 : plan.turn]
+    following = plan.forward[at + 1 : plan.point_of_no_return]
     until = next((n for n, step in enumerate(following) if step.kind is StepKind.PUBLISH), len(following))
     return any(step.kind in RUNS for step in following[:until])
 
@@ -76,7 +76,7 @@ def _withdrawn(plan: Plan, last: Descriptor) -> Descriptor:
     here = last
     for element in _added(plan):
         here = _hidden(here, element)
-    for element in plan.moving(Direction.DROP):
+    for element in plan.moving(MoveKind.DROP):
         if state_of(here, element) is not State.PUBLIC:
             here = with_state(here, element, State.PUBLIC)
     return as_named_before(here, plan.base)
@@ -85,7 +85,7 @@ def _withdrawn(plan: Plan, last: Descriptor) -> Descriptor:
 def _withdrawn_there(plan: Plan, last: Descriptor) -> Descriptor:
     """The same of a table that foreign keys reference: those added are absent, those dropped public."""
     here = last
-    for state, elements in ((State.ABSENT, _added(plan)), (State.PUBLIC, plan.moving(Direction.DROP))):
+    for state, elements in ((State.ABSENT, _added(plan)), (State.PUBLIC, plan.moving(MoveKind.DROP))):
         for element in map(partner_of, referring_to(here, elements)):
             if state_of(here, element) is not State.ABSENT:
                 here = with_state(here, element, state)
@@ -120,11 +120,11 @@ def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
 
 def moving(plan: Plan) -> tuple[Element, ...]:
     """The elements that go from state to state."""
-    return plan.moving(Direction.ADD, Direction.DROP)
+    return plan.moving(MoveKind.ADD, MoveKind.DROP)
 
 
 def _added(plan: Plan) -> tuple[Element, ...]:
-    return plan.moving(Direction.ADD)
+    return plan.moving(MoveKind.ADD)
 
 
 def deletion_order(elements: tuple[Element, ...]) -> tuple[Element, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, NO_ACTION, Column, ColumnId, Constraint, ConstraintId, Index, IndexId, Kind, State
 from changes.plan.element_states import definition_of
-from changes.plan.model import Direction, Element, Move, Plan, name_in
+from changes.plan.model import Element, Move, MoveKind, Plan, name_in
 from changes.planning.tables import NO_TABLES, Tables
 from expressions.rows import shown
 
@@ -35,7 +35,7 @@ def undo_of(plan: Plan, tables: Tables = NO_TABLES) -> Undo:
         return _of_table(plan, first, tables)
     if len(plan.moves) == 1 and first.element.kind.is_index:
         return Undo(_of_index(plan, first))
-    if first.direction is Direction.RENAME:
+    if first.kind is MoveKind.RENAME:
         old, new = quoted(first.element.name), quoted(name_in(plan.result, first.element))
         what = "CONSTRAINT" if first.element.kind is Kind.CONSTRAINT else "COLUMN"
         return Undo(f"ALTER TABLE {quoted(plan.table)} RENAME {what} {new} TO {old}")
@@ -47,9 +47,9 @@ def undo_of(plan: Plan, tables: Tables = NO_TABLES) -> Undo:
 
 def _of_table(plan: Plan, move: Move, tables: Tables) -> Undo:
     name = quoted(move.element.name)
-    if move.direction is Direction.RENAME:
+    if move.kind is MoveKind.RENAME:
         return Undo(f"ALTER TABLE {quoted(plan.result.name)} RENAME TO {name}")
-    if move.direction is Direction.ADD:
+    if move.kind is MoveKind.ADD:
         return Undo(f"DROP TABLE {name}", f"All rows written to {move.element.name} since are deleted.")
     assert plan.base is not None, "what is dropped was there"
     lost = f"Only the structure comes back: the rows of {plan.table} are gone."
@@ -73,10 +73,10 @@ def _referenced(plan: Plan, foreign_key: Constraint, tables: Tables) -> Descript
 
 
 def _of_index(plan: Plan, move: Move) -> str:
-    if move.direction is Direction.ADD:
+    if move.kind is MoveKind.ADD:
         return f"DROP INDEX {quoted(move.element.name)}"
     assert plan.base is not None, "what is dropped or renamed was there"
-    if move.direction is Direction.RENAME:
+    if move.kind is MoveKind.RENAME:
         return f"ALTER INDEX {quoted(name_in(plan.result, move.element))} RENAME TO {quoted(move.element.name)}"
     return create_index(plan.base, plan.base.index(IndexId(move.element.id)))
 
@@ -90,7 +90,7 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
     lost = [
         f"the values of {move.element.name} are gone"
         for move in plan.moves
-        if move.direction is Direction.DROP and move.element.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)
+        if move.kind is MoveKind.DROP and move.element.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)
     ]
     warning = f"Only the structure comes back: {', '.join(lost)}." if lost else ""
     apart = [create_index(plan.base, index) for index in _dropped_indexes(plan, plan.base)]
@@ -106,18 +106,18 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
 
 def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
     """The clauses, one for each move; what goes with a column that is dropped needs none."""
-    gone = set(plan.moving(Direction.ADD))
+    gone = set(plan.moving(MoveKind.ADD))
     fresh = {element.id for element in gone if element.kind.is_column}
-    back = {e.id for e in plan.moving(Direction.DROP) if e.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)}
+    back = {e.id for e in plan.moving(MoveKind.DROP) if e.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)}
     for move in plan.moves:
         element = move.element
         if element.kind is Kind.DERIVED_COLUMN:
             yield from _type_back(plan, base, move)
-        elif move.direction is Direction.ALTER:
+        elif move.kind is MoveKind.ALTER:
             yield _default_back(base.column(ColumnId(element.id)))
         elif element.column is not None:
             yield from _not_null_back(plan, move, back)
-        elif move.direction is Direction.ADD:
+        elif move.kind is MoveKind.ADD:
             yield from _without(plan, element, fresh)
         elif element.kind.is_column:
             yield f"ADD COLUMN {column_text(base.column(ColumnId(element.id)), base)}"
@@ -130,7 +130,7 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
 
 
 def _type_back(plan: Plan, base: Descriptor, move: Move) -> Iterator[str]:
-    if move.direction is Direction.DROP:
+    if move.kind is MoveKind.DROP:
         old = base.column(ColumnId(move.element.id))
         yield f"ALTER COLUMN {quoted(old.name)} TYPE {old.type.value}"
 
@@ -145,7 +145,7 @@ def _not_null_back(plan: Plan, move: Move, back: set[int]) -> Iterator[str]:
         return
     assert move.element.column is not None, "a NOT NULL is a column's"
     name = quoted(plan.result.column(ColumnId(move.element.column)).name)
-    yield f"ALTER COLUMN {name} {'DROP' if move.direction is Direction.ADD else 'SET'} NOT NULL"
+    yield f"ALTER COLUMN {name} {'DROP' if move.kind is MoveKind.ADD else 'SET'} NOT NULL"
 
 
 def _without(plan: Plan, element: Element, fresh: set[int]) -> Iterator[str]:
@@ -160,13 +160,13 @@ def _without(plan: Plan, element: Element, fresh: set[int]) -> Iterator[str]:
 
 
 def _dropped_indexes(plan: Plan, base: Descriptor) -> list[Index]:
-    return [base.index(IndexId(element.id)) for element in plan.moving(Direction.DROP) if element.kind.is_index]
+    return [base.index(IndexId(element.id)) for element in plan.moving(MoveKind.DROP) if element.kind.is_index]
 
 
 def _resting(plan: Plan, base: Descriptor) -> list[Constraint]:
     """The foreign keys that were dropped with the index they refer by: they need it first."""
     indexes = {index.id for index in _dropped_indexes(plan, base)}
-    gone = {element.id for element in plan.moving(Direction.DROP) if element.partner is not None}
+    gone = {element.id for element in plan.moving(MoveKind.DROP) if element.partner is not None}
     own = (one for one in base.foreign_keys if one.id in gone and one.references == base.table_id)
     return [one for one in own if one.index in indexes]
 

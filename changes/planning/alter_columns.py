@@ -21,7 +21,7 @@ from changes.ddl.errors import (
     unsupported,
 )
 from changes.ddl.source import Source
-from changes.plan.model import Direction, Element, Move
+from changes.plan.model import Element, Move, MoveKind
 from changes.planning.alter_constraints import add_check, add_unique
 from changes.planning.alter_foreign_keys import add_foreign_key
 from changes.planning.defaults import fill_value
@@ -156,7 +156,7 @@ def set_not_null(sketch: Sketch, action: SetNotNull) -> None:
         sketch.notices.append(f"column {name} of {sketch.base.name} {said}, skipping")
         return
     if action.not_null:
-        sketch.moves.append(Move(_not_null(sketch, column), Direction.ADD))
+        sketch.moves.append(Move(_not_null(sketch, column), MoveKind.ADD))
         sketch.dangers += [
             f"Every row of {sketch.base.name} is read once; one without {column.name} makes the change walk back.",
             f"From the first version on a write of NULL into {column.name} is refused.",
@@ -187,5 +187,5 @@ def set_default(sketch: Sketch, action: SetDefault) -> None:
         return replace(table, columns=tuple(new if c.id == new.id else c for c in table.columns))
 
     sketch.edits.append(edit)
-    sketch.moves.append(Move(Element(column.kind, column.id, column.name), Direction.ALTER))
+    sketch.moves.append(Move(Element(column.kind, column.id, column.name), MoveKind.ALTER))
     sketch.dangers.append(f"Rows that are there keep their {column.name}; only later inserts see the default.")

@@ -36,8 +36,8 @@ from changes.plan.element_states import (
 )
 from changes.plan.model import (
     RUNS,
-    Direction,
     Element,
+    MoveKind,
     Plan,
     Step,
     StepKind,
@@ -63,11 +63,11 @@ def read_plan(body: object, planned: Callable[[str], Plan]) -> Plan:
     statement, steps = body.get("statement"), body.get("steps")
     if not isinstance(statement, str) or not isinstance(steps, list) or not all(isinstance(s, str) for s in steps):
         raise MalformedPlan('a plan has "statement", a text, and "steps", a list of texts such as "publish public"')
-    return rewritten(planned(statement), steps, turn=body.get("turn"))
+    return rewritten(planned(statement), steps, point_of_no_return=body.get("turn"))
 
 
-def rewritten(plan: Plan, steps: Sequence[str], *, turn: object = None) -> Plan:
-    """The plan's elements on another road. `turn` is the number of the step of no return, counted from 1."""
+def rewritten(plan: Plan, steps: Sequence[str], *, point_of_no_return: object = None) -> Plan:
+    """The plan's elements with other steps. `point_of_no_return` is the number of that step, counted from 1."""
     if not 1 <= len(steps) <= STEPS_MAX:
         raise MalformedPlan(f"a plan has 1 to {STEPS_MAX} steps, not {len(steps)}")
     if not moving(plan) or any(element.kind is Kind.DERIVED_COLUMN for element in moving(plan)):
@@ -80,7 +80,7 @@ def rewritten(plan: Plan, steps: Sequence[str], *, turn: object = None) -> Plan:
         newest = newest.after(step)
     if not any(step.kind is StepKind.PUBLISH for step in road):
         raise MalformedPlan('a plan publishes at least one version: "publish delete-only"')
-    return replace(plan, forward=tuple(road), turn=_turn(plan, road, turn), dangers=())
+    return replace(plan, forward=tuple(road), point_of_no_return=_turn(plan, road, point_of_no_return), dangers=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def _with(plan: Plan, here: Descriptor | None, number: int, element: Element, wo
     if here is not None and state_of(here, element) is not State.ABSENT:
         _check_uncovered(here, number, element, state)
         return with_state(here, element, state, filling=is_filling)
-    if state is State.ABSENT or element not in plan.moving(Direction.ADD):
+    if state is State.ABSENT or element not in plan.moving(MoveKind.ADD):
         raise MalformedPlan(f"step {number}: {element} is absent before it; it can't be published {state.value}")
     if here is None:
         return replace(plan.publishes[0].published, state=state)
@@ -275,6 +275,6 @@ def _in_full(body: Mapping[str, Any]) -> Plan:
         raise MalformedPlan(message) from error
     if not plan.publishes or any(step.descriptor is None for step in plan.publishes):
         raise MalformedPlan("a plan in full publishes at least once, each time transitions and a descriptor")
-    if not 1 <= len(plan.forward) <= STEPS_MAX or not 0 <= plan.turn <= len(plan.forward):
+    if not 1 <= len(plan.forward) <= STEPS_MAX or not 0 <= plan.point_of_no_return <= len(plan.forward):
         raise MalformedPlan(f"a plan in full has 1 to {STEPS_MAX} steps, and its turn is one of them")
     return plan

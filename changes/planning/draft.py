@@ -35,7 +35,7 @@ from changes.ddl.errors import (
 from changes.ddl.placing import placed
 from changes.ddl.resolve import cut
 from changes.plan.element_states import NewElement, element_of
-from changes.plan.model import Direction, Element, Move
+from changes.plan.model import Element, Move, MoveKind
 from changes.planning.stages import Draft, Swap
 from changes.planning.tables import NO_TABLES, Tables, partners_of
 from expressions.rows import canonical, columns_of
@@ -133,7 +133,7 @@ class Sketch:
         return number
 
     def _add(self, element: Element, new: NewElement) -> None:
-        self.moves.append(Move(element, Direction.ADD))
+        self.moves.append(Move(element, MoveKind.ADD))
         self.new[element] = new
 
     @property
@@ -156,7 +156,7 @@ class Sketch:
 
     def drop(self, element: Element) -> None:
         if all(move.element != element for move in self.moves):
-            self.moves.append(Move(element, Direction.DROP))
+            self.moves.append(Move(element, MoveKind.DROP))
 
     def drop_index(self, index: Index) -> None:
         check_public(index.name, "index", index.state, None)
@@ -169,7 +169,7 @@ class Sketch:
         return element
 
     def drops(self, index: Index) -> bool:
-        return Move(Element(index.kind, index.id, index.name), Direction.DROP) in self.moves
+        return Move(Element(index.kind, index.id, index.name), MoveKind.DROP) in self.moves
 
     # --- reading
 
@@ -226,7 +226,7 @@ class Sketch:
 
     def _late(self) -> frozenset[Element]:
         """Dropped columns and indexes that a dropped constraint rests on: it is absent before they leave public."""
-        gone = {move.element for move in self.moves if move.direction is Direction.DROP}
+        gone = {move.element for move in self.moves if move.kind is MoveKind.DROP}
         constraints = {one.id: one for one in self.base.constraints}
         columns: set[int] = {element.column for element in gone if element.column is not None}
         indexes: set[int] = set()

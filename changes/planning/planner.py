@@ -43,7 +43,7 @@ from changes.ddl.errors import (
     unsupported,
 )
 from changes.plan.element_states import element_of
-from changes.plan.model import Direction, Element, Move, Plan
+from changes.plan.model import Element, Move, MoveKind, Plan
 from changes.planning.alter_table import altered
 from changes.planning.dependents import check_index_is_free, check_table_is_free, slow_without
 from changes.planning.draft import Sketch, check_public, public_index
@@ -123,7 +123,7 @@ def _usable(name: Name, descriptor: Descriptor | None) -> Descriptor:
 def _create_table(action: CreateTable, table_id: TableId) -> Draft:
     element = Element(Kind.TABLE, table_id, action.table.text)
     new = _with_constraints(action, _bare_table(action, table_id))
-    return Draft(table_id, action.table.text, None, (Move(element, Direction.ADD),), {element: new})
+    return Draft(table_id, action.table.text, None, (Move(element, MoveKind.ADD),), {element: new})
 
 
 def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
@@ -188,7 +188,7 @@ def _drop_table(action: DropTable, table: Descriptor, tables: Tables) -> Draft:
         f"Nobody can use {table.name} from the {'third' if table.foreign_keys else 'first'} version on.",
         f"All rows of {table.name} are deleted; undoing the change later restores its structure, not its rows.",
     )
-    draft = _of_table(table, Move(element, Direction.DROP), dangers)
+    draft = _of_table(table, Move(element, MoveKind.DROP), dangers)
     return _with_foreign_keys(draft, table, tables) if table.foreign_keys else draft
 
 
@@ -206,7 +206,7 @@ def _with_foreign_keys(draft: Draft, table: Descriptor, tables: Tables) -> Draft
     )
     return replace(
         draft,
-        moves=(*draft.moves, *(Move(element, Direction.DROP) for element in gone)),
+        moves=(*draft.moves, *(Move(element, MoveKind.DROP) for element in gone)),
         late=frozenset(move.element for move in draft.moves),
         dangers=(*draft.dangers, *said),
         partners=partners,
@@ -245,4 +245,4 @@ def _drop_index(action: DropIndex, table: Descriptor, tables: Tables) -> Draft:
         "Past delete-only it can't be cancelled: its entries are incomplete from then on.",
         *slow_without(index, table, tables),
     )
-    return _of_table(table, Move(element, Direction.DROP), dangers)
+    return _of_table(table, Move(element, MoveKind.DROP), dangers)

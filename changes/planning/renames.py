@@ -13,7 +13,7 @@ from catalog.elements import NOT_NULL, REFERENCED, Kind, State
 from changes.ddl.actions import Name, RenameColumn, RenameConstraint, RenameIndex, RenameTable
 from changes.ddl.errors import DUPLICATE_COLUMN, UNDEFINED_COLUMN, UNDEFINED_OBJECT, DdlError, unsupported
 from changes.plan.element_states import element_of
-from changes.plan.model import Direction, Element, Move
+from changes.plan.model import Element, Move, MoveKind
 from changes.planning.draft import check_constraint_name, check_public, public_index
 from changes.planning.stages import Draft
 from changes.planning.tables import Tables, partners_of
@@ -98,4 +98,4 @@ def _renamed(table: Descriptor, element: Element, what: str = "", new: Name | No
     """A draft that moves nothing; `what` is known to statements by its name, and `new` is that from now on."""
     fails = f"Statements that say {what} fail once their node has the new version, where it is called {new}."
     dangers = (fails,) if what else ()
-    return Draft(table.table_id, table.name, table, (Move(element, Direction.RENAME),), dangers=dangers)
+    return Draft(table.table_id, table.name, table, (Move(element, MoveKind.RENAME),), dangers=dangers)

@@ -26,9 +26,9 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint, Derivation, Kind, State, TableId
 from changes.plan.element_states import NewElement, drain, partner_of, referring_to, with_new, with_state
 from changes.plan.model import (
-    Direction,
     Element,
     Move,
+    MoveKind,
     Plan,
     Step,
     StepKind,
@@ -86,9 +86,16 @@ class Draft:
 def compose(draft: Draft) -> Plan:
     """The plan of everything that `draft` asks for."""
     road = tuple(_Road(draft).steps())
-    turn = next(at for at, step in enumerate(road) if is_point_of_no_return(draft.moves, step))
+    point_of_no_return = next(at for at, step in enumerate(road) if is_point_of_no_return(draft.moves, step))
     return Plan(
-        draft.table_id, draft.table, draft.moves, draft.base, road, turn, draft.dangers, partners=draft.partners
+        draft.table_id,
+        draft.table,
+        draft.moves,
+        draft.base,
+        road,
+        point_of_no_return,
+        draft.dangers,
+        partners=draft.partners,
     )
 
 
@@ -123,8 +130,8 @@ class _Road:
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
-        self.added = _of(draft.moves, Direction.ADD)
-        self.dropped = _of(draft.moves, Direction.DROP)
+        self.added = _of(draft.moves, MoveKind.ADD)
+        self.dropped = _of(draft.moves, MoveKind.DROP)
         self.filled = _fill_order(element for element in self.added if element.kind.is_filled)
         self.ladders = self._ladders()
         self.deleted_at = max((max(self.ladders[e]) for e in self._with_pairs()), default=0)
@@ -229,8 +236,8 @@ def _leaves_last(due: tuple[Element, State]) -> bool:
     return state is A and element.kind.is_column
 
 
-def _of(moves: tuple[Move, ...], direction: Direction) -> tuple[Element, ...]:
-    return tuple(move.element for move in moves if move.direction is direction)
+def _of(moves: tuple[Move, ...], direction: MoveKind) -> tuple[Element, ...]:
+    return tuple(move.element for move in moves if move.kind is direction)
 
 
 def _fill_order(elements: Iterator[Element]) -> tuple[Element, ...]:

@@ -18,8 +18,8 @@ from catalog.descriptor import Descriptor
 from catalog.elements import NOT_NULL, REFERENCED, Column, ColumnId, Kind, State
 from changes.plan.element_states import columns_read, state_of
 from changes.plan.model import (
-    Direction,
     Element,
+    MoveKind,
     Plan,
     Step,
     StepKind,
@@ -183,7 +183,7 @@ def plan_faults(plan: Plan) -> Iterator[Fault]:
 
 
 def _contradictions(plan: Plan) -> Iterator[Fault]:
-    added, dropped = plan.moving(Direction.ADD), set(plan.moving(Direction.DROP))
+    added, dropped = plan.moving(MoveKind.ADD), set(plan.moving(MoveKind.DROP))
     versions = [step.published for step in plan.publishes]
     gone = {element.id for element in dropped if element.kind.is_column}
     for element in added:
@@ -198,12 +198,14 @@ def _contradictions(plan: Plan) -> Iterator[Fault]:
 def _irreversible(plan: Plan) -> Iterator[Fault]:
     """Nothing is lost before it is known that everything fits (X6)."""
     first = next((at for at, step in enumerate(plan.forward) if is_point_of_no_return(plan.moves, step)), None)
-    if first is not None and plan.turn > first:
+    if first is not None and plan.point_of_no_return > first:
         yield Fault(
-            first, (), f"there is no way back from here, but the plan says so only at step {plan.turn + 1} (X6)"
+            first,
+            (),
+            f"there is no way back from here, but the plan says so only at step {plan.point_of_no_return + 1} (X6)",
         )
-    dropped = set(plan.moving(Direction.DROP))
-    unverified = {element for element in plan.moving(Direction.ADD) if element.kind.facts.unfilled_breaks}
+    dropped = set(plan.moving(MoveKind.DROP))
+    unverified = {element for element in plan.moving(MoveKind.ADD) if element.kind.facts.unfilled_breaks}
     for at, step in enumerate(plan.forward):
         if step.kind is StepKind.VERIFY:
             unverified -= set(step.elements)

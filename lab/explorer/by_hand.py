@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from catalog.elements import Kind, State
 from changes.plan.element_states import drain, publish
-from changes.plan.model import Direction, Element, Move, Plan, Step, StepKind, is_point_of_no_return
+from changes.plan.model import Element, Move, MoveKind, Plan, Step, StepKind, is_point_of_no_return
 from changes.plan.rollback import deletion_order
 from lab.explorer.model import Broken, Model, Stage
 from lab.explorer.small_tables import CHILD, NOTHING, PARENT, elements_of, tables_of
@@ -27,19 +27,29 @@ def written_by_hand(model: Model) -> Plan:
     elements = elements_of(model)
     first = tables_of(model, model.stages[0], (1, 1))
     moves = tuple(
-        Move(element, Direction.DROP if state is State.PUBLIC else Direction.ADD)
+        Move(element, MoveKind.DROP if state is State.PUBLIC else MoveKind.ADD)
         for element, state in zip(elements, model.stages[0], strict=False)
     )
     forward = tuple(_Pen(model, elements).steps())
-    turn = next((at for at, step in enumerate(forward) if is_point_of_no_return(moves, step)), len(forward))
+    point_of_no_return = next(
+        (at for at, step in enumerate(forward) if is_point_of_no_return(moves, step)), len(forward)
+    )
     if model.lacks(Broken.LATE_CANCEL):
-        turn = next(at for at, step in enumerate(forward) if _takes_away(moves, step))
-    return Plan(first[CHILD].table_id, first[CHILD].name, moves, first[CHILD], forward, turn, partners=first[PARENT:])
+        point_of_no_return = next(at for at, step in enumerate(forward) if _takes_away(moves, step))
+    return Plan(
+        first[CHILD].table_id,
+        first[CHILD].name,
+        moves,
+        first[CHILD],
+        forward,
+        point_of_no_return,
+        partners=first[PARENT:],
+    )
 
 
 def _takes_away(moves: Sequence[Move], step: Step) -> bool:
     """Whether nothing is left afterwards of something that is dropped: there is nothing to go back to."""
-    dropped = {move.element for move in moves if move.direction is Direction.DROP}
+    dropped = {move.element for move in moves if move.kind is MoveKind.DROP}
     return any(one.element in dropped and one.after is State.ABSENT for one in step.transitions)
 
 

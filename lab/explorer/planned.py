@@ -33,8 +33,8 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Constraint, Index, Kind, State
 from changes.plan.element_states import definition_of, is_filling, partner_of, state_of
-from changes.plan.model import Direction, Element, Plan, Step, StepKind
-from changes.plan.rollback import moving, partners_after, way_back
+from changes.plan.model import Element, MoveKind, Plan, Step, StepKind
+from changes.plan.rollback import moving, partners_after, rollback_steps
 from expressions.rows import columns_of
 from lab.explorer.model import COLUMNS, INDEXES, BadModel, Model, Stage
 from lab.explorer.program import Program, program
@@ -157,8 +157,8 @@ def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
 def _twins(plan: Plan) -> Iterator[tuple[Element, ...]]:
     """Each column whose type changes, and its twin."""
     derived = [element for element in moving(plan) if element.kind is Kind.DERIVED_COLUMN]
-    old = {element.id: element for element in derived if element in plan.moving(Direction.DROP)}
-    for twin in plan.moving(Direction.ADD):
+    old = {element.id: element for element in derived if element in plan.moving(MoveKind.DROP)}
+    for twin in plan.moving(MoveKind.ADD):
         definition = definition_of(twin, [step.published for step in plan.publishes])
         if isinstance(definition, Column) and definition.derived is not None:
             yield old[definition.derived.source], twin
@@ -244,7 +244,7 @@ def _part_to_itself(plan: Plan, elements: tuple[Element, ...], *, nodes: int) ->
 def _unsteady(plan: Plan, element: Element) -> tuple[Element, ...]:
     """What a foreign key rests on and is not public wherever it is enforced."""
     below = [one for one in moving(plan) if _rests_on(plan, element, one)]
-    roads = [plan.forward, *(way_back(plan, done) for done in _ways(plan))]
+    roads = [plan.forward, *(rollback_steps(plan, done) for done in _ways(plan))]
     versions = [step.published for road in roads for step in road if step.descriptor is not None]
     enforced = [version for version in versions if state_of(version, element) is not State.ABSENT]
     return tuple(one for one in below if any(state_of(version, one) is not State.PUBLIC for version in enforced))
@@ -262,11 +262,11 @@ def _rests_on(plan: Plan, element: Element, one: Element) -> bool:
 
 def _ways(plan: Plan) -> range:
     """After how many of its publishes the plan may turn back."""
-    return range(1, 1 + sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.turn]))
+    return range(1, 1 + sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return]))
 
 
 def _first(plan: Plan, element: Element) -> State:
-    is_added = any(move.element == element and move.direction is Direction.ADD for move in plan.moves)
+    is_added = any(move.element == element and move.kind is MoveKind.ADD for move in plan.moves)
     return State.ABSENT if is_added else State.PUBLIC
 
 
@@ -326,7 +326,7 @@ def _program(model: Model, plan: Plan, elements: tuple[Element, ...]) -> Program
 
 def _steps_back(model: Model, plan: Plan, elements: tuple[Element, ...], published: int) -> Sequence[Step]:
     others = partners_after(plan, published)
-    return tuple(_OnSmallTables(model, elements, others).steps(way_back(plan, published)))
+    return tuple(_OnSmallTables(model, elements, others).steps(rollback_steps(plan, published)))
 
 
 def digest(parts: Sequence[Part]) -> str:

@@ -11,7 +11,7 @@ from changes.ddl.actions import CreateIndex, CreateTable, DropIndex
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import parse
 from changes.plan.element_states import definition_of, state_of
-from changes.plan.model import Direction, Element, Move, Plan
+from changes.plan.model import Element, Move, MoveKind, Plan
 from changes.planning.planner import make_plan
 from changes.planning.stages import Draft, Swap, compose
 from changes.planning.tables import KnownTables
@@ -47,11 +47,11 @@ def _composed(model: Model) -> Plan:
     elements = elements_of(model)
     (base,) = tables_of(model, model.stages[0], (1,))
     moves = tuple(
-        Move(element, Direction.ADD if state is State.ABSENT else Direction.DROP)
+        Move(element, MoveKind.ADD if state is State.ABSENT else MoveKind.DROP)
         for element, state in zip(elements, model.stages[0], strict=True)
     )
     (full,) = tables_of(model, tuple(State.WRITE_ONLY for _ in elements), (1,))
-    added = [move.element for move in moves if move.direction is Direction.ADD]
+    added = [move.element for move in moves if move.kind is MoveKind.ADD]
     found = {element: definition_of(element, [full]) for element in added}
     new = {element: replace(one, state=State.ABSENT) for element, one in found.items() if one is not None}
     covered = frozenset(one for one in added if one.kind in COLUMNS and len(added) > 1 and not model.apart)

@@ -16,7 +16,7 @@ from itertools import product
 
 from catalog.descriptor import Descriptor
 from changes.plan.model import Element, Plan, Step, StepKind
-from changes.plan.rollback import way_back
+from changes.plan.rollback import rollback_steps
 from lab.explorer.by_hand import written_by_hand
 from lab.explorer.model import Broken, Model
 from lab.explorer.planners import plan_by_planner
@@ -142,7 +142,7 @@ def program_of(model: Model) -> Program:
 
 
 def _steps_back(model: Model, plan: Plan, published: int) -> Sequence[Step]:
-    steps = way_back(plan, published)
+    steps = rollback_steps(plan, published)
     return [step for step in steps if not (step.kind is StepKind.DELETE and model.lacks(Broken.NO_DELETE))]
 
 
@@ -153,7 +153,7 @@ def program(model: Model, plan: Plan, steps_back: StepsBack) -> Program:
     for number, step in enumerate(plan.forward):
         before = len(stops.stops)
         stops.add_step(step)
-        if published and number <= plan.turn and len(stops.stops) > before:
+        if published and number <= plan.point_of_no_return and len(stops.stops) > before:
             exits.append((before, published))
         published += step.kind is StepKind.PUBLISH
     stops.add(Do.END)

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 
-from changes.executor.state import Road
+from changes.executor.state import Direction
 from lab.cluster.control_plane import Without
 from lab.matrix.interruptions import Interruption
 from lab.matrix.kinds import KINDS, ChangeKind
@@ -24,7 +24,7 @@ class Line:
     """One step of one kind of change: a line of the matrix."""
 
     kind: ChangeKind
-    road: Road
+    direction: Direction
     position: int
     step: str
 
@@ -32,16 +32,16 @@ class Line:
 def lines_of(kinds: Iterable[ChangeKind] = KINDS) -> list[Line]:
     """Every step of these kinds, on the way there and back."""
     return [
-        Line(kind, road, position, step)
+        Line(kind, direction, position, step)
         for kind in kinds
-        for road, steps in steps_of(kind).items()
+        for direction, steps in steps_of(kind).items()
         for position, step in enumerate(steps)
     ]
 
 
 def cells_of(lines: Iterable[Line], interruptions: Sequence[Interruption] = tuple(Interruption)) -> list[Cell]:
     """Every way to interrupt every one of these steps."""
-    return [Cell(line.kind, line.road, line.position, one) for line in lines for one in interruptions]
+    return [Cell(line.kind, line.direction, line.position, one) for line in lines for one in interruptions]
 
 
 def every_cell() -> list[Cell]:
@@ -87,7 +87,7 @@ class Report:
     cells: int = 0
     events: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
-    by_line: dict[tuple[str, Road, int], Counter[str]] = field(default_factory=dict)
+    by_line: dict[tuple[str, Direction, int], Counter[str]] = field(default_factory=dict)
     wrong: list[Shown] = field(default_factory=list)
 
     def add(self, shown: Shown) -> None:
@@ -95,7 +95,7 @@ class Report:
         self.cells += 1
         self.events += len(shown.happened)
         self.outcomes[what] += 1
-        self.by_line.setdefault((cell.kind.name, cell.road, cell.position), Counter())[what] += 1
+        self.by_line.setdefault((cell.kind.name, cell.direction, cell.position), Counter())[what] += 1
         if shown.finding is not None:
             self.wrong.append(shown)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from changes.executor.events import Outcome
-from changes.executor.state import Road
+from changes.executor.state import Direction
 from changes.plan.model import Plan, StepKind
 
 
@@ -37,11 +37,13 @@ CANCELS = frozenset({Interruption.CANCEL, Interruption.PAUSE_AND_CANCEL})
 ERRORS = frozenset({Interruption.ERROR_ONCE, Interruption.ERROR_FOR_GOOD})
 
 
-def expected_outcome(plan: Plan, road: Road, position: int, interruption: Interruption) -> Outcome:
+def expected_outcome(plan: Plan, direction: Direction, position: int, interruption: Interruption) -> Outcome:
     """How the change must end: only a cancel or an error before the point of no return turns it (X6)."""
-    if road is Road.BACK:
+    if direction is Direction.BACK:
         return Outcome.CANCELLED
-    is_late = position > plan.turn or (position == plan.turn and plan.forward[position].kind is not StepKind.PUBLISH)
+    is_late = position > plan.point_of_no_return or (
+        position == plan.point_of_no_return and plan.forward[position].kind is not StepKind.PUBLISH
+    )
     if is_late or interruption not in CANCELS | ERRORS:
         return Outcome.DONE
     return Outcome.CANCELLED if interruption in CANCELS else Outcome.FAILED

@@ -14,9 +14,9 @@ from catalog.descriptor import Descriptor
 from catalog.elements import State, TableId
 from changes.executor.events import Outcome, Wait
 from changes.executor.machine import RETRIES_MAX
-from changes.executor.state import Mode, Road
+from changes.executor.state import Direction, Mode
 from changes.plan.model import Plan, StepKind, describe
-from changes.plan.rollback import way_back
+from changes.plan.rollback import rollback_steps
 from lab.cluster.control_plane import Without
 from lab.cluster.driver import Driver
 from lab.matrix import traffic
@@ -38,20 +38,20 @@ RESTS_TURNS = 2
 CHUNK_ROWS = 2
 """Of the four or five that there are."""
 
-Place = tuple[Road, int]
+Place = tuple[Direction, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Interrupt a change of this kind, on this road, at this step, in this way."""
+    """Interrupt a change of this kind, on this direction, at this step, in this way."""
 
     kind: ChangeKind
-    road: Road
+    direction: Direction
     position: int
     interruption: Interruption
 
     def __str__(self) -> str:
-        return f"{self.kind.name}, {self.road.value} {self.position}, {self.interruption.value}"
+        return f"{self.kind.name}, {self.direction.value} {self.position}, {self.interruption.value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Walk:
 
     cell: Cell
     simulation: Simulation
-    turn: int = 0
+    point_of_no_return: int = 0
     interrupted: bool = False
     turned: bool = False
     fails: StepKind | None = None
@@ -91,7 +91,7 @@ class Walk:
 
     @property
     def place(self) -> Place:
-        return self.driver.state.road, self.driver.state.position
+        return self.driver.state.direction, self.driver.state.position
 
     def do(self, *lines: str) -> None:
         for line in lines:
@@ -103,9 +103,9 @@ class Walk:
 
     def meanwhile(self) -> None:
         """The clients' next turn."""
-        for event in traffic.meanwhile(self.simulation.lab, self.tables, self.turn):
+        for event in traffic.meanwhile(self.simulation.lab, self.tables, self.point_of_no_return):
             self.happens(event)
-        self.turn += 1
+        self.point_of_no_return += 1
 
     def find(self, rule: str, why: str) -> None:
         self.simulation.finding = self.simulation.finding or Finding(rule, why)
@@ -140,13 +140,13 @@ class Walk:
     def _turns_back(self) -> bool:
         """Of a cell on the way back: the last moment at which a cancel is taken."""
         state, plan = self.driver.state, self.plan
-        if self.cell.road is not Road.BACK or self.turned or self.driver.asked is None:
+        if self.cell.direction is not Direction.BACK or self.turned or self.driver.asked is None:
             return False
         return state.position == last_cancel(plan)
 
     def _is_there(self) -> bool:
         """At the step of the cell, in the middle of it where it has one."""
-        if self.place != (self.cell.road, self.cell.position) or self.driver.asked is None:
+        if self.place != (self.cell.direction, self.cell.position) or self.driver.asked is None:
             return False
         if self._is_filling:
             return bool(self.driver.run.chunks)
@@ -188,7 +188,7 @@ class Walk:
         self.do("n1: thaw", "n2: thaw", *(f"{n}: start" for n in ("n1", "n2") if not self._runs(n)), "tick 12 s")
         for event in traffic.reads(self.simulation.lab):
             self.happens(event)
-        expected = expected_outcome(self.plan, self.cell.road, self.cell.position, self.cell.interruption)
+        expected = expected_outcome(self.plan, self.cell.direction, self.cell.position, self.cell.interruption)
         if not self.interrupted:
             self.find("matrix", "the change never came to this step")
         if self.driver.is_over and self.driver.state.outcome is not expected:
@@ -233,7 +233,11 @@ class Walk:
 
 def last_cancel(plan: Plan) -> int:
     """The last step at which a cancel is still taken (X6)."""
-    return plan.turn if plan.forward[plan.turn].kind is StepKind.PUBLISH else plan.turn - 1
+    return (
+        plan.point_of_no_return
+        if plan.forward[plan.point_of_no_return].kind is StepKind.PUBLISH
+        else plan.point_of_no_return - 1
+    )
 
 
 # --- the interruptions
@@ -315,7 +319,7 @@ def _node_freeze(walk: Walk) -> None:
         or traffic.tables_of(walk.simulation.lab)[0]
     )
     walk.happens(Event("n2.a: begin"))
-    walk.happens(traffic.update("n2.a", table, "2", table.public_columns[1], walk.turn))
+    walk.happens(traffic.update("n2.a", table, "2", table.public_columns[1], walk.point_of_no_return))
     walk.do("n2: freeze")
     for _ in range(FROZEN_TURNS):
         walk.do("tick 1 s")
@@ -348,16 +352,16 @@ INTERRUPT: dict[Interruption, Callable[[Walk], None]] = {
 }
 
 
-def steps_of(kind: ChangeKind) -> dict[Road, tuple[str, ...]]:
+def steps_of(kind: ChangeKind) -> dict[Direction, tuple[str, ...]]:
     """The steps of a change of this kind, in words: there, and back from the last step that may be cancelled."""
-    walk = Walk(Cell(kind, Road.FORWARD, 0, Interruption.NONE), Simulation())
+    walk = Walk(Cell(kind, Direction.FORWARD, 0, Interruption.NONE), Simulation())
     walk.open()
     assert walk.simulation.finding is None, f"{kind.name}: {walk.simulation.finding}"
     assert walk.simulation.lab.changes, f"{kind.name} is no change"
     plan = walk.plan
     published = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: last_cancel(plan)])
-    roads = {Road.FORWARD: plan.forward, Road.BACK: way_back(plan, published)}
-    return {road: tuple(describe(plan, step) for step in steps) for road, steps in roads.items()}
+    directions = {Direction.FORWARD: plan.forward, Direction.BACK: rollback_steps(plan, published)}
+    return {direction: tuple(describe(plan, step) for step in steps) for direction, steps in directions.items()}
 
 
 def run_cell(cell: Cell, memory: Memory, without: frozenset[Without] = frozenset()) -> Shown:

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from catalog.descriptor import FIRST_COLUMN, FIRST_CONSTRAINT, FIRST_INDEX, Descriptor
 from catalog.elements import Kind, State, TableId
 from changes.executor.events import Outcome
-from changes.executor.state import Road
-from changes.plan.model import Direction, Plan, StepKind
+from changes.executor.state import Direction
+from changes.plan.model import MoveKind, Plan, StepKind
 from lab.cluster.driver import Driver
 from lab.cluster.world import Node
 from lab.scripts.commands import Lab
@@ -245,7 +245,7 @@ def _referenced(descriptor: Descriptor) -> list[TableId]:
 
 def _is_of_the_rows(plan: Plan, error: str) -> bool:
     """Whether what went wrong is what rows may do: be no value of the new type, or break what is being added."""
-    kinds = {element.kind for element in plan.moving(Direction.ADD)}
+    kinds = {element.kind for element in plan.moving(MoveKind.ADD)}
     if error.startswith(("C6: ", "C4: ")) and Kind.UNIQUE_INDEX in kinds:
         return all(one[:4] in ("C6: ", "C4: ") for one in error.split("; "))
     if error.startswith("C6: ") and Kind.CONSTRAINT in kinds:
@@ -258,7 +258,7 @@ def _is_deleting_rows(driver: Driver) -> bool:
     if all(move.element.kind is not Kind.TABLE for move in driver.state.plan.moves):
         return False
     deleting = any(step.kind is StepKind.DELETE for step in driver.state.steps[: driver.state.position + 1])
-    return deleting or (driver.is_over and driver.state.road is Road.BACK and driver.state.plan.base is None)
+    return deleting or (driver.is_over and driver.state.direction is Direction.BACK and driver.state.plan.base is None)
 
 
 def is_same_schema(one: Descriptor, other: Descriptor | None) -> bool:

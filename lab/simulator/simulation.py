@@ -168,7 +168,7 @@ class Simulation:
 def _kind_of(move: Move) -> str:
     """What a change moves, for the counts: "index add"."""
     spans_tables = move.element.partner is not None
-    return f"{'foreign key' if spans_tables else move.element.kind.value} {move.direction.value}"
+    return f"{'foreign key' if spans_tables else move.element.kind.value} {move.kind.value}"
 
 
 def _rows(actor: str, said: list[str]) -> list[str]:

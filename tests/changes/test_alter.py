@@ -12,8 +12,8 @@ from catalog.types import SqlType
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.plan.element_states import state_of
-from changes.plan.model import Direction, Plan, StepKind, describe, plan_from_json
-from changes.plan.rollback import moving, way_back
+from changes.plan.model import MoveKind, Plan, StepKind, describe, plan_from_json
+from changes.plan.rollback import moving, rollback_steps
 from changes.plan.undo import undo_of
 from changes.planning.castable_types import holds_every
 from changes.review.check import find_faults, road_faults
@@ -41,14 +41,14 @@ def test_every_plan_is_safe_and_survives_json(name: str) -> None:
 
 def _points(plan: Plan) -> range:
     """After how many of its versions a change can still walk back."""
-    return range(1, 1 + sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.turn]))
+    return range(1, 1 + sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return]))
 
 
 @EVERY_KIND
 def test_the_way_back_from_every_point_is_safe_and_ends_where_it_began(name: str) -> None:
     plan = PLANS[name]
     for published in _points(plan):
-        here, back = plan.publishes[published - 1].published, way_back(plan, published)
+        here, back = plan.publishes[published - 1].published, rollback_steps(plan, published)
         assert road_faults(moving(plan), here, back) == []
         last = [step.descriptor for step in back if step.descriptor][-1]
         assert last.state is A if plan.base is None else last == _as_before(plan.base, last)
@@ -68,9 +68,9 @@ def _as_before(base: Descriptor, last: Descriptor) -> Descriptor:
 @EVERY_KIND
 def test_what_moves_ends_public_or_gone(name: str) -> None:
     plan = PLANS[name]
-    ends = {Direction.ADD: P, Direction.DROP: A}
-    moved = [move for move in plan.moves if move.direction in ends]
-    assert all(state_of(plan.result, move.element) is ends[move.direction] for move in moved)
+    ends = {MoveKind.ADD: P, MoveKind.DROP: A}
+    moved = [move for move in plan.moves if move.kind in ends]
+    assert all(state_of(plan.result, move.element) is ends[move.kind] for move in moved)
     told = {transition.element for step in plan.publishes for transition in step.transitions}
     assert told == {move.element for move in moved}
 
@@ -192,9 +192,9 @@ def test_the_road(name: str, road: list[str]) -> None:
         ("not null and a default", "publish people@17: constraint people_town_not_null write-only -> public"),
     ],
 )  # fmt: skip
-def test_the_point_of_no_return(name: str, turn: str) -> None:
+def test_the_point_of_no_return(name: str, point_of_no_return: str) -> None:
     plan = PLANS[name]
-    assert describe(plan, plan.forward[plan.turn]) == turn
+    assert describe(plan, plan.forward[plan.point_of_no_return]) == point_of_no_return
 
 
 # --- what a version says
@@ -409,7 +409,7 @@ def test_any_three_at_once_are_safe_there_and_back_or_refused(first: str) -> Non
             refused.append(str(refusal.hint))
             continue
         for published in _points(plan):
-            here, back = plan.publishes[published - 1].published, way_back(plan, published)
+            here, back = plan.publishes[published - 1].published, rollback_steps(plan, published)
             assert road_faults(moving(plan), here, back) == [], others
             last = [step.descriptor for step in back if step.descriptor][-1]
             assert last == _as_before(people(), last), others
@@ -433,6 +433,6 @@ def test_only_of_a_cast_that_can_fail_the_plan_warns(of: SqlType, to: SqlType, h
 
 def test_a_constraint_may_be_called_like_a_column_that_comes_with_it() -> None:
     plan = planned("ALTER TABLE people ADD COLUMN gate integer, ADD CONSTRAINT gate CHECK (gate > 0)", people())
-    assert [str(element) for element in plan.moving(Direction.ADD)] == ["column gate", "constraint gate"]
+    assert [str(element) for element in plan.moving(MoveKind.ADD)] == ["column gate", "constraint gate"]
     with pytest.raises(DdlError, match='constraint "gate" for relation "people" already exists'):
         planned("ALTER TABLE people ADD CONSTRAINT gate CHECK (age > 0), ADD CONSTRAINT gate CHECK (age > 1)", people())

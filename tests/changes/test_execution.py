@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from changes.executor import state as execution
-from changes.executor.state import Execution, Mode, Road, execution_from_json
+from changes.executor.state import Direction, Execution, Mode, execution_from_json
 from tests.changes.tables import every_plan
 
 PLANS = every_plan()
@@ -14,8 +14,8 @@ ADD, DROP = PLANS["add an index"], PLANS["drop an index"]
 
 def test_the_way_back_is_worked_out_once_from_state_to_state(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(execution, "way_back", lambda plan, published: asked.append(published) or ())
-    state = Execution(1, ADD, road=Road.BACK, published=2)
+    monkeypatch.setattr(execution, "rollback_steps", lambda plan, published: asked.append(published) or ())
+    state = Execution(1, ADD, direction=Direction.BACK, published=2)
     for position in range(3):
         state = replace(state, position=position, mode=Mode.WAITING)
         assert (state.steps, state.version) == ((), ADD.base_version + 2)
@@ -25,7 +25,7 @@ def test_the_way_back_is_worked_out_once_from_state_to_state(monkeypatch: pytest
 
 
 def test_another_plan_has_a_way_back_of_its_own() -> None:
-    state = Execution(1, ADD, road=Road.BACK, published=2)
+    state = Execution(1, ADD, direction=Direction.BACK, published=2)
     steps = state.steps
     assert replace(state, plan=DROP, published=1).steps != steps
     assert replace(replace(state, plan=DROP), plan=ADD).steps == steps

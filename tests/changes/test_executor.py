@@ -38,7 +38,7 @@ from changes.executor.events import (
     Woken,
 )
 from changes.executor.machine import RETRIES_MAX, TRANSITIONS, IllegalTransition, step
-from changes.executor.state import Execution, Mode, Road, execution_from_json
+from changes.executor.state import Direction, Execution, Mode, execution_from_json
 from changes.plan.model import Plan, StepKind
 from changes.planning.planner import make_plan
 from leases.rules import Hindrance, Lease
@@ -162,10 +162,10 @@ def test_a_cancel_before_the_turn_walks_back_and_one_after_it_is_refused(plan: P
         if one.refusals:
             assert one.ended.outcome is Outcome.DONE
             assert "can't be cancelled any more" in one.refusals[0]
-            assert at >= plan.turn
+            assert at >= plan.point_of_no_return
         else:
             assert one.ended.outcome is Outcome.CANCELLED
-            assert at < plan.turn
+            assert at < plan.point_of_no_return
 
 
 @EVERY_PLAN
@@ -178,7 +178,7 @@ def test_a_cancel_that_meets_a_crash_is_judged_by_what_the_catalog_says(plan: Pl
         one.crash()
         one.go()
         assert one.ended is not None
-        assert one.ended.outcome is (Outcome.DONE if at >= plan.turn else Outcome.CANCELLED)
+        assert one.ended.outcome is (Outcome.DONE if at >= plan.point_of_no_return else Outcome.CANCELLED)
 
 
 @EVERY_PLAN
@@ -242,7 +242,7 @@ def test_a_cancel_while_waiting_turns_back_at_once() -> None:
     one = started(PLANS["add an index"], 2)
     one.hears(Blocked(BLOCKER))
     one.hears(CancelRequested("ann"))
-    assert one.state.road is Road.BACK
+    assert one.state.direction is Direction.BACK
     assert isinstance(one.asked, TryDrain)
 
 

@@ -15,8 +15,8 @@ from changes.ddl.resolve import CatalogView
 from changes.ddl.statements import parse
 from changes.pages import preview
 from changes.plan.element_states import partner_of, state_of
-from changes.plan.model import Direction, Plan, Step, StepKind, describe, plan_from_json
-from changes.plan.rollback import moving, partners_after, way_back
+from changes.plan.model import MoveKind, Plan, Step, StepKind, describe, plan_from_json
+from changes.plan.rollback import moving, partners_after, rollback_steps
 from changes.plan.undo import add_foreign_key, create_table, undo_of
 from changes.planning.custom_plan import MalformedPlan, rewritten
 from changes.planning.planner import make_plan
@@ -259,7 +259,7 @@ def test_a_drain_waits_for_what_was_published_with_it(name: str) -> None:
 
 
 def _points(plan: Plan) -> range:
-    return range(1, 1 + sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.turn]))
+    return range(1, 1 + sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return]))
 
 
 @EVERY_KIND
@@ -270,7 +270,7 @@ def test_the_way_back_from_every_point_is_safe_and_ends_where_it_began(name: str
 def check_every_way_back(plan: Plan) -> None:
     for published in _points(plan):
         here, others = plan.publishes[published - 1].published, partners_after(plan, published)
-        back = way_back(plan, published)
+        back = rollback_steps(plan, published)
         assert road_faults(moving(plan), here, back, others) == []
         left = {table.table_id: table for table in (here, *others)}
         for step in back:
@@ -294,7 +294,7 @@ def _as_before(base: Descriptor, last: Descriptor) -> Descriptor:
 
 def test_the_way_back_publishes_and_drains_both_tables() -> None:
     plan = PLANS["dropped"]
-    assert words(plan, way_back(plan, 1)) == [
+    assert words(plan, rollback_steps(plan, 1)) == [
         "publish trips@9 and airports@6: foreign key trips_code_fkey write-only -> public",
         "wait until no version before trips@9 or airports@6 is in use",
     ]
@@ -305,9 +305,9 @@ def test_both_sides_end_public_or_gone(name: str) -> None:
     plan = PLANS[name]
     tables = {table.table_id: table for table in plan.results}
     for move in plan.moves:
-        if move.element.partner is None or move.direction is Direction.RENAME:
+        if move.element.partner is None or move.kind is MoveKind.RENAME:
             continue
-        end = P if move.direction is Direction.ADD else A
+        end = P if move.kind is MoveKind.ADD else A
         there = tables[move.element.partner[0]]  # type: ignore[index]
         assert (state_of(plan.result, move.element), state_of(there, partner_of(move.element))) == (end, end)
 
@@ -324,8 +324,8 @@ def test_both_sides_end_public_or_gone(name: str) -> None:
         ),
     ],
 )
-def test_the_point_of_no_return(name: str, turn: str) -> None:
-    assert describe(PLANS[name], PLANS[name].forward[PLANS[name].turn]) == turn
+def test_the_point_of_no_return(name: str, point_of_no_return: str) -> None:
+    assert describe(PLANS[name], PLANS[name].forward[PLANS[name].point_of_no_return]) == point_of_no_return
 
 
 # --- several at once

@@ -33,7 +33,7 @@ def test_every_version_and_every_element_is_there(name: str) -> None:
     assert any(cell["is_moved"] for version in seen["versions"] for cell in version["states"]) or any(
         version["edits"] for version in seen["versions"]
     )
-    assert seen["no_return"]["number"] == PLANS[name].turn
+    assert seen["no_return"]["number"] == PLANS[name].point_of_no_return
     assert stations(seen["steps"], -1)[0]["state"] in ("absent", "public")
 
 

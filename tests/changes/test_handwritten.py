@@ -32,7 +32,7 @@ def written(name: str, **body: Any) -> Plan:
 @pytest.mark.parametrize("name", STEPS)
 def test_the_planners_own_steps_written_by_hand_are_its_plan(name: str) -> None:
     plan = written(name, steps=STEPS[name])
-    assert (plan.forward, plan.turn) == (PLANS[name].forward, PLANS[name].turn)
+    assert (plan.forward, plan.point_of_no_return) == (PLANS[name].forward, PLANS[name].point_of_no_return)
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -44,18 +44,18 @@ def test_what_the_command_prints_is_read_again(name: str) -> None:
 def test_an_index_may_be_published_in_one_jump_and_is_judged_for_it() -> None:
     plan = written("add an index", steps=["publish public", "drain"])
     assert plan.publishes[0].transitions[0].after is State.PUBLIC
-    assert plan.turn == 0
+    assert plan.point_of_no_return == 0
     assert find_faults(plan)[0].clauses == ("C3", "C4")
 
 
 def test_steps_may_come_in_any_order_and_number() -> None:
     plan = written("add an index", steps=["publish delete-only", "publish delete-only", "fill"])
     assert [step.version for step in plan.forward] == [3, 4, 4]
-    assert plan.turn == 3
+    assert plan.point_of_no_return == 3
 
 
 def test_no_return_may_be_earlier_than_it_must() -> None:
-    assert written("add an index", steps=STEPS["add an index"], turn=5).turn == 4
+    assert written("add an index", steps=STEPS["add an index"], turn=5).point_of_no_return == 4
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,15 @@ import pytest
 from changes.executor.events import CancelRequested, PauseRequested, RefuseCancel, ResumeRequested
 from changes.executor.interventions import Intervention, Standing, why_not, why_not_each, why_not_whose
 from changes.executor.machine import step
-from changes.executor.state import Execution, Mode, Road
+from changes.executor.state import Direction, Execution, Mode
 from changes.plan.model import Plan, StepKind
-from changes.plan.rollback import way_back
+from changes.plan.rollback import rollback_steps
 from tests.changes.tables import every_plan
 from tests.changes.test_foreign_keys import PLANS as FOREIGN_KEYS
 
 PLANS = every_plan() | {f"foreign key {name}": plan for name, plan in FOREIGN_KEYS.items()}
 EVERY_PLAN = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
-MODES = {Mode.ASKING: "running", Mode.WAITING: "waiting", Mode.PAUSED: "paused", Mode.ADRIFT: "running"}
+MODES = {Mode.ASKING: "running", Mode.WAITING: "waiting", Mode.PAUSED: "paused", Mode.LEASE_LOST: "running"}
 EVENTS = {
     Intervention.CANCEL: CancelRequested,
     Intervention.PAUSE: PauseRequested,
@@ -30,10 +30,10 @@ def places(plan: Plan) -> Iterator[Standing]:
     published = 0
     for position, at in enumerate(plan.forward):
         for mode, status in MODES.items():
-            here = Execution(1, plan, mode, position=position, published=published, asked=mode is not Mode.ADRIFT)
+            here = Execution(1, plan, mode, position=position, published=published, asked=mode is not Mode.LEASE_LOST)
             yield Standing(status, here)
-            if not here.is_past_turn:
-                back = replace(here, road=Road.BACK, position=0, cancelled_by="bob")
+            if not here.is_past_return:
+                back = replace(here, direction=Direction.BACK, position=0, cancelled_by="bob")
                 if back.step is not None:
                     yield Standing("paused" if mode is Mode.PAUSED else "rolling_back", back)
         published += at.kind is StepKind.PUBLISH
@@ -53,7 +53,7 @@ def test_every_intervention_has_an_answer_wherever_a_change_stands(plan: Plan) -
         assert not standing.has_ended or all(f"has ended: {standing.status}" in str(why) for why in answers.values())
         assert (answers["pause"] is None) != (answers["resume"] is None) or standing.has_ended
         if answers["cancel"] is None:
-            way_back(plan, standing.state.published)
+            rollback_steps(plan, standing.state.published)
     assert seen == {(one.value, may) for one in Intervention for may in (True, False)}
 
 

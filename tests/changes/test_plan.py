@@ -10,7 +10,7 @@ from changes.ddl.actions import CreateIndex, CreateTable, DropIndex, IndexPart, 
 from changes.ddl.errors import DdlError
 from changes.plan.element_states import drain, moved, publish
 from changes.plan.model import Element, Plan, Step, StepKind, describe, plan_from_json
-from changes.plan.rollback import moving, way_back
+from changes.plan.rollback import moving, rollback_steps
 from changes.planning.planner import make_plan
 from changes.review.check import FaultyPlan, find_faults, review, road_faults
 from tests.changes.tables import BY_NAME, COLUMNS, CREATE_INDEX, DROP_INDEX, USERS, indexed_users, plans, users
@@ -60,13 +60,13 @@ def test_a_plan_survives_json(plan: Plan) -> None:
 def test_every_plan_and_every_way_back_is_safe(plan: Plan) -> None:
     assert find_faults(plan) == []
     for published, here in _reversible(plan):
-        assert road_faults(moving(plan), here, way_back(plan, published)) == []
+        assert road_faults(moving(plan), here, rollback_steps(plan, published)) == []
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
 def test_the_way_back_ends_where_it_began(plan: Plan) -> None:
     for published, _ in _reversible(plan):
-        last = [step.descriptor for step in way_back(plan, published) if step.descriptor][-1]
+        last = [step.descriptor for step in rollback_steps(plan, published) if step.descriptor][-1]
         if plan.base is None:
             assert last.state is State.ABSENT
         else:
@@ -76,13 +76,13 @@ def test_the_way_back_ends_where_it_began(plan: Plan) -> None:
 
 
 def _reversible(plan: Plan) -> list[tuple[int, Descriptor]]:
-    before_turn = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.turn])
+    before_turn = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return])
     descriptors = [step.descriptor for step in plan.publishes if step.descriptor]
     return [(published, descriptors[published - 1]) for published in range(1, before_turn + 1)]
 
 
 @pytest.mark.parametrize(
-    ("name", "turn"),
+    ("name", "point_of_no_return"),
     [
         pytest.param("add a table", "publish users@2: table users delete-only -> public", id="table added: public"),
         pytest.param("add an index", "publish users@5: index by_name write-only -> public", id="index added: public"),
@@ -92,14 +92,14 @@ def _reversible(plan: Plan) -> list[tuple[int, Descriptor]]:
         pytest.param("drop a table", "delete all rows of users", id="table dropped: its deletion"),
     ],
 )
-def test_the_point_of_no_return(name: str, turn: str) -> None:
+def test_the_point_of_no_return(name: str, point_of_no_return: str) -> None:
     plan = PLANS[name]
-    assert describe(plan, plan.forward[plan.turn]) == turn
+    assert describe(plan, plan.forward[plan.point_of_no_return]) == point_of_no_return
 
 
 def test_a_dropped_index_is_public_again_at_once() -> None:
     plan = PLANS["drop an index"]
-    assert words(plan, way_back(plan, 1)) == [
+    assert words(plan, rollback_steps(plan, 1)) == [
         "publish users@7: index by_name write-only -> public",
         "wait until no version before users@7 is in use",
     ]
@@ -107,7 +107,7 @@ def test_a_dropped_index_is_public_again_at_once() -> None:
 
 def test_an_index_under_way_walks_back_over_every_state() -> None:
     plan = PLANS["add an index"]
-    assert words(plan, way_back(plan, 2)) == [
+    assert words(plan, rollback_steps(plan, 2)) == [
         "close the run",
         "publish users@5: index by_name write-only -> delete-only",
         "wait until no version before users@5 is in use",

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from changes.plan.model import Direction, Element, Move
+from changes.plan.model import Element, Move, MoveKind
 from changes.planning.custom_plan import MalformedPlan, rewritten
 from changes.review.check import FaultyPlan, find_faults, review
 from tests.changes.tables import every_plan, people, planned
@@ -138,7 +138,7 @@ def test_a_broken_rule_is_told_with_pair_clause_and_witness(name: str, versions:
 
 def test_nothing_is_added_and_dropped_in_one_plan() -> None:
     plan = PLANS["add an optional column"]
-    both = replace(plan, moves=(*plan.moves, Move(plan.moves[0].element, Direction.DROP)))
+    both = replace(plan, moves=(*plan.moves, Move(plan.moves[0].element, MoveKind.DROP)))
     with pytest.raises(FaultyPlan, match="column nick is added and dropped in one plan: it has no way back"):
         review(both)
 
@@ -146,7 +146,7 @@ def test_nothing_is_added_and_dropped_in_one_plan() -> None:
 def test_nothing_new_rests_on_what_is_dropped() -> None:
     plan = planned("ALTER TABLE people ADD UNIQUE (town)", people())
     town = people().column_named("town")
-    dropped = Move(Element(town.kind, town.id, town.name), Direction.DROP)
+    dropped = Move(Element(town.kind, town.id, town.name), MoveKind.DROP)
     with pytest.raises(FaultyPlan, match=r"\(C5\): unique index people_town_key rests on column town"):
         review(replace(plan, moves=(*plan.moves, dropped)))
 
@@ -171,13 +171,13 @@ def test_versions_follow_each_other() -> None:
 def test_the_turn_is_not_later_than_the_first_loss() -> None:
     plan = PLANS[COVERED]
     with pytest.raises(FaultyPlan, match=r"there is no way back from here, but the plan says so only at step 6 \(X6\)"):
-        review(replace(plan, turn=5))
+        review(replace(plan, point_of_no_return=5))
 
 
 def test_of_two_types_one_follows_from_the_other() -> None:
     plan = PLANS["change a type"]
     forward = list(plan.forward)
-    at = plan.turn
+    at = plan.point_of_no_return
     swapped = forward[at].published
     forgetful = tuple(replace(c, derived=None) if c.name == "born (was date)" else c for c in swapped.columns)
     forward[at] = replace(forward[at], descriptor=replace(swapped, columns=forgetful))

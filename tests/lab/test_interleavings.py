@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, TableId
 from catalog.types import SqlType
-from changes.executor.state import Road
+from changes.executor.state import Direction
 from lab.cluster import node_statements
 from lab.cluster.control_plane import LabError
 from lab.cluster.driver import Driver
@@ -307,7 +307,7 @@ def test_any_plans_of_several_elements_keep_the_clauses(
         if cancels and number == len(plans) - 1:
             _try(lab, "cancel")
         _end(lab)
-        if lab.change.state.road is Road.BACK:
+        if lab.change.state.direction is Direction.BACK:
             assert _as_before(lab.world.control.newest(USERS), before)
 
 

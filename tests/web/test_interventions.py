@@ -43,13 +43,13 @@ def stored(plan: Plan, status: str, state: Execution | None) -> Change:
     if state is not None and state.mode is not Mode.QUEUED:
         body = replace(state, change=change.pk).to_json()
         del body["plan"]
-        Change.objects.filter(pk=change.pk).update(executor_state=body, direction=state.road.value)
+        Change.objects.filter(pk=change.pk).update(executor_state=body, direction=state.direction.value)
     return change
 
 
 def past_return(plan: Plan) -> Execution:
     """As soon as the change can only go on."""
-    return next(one.state for one in places(plan) if one.state.is_past_turn)
+    return next(one.state for one in places(plan) if one.state.is_past_return)
 
 
 @pytest.mark.parametrize("plan", list(PLANS.values())[::3], ids=list(PLANS)[::3])
@@ -78,7 +78,7 @@ def test_every_deed_at_every_step_is_done_or_refused_with_a_reason(client_of: Cl
     """By page and by command alike, from the queue to the end, on the way there and back."""
     sam, seen = client_of("sam"), set()
     for standing in places(PLANS["drop a table"]):
-        if standing.state.mode not in (Mode.WAITING, Mode.ADRIFT):
+        if standing.state.mode not in (Mode.WAITING, Mode.LEASE_LOST):
             for deed in DEEDS:
                 change = stored(standing.state.plan, standing.status, standing.state)
                 shown = sam.get(f"/changes/{change.pk}/{deed}/")

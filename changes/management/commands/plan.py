@@ -58,16 +58,16 @@ class Command(BaseCommand):
         for version in plan["versions"]:
             self.stdout.write(f"  {_numbers(plan, version)}: {_states(version)}")
         for step in plan["steps"]:
-            turn = "   (no way back from here)" if step["number"] == plan["turn"] else ""
-            self.stdout.write(f"{step['number'] + 1:3}  {step['text']}{turn}")
+            mark = "   (no way back from here)" if step["number"] == plan["turn"] else ""
+            self.stdout.write(f"{step['number'] + 1:3}  {step['text']}{mark}")
         for run in plan["reorganisations"]:
             self.stdout.write(f"work: {run['text']}: {about}{run['rows']} rows, about {run['estimated_s']} s")
         for danger in plan["dangers"]:
             self.stdout.write(f"danger: {danger}")
         self.stdout.write(f"wait: {plan['waits']}")
         if plan["no_return"]:
-            turn = plan["no_return"]
-            self.stdout.write(f"no return from step {turn['number'] + 1} on, {turn['when']}: {turn['why']}")
+            last = plan["no_return"]
+            self.stdout.write(f"no return from step {last['number'] + 1} on, {last['when']}: {last['why']}")
         self.stdout.write(f"rollback: {plan['rollback']['summary']}")
         for step in plan["rollback"]["steps"]:
             self.stdout.write(f"     {step}")

@@ -68,14 +68,14 @@ class Command(LabCommand):
     def _tell(self, lines: list[Line], report: Report, seconds: float) -> None:
         kind = None
         for line in lines:
-            showed = report.by_line.get((line.kind.name, line.road, line.position))
+            showed = report.by_line.get((line.kind.name, line.direction, line.position))
             if showed is None:
                 continue
             if line.kind is not kind:
                 kind = line.kind
                 self.stdout.write(f"{kind.name}: {kind.statement}")
             counts = ", ".join(f"{count} {what}" for what, count in sorted(showed.items()))
-            self.stdout.write(f"  {line.road.value:8}{line.position:3}  {counts:42}  {line.step}")
+            self.stdout.write(f"  {line.direction.value:8}{line.position:3}  {counts:42}  {line.step}")
         counts = ", ".join(f"{count} {what}" for what, count in sorted(report.outcomes.items()))
         self.stdout.write(f"{report.cells} cells, {report.events} events, {seconds:.1f} s: {counts}")
         for shown in report.wrong[:WRONG_SHOWN]:
@@ -83,7 +83,7 @@ class Command(LabCommand):
 
 
 def _json(lines: list[Line], report: Report, seconds: float) -> dict[str, Any]:
-    shown = [(line, report.by_line.get((line.kind.name, line.road, line.position))) for line in lines]
+    shown = [(line, report.by_line.get((line.kind.name, line.direction, line.position))) for line in lines]
     return {
         "cells": report.cells,
         "events": report.events,
@@ -93,7 +93,7 @@ def _json(lines: list[Line], report: Report, seconds: float) -> dict[str, Any]:
             {
                 "kind": line.kind.name,
                 "statement": line.kind.statement,
-                "road": line.road.value,
+                "road": line.direction.value,
                 "position": line.position,
                 "step": line.step,
                 "showed": dict(sorted(showed.items())),
@@ -104,7 +104,7 @@ def _json(lines: list[Line], report: Report, seconds: float) -> dict[str, Any]:
         "wrong": [
             {
                 "kind": one.cell.kind.name,
-                "road": one.cell.road.value,
+                "road": one.cell.direction.value,
                 "position": one.cell.position,
                 "interruption": one.cell.interruption.value,
                 "rule": one.finding.rule if one.finding else "",

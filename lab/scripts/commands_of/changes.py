@@ -19,8 +19,8 @@ RUN_ERROR = "the disk is full"
 def _plan(lab: Lab, match: Match) -> None:
     plan = planned(lab, match[1])
     for number, step in enumerate(plan.forward):
-        turn = "  (no return from here)" if number == plan.turn else ""
-        lab.world.say(f"{number + 1}. {describe(plan, step)}{turn}")
+        point_of_no_return = "  (no return from here)" if number == plan.point_of_no_return else ""
+        lab.world.say(f"{number + 1}. {describe(plan, step)}{point_of_no_return}")
     for danger in plan.dangers:
         lab.world.say(f"mind: {danger}")
 

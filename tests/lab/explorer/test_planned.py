@@ -18,7 +18,7 @@ from catalog.elements import (
     State,
 )
 from catalog.types import SqlType
-from changes.plan.model import Direction, Element, Move, Plan, StepKind
+from changes.plan.model import Element, Move, MoveKind, Plan, StepKind
 from changes.planning.custom_plan import rewritten
 from changes.planning.stages import Draft, compose
 from lab.explorer.model import BadModel
@@ -96,13 +96,13 @@ def element(what: Column | Index | Constraint) -> Element:
 
 def adds(*new: Column | Index | Constraint, covered: Sequence[Column] = ()) -> Plan:
     """A plan that adds these to table users."""
-    moves = tuple(Move(element(one), Direction.ADD) for one in new)
+    moves = tuple(Move(element(one), MoveKind.ADD) for one in new)
     first = {element(one): replace(one, state=State.ABSENT) for one in new}
     return compose(Draft(7, "users", users(), moves, new=first, covered=frozenset(map(element, covered))))
 
 
 def drops(table: Descriptor, *old: Column | Index | Constraint) -> Plan:
-    return compose(Draft(7, "users", table, tuple(Move(element(one), Direction.DROP) for one in old)))
+    return compose(Draft(7, "users", table, tuple(Move(element(one), MoveKind.DROP) for one in old)))
 
 
 SEVERAL = {
@@ -162,7 +162,7 @@ def test_an_entry_over_two_moving_columns_has_no_model_and_names_alone_none() ->
     assert answer.verdict is Verdict.UNKNOWN
     no_place = "more than 1 column: a model's table has no place for so many"
     assert answer.why == f"a part of it cannot be explored: {no_place}. The rest is proved: column age; column level"
-    renamed = Draft(7, "users", users(), (Move(Element(Kind.TABLE, 7, "users"), Direction.RENAME),), edit=lambda d: d)
+    renamed = Draft(7, "users", users(), (Move(Element(Kind.TABLE, 7, "users"), MoveKind.RENAME),), edit=lambda d: d)
     with pytest.raises(BadModel, match="there is nothing to explore"):
         prove(compose(renamed))
 

@@ -8,8 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from changes.executor.state import Road
-from changes.plan.model import Direction, Kind, StepKind
+from changes.executor.state import Direction
+from changes.plan.model import Kind, MoveKind, StepKind
 from lab.cluster.control_plane import Without
 from lab.matrix.grid import every_cell, report_on, sample
 from lab.matrix.interruptions import Interruption
@@ -32,7 +32,7 @@ def test_whatever_comes_in_between_a_change_ends_as_before_or_as_planned() -> No
 
 def plans() -> Iterator[Walk]:
     for kind in KINDS:
-        walk = Walk(Cell(kind, Road.FORWARD, 0, Interruption.NONE), Simulation())
+        walk = Walk(Cell(kind, Direction.FORWARD, 0, Interruption.NONE), Simulation())
         walk.open()
         yield walk
 
@@ -40,15 +40,15 @@ def plans() -> Iterator[Walk]:
 def test_the_matrix_has_every_kind_of_element_both_ways_and_every_kind_of_step() -> None:
     moved, steps = set(), set()
     for walk in plans():
-        moved |= {(move.element.kind, move.direction) for move in walk.plan.moves}
+        moved |= {(move.element.kind, move.kind) for move in walk.plan.moves}
         steps |= {step.kind for step in walk.plan.forward}
     kinds = {kind for kind in Kind if kind is not Kind.PLACEMENT}
-    assert moved >= {(kind, way) for kind in kinds for way in (Direction.ADD, Direction.DROP)}
-    assert {way for _, way in moved} == set(Direction)
+    assert moved >= {(kind, way) for kind in kinds for way in (MoveKind.ADD, MoveKind.DROP)}
+    assert {way for _, way in moved} == set(MoveKind)
     assert steps == set(StepKind)
 
 
-def cell(kind: str, road: Road, position: int, interruption: Interruption) -> Cell:
+def cell(kind: str, road: Direction, position: int, interruption: Interruption) -> Cell:
     return Cell(kinds_named((kind,))[0], road, position, interruption)
 
 
@@ -56,23 +56,26 @@ def cell(kind: str, road: Road, position: int, interruption: Interruption) -> Ce
     ("rule", "at", "clause"),
     [
         pytest.param(
-            Without.PURGE, cell("add an index", Road.FORWARD, 0, Interruption.NONE), "C7", id="tombstones are purged"
+            Without.PURGE,
+            cell("add an index", Direction.FORWARD, 0, Interruption.NONE),
+            "C7",
+            id="tombstones are purged",
         ),
         pytest.param(
             Without.DELETION,
-            cell("add an index", Road.FORWARD, 6, Interruption.CANCEL),
+            cell("add an index", Direction.FORWARD, 6, Interruption.CANCEL),
             "C3",
             id="the way back deletes what was added",
         ),
         pytest.param(
             Without.DELETION,
-            cell("drop an index", Road.FORWARD, 0, Interruption.PAUSE),
+            cell("drop an index", Direction.FORWARD, 0, Interruption.PAUSE),
             "C3",
             id="a dropped index leaves no entry",
         ),
         pytest.param(
             Without.TOMBSTONES,
-            cell("add a unique index", Road.FORWARD, 0, Interruption.NONE),
+            cell("add a unique index", Direction.FORWARD, 0, Interruption.NONE),
             "C5",
             id="a key that goes under filling leaves a tombstone",
         ),
