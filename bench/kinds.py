@@ -95,7 +95,7 @@ REFUSED = (
         "ALTER TABLE flights ADD CONSTRAINT f_lost FOREIGN KEY (origin) REFERENCES carriers",
     ),
 )
-"""What the rows that are there forbid: the change fails, names them and walks back."""
+"""What the rows that are there forbid: the change fails, names them and rolls back."""
 
 HEAD = """| change | versions there, back | seconds there, back | statements beside it, errors | audit |
 |---|---|---|---|---|"""

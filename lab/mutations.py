@@ -515,7 +515,7 @@ IN_TESTS = (
     ),
     InTest(
         "X4",
-        "a cancelled change walks back to the table as it was",
+        "a cancelled change rolls back to the table as it was",
         ("changes/test_driving.py::test_x4_a_cancelled_change_walks_back_to_the_table_as_it_was",),
     ),
     InTest(

@@ -39,7 +39,7 @@ OUTCOMES = {
     "running": ("play", pgettext_lazy("change", "running")),
     "waiting": ("hourglass", pgettext_lazy("change", "waiting")),
     "paused": ("pause", pgettext_lazy("change", "paused")),
-    "rolling_back": ("undo-2", pgettext_lazy("change", "walking back")),
+    "rolling_back": ("undo-2", pgettext_lazy("change", "rolling back")),
     "done": ("check", pgettext_lazy("change", "done")),
     "failed": ("octagon-alert", pgettext_lazy("change", "failed")),
     "cancelled": ("x", pgettext_lazy("change", "cancelled")),

@@ -116,7 +116,7 @@ def rollback(plan: Plan) -> Json:
 
 def _summary(plan: Plan, road: tuple[Step, ...]) -> str:
     if not road:
-        return "It takes one version and nothing is lost: there is no way back, only another change."
+        return "It takes one version and nothing is lost: there is no rollback, only another change."
     deleted = [pairs_of(step.elements) for step in road if step.kind in RUNS]
     as_before = f"{names_of(plan)} {'are as they were' if plan.partners else 'is as it was'}"
     if deleted:

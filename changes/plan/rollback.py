@@ -24,7 +24,7 @@ def rollback_steps(plan: Plan, published: int) -> tuple[Step, ...]:
     if published == 0:
         return ()
     reversible = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return])
-    assert published <= reversible, f"there is no way back: {why_no_return(plan)}"
+    assert published <= reversible, f"there is no rollback: {why_no_return(plan)}"
     return tuple(_walk(plan, published))
 
 

@@ -158,7 +158,7 @@ def set_not_null(sketch: Sketch, action: SetNotNull) -> None:
     if action.not_null:
         sketch.moves.append(Move(_not_null(sketch, column), MoveKind.ADD))
         sketch.dangers += [
-            f"Every row of {sketch.base.name} is read once; one without {column.name} makes the change walk back.",
+            f"Every row of {sketch.base.name} is read once; one without {column.name} makes the change roll back.",
             f"From the first version on a write of NULL into {column.name} is refused.",
         ]
         return

@@ -45,7 +45,7 @@ def add_unique(sketch: Sketch, unique: NewUnique) -> None:
     parts = tuple(IndexPart(column) for column in unique.columns)
     _, index = sketch.add_index(unique.name, parts, unique=True)
     same = [c for c in index.column_ids if sketch.fresh.get(c) is not None]
-    sketch.dangers.append(f"If two rows have the same {_names(unique.columns)} the check fails, and all walks back.")
+    sketch.dangers.append(f"If two rows have the same {_names(unique.columns)} the check fails, and all rolls back.")
     if len(same) == len(index.column_ids):
         sketch.dangers.append(f"All rows get the same {_names(unique.columns)}: two rows are one too many.")
 

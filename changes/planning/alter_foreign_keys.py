@@ -161,7 +161,7 @@ def _dangers(sketch: Sketch, foreign_key: Constraint, parent: Descriptor) -> lis
     own = f"({_names(sketch.planned, foreign_key.columns)})"
     said = f"{parent.name} ({_names(parent, foreign_key.reference_columns)})"
     dangers = [
-        f"Every row of {child} is read once; one whose {own} is not in {said} makes the change walk back, "
+        f"Every row of {child} is read once; one whose {own} is not in {said} makes the change roll back, "
         "and is named.",
         f"From write-only on a write to {child} that refers to nothing is refused, and so is to delete from "
         f"{parent.name}, or to change, what a row of {child} refers to.",
@@ -171,7 +171,7 @@ def _dangers(sketch: Sketch, foreign_key: Constraint, parent: Descriptor) -> lis
         values = ", ".join(constant(sketch.planned.column(column).type, value) for column, value in same.items())
         dangers.append(
             f"All rows of {child} refer to ({values}): {said} must have it, or inserts into {child} that leave it to "
-            "the default are refused until the change has walked back."
+            "the default are refused until the change has rolled back."
         )
     return dangers
 

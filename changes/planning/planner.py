@@ -232,7 +232,7 @@ def _create_index(action: CreateIndex, table: Descriptor) -> Draft:
 def _index_dangers(index: Index, table: Descriptor) -> tuple[str, ...]:
     cost = f"Every row of {table.name} is read once; each later write of it also writes {index.name}."
     if index.unique:
-        return cost, "If two rows have the same values the check fails, and the change walks back."
+        return cost, "If two rows have the same values the check fails, and the change rolls back."
     return (cost,)
 
 

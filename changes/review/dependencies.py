@@ -188,7 +188,7 @@ def _contradictions(plan: Plan) -> Iterator[Fault]:
     gone = {element.id for element in dropped if element.kind.is_column}
     for element in added:
         if element in dropped:
-            yield Fault(0, (), f"{element} is added and dropped in one plan: it has no way back")
+            yield Fault(0, (), f"{element} is added and dropped in one plan: it has no rollback")
         if element.kind.is_index or element.kind is Kind.CONSTRAINT:
             for column in sorted(gone & columns_read(element, versions)):
                 name = next((one.name for one in dropped if one.kind.is_column and one.id == column), str(column))
@@ -202,7 +202,7 @@ def _irreversible(plan: Plan) -> Iterator[Fault]:
         yield Fault(
             first,
             (),
-            f"there is no way back from here, but the plan says so only at step {plan.point_of_no_return + 1} (X6)",
+            f"there is no rollback from here, but the plan says so only at step {plan.point_of_no_return + 1} (X6)",
         )
     dropped = set(plan.moving(MoveKind.DROP))
     unverified = {element for element in plan.moving(MoveKind.ADD) if element.kind.facts.unfilled_breaks}

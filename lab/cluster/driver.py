@@ -31,7 +31,7 @@ TOLD = {
     "change pausing": "change {change} rests, as {who} wished",
     "change resumed": "change {change} goes on",
     "change cancelling": "{who} cancels change {change}",
-    "change rolling back": "change {change} walks back: {error}",
+    "change rolling back": "change {change} rolls back: {error}",
     "reorganisation failed": "failed: {error}",
 }
 """The stories that a script shows; the others are seen by what they tell of."""

@@ -40,7 +40,7 @@ def test_every_plan_is_safe_and_survives_json(name: str) -> None:
 
 
 def _points(plan: Plan) -> range:
-    """After how many of its versions a change can still walk back."""
+    """After how many of its versions a change can still roll back."""
     return range(1, 1 + sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return]))
 
 
@@ -176,7 +176,7 @@ def test_the_road(name: str, road: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "turn"),
+    ("name", "point_of_no_return"),
     [
         ("add an optional column", "publish people@17: column nick delete-only -> public"),
         ("set not null", "publish people@17: constraint people_name_not_null write-only -> public"),
@@ -248,7 +248,7 @@ def test_a_rename_changes_no_expression() -> None:
 
 
 DANGERS = [
-    ("add a partial unique index", "If two rows have the same values the check fails, and the change walks back."),
+    ("add a partial unique index", "If two rows have the same values the check fails, and the change rolls back."),
     ("drop a column that an index covers", "Unique index one_name covers it and is dropped with it."),
     ("drop a column that constraints read", "Constraint grown reads age and is dropped with it."),
     ("drop an optional column", "All values of town are lost; undoing the change later restores the column, not"),

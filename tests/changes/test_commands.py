@@ -41,7 +41,7 @@ def test_a_plan_is_printed_as_a_road_with_its_dangers():
     made()
     shown = run("plan", "CREATE INDEX by_age ON users (age)")
     assert "publish users@3: index by_age absent -> delete-only" in shown
-    assert "(no way back from here)" in shown
+    assert "(no rollback from here)" in shown
     assert "danger: Every row of users is read once" in shown
     assert not Change.objects.filter(status="queued").exists()
 

@@ -313,7 +313,7 @@ def test_both_sides_end_public_or_gone(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "turn"),
+    ("name", "point_of_no_return"),
     [
         ("to the primary key", "publish trips@9 and airports@6: foreign key trips_code_fkey write-only -> public"),
         ("dropped", "publish trips@9 and airports@6: foreign key trips_code_fkey write-only -> absent"),
@@ -624,7 +624,7 @@ def test_a_statement_is_read_with_all_that_it_says() -> None:
     [
         (
             "to the primary key",
-            "Every row of trips is read once; one whose (code) is not in airports (code) makes the change walk back, "
+            "Every row of trips is read once; one whose (code) is not in airports (code) makes the change roll back, "
             "and is named.",
         ),
         (
@@ -640,7 +640,7 @@ def test_a_statement_is_read_with_all_that_it_says() -> None:
         (
             "a required column that refers",
             "All rows of trips refer to ('LAX'): airports (code) must have it, or inserts into trips that leave it to "
-            "the default are refused until the change has walked back.",
+            "the default are refused until the change has rolled back.",
         ),
         ("its column dropped", "Foreign key in_city refers by city and is dropped with it."),
         ("its table dropped", "Foreign key in_city to airports is dropped with it, before the table leaves public."),

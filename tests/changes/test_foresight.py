@@ -70,7 +70,7 @@ def test_every_reorganisation_of_weight_is_named(name: str) -> None:
         ("add a column, checked and unique", "entries of people_code_key and values of code are deleted"),
         ("set not null", "Nothing was lost yet: constraint people_name_not_null is absent again"),
         ("drop an optional column", "Nothing was lost yet: column town is public again, and people is as it was."),
-        ("rename a table", "It takes one version and nothing is lost: there is no way back, only another change."),
+        ("rename a table", "It takes one version and nothing is lost: there is no rollback, only another change."),
     ],
 )
 def test_what_a_rollback_would_do(name: str, summary: str) -> None:

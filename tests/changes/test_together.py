@@ -139,7 +139,7 @@ def test_a_broken_rule_is_told_with_pair_clause_and_witness(name: str, versions:
 def test_nothing_is_added_and_dropped_in_one_plan() -> None:
     plan = PLANS["add an optional column"]
     both = replace(plan, moves=(*plan.moves, Move(plan.moves[0].element, MoveKind.DROP)))
-    with pytest.raises(FaultyPlan, match="column nick is added and dropped in one plan: it has no way back"):
+    with pytest.raises(FaultyPlan, match="column nick is added and dropped in one plan: it has no rollback"):
         review(both)
 
 
@@ -170,7 +170,7 @@ def test_versions_follow_each_other() -> None:
 
 def test_the_turn_is_not_later_than_the_first_loss() -> None:
     plan = PLANS[COVERED]
-    with pytest.raises(FaultyPlan, match=r"there is no way back from here, but the plan says so only at step 6 \(X6\)"):
+    with pytest.raises(FaultyPlan, match=r"there is no rollback from here, but the plan says so only at step 6 \(X6\)"):
         review(replace(plan, point_of_no_return=5))
 
 

@@ -202,7 +202,7 @@ def test_the_plan_is_shown_before_anything_is_stored(client_of: ClientOf, flight
     answer = client_of("sam").post("/changes/new/plan/", {"statement": "CREATE INDEX soon ON flights (dest)"})
     body = answer.content.decode()
     assert "Publish flights@3: index soon absent\u00a0→\u00a0delete-only" in body
-    assert "no way back from here" in body
+    assert "no rollback from here" in body
     assert not Change.objects.exists()
 
 

@@ -58,7 +58,7 @@ class Command(BaseCommand):
         for version in plan["versions"]:
             self.stdout.write(f"  {_numbers(plan, version)}: {_states(version)}")
         for step in plan["steps"]:
-            mark = "   (no way back from here)" if step["number"] == plan["turn"] else ""
+            mark = "   (no rollback from here)" if step["number"] == plan["turn"] else ""
             self.stdout.write(f"{step['number'] + 1:3}  {step['text']}{mark}")
         for run in plan["reorganisations"]:
             self.stdout.write(f"work: {run['text']}: {about}{run['rows']} rows, about {run['estimated_s']} s")

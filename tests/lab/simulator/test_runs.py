@@ -36,7 +36,7 @@ def test_nothing_is_found_in_a_short_range(short_range: Report) -> None:
     [
         pytest.param("change done", id="changes were done"),
         pytest.param("change cancelled", id="changes were cancelled"),
-        pytest.param("change failed", id="changes failed and walked back"),
+        pytest.param("change failed", id="changes failed and rolled back"),
         pytest.param("index add done", id="indexes came"),
         pytest.param("required column add done", id="required columns came"),
         pytest.param("optional column drop done", id="columns went"),
