@@ -91,9 +91,8 @@ RETIRED = (
         "turn, past the turn",
         "point of no return",
         names=r"^_?turn$|\b(past|early|late|no|the|before) turn\b|\bturn(s|ed)? back\b|^_?turned$|\bcan turn\b",
-        text=r"\b(past|before|after|of|and|its|until|behind) (the|its|their) turn\b|, the turn\b"
+        text=r"\b(past|before|after|of|and|its|behind) (the|its|their) turn\b|, the turn\b"
         r"|\bthe turn (comes|came|is|was)\b",
-        allowed=(Allowed(r"(wait|waits|waiting|queue|queued) (for|of|until) its turn", "a place in a queue"),),
     ),
     Retired(
         "walks back, the way back, turned",
@@ -101,7 +100,7 @@ RETIRED = (
         names=r"\b(way|ways|walk|walks|walked|road|give) back\b|\bback (road|way)\b",
         text=r"\bwalk(s|ed|ing)? back\b|\bways? (back|forward)\b|\bturn(s|ed|ing)? back\b"
         r"|\bturns? (the|its|a|whole|that) (change|plan|part)s? back\b"
-        r"|\bhas turned\b|\bit turned\b|\bchange turn(s|ed)\b",
+        r"|\bchange (goes|go|went) back\b|\bhas turned\b|\bit turned\b|\bchange turn(s|ed)\b",
         allowed=(Allowed(r"\bturn(s|ed|ing)? back into\b", "the inverse of a function"),),
     ),
     Retired(
@@ -120,10 +119,7 @@ RETIRED = (
         "pending requests",
         names=r"\bwish(es)?\b",
         text=r"\bwish(es|ed)?\b",
-        allowed=(
-            Allowed(r"^wishes$", "a column of changes_change", ("changes/models.py", "changes/admin.py")),
-            Allowed(r"wishes (=|<>)|, wishes\b", "a column in SQL"),
-        ),
+        allowed=(Allowed(r"^wishes$", "a column of changes_change", ("changes/models.py", "changes/admin.py")),),
     ),
     Retired(
         "Grip, LostTheTable, ADRIFT",
@@ -208,10 +204,7 @@ RETIRED = (
         names=r"\b(hands?|orders?|tickets?|portions?|pieces?|leaves)\b",
         text=r"\b(hands?|tickets?|portions?|pieces?)\b",
         under=("spark_tasks/",),
-        allowed=(
-            Allowed(r"\border by\b|\bin order\b", "sorting"),
-            Allowed(r"\b(by|at|in|other|one) hand\b", "idioms"),
-        ),
+        allowed=(Allowed(r"\border by\b|\bin order\b", "sorting"),),
     ),
     Retired(
         "heart",
