@@ -82,6 +82,8 @@ IN_SIMULATOR = (
     InSimulator("L9", (Without.DRAIN,), 9, "C7"),
     InSimulator("L11", (Without.PARTNERS,), 96, "C6"),
     InSimulator("L11, L2", (Without.EVERY_TABLE,), 10, "L2"),
+    InSimulator("L11", (Without.CHILD_CHECKS,), 29, "C6"),
+    InSimulator("L11", (Without.PARENT_CHECKS,), 90, "C6"),
     InSimulator("R2", (Without.CAREFUL_FILL,), 63, "C5"),
     InSimulator("R2, R5", (Without.TOMBSTONE_CHECK,), 63, "C5"),
     InSimulator("R4, R5", (Without.TOMBSTONES,), 63, "C5"),
@@ -90,6 +92,7 @@ IN_SIMULATOR = (
     InSimulator("R8 purge", (Without.PURGE,), 0, "C7"),
     InSimulator("R8 deletion, X4", (Without.DELETION,), 6, "C3"),
     InSimulator("T1", (Without.CONFLICTS,), 4, "lost"),
+    InSimulator("T1", (Without.HIDDEN_VALUES,), 1022, "C5"),
     InSimulator("T3", (Without.SNAPSHOT,), 574, "read"),
     InSimulator("T7", (Without.CREATION,), 2, "lost"),
     InSimulator("T7", (Without.LIFE,), 40, "lost", ALL),
@@ -106,6 +109,7 @@ A fault that is left out draws nothing: seeds mean what they meant before it cou
 
 IN_SCRIPTS = (
     InScript("T7", (Without.LIFE,), "transactions/commit_forgotten"),
+    InScript("R2", (Without.FILL_VALUE,), "changes/missing_value_read_as_null"),
     InScript("R3", (Without.ONCE,), "changes/range_twice"),
     InScript("R6", (Without.CLEAR,), "changes/tombstones_not_cleared"),
     InScript("R10", (Without.VERIFICATION,), "changes/verification_fails"),

@@ -72,6 +72,14 @@ class Without(Enum):
     """keep a foreign key in its own table only (L11)"""
     EVERY_TABLE = "every table"
     """of several tables ask only the first one who is in the way (L11)"""
+    CHILD_CHECKS = "child checks"
+    """write a row without asking whether what it refers to is there (C6)"""
+    PARENT_CHECKS = "parent checks"
+    """remove a row without asking whether another one refers to it (C6)"""
+    HIDDEN_VALUES = "hidden values"
+    """carry only the columns that the version can name when a key changes"""
+    FILL_VALUE = "fill value"
+    """fill an index as if a missing value were NULL, not the column's fill value"""
 
 
 NO_LOCK = frozenset({Without.FENCE, Without.LOCK})

@@ -83,6 +83,7 @@ class Driver:
                 pass
             case events.Finish(outcome, error, _):
                 self.asked = None
+                world.untidy -= labels(tuple(move.element for move in self.state.plan.moves))
                 why = f": {error}" if error else ""
                 world.say(f"change {self.state.change} {outcome.value}{why}")
             case events.PauseRun():

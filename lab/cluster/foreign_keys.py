@@ -8,10 +8,11 @@ Both look at the other table inside the statement's own serializable transaction
 so of an insert that refers to a row, and a delete of that row at the same time, one is refused.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from catalog.descriptor import Descriptor
 from catalog.elements import RESTRICT, TableId
+from lab.cluster.control_plane import Without
 from lab.cluster.world import Transaction
 from lab.scripts.text import BadRow, key_text
 from storage.buckets import storage_of
@@ -23,9 +24,13 @@ Enter = Callable[[TableId], Descriptor]
 """Pins and enters a table for the transaction: the version of it that this one uses."""
 
 
-def check_references(one: Transaction, descriptor: Descriptor, change: Change, enter: Enter) -> None:
+def check_references(
+    one: Transaction, descriptor: Descriptor, change: Change, enter: Enter, without: Collection[Without]
+) -> None:
     """What a statement has just written, against all foreign keys of its table; raises `BadRow`."""
     for demand in demands(descriptor, [change]):
+        if (Without.CHILD_CHECKS if demand.wants_row else Without.PARENT_CHECKS) in without:
+            continue
         table = demand.constraint.references
         assert table is not None, demand
         other = descriptor if table == descriptor.table_id else enter(table)

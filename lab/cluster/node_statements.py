@@ -23,7 +23,7 @@ from leases import vocabulary
 from leases.rules import NotLeasable, check_leasable
 from storage.commit_outcomes import Outcome, commit_outcome
 from storage.constraints import constraint_violations
-from storage.mutations import Act, Op, TableNotWritable, delete_row, in_order, insert_row, update_row
+from storage.mutations import Act, Op, TableNotWritable, delete_row, in_order, insert_row, readable_columns, update_row
 from storage.pairs import CannotDerive, StoredRow, after, name_of, prefix, rows_of
 from storage.references import Change
 from storage.store import DuplicateKey, SerializationFailure, StoreError
@@ -260,6 +260,8 @@ def update(world: World, actor: str, table: TableId, key: Values, to: Sequence[t
     def made(descriptor: Descriptor, one: Transaction) -> Made:
         old = find_row(one, descriptor, key_of(descriptor, key))
         assigned, new_key = assignments(descriptor, old, to)
+        if new_key is not None and Without.HIDDEN_VALUES in world.control.without:
+            old = replace(old, columns=readable_columns(descriptor, old))
         new = StoredRow(new_key or old.key, {**old.columns, **assigned})
         _refuse_broken(descriptor, new)
         return update_row(descriptor, old, assigned, new_key, world.store.buckets), (old, new)
@@ -279,7 +281,7 @@ def _write(world: World, actor: str, table: TableId, make: Callable[[Descriptor,
         made, change = make(descriptor, one)
         ops = in_order(_weakened(world, one, made))
         one.store.apply(ops)
-        check_references(one, descriptor, change, lambda other: enter(world, one, other))
+        check_references(one, descriptor, change, lambda other: enter(world, one, other), world.control.without)
     return Done(descriptor, tuple(op_text(descriptor, op) for op in ops))
 
 

@@ -15,30 +15,36 @@ from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Index, Kind, State, TableId
-from changes.plan.element_states import with_state
+from changes.plan.element_states import state_of, with_state
 from changes.plan.model import COLUMNS, INDEXES, Element
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.world import World
 from lab.scripts.text import key_text
 from storage.clauses import Violation
-from storage.mutations import Op, delete_row, insert_row
-from storage.pairs import PairName, StoredRow, StrayKey, missing_value, name_of, rows_of
+from storage.encoding import NULL
+from storage.mutations import Op, delete_row, fill_row
+from storage.pairs import PairName, StoredRow, StrayKey, name_of, rows_of
 
 Elements = tuple[Element, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Rows that an attempt has read and not put yet; `token` and `cursor` are the run's when it read them."""
+    """Rows that an attempt has read and not put yet, and the version it read them under.
 
+    `token` and `cursor` are the run's when it read them. `keys` are those of its range, if it has one.
+    """
+
+    under: Descriptor
     token: int
     cursor: bytes
     rows: tuple[StoredRow, ...]
+    keys: frozenset[bytes] | None = None
 
 
 @dataclass
 class Run:
-    """The fill of some elements. All rows up to `cursor` are done."""
+    """The fill of some elements. All rows up to `cursor` are done, or those of the ranges in `done`."""
 
     table: TableId
     elements: Elements
@@ -47,6 +53,7 @@ class Run:
     is_finished: bool = False
     is_closed: bool = False
     chunks: list[Chunk] = field(default_factory=list)
+    done: set[frozenset[bytes]] = field(default_factory=set)
 
     @property
     def name(self) -> str:
@@ -133,12 +140,24 @@ def _remove(world: World, gone: list[tuple[int, bytes]]) -> int:
 
 def read_chunk(world: World, run: Run, rows: int | None = None) -> Chunk:
     """The next rows in key order (all that are left: None), as they are now."""
-    descriptor = world.control.newest(run.table)
-    pairs = sorted(pair for pairs in world.pairs(run.table) for pair in pairs)
-    left = [row for row in rows_of(descriptor, descriptor.placement, pairs) if row.key > run.cursor]
-    chunk = Chunk(run.token, run.cursor, tuple(left[:rows]))
+    left = [row for row in _rows(world, run) if row.key > run.cursor]
+    chunk = Chunk(world.control.newest(run.table), run.token, run.cursor, tuple(left[:rows]))
     run.chunks.append(chunk)
     return chunk
+
+
+def read_range(world: World, run: Run, keys: frozenset[bytes]) -> Chunk:
+    """The rows of a range, as they are now; other ranges may be read before and after it."""
+    rows = tuple(row for row in _rows(world, run) if row.key in keys)
+    chunk = Chunk(world.control.newest(run.table), run.token, run.cursor, rows, keys)
+    run.chunks.append(chunk)
+    return chunk
+
+
+def _rows(world: World, run: Run) -> list[StoredRow]:
+    descriptor = world.control.newest(run.table)
+    pairs = sorted(pair for pairs in world.pairs(run.table) for pair in pairs)
+    return rows_of(descriptor, descriptor.placement, pairs)
 
 
 def put_chunk(world: World, run: Run, chunk: Chunk) -> int:
@@ -147,26 +166,27 @@ def put_chunk(world: World, run: Run, chunk: Chunk) -> int:
     run.chunks.remove(chunk)
     if chunk.token != run.token and Without.TOKEN not in without:
         raise LabError("the run is closed: its token has moved on (R7)")
-    if chunk.cursor != run.cursor and Without.ONCE not in without:
+    if (chunk.cursor != run.cursor or chunk.keys in run.done) and Without.ONCE not in without:
         raise LabError("the range is done already (R3)")
-    descriptor = knowing(world, run.table, run.elements)
-    put = sum(_put(world, op) for row in chunk.rows for op in owed(world, descriptor, run.elements, row))
-    if chunk.rows:
+    put = sum(_put(world, op) for row in chunk.rows for op in required(world, chunk.under, row))
+    if chunk.keys is not None:
+        run.done.add(chunk.keys)
+    elif chunk.rows:
         run.cursor = max(run.cursor, chunk.rows[-1].key)
     elif chunk.cursor == run.cursor:
         run.is_finished = True
     return put
 
 
-def owed(world: World, descriptor: Descriptor, elements: Elements, row: StoredRow) -> list[Op]:
-    """What an insert of the row would have put for the elements; a missing value is the one the fill owes it."""
-    writing = descriptor
-    for element in _stored(elements):
-        writing = with_state(writing, element, State.WRITE_ONLY, filling=True)
-    columns = {c.id: missing_value(c) for c in descriptor.stored_columns if c.derived is None}
-    ops = insert_row(writing, StoredRow(row.key, {**columns, **row.columns}), world.store.buckets)
-    is_one = belongs(elements)
-    return [op for op in ops if is_one(name_of(writing, op.key))]
+def required(world: World, under: Descriptor, row: StoredRow) -> list[Op]:
+    """What a fill puts for a row (R2), by the version under which it has read it."""
+    ops = fill_row(under, row, world.store.buckets)
+    if Without.FILL_VALUE not in world.control.without:
+        return ops
+    null = dict.fromkeys((column.id for column in under.stored_columns), NULL)
+    blind = fill_row(under, StoredRow(row.key, {**null, **row.columns}), world.store.buckets)
+    values = [op for op in ops if name_of(under, op.key).index == PRIMARY]
+    return values + [op for op in blind if name_of(under, op.key).index != PRIMARY]
 
 
 def _put(world: World, op: Op) -> bool:
@@ -201,7 +221,8 @@ def verify(world: World, table: TableId, elements: Elements) -> list[str]:
     newest = world.control.newest(table)
     public = newest
     for element in elements:
-        public = with_state(public, element, State.PUBLIC)
+        if state_of(newest, element) is not State.ABSENT:
+            public = with_state(public, element, State.PUBLIC)
     world.untidy |= labels(elements)
     has_rules = any(element.kind is Kind.CONSTRAINT for element in elements)
     before = {one.why for one in world.violations(table, newest)} if has_rules else set()
@@ -235,23 +256,22 @@ def _is_about(descriptor: Descriptor, elements: Elements) -> Callable[[bytes], b
 
 
 def delete(world: World, table: TableId, elements: Elements) -> int:
-    """Remove pairs and tombstones of the elements (R8), entries before values: all, or by hand the first."""
-    world_without = world.control.without
+    """Remove pairs and tombstones of the elements (R8), one element after the other: all, or by hand the first."""
     if any(element.kind is Kind.TABLE for element in elements):
         return _delete_rows(world, table)
-    if Without.DELETION in world_without:
+    if Without.DELETION in world.control.without:
         return 0
-    gone = [(home, key) for home, key, _ in _in_order(world, table, elements)]
+    found = (place for element in elements for place in sorted(pairs_of(world, table, (element,)), key=_by_key))
+    gone = [(home, key) for home, key, _ in found]
     if not world.by_hand:
         world.untidy -= labels(elements)
         return _remove(world, gone)
     return _remove(world, [place for place in gone if place[1] == gone[0][1]])
 
 
-def _in_order(world: World, table: TableId, elements: Elements) -> list[tuple[int, bytes, bytes | None]]:
-    known = knowing(world, table, elements)
-    found = pairs_of(world, table, elements)
-    return sorted(found, key=lambda one: (name_of(known, one[1]).index == PRIMARY, one[1], one[0]))
+def _by_key(place: tuple[int, bytes, bytes | None]) -> tuple[bytes, int]:
+    home, key, _ = place
+    return key, home
 
 
 def _delete_rows(world: World, table: TableId) -> int:

@@ -411,21 +411,34 @@ class World:
         return [sorted(pair for pair in pairs.items() if pair[0].startswith(start)) for pairs in self.store.pairs]
 
     def violations(self, table: TableId, descriptor: Descriptor) -> list[Violation]:
-        """Every clause that the pairs break under one version."""
-        storages = [dict(pairs) for pairs in self.pairs(table)]
+        """Every clause that the pairs break under one version: of a foreign key also where only the parent bears it."""
+        found = self._check(descriptor, self.referenced(descriptor))
+        for foreign_key in descriptor.referenced_by:
+            assert foreign_key.references is not None, foreign_key
+            child = self.control.newest(foreign_key.references)
+            is_borne = any(one.id == foreign_key.partner for one in child.constraints)
+            if not is_borne and {column.id for column in child.columns}.issuperset(foreign_key.reference_columns):
+                seen = replace(child, constraints=(foreign_key.mirrored(descriptor.table_id),))
+                found += self._check(seen, [Referenced(descriptor, self._storages(table))])
+        return found
+
+    def _check(self, descriptor: Descriptor, referenced: list[Referenced]) -> list[Violation]:
         return check(
             descriptor,
-            storages,
+            self._storages(descriptor.table_id),
             unfinished=frozenset(self.untidy),
             buckets=self.store.buckets,
-            referenced=self.referenced(descriptor),
+            referenced=referenced,
         )
+
+    def _storages(self, table: TableId) -> list[dict[bytes, bytes | None]]:
+        return [dict(pairs) for pairs in self.pairs(table)]
 
     def referenced(self, descriptor: Descriptor) -> list[Referenced]:
         """The other tables that its foreign keys refer to, as they are now."""
         tables = {one.references for one in descriptor.foreign_keys} - {descriptor.table_id, None}
         return [
-            Referenced(self.control.newest(table), [dict(pairs) for pairs in self.pairs(table)])
+            Referenced(self.control.newest(table), self._storages(table))
             for table in sorted(table for table in tables if table is not None)
         ]
 

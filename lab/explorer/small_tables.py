@@ -200,6 +200,7 @@ def _column(model: Model, parts: Sequence[_Part]) -> Iterator[Column]:
         SqlType.BIGINT,
         moves.state,
         not_null=not_null,
+        default=str(FIRST_VALUE if model.check else FIRST_VALUE + 1) if required else None,
         added_with_default=required,
         fill_value=FILL_VALUE if required else None,
         filling=moves.filling,

@@ -61,6 +61,9 @@ def new_row(descriptor: Descriptor, values: Sequence[str | None]) -> StoredRow:
 
 
 def _default(column: Column) -> bytes:
+    """What an insert puts that cannot name the column: its default, when that is a literal."""
+    if column.default is not None and LITERAL.fullmatch(column.default):
+        return stored(column.type, _literal(column.default))
     return column.fill_value if column.fill_value is not None else encoding.NULL
 
 
