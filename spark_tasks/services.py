@@ -90,7 +90,7 @@ def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mappi
 
 def _send(run_id: int) -> None:
     try:
-        current_app.send_task("spark_tasks.tasks.reorganise", (run_id,), expires=EXPIRES_S)
+        current_app.signature("spark_tasks.tasks.reorganise").apply_async((run_id,), expires=EXPIRES_S)
     except (BrokerError, OSError) as error:
         log.warning("run %s not sent, the timetable will: %s", run_id, error)
 
@@ -273,6 +273,6 @@ def request_audit(table_id: int) -> int:
 def send_audit(job_id: int) -> None:
     """Sent again for a job that was found, too: its first message may be lost, and one under way is left alone."""
     try:
-        current_app.send_task("spark_tasks.tasks.audit", (job_id,), retry=False)
+        current_app.signature("spark_tasks.tasks.audit").apply_async((job_id,), retry=False)
     except (BrokerError, OSError) as error:
         log.warning("audit %s not sent, ask again: %s", job_id, error)

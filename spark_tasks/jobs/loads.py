@@ -81,7 +81,7 @@ def dead_loads() -> list[int]:
 def send_load(job_id: int) -> None:
     """Sending again is harmless: a job that is alive, or has ended, is not claimed."""
     try:
-        current_app.send_task("spark_tasks.tasks.load", (job_id,), retry=False, expires=MESSAGE_S)
+        current_app.signature("spark_tasks.tasks.load").apply_async((job_id,), retry=False, expires=MESSAGE_S)
     except (BrokerError, OSError) as error:
         log.warning("load %s not sent, the timetable will: %s", job_id, error)
 
