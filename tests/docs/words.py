@@ -313,26 +313,23 @@ def texts(path: str) -> Iterator[Text]:
 
 
 def _texts_of_python(source: str) -> Iterator[Text]:
-    tree = ast.parse(source)
-    docstrings = {id(node) for node in _docstrings(tree)}
-    for node in ast.walk(tree):
+    names: dict[str, int] = {}
+    docstrings = set()
+    for node in ast.walk(ast.parse(source)):
         for name in _bound_by(node):
-            yield Text("name", node.lineno, words_of(name))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if id(node) in docstrings:
-                yield Text("docstring", node.lineno, node.value)
-            elif " " in node.value.strip() and not SQL.match(node.value):
-                yield Text("text", node.lineno, node.value)
+            names.setdefault(name, node.lineno)
+        match node:
+            case ast.Module() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                docstrings |= {id(one.value) for one in node.body[:1] if isinstance(one, ast.Expr)}
+            case ast.Constant(value=str() as text) if id(node) in docstrings:
+                yield Text("docstring", node.lineno, text)
+            case ast.Constant(value=str() as text) if " " in text.strip() and not SQL.match(text):
+                yield Text("text", node.lineno, text)
+    for name, line in names.items():
+        yield Text("name", line, words_of(name))
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield Text("text", token.start[0], token.string)
-
-
-def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
-    for node in ast.walk(tree):
-        match getattr(node, "body", None):
-            case [ast.Expr(value=ast.Constant(value=str()) as first), *_]:
-                yield first
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:
@@ -351,14 +348,15 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
 
 
 def hits(path: str) -> list[Hit]:
-    found = [hit for text in texts(path) for row in RETIRED for hit in hits_of(path, text, row)]
+    rows = [row for row in RETIRED if path.startswith(row.under)]
+    found = [hit for text in texts(path) for row in rows for hit in hits_of(path, text, row)]
     return sorted(found, key=lambda hit: hit.line)
 
 
 def hits_of(path: str, text: Text, row: Retired) -> Iterator[Hit]:
-    patterns = [row.names] if text.kind == "name" else [row.text, row.docstring if text.kind == "docstring" else ""]
     if not path.startswith(row.under):
         return
+    patterns = [row.names] if text.kind == "name" else [row.text, row.docstring if text.kind == "docstring" else ""]
     searched = text.text if text.kind == "name" else _without_quoted_words(text.text)
     for pattern in filter(None, patterns):
         for match in _compiled(pattern).finditer(searched):
@@ -376,6 +374,7 @@ def _is_allowed(path: str, text: str, span: tuple[int, int], row: Retired) -> bo
     )
 
 
+@functools.lru_cache(maxsize=8)
 def _without_quoted_words(text: str) -> str:
     """Without single words in quotation marks: they quote a key, a column or a value."""
     return re.sub(r'"\w+"', lambda quoted: '"' + "." * (len(quoted[0]) - 2) + '"', text)
