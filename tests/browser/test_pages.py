@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
 from playwright.sync_api import Page
 
 from schemalab.testing.cluster import RunningCluster
-from tests.browser.people import overflow, sign_in, violations
+from tests.browser.people import COLOURS, overflow, sign_in, violations
 
 NewPage = Callable[..., Page]
 PAGES = [
@@ -44,27 +44,39 @@ def a_table(cluster: RunningCluster) -> None:
         connection.execute(REFER)
 
 
-@pytest.mark.parametrize(
-    ("theme", "width"),
-    [
-        pytest.param("light", 1280, id="light"),
-        pytest.param("dark", 1280, id="dark"),
-        pytest.param("light", 320, id="narrow"),
-    ],
-)
-def test_every_page_is_accessible(
-    new_page: NewPage, cluster: RunningCluster, a_table: None, theme: str, width: int
-) -> None:
-    page = new_page(theme=theme, width=width)
+NARROW, WIDE = 320, 1280
+SETTLED = "Promise.all(document.getAnimations().map(one => one.finished))"
+
+
+def test_every_page_is_accessible(new_page: NewPage, cluster: RunningCluster, a_table: None) -> None:
+    """In light, in dark (the same elements in other colours), and on a phone."""
+    page = new_page(theme="light", width=WIDE)
     page.goto(f"{cluster.address}/sign-in/")
-    found = {"/sign-in/": violations(page)}
+    found = {(look, "/sign-in/"): problems for look, problems in looks(page)}
     sign_in(page, cluster)
     for path in PAGES:
         page.goto(f"{cluster.address}{path}")
         page.wait_for_load_state("networkidle") if "named" in path else page.wait_for_selector("h1")
-        found[path] = violations(page)
-        assert overflow(page) == 0, path
-    assert {path: problems for path, problems in found.items() if problems} == {}
+        found |= {(look, path): problems for look, problems in looks(page)}
+    assert {where: problems for where, problems in found.items() if problems} == {}
+
+
+def looks(page: Page) -> Iterator[tuple[str, list[str]]]:
+    """What is wrong with the page in each of its looks."""
+    yield "light", [*violations(page), *beyond_the_edge(page)]
+    page.emulate_media(color_scheme="dark")
+    page.evaluate(SETTLED)
+    yield "dark", violations(page, COLOURS)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": NARROW, "height": 900})
+    page.evaluate(SETTLED)
+    yield "narrow", [*violations(page), *beyond_the_edge(page)]
+    page.set_viewport_size({"width": WIDE, "height": 900})
+
+
+def beyond_the_edge(page: Page) -> list[str]:
+    pixels = overflow(page)
+    return [f"{pixels} pixels lie beyond the right edge"] if pixels else []
 
 
 def test_the_chosen_theme_is_there_from_the_first_byte(new_page: NewPage, cluster: RunningCluster) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from nodes.traffic.book import FIRST_KEY
 from schemalab.polling import wait_for
-from schemalab.testing.cluster import ROOT, Node, RunningCluster, running_cluster
+from schemalab.testing.cluster import ROOT, Node, RunningCluster
 
 ROWS = 12_000
 ROWS_PER_INSERT = 2_000
@@ -30,15 +30,19 @@ TRAFFIC_S = 9
 
 
 @pytest.fixture(scope="module")
-def busy() -> Iterator[RunningCluster]:
-    """A cluster of its own (its processes die often) with a table of some size."""
-    with running_cluster() as cluster:
-        with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node:
-            node.execute("CREATE TABLE trips (id bigint PRIMARY KEY, dest text, delay integer)")
-            for first in range(1, ROWS + 1, ROWS_PER_INSERT):
-                rows = (f"({n}, '{DESTINATIONS[n % 3]}', {n % 50})" for n in range(first, first + ROWS_PER_INSERT))
-                node.execute(f"INSERT INTO trips VALUES {', '.join(rows)}")
-        yield cluster
+def busy(cluster: RunningCluster) -> Iterator[RunningCluster]:
+    """The cluster with a table of some size, whose fills are slow."""
+    wait_for(lambda: all_up(cluster), what="all processes", seconds_max=60)
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node:
+        node.execute("CREATE TABLE trips (id bigint PRIMARY KEY, dest text, delay integer)")
+        for first in range(1, ROWS + 1, ROWS_PER_INSERT):
+            rows = (f"({n}, '{DESTINATIONS[n % 3]}', {n % 50})" for n in range(first, first + ROWS_PER_INSERT))
+            node.execute(f"INSERT INTO trips VALUES {', '.join(rows)}")
+    yield cluster
+    with psycopg.connect(cluster.database_url, autocommit=True) as connection:
+        connection.execute("DROP FUNCTION IF EXISTS slow_fill CASCADE")
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node:
+        node.execute("DROP TABLE trips")
 
 
 @dataclass
