@@ -14,7 +14,7 @@ from schemalab.testing.cluster import RunningCluster
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-COLOURS = ["cat.color"]
+COLOURS = ["color-contrast", "link-in-text-block"]
 RUN_AXE = """tags => axe.run(document, {runOnly: tags}).then(found => found.violations.map(
   v => `${v.id}: ${v.nodes.map(n => n.target.join(' ')).slice(0, 3).join(' | ')}`))"""
 

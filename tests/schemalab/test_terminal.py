@@ -35,7 +35,7 @@ def test_what_a_process_says_is_plain_on_the_terminal_and_in_its_log(tmp_path: P
     screen = Terminal(tmp_path, stream)
     screen.say("n1", "table \x1b[2J")
     screen.close()
-    assert stream.getvalue() == "n1      | table \\x1b[2J\n"
+    assert stream.getvalue() == "n1         | table \\x1b[2J\n"
     assert (tmp_path / "n1.log").read_text() == "table \\x1b[2J\n"
 
 
