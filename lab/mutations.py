@@ -125,7 +125,7 @@ INTERRUPTED_TESTS = "spark_tasks/test_interrupted.py::"
 ENTER_TESTS = "storage/test_enter.py::"
 LEASE_TESTS = "leases/test_lease_functions.py::"
 RACE_TESTS = "leases/test_acquire_against_publish.py::"
-PUBLISH_TESTS = "changes/test_publishing.py::"
+PUBLISH_TESTS = "changes/driver/test_publish.py::"
 COMES_BETWEEN = f"{FILL_TESTS}test_a_writer_that_comes_between_reading_and_writing_wins"
 
 SWITCHES = (
@@ -423,7 +423,7 @@ SWITCHES = (
         "changes.driver.driver:Driver._try_publish",
         "if now.hear_wishes():",
         "if False:",
-        "changes/test_driving.py::test_x6_a_cancel_at_any_moment_wins_or_is_refused",
+        "changes/driver/test_driver.py::test_x6_a_cancel_at_any_moment_wins_or_is_refused",
     ),
 )
 """Rules of the store and of the shells, each switched off in production code. The test that is named fails then."""
@@ -454,13 +454,13 @@ IN_TESTS = (
         "news only accelerates",
         (
             "leases/test_gossip.py::test_order_and_repetition_of_news_change_nothing",
-            "changes/test_keepers.py::test_l6_without_news_a_change_waits_for_renewal_and_nothing_worse",
+            "changes/driver/test_waiting_for_nodes.py::test_l6_without_news_a_change_waits_for_renewal_and_nothing_worse",
         ),
     ),
     InTest(
         "L12",
         "a name given up is free again when the change is complete",
-        ("changes/test_driving.py::test_l12_a_dropped_table_frees_its_name_when_the_change_is_complete",),
+        ("changes/driver/test_driver.py::test_l12_a_dropped_table_frees_its_name_when_the_change_is_complete",),
     ),
     InTest("L13", "which tables may be leased", (f"{LEASE_TESTS}test_which_tables_may_be_leased",)),
     InTest("L14", "a lease writes no counter row", (f"{LEASE_TESTS}test_no_lease_function_writes_a_counter_row",)),
@@ -482,7 +482,7 @@ IN_TESTS = (
         "T9",
         "a table made in a transaction is unknown to others until its commit",
         (
-            "changes/test_new_table.py::test_t9_the_table_is_public_from_the_commit_on",
+            "changes/planning/test_table_in_transaction.py::test_t9_the_table_is_public_from_the_commit_on",
             "nodes/session/test_transactions.py::test_a_table_made_inside_is_unknown_to_others_until_commit",
         ),
     ),
@@ -502,30 +502,32 @@ IN_TESTS = (
     InTest(
         "X1",
         "changes of one table queue in order",
-        ("changes/test_driving.py::test_x1_changes_of_one_table_queue_in_order",),
+        ("changes/driver/test_driver.py::test_x1_changes_of_one_table_queue_in_order",),
     ),
     InTest(
         "X2",
         "a worker that was replaced changes nothing more",
-        ("changes/test_driving.py::test_x2_a_worker_that_was_replaced_changes_nothing_more",),
+        ("changes/driver/test_driver.py::test_x2_a_worker_that_was_replaced_changes_nothing_more",),
     ),
     InTest(
         "X3",
         "all is in the database",
         (
-            "changes/test_driving.py::test_x3_the_beat_finds_what_nobody_drives",
-            "changes/test_driving.py::test_x3_a_submission_without_a_broker_is_stored_all_the_same",
+            "changes/driver/test_driver.py::test_x3_the_beat_finds_what_nobody_drives",
+            "changes/driver/test_driver.py::test_x3_a_submission_without_a_broker_is_stored_all_the_same",
         ),
     ),
     InTest(
         "X4",
         "a cancelled change rolls back to the table as it was",
-        ("changes/test_driving.py::test_x4_a_cancelled_change_walks_back_to_the_table_as_it_was",),
+        ("changes/driver/test_driver.py::test_x4_a_cancelled_change_walks_back_to_the_table_as_it_was",),
     ),
     InTest(
-        "X5", "a bad statement stores nothing", ("changes/test_driving.py::test_x5_a_bad_statement_stores_nothing",)
+        "X5",
+        "a bad statement stores nothing",
+        ("changes/driver/test_driver.py::test_x5_a_bad_statement_stores_nothing",),
     ),
-    InTest("X7", "each step is told", ("changes/test_driving.py::test_x7_each_step_keeps_when_it_ran",)),
+    InTest("X7", "each step is told", ("changes/driver/test_driver.py::test_x7_each_step_keeps_when_it_ran",)),
 )
 
 UNSWITCHED = {

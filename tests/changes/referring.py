@@ -4,15 +4,19 @@ airports   code text primary key, city text unique (by_city), country text, numb
 trips      id bigint primary key, code, city, country, number, boss bigint, seats bigint; index by_city_of on (city)
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import pytest
+
 from catalog.descriptor import Descriptor
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import parse
-from changes.plan.model import Plan
+from changes.plan.model import Plan, Step, describe
 from changes.planning.planner import make_plan
+from changes.review.check import find_faults
 
 BEGIN = (
     "CREATE TABLE airports (code text PRIMARY KEY, city text, country text, number int)",
@@ -75,3 +79,75 @@ def _numbered(tables: Tables) -> Tables:
 def named(name: str, tables: Tables) -> Descriptor:
     """One of the tables."""
     return next(table for table in tables if table.name == name)
+
+
+KINDS: dict[str, tuple[str, int, Callable[[], Tables]]] = {
+    "to the primary key": ("ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports", 2, unlinked),
+    "to a unique index": ("ALTER TABLE trips ADD FOREIGN KEY (city) REFERENCES airports (city)", 2, unlinked),
+    "of two columns, in another order": (
+        "ALTER TABLE trips ADD FOREIGN KEY (number, country) REFERENCES airports (number, country)",
+        2,
+        unlinked,
+    ),
+    "to the table itself": ("ALTER TABLE trips ADD FOREIGN KEY (boss) REFERENCES trips", 2, unlinked),
+    "two at once": (
+        "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, ADD FOREIGN KEY (boss) REFERENCES trips",
+        2,
+        unlinked,
+    ),
+    "two to one table": (
+        "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, ADD FOREIGN KEY (city) REFERENCES airports",
+        2,
+        unlinked,
+    ),
+    "beside an index": (
+        "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, ADD UNIQUE (code, city)",
+        3,
+        unlinked,
+    ),
+    "a column that refers": ("ALTER TABLE trips ADD COLUMN dest text REFERENCES airports", 3, unlinked),
+    "a required column that refers": (
+        "ALTER TABLE trips ADD dest text NOT NULL DEFAULT 'LAX' REFERENCES airports ON UPDATE RESTRICT",
+        3,
+        unlinked,
+    ),
+    "a column that refers to its own table": ("ALTER TABLE trips ADD twin bigint REFERENCES trips (n)", 3, unlinked),
+    "added and a column dropped": (
+        "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, DROP COLUMN country",
+        3,
+        unlinked,
+    ),
+    "dropped": ("ALTER TABLE trips DROP CONSTRAINT trips_code_fkey", 2, linked),
+    "dropped from the table itself": ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey", 2, linked),
+    "exchanged": (
+        "ALTER TABLE trips DROP CONSTRAINT in_city, ADD FOREIGN KEY (city) REFERENCES airports ON DELETE RESTRICT",
+        3,
+        linked,
+    ),
+    "its column dropped": ("ALTER TABLE trips DROP COLUMN city", 4, linked),
+    "its column dropped, which refers twice": ("ALTER TABLE trips DROP COLUMN boss", 4, linked),
+    "its table dropped": ("DROP TABLE trips", 4, linked),
+    "dropped with its index": ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey1, DROP CONSTRAINT one_n", 5, linked),
+    "dropped behind its index": (
+        "ALTER TABLE trips DROP CONSTRAINT one_n, DROP CONSTRAINT trips_boss_fkey1",
+        5,
+        linked,
+    ),
+    "dropped with what it refers to": ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey1, DROP COLUMN n", 5, linked),
+    "both its columns dropped": ("ALTER TABLE trips DROP COLUMN boss, DROP COLUMN n", 5, linked),
+    "both dropped, what it refers to first": ("ALTER TABLE trips DROP COLUMN n, DROP COLUMN boss", 5, linked),
+    "renamed": ("ALTER TABLE trips RENAME CONSTRAINT in_city TO there", 1, linked),
+    "renamed, to the table itself": ("ALTER TABLE trips RENAME CONSTRAINT trips_boss_fkey TO led", 1, linked),
+}
+"""A statement of every kind, how many versions of trips it takes, and on which tables."""
+
+PLANS = {name: planned(sql, tables()) for name, (sql, _, tables) in KINDS.items()}
+EVERY_KIND = pytest.mark.parametrize("name", KINDS)
+
+
+def words(plan: Plan, road: tuple[Step, ...] | None = None) -> list[str]:
+    return [describe(plan, step) for step in (plan.forward if road is None else road)]
+
+
+def faults(plan: Plan) -> str:
+    return "; ".join(map(str, find_faults(plan)))

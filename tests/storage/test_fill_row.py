@@ -23,7 +23,7 @@ from storage.arrow import columns as arrow_columns
 from storage.arrow import rows as arrow_rows
 from storage.mutations import fill_row, insert_row
 from storage.store import MemoryStore
-from tests.storage.test_arrow_columns import AGE, NAME, OWED, PLAIN, TWIN, as_dict, outcome, page_of, stored
+from tests.storage.arrow.test_columns import AGE, NAME, OWED, PLAIN, TWIN, as_dict, outcome, page_of, stored
 from tests.storage.test_mutations import user
 
 D, W, P = State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC

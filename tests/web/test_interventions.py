@@ -17,7 +17,7 @@ from changes import services
 from changes.executor.state import Execution, Mode
 from changes.models import Change
 from changes.plan.model import Plan
-from tests.changes.test_interventions import PLANS, places
+from tests.changes.executor.test_interventions import PLANS, places
 
 ClientOf = Callable[[str], Client]
 DEEDS = ("cancel", "pause", "resume")
@@ -58,7 +58,7 @@ def test_past_the_point_of_no_return_a_page_for_each_deed_and_a_cancel_is_refuse
 ) -> None:
     """A page that would show the steps back, where there are none, was a 500.
 
-    Of every third kind of change: `tests.changes.test_interventions` has them all.
+    Of every third kind of change: `tests.changes.executor.test_interventions` has them all.
     """
     change, sam = stored(plan, "running", past_return(plan)), client_of("sam")
     url = f"/changes/{change.pk}"

@@ -29,8 +29,8 @@ from lab.explorer.verdict import Verdict
 from lab.scripts.commands_of import Lab, perform
 from lab.scripts.commands_of.changes import planned
 from storage.encoding import encode
+from tests.changes.planning.test_foreign_keys import PLANS as FOREIGN_KEYS
 from tests.changes.tables import every_plan, plans, users
-from tests.changes.test_foreign_keys import PLANS as FOREIGN_KEYS
 
 PLANS = plans()
 PATIENTLY = Budget(seconds=120.0)

@@ -4,13 +4,13 @@ import pytest
 
 from lab.mutations import Switch
 from tests.changes.conftest import cluster, runs_in_the_drivers_thread
-from tests.changes.test_publishing import two
+from tests.changes.driver.test_publish import two
 from tests.lab.mutations.edits import is_noticed, switches_of
 
 __all__ = ["cluster", "runs_in_the_drivers_thread", "two"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.mark.parametrize("switch", switches_of("changes/test_publishing.py", "changes/test_driving.py"))
+@pytest.mark.parametrize("switch", switches_of("changes/driver/test_publish.py", "changes/driver/test_driver.py"))
 def test_a_rule_that_is_switched_off_is_noticed(switch: Switch, request: pytest.FixtureRequest) -> None:
     assert is_noticed(switch, request), f"nobody misses it: {switch.place}"

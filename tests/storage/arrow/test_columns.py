@@ -17,7 +17,7 @@ from storage.arrow import encoding as arrow
 from storage.arrow import rows as arrow_rows
 from storage.constraints import constraint_violations
 from storage.derived import derived_value, matches
-from tests.storage.test_arrow import pairs_of, read
+from tests.storage.arrow.test_rows import pairs_of, read
 from tests.storage.test_mutations import AGE, NAME, PLAIN, user
 
 TWIN = ColumnId(4)
@@ -164,7 +164,7 @@ def test_entries_of_a_partial_index_are_those_that_a_statement_puts(
 @settings(max_examples=20)
 @given(data=st.data())
 def test_values_of_every_type_are_derived(sql_type: SqlType, data: st.DataObject) -> None:
-    from tests.storage.test_arrow import NULLABLE, table_of
+    from tests.storage.arrow.test_rows import NULLABLE, table_of
 
     table = table_of([sql_type], [SqlType.BIGINT])
     twin = Column(ColumnId(3), "twin", SqlType.TEXT, State.WRITE_ONLY, derived=Derivation(ColumnId(2), '"#2"::text'))

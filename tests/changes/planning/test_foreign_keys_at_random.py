@@ -14,8 +14,8 @@ from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.plan.model import Plan, plan_from_json
 from changes.plan.undo import undo_of
+from tests.changes.planning.test_foreign_keys import check_every_way_back
 from tests.changes.referring import Tables, after, done, planned
-from tests.changes.test_foreign_keys import check_every_way_back
 
 NAMES = ("a", "b", "c")
 TABLES = done(tuple(f"CREATE TABLE {name} (id int PRIMARY KEY, x int, y int, u int UNIQUE, v int)" for name in NAMES))

@@ -1,9 +1,7 @@
 """Foreign keys as changes: both tables' versions, refusals, the way back from every point, undo, what is not safe."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import pytest
 
@@ -15,83 +13,27 @@ from changes.ddl.resolve import CatalogView
 from changes.ddl.statements import parse
 from changes.pages import preview
 from changes.plan.element_states import partner_of, state_of
-from changes.plan.model import MoveKind, Plan, Step, StepKind, describe, plan_from_json
+from changes.plan.model import MoveKind, Plan, StepKind, describe, plan_from_json
 from changes.plan.rollback import moving, partners_after, rollback_steps
-from changes.plan.undo import add_foreign_key, create_table, undo_of
-from changes.planning.custom_plan import MalformedPlan, rewritten
-from changes.planning.planner import make_plan
+from changes.planning.custom_plan import rewritten
 from changes.planning.tables import KnownTables
-from changes.review.check import FaultyPlan, find_faults, review, road_faults
-from tests.changes.referring import LINKS, Tables, after, done, linked, named, planned, unlinked
+from changes.review.check import find_faults, road_faults
+from tests.changes.referring import (
+    EVERY_KIND,
+    KINDS,
+    PLANS,
+    Tables,
+    after,
+    done,
+    faults,
+    linked,
+    named,
+    planned,
+    unlinked,
+    words,
+)
 
 A, W, P = State.ABSENT, State.WRITE_ONLY, State.PUBLIC
-
-KINDS: dict[str, tuple[str, int, Callable[[], Tables]]] = {
-    "to the primary key": ("ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports", 2, unlinked),
-    "to a unique index": ("ALTER TABLE trips ADD FOREIGN KEY (city) REFERENCES airports (city)", 2, unlinked),
-    "of two columns, in another order": (
-        "ALTER TABLE trips ADD FOREIGN KEY (number, country) REFERENCES airports (number, country)",
-        2,
-        unlinked,
-    ),
-    "to the table itself": ("ALTER TABLE trips ADD FOREIGN KEY (boss) REFERENCES trips", 2, unlinked),
-    "two at once": (
-        "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, ADD FOREIGN KEY (boss) REFERENCES trips",
-        2,
-        unlinked,
-    ),
-    "two to one table": (
-        "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, ADD FOREIGN KEY (city) REFERENCES airports",
-        2,
-        unlinked,
-    ),
-    "beside an index": (
-        "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, ADD UNIQUE (code, city)",
-        3,
-        unlinked,
-    ),
-    "a column that refers": ("ALTER TABLE trips ADD COLUMN dest text REFERENCES airports", 3, unlinked),
-    "a required column that refers": (
-        "ALTER TABLE trips ADD dest text NOT NULL DEFAULT 'LAX' REFERENCES airports ON UPDATE RESTRICT",
-        3,
-        unlinked,
-    ),
-    "a column that refers to its own table": ("ALTER TABLE trips ADD twin bigint REFERENCES trips (n)", 3, unlinked),
-    "added and a column dropped": (
-        "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, DROP COLUMN country",
-        3,
-        unlinked,
-    ),
-    "dropped": ("ALTER TABLE trips DROP CONSTRAINT trips_code_fkey", 2, linked),
-    "dropped from the table itself": ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey", 2, linked),
-    "exchanged": (
-        "ALTER TABLE trips DROP CONSTRAINT in_city, ADD FOREIGN KEY (city) REFERENCES airports ON DELETE RESTRICT",
-        3,
-        linked,
-    ),
-    "its column dropped": ("ALTER TABLE trips DROP COLUMN city", 4, linked),
-    "its column dropped, which refers twice": ("ALTER TABLE trips DROP COLUMN boss", 4, linked),
-    "its table dropped": ("DROP TABLE trips", 4, linked),
-    "dropped with its index": ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey1, DROP CONSTRAINT one_n", 5, linked),
-    "dropped behind its index": (
-        "ALTER TABLE trips DROP CONSTRAINT one_n, DROP CONSTRAINT trips_boss_fkey1",
-        5,
-        linked,
-    ),
-    "dropped with what it refers to": ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey1, DROP COLUMN n", 5, linked),
-    "both its columns dropped": ("ALTER TABLE trips DROP COLUMN boss, DROP COLUMN n", 5, linked),
-    "both dropped, what it refers to first": ("ALTER TABLE trips DROP COLUMN n, DROP COLUMN boss", 5, linked),
-    "renamed": ("ALTER TABLE trips RENAME CONSTRAINT in_city TO there", 1, linked),
-    "renamed, to the table itself": ("ALTER TABLE trips RENAME CONSTRAINT trips_boss_fkey TO led", 1, linked),
-}
-"""A statement of every kind, how many versions of trips it takes, and on which tables."""
-
-PLANS = {name: planned(sql, tables()) for name, (sql, _, tables) in KINDS.items()}
-EVERY_KIND = pytest.mark.parametrize("name", KINDS)
-
-
-def words(plan: Plan, road: tuple[Step, ...] | None = None) -> list[str]:
-    return [describe(plan, step) for step in (plan.forward if road is None else road)]
 
 
 # --- the road
@@ -363,92 +305,6 @@ def test_any_three_at_once_are_safe_there_and_back_or_refused(first: str) -> Non
             continue
         check_every_way_back(plan)
     assert set(refused) <= {"0A000", "2BP01"}
-
-
-# --- undo
-
-
-@EVERY_KIND
-def test_the_undo_of_every_kind_can_be_planned(name: str) -> None:
-    plan = PLANS[name]
-    left = after(plan, KINDS[name][2]())
-    assert find_faults(planned(undo_of(plan).statement, left)) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "statement"),
-    [
-        ("to the primary key", 'ALTER TABLE "trips" DROP CONSTRAINT "trips_code_fkey"'),
-        ("a column that refers", 'ALTER TABLE "trips" DROP COLUMN "dest"'),
-        (
-            "dropped",
-            'ALTER TABLE "trips" ADD CONSTRAINT "trips_code_fkey" FOREIGN KEY ("code") REFERENCES "airports" ("code")',
-        ),
-        (
-            "its column dropped",
-            'ALTER TABLE "trips" ADD COLUMN "city" text, ADD CONSTRAINT "in_city" FOREIGN KEY ("city") '
-            'REFERENCES "airports" ("city") ON DELETE RESTRICT',
-        ),
-        ("renamed", 'ALTER TABLE "trips" RENAME CONSTRAINT "there" TO "in_city"'),
-        ("dropped with its index", 'CREATE UNIQUE INDEX "one_n" ON "trips" ("n")'),
-    ],
-)
-def test_the_undo_in_words(name: str, statement: str) -> None:
-    assert undo_of(PLANS[name]).statement == statement
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "dropped with its index",
-        "dropped behind its index",
-        "dropped with what it refers to",
-        "both its columns dropped",
-        "both dropped, what it refers to first",
-    ],
-)
-def test_what_is_undone_afterwards_makes_the_table_as_it_was(name: str) -> None:
-    """A foreign key that went with its index comes back when the index is there."""
-    plan = PLANS[name]
-    undo, tables = undo_of(plan), after(plan, linked())
-    for statement in (undo.statement, *undo.warning.partition("afterwards: ")[2].split("; ")):
-        tables = after(planned(statement, tables), tables)
-    left, there = named("trips", tables), named("trips", linked())
-    assert {one.name for one in left.foreign_keys} == {one.name for one in there.foreign_keys}
-    assert {one.name for one in left.indexes} == {one.name for one in there.indexes}
-
-
-def test_the_undo_says_what_the_other_table_is_called_today() -> None:
-    plan = PLANS["dropped"]
-    renamed = after(planned("ALTER TABLE airports RENAME TO places", after(plan, linked())), linked())
-    assert 'REFERENCES "places" ("code")' in undo_of(plan, KnownTables(renamed)).statement
-
-
-def test_a_dropped_tables_foreign_keys_are_statements_of_their_own() -> None:
-    plan = PLANS["its table dropped"]
-    undo = undo_of(plan)
-    assert "FOREIGN" not in undo.statement
-    assert "Its indexes and foreign keys are statements of their own: CREATE" in undo.warning
-    assert 'ALTER TABLE "trips" ADD CONSTRAINT "trips_boss_fkey" FOREIGN KEY ("boss") REFERENCES "trips" ("id")' in (
-        undo.warning
-    )
-    tables = after(planned(undo.statement, after(plan, linked())[:1]), after(plan, linked())[:1])
-    for statement in undo.warning.partition("their own: ")[2].split("; "):
-        tables = after(planned(statement, tables), tables)
-    assert {one.name for one in named("trips", tables).foreign_keys} == {
-        one.name for one in named("trips", linked()).foreign_keys
-    }
-
-
-def test_a_table_in_words_leaves_out_what_refers_and_is_referred_to() -> None:
-    trips, airports = named("trips", linked()), named("airports", linked())
-    assert "REFERENCES" not in create_table(trips) + create_table(airports)
-    said = [f"ALTER TABLE trips {add_foreign_key(trips, one, airports)}" for one in trips.foreign_keys[:2]]
-    again = planned("ALTER TABLE trips DROP CONSTRAINT in_city, DROP CONSTRAINT trips_code_fkey", linked())
-    tables = after(again, linked())
-    for statement in said:
-        tables = after(planned(statement, tables), tables)
-    assert named("trips", tables).foreign_keys[-1].on_delete == "restrict"
 
 
 # --- what is refused
@@ -724,181 +580,3 @@ def test_each_version_says_what_comes_with_it() -> None:
     assert preview.rollback(PLANS["dropped"])["summary"] == (
         "Nothing was lost yet: foreign key trips_code_fkey is public again, and trips and airports are as they were."
     )
-
-
-# --- what is not safe
-
-DRAINED = ["drain", "verify", "close"]
-
-
-@pytest.mark.parametrize(
-    ("steps", "fault"),
-    [
-        (
-            ["publish write-only in trips", *DRAINED, "publish public in trips", "drain"],
-            "step 1 (C6): foreign key trips_code_fkey is write-only in trips@8 and absent in airports@4: a node "
-            "deletes a row of the one table to which a row of the other refers, and nothing tells it to look",
-        ),
-        (
-            ["publish write-only in airports", *DRAINED, "publish public", "drain"],
-            "step 1 (C6): foreign key trips_code_fkey is absent in trips@8 and write-only in airports@5: a node "
-            "inserts a row that refers to nothing, and nothing tells it to look; a reader relies on it",
-        ),
-        (
-            ["publish write-only", *DRAINED, "publish public in trips", "drain", "publish public in airports", "drain"],
-            "step 5 (C6): foreign key trips_code_fkey is public in trips@9 and write-only in airports@5: one table "
-            "relies on what the other one only enforces, and may not enforce any more in the version next to it",
-        ),
-        (
-            ["publish public", "drain"],
-            "step 1 (C6): constraint trips_code_fkey: absent and public may not be in use together (C6): a node "
-            "without the constraint writes a row that breaks it; a reader relies on it",
-        ),
-        (
-            ["publish write-only", "drain", "publish public", "drain"],
-            "step 3 (C6): foreign key trips_code_fkey is public without verify: nobody has looked whether all rows are "
-            "as it says (R10)",
-        ),
-    ],
-)
-def test_a_foreign_key_moves_in_both_tables_and_step_by_step(steps: list[str], fault: str) -> None:
-    plan = rewritten(PLANS["to the primary key"], steps)
-    assert fault in [str(found) for found in find_faults(plan)]
-    with pytest.raises(FaultyPlan):
-        review(plan_from_json(plan.to_json()))
-
-
-@pytest.mark.parametrize("name", ["to the primary key", "to the table itself", "dropped"])
-def test_the_planners_own_road_can_be_written_by_hand(name: str) -> None:
-    plan = PLANS[name]
-    steps = []
-    for step in plan.forward:
-        moved = f" {step.transitions[0].after.value}" if step.transitions else ""
-        steps.append(f"{step.kind.value}{moved}")
-    assert replace(rewritten(plan, steps), dangers=plan.dangers) == plan
-
-
-@pytest.mark.parametrize(
-    ("name", "step", "message"),
-    [
-        ("to the primary key", "publish write-only in nowhere", "is in trips and airports, not in nowhere"),
-        ("to the table itself", "publish write-only in trips", "is in one table only, and needs no name of it"),
-        ("to the primary key", "publish absent in airports", "is absent in airports@4; it can't be published absent"),
-        ("to the primary key", "publish delete-only", "publish one of absent, write-only, public, not 'delete-only'"),
-    ],
-)
-def test_a_side_that_is_not_there_cannot_be_named(name: str, step: str, message: str) -> None:
-    with pytest.raises(MalformedPlan, match=message):
-        rewritten(PLANS[name], [step])
-
-
-def changed(plan: Plan, at: int, **values: Any) -> Plan:
-    forward = list(plan.forward)
-    forward[at] = replace(forward[at], **values)
-    return replace(plan, forward=tuple(forward))
-
-
-def faults(plan: Plan) -> str:
-    return "; ".join(map(str, find_faults(plan)))
-
-
-def test_the_other_table_is_drained_too() -> None:
-    plan = PLANS["to the primary key"]
-    assert "step 3: verify begins before airports@5 is drained with its own version (L11)" in faults(
-        changed(plan, 1, partners=())
-    )
-    assert "step 6: airports@6 is not drained when the change is done (L11, L12)" in faults(
-        changed(plan, 5, partners=())
-    )
-
-
-def test_versions_of_the_other_table_follow_each_other_and_hide_nothing() -> None:
-    plan = PLANS["to the primary key"]
-    there = plan.publishes[0].partners[0]
-    skipped = changed(plan, 0, partners=(replace(there, version=7),))
-    assert "step 1: it publishes airports@7, and airports@5 is next (L7)" in faults(skipped)
-    hidden = changed(plan, 0, partners=(replace(there, name="places"),))
-    assert "step 1: places@5 changes more than the foreign keys of the plan" in faults(hidden)
-    stranger = replace(plan, partners=())
-    assert "step 1: it publishes airports@5, and the plan does not say that it moves this table (L11)" in faults(
-        stranger
-    )
-
-
-def test_a_foreign_key_in_one_descriptor_only_is_refused_from_a_file_too() -> None:
-    plan = PLANS["to the primary key"]
-    alone = replace(
-        plan,
-        partners=(),
-        forward=tuple(replace(step, partners=()) for step in plan.forward),
-        moves=tuple(replace(move, element=replace(move.element, partner=None)) for move in plan.moves),
-    )
-    assert "foreign key trips_code_fkey is write-only in trips@8 and absent in table 11, which is not in the plan" in (
-        faults(plan_from_json(alone.to_json()))
-    )
-
-
-def test_the_two_sides_may_not_say_different_things() -> None:
-    plan = PLANS["to the primary key"]
-    there = plan.publishes[0].partners[0]
-    other = replace(there.referenced_by[0], on_delete="restrict")
-    crooked = replace(there, constraints=tuple(other if c.id == other.id else c for c in there.constraints))
-    assert "step 1 (C6): foreign key trips_code_fkey is not the same in trips@8 and airports@5" in faults(
-        changed(plan, 0, partners=(crooked,))
-    )
-
-
-def test_what_is_referred_to_is_unique_in_a_plan_from_a_file_too() -> None:
-    plan = PLANS["to a unique index"]
-    partial = named("airports", unlinked()).index_named("positive").id
-
-    def by_another(table: Descriptor) -> Descriptor:
-        other = tuple(replace(one, index=partial) if one.partner else one for one in table.constraints)
-        return replace(table, constraints=other)
-
-    crooked = tuple(
-        replace(step, descriptor=by_another(step.published), partners=tuple(map(by_another, step.partners)))
-        if step.kind is StepKind.PUBLISH
-        else replace(step, partners=tuple(map(by_another, step.partners)))
-        for step in plan.forward
-    )
-    assert faults(replace(plan, forward=crooked)).startswith(
-        "step 1 (C6): foreign key trips_city_fkey refers to columns of airports@5 that nothing makes unique: "
-        "two rows have one value, and one of them may not go"
-    )
-
-
-def test_what_makes_values_unique_stays_while_they_are_referred_to() -> None:
-    airports = named("airports", linked())
-    free = KnownTables(tuple(replace(table, constraints=()) for table in linked()))
-    plan = make_plan(
-        parse("DROP INDEX by_city").action, replace(airports, constraints=()), tables=free
-    )  # planned where nothing refers to it
-    bound = tuple(
-        replace(step, descriptor=replace(step.descriptor, constraints=airports.constraints))
-        if step.descriptor
-        else step
-        for step in plan.forward
-    )
-    assert (
-        "step 1 (C6): index by_city is write-only while foreign key in_city refers by it: a node can't see"
-        in faults(replace(plan, base=airports, forward=bound))
-    )
-
-
-def test_a_table_leaves_public_after_its_foreign_keys() -> None:
-    trips = named("trips", linked())
-    plan = make_plan(parse("DROP TABLE trips").action, replace(trips, constraints=()))
-    bound = tuple(
-        replace(step, descriptor=replace(step.descriptor, constraints=trips.constraints)) if step.descriptor else step
-        for step in plan.forward
-    )
-    assert (
-        "step 1 (C6): table trips becomes delete-only while foreign key trips_code_fkey is not absent yet: "
-        "nobody may look into it any more to see whether a row is referred to"
-    ) in faults(replace(plan, base=trips, forward=bound))
-
-
-def test_links_are_what_the_other_tests_say() -> None:
-    assert len(named("trips", linked()).foreign_keys) == len(LINKS)
-    assert len(named("airports", linked()).referenced_by) == 2

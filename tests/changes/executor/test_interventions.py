@@ -11,8 +11,8 @@ from changes.executor.machine import step
 from changes.executor.state import Direction, Execution, Mode
 from changes.plan.model import Plan, StepKind
 from changes.plan.rollback import rollback_steps
+from tests.changes.planning.test_foreign_keys import PLANS as FOREIGN_KEYS
 from tests.changes.tables import every_plan
-from tests.changes.test_foreign_keys import PLANS as FOREIGN_KEYS
 
 PLANS = every_plan() | {f"foreign key {name}": plan for name, plan in FOREIGN_KEYS.items()}
 EVERY_PLAN = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
