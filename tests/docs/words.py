@@ -219,7 +219,7 @@ RETIRED = (
         text=OBJECTS
         + r" (that )?(goes|go|went)\b(?! (on|back|to|into|in|with|along|first|through|by|where|from|down|up|together"
         r"|last|before|write|delete|public|absent|under|between|there|without))"
-        r"|" + OBJECTS + r" (that )?(is|are|was|were|has|have) gone\b|\bcomes? and go(es)?\b",
+        r"|" + OBJECTS + r" (that )?(is|are|was|were|has|have) gone\b|\} is gone\b|\bcomes? and go(es)?\b",
         under=("changes/", "catalog/", "storage/", "spark_tasks/", "docs/", "templates/", "README.md"),
     ),
     Retired(
