@@ -11,7 +11,7 @@ can be computed here (`is_simple`), so no other engine ever has a say.
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 import postgast
 from postgast import pg_query_pb2 as pb
@@ -201,20 +201,13 @@ def _refuse_all(expr: Expr, what: str) -> None:
     calls = [part for part in walk(expr) if isinstance(part, Call)]
     for call in calls:
         if call.name in CHANGING:
-            _refuse_changing(call, what)
+            message = f"{CHANGING[call.name]} cannot stand in {what}: the same row must give the same value at any time"
+            raise SqlError(INVALID_DEFINITION, message, call.offset)
     for call in calls:
         if call.compute is None:
             hint = "comparisons, arithmetic, CASE, COALESCE, IN, LIKE, length, lower, upper and casts may stand there"
-            raise unsupported(f"{call.name}({_types_in(call)}) in {what}", call.offset, hint=hint)
-
-
-def _refuse_changing(call: Call, what: str) -> NoReturn:
-    message = f"{CHANGING[call.name]} cannot stand in {what}: the same row must give the same value at any time"
-    raise SqlError(INVALID_DEFINITION, message, call.offset)
-
-
-def _types_in(call: Call) -> str:
-    return ", ".join(str(arg.type) for arg in call.args)
+            types = ", ".join(str(arg.type) for arg in call.args)
+            raise unsupported(f"{call.name}({types}) in {what}", call.offset, hint=hint)
 
 
 def _refuse_type(expr: Expr, target: Type, what: str) -> None:

@@ -30,49 +30,9 @@ from dataclasses import replace
 from typing import assert_never
 
 from catalog.elements import TableId
-from leases import rules
+from leases import holdings, rules, vocabulary
 from leases.gossip import News, highest, is_news
-from leases.holdings import (
-    RETRY_S,
-    TRIES_MAX,
-    Acquisition,
-    Held,
-    NodeLeases,
-    Phase,
-    Step,
-    TableLeases,
-    TableStep,
-    Waiter,
-    describe,
-    edit,
-    end,
-    hold,
-)
 from leases.upkeep import do_upkeep, set_alarm
-from leases.vocabulary import (
-    Acquired,
-    AcquireFailed,
-    Drain,
-    DrainDone,
-    Effect,
-    Event,
-    Grant,
-    Pin,
-    Recheck,
-    Refuse,
-    Released,
-    ReleaseFailed,
-    Renewal,
-    Renewed,
-    RenewFailed,
-    RenewOutcome,
-    RequestId,
-    Revoked,
-    Tick,
-    Undrain,
-    Unpin,
-    Why,
-)
 
 SKIPPED_AGAIN_S = 0.025
 """A table that a renewal skipped is asked for again after this long (L5: within 50 ms)."""
@@ -82,119 +42,118 @@ class IllegalTransition(Exception):
     """An answer to a question that was not asked: a mistake of the shell."""
 
 
-def step(state: NodeLeases, event: Event, now: float) -> Step:
+def step(state: holdings.NodeLeases, event: vocabulary.Event, now: float) -> holdings.Step:
     """The node after `event` at `now` (its monotonic clock), and what its shell must do, in order."""
     after, effects = _react(state, event, now)
     after, upkeep = do_upkeep(after, now)
-    if after.phase is Phase.STOPPED:  # by what is due on another table, in this very step: nothing is granted any more
-        effects = tuple(_refuse_stopped(after, one) if isinstance(one, Grant) else one for one in effects)
-    drained = (DrainDone(),) if after.is_drained and not state.is_drained else ()
+    if after.phase is holdings.Phase.STOPPED:  # by what is due on another table, in this very step
+        effects = tuple(_refuse_stopped(after, one) if isinstance(one, vocabulary.Grant) else one for one in effects)
+    drained = (vocabulary.DrainDone(),) if after.is_drained and not state.is_drained else ()
     return set_alarm(after, (*effects, *upkeep, *drained))
 
 
-def grantable(state: NodeLeases, table: TableId, now: float) -> Held | None:
+def grantable(state: holdings.NodeLeases, table: TableId, now: float) -> holdings.Held | None:
     """The version a caller that does not insist on the freshest would get at once."""
     newest = state.table(table).newest
     return newest if newest is not None and now < newest.stop_at else None
 
 
-def _react(state: NodeLeases, event: Event, now: float) -> Step:
-    if state.phase is Phase.STOPPED:
-        return _react_stopped(state, event)
+def _react(state: holdings.NodeLeases, event: vocabulary.Event, now: float) -> holdings.Step:
+    if state.phase is holdings.Phase.STOPPED:  # it only says no; answers on their way are nobody's any more
+        return state, (_refuse_stopped(state, event),) if isinstance(event, vocabulary.Pin) else ()
     match event:
-        case Pin():
+        case vocabulary.Pin():
             return _pin(state, event, now)
-        case Unpin():
-            return edit(state, event.table, _unpin(state.table(event.table), event.request))
-        case Acquired():
-            return edit(state, event.table, _acquired(state.table(event.table), event, now))
-        case AcquireFailed():
-            return edit(state, event.table, _acquire_failed(state.table(event.table), event, now))
+        case vocabulary.Unpin():
+            return holdings.edit(state, event.table, _unpin(state.table(event.table), event.request))
+        case vocabulary.Acquired():
+            return holdings.edit(state, event.table, _acquired(state.table(event.table), event, now))
+        case vocabulary.AcquireFailed():
+            return holdings.edit(state, event.table, _acquire_failed(state.table(event.table), event, now))
         case News():
-            return edit(state, event.table, (_hear(state.table(event.table), event.version), ()))
-        case Renewed():
+            return holdings.edit(state, event.table, (_hear(state.table(event.table), event.version), ()))
+        case vocabulary.Renewed():
             return _renewed(state, event.outcomes, now)
-        case RenewFailed():
+        case vocabulary.RenewFailed():
             return _renew_failed(state, event, now)
-        case Released() | ReleaseFailed():
-            return edit(state, event.table, (_answered_release(state.table(event.table), event, now), ()))
-        case Revoked():
+        case vocabulary.Released() | vocabulary.ReleaseFailed():
+            return holdings.edit(state, event.table, (_answered_release(state.table(event.table), event, now), ()))
+        case vocabulary.Revoked():
             reason = f"its lease on version {event.version} was revoked"
-            return edit(state, event.table, end(state.table(event.table), event.version, event.table, reason))
-        case Recheck():
+            return holdings.edit(
+                state, event.table, holdings.end(state.table(event.table), event.version, event.table, reason)
+            )
+        case vocabulary.Recheck():
             return replace(state, renew_again_at=now), ()
-        case Tick():
+        case vocabulary.Tick():
             return state, ()
-        case Drain():
+        case vocabulary.Drain():
             return _drain(state)
-        case Undrain():
-            return replace(state, phase=Phase.SERVING), ()
+        case vocabulary.Undrain():
+            return replace(state, phase=holdings.Phase.SERVING), ()
         case _:
             assert_never(event)
 
 
-def _react_stopped(state: NodeLeases, event: Event) -> Step:
-    """A node that stopped only says no; answers still on their way are nobody's any more."""
-    return state, (_refuse_stopped(state, event),) if isinstance(event, Pin) else ()
-
-
-def _refuse_stopped(state: NodeLeases, asked: Pin | Grant) -> Refuse:
+def _refuse_stopped(state: holdings.NodeLeases, asked: vocabulary.Pin | vocabulary.Grant) -> vocabulary.Refuse:
     reason = f"node {state.node} has stopped serving: a lease could not be renewed"
-    return Refuse(asked.request, asked.table, Why.STOPPED, reason)
+    return vocabulary.Refuse(asked.request, asked.table, vocabulary.Why.STOPPED, reason)
 
 
 # Callers
 
 
-def _pin(state: NodeLeases, event: Pin, now: float) -> Step:
-    if state.phase is Phase.DRAINING:
+def _pin(state: holdings.NodeLeases, event: vocabulary.Pin, now: float) -> holdings.Step:
+    if state.phase is holdings.Phase.DRAINING:
         return state, (_refuse_draining(state, event.request, event.table),)
     leases = state.table(event.table)
     if not event.fresh and grantable(state, event.table, now):
-        return edit(state, event.table, _grant(leases, event.table, (event.request,)))
-    waiter = Waiter(event.request, needs_next=event.fresh and leases.acquisition is not None)
-    return edit(state, event.table, (replace(leases, waiters=(*leases.waiters, waiter)), ()))
+        return holdings.edit(state, event.table, _grant(leases, event.table, (event.request,)))
+    waiter = holdings.Waiter(event.request, needs_next=event.fresh and leases.acquisition is not None)
+    return holdings.edit(state, event.table, (replace(leases, waiters=(*leases.waiters, waiter)), ()))
 
 
-def _grant(leases: TableLeases, table: TableId, requests: Iterable[RequestId]) -> TableStep:
+def _grant(
+    leases: holdings.TableLeases, table: TableId, requests: Iterable[vocabulary.RequestId]
+) -> holdings.TableStep:
     """Everybody in `requests` uses the newest version held."""
     newest = leases.newest
     assert newest is not None, "a grant needs a lease"
     asked = tuple(requests)
     used = replace(newest, pins=newest.pins.union(asked))
-    grants = tuple(Grant(request, table, newest.version) for request in asked)
+    grants = tuple(vocabulary.Grant(request, table, newest.version) for request in asked)
     return replace(leases, held=(*leases.held[:-1], used)), grants
 
 
-def _unpin(leases: TableLeases, request: RequestId) -> TableStep:
+def _unpin(leases: holdings.TableLeases, request: vocabulary.RequestId) -> holdings.TableStep:
     held = tuple(replace(one, pins=one.pins - {request}) if request in one.pins else one for one in leases.held)
     waiters = tuple(waiter for waiter in leases.waiters if waiter.request != request)
     return replace(leases, held=held, waiters=waiters), ()
 
 
-def _drain(state: NodeLeases) -> Step:
+def _drain(state: holdings.NodeLeases) -> holdings.Step:
     refusals = tuple(
         _refuse_draining(state, waiter.request, table) for table, leases in state.tables for waiter in leases.waiters
     )
     quiet = tuple((table, replace(leases, waiters=())) for table, leases in state.tables)
-    return replace(state, phase=Phase.DRAINING, tables=quiet), refusals
+    return replace(state, phase=holdings.Phase.DRAINING, tables=quiet), refusals
 
 
-def _refuse_draining(state: NodeLeases, request: RequestId, table: TableId) -> Refuse:
+def _refuse_draining(state: holdings.NodeLeases, request: vocabulary.RequestId, table: TableId) -> vocabulary.Refuse:
     reason = f"node {state.node} is draining: it takes no new leases, use another node"
-    return Refuse(request, table, Why.DRAINING, reason)
+    return vocabulary.Refuse(request, table, vocabulary.Why.DRAINING, reason)
 
 
 # Acquisitions
 
 
-def _acquired(leases: TableLeases, event: Acquired, now: float) -> TableStep:
+def _acquired(leases: holdings.TableLeases, event: vocabulary.Acquired, now: float) -> holdings.TableStep:
     acquisition = _asked(leases, event.table, "a lease was acquired")
     deadline = rules.local_deadline(asked_at=acquisition.asked_at, remaining_s=event.remaining_s)
     if now >= rules.stop_at(asked_at=acquisition.asked_at, deadline=deadline):
         late = f"the lease on {event.name}@{event.version} was over before it arrived"
-        return _acquire_failed(leases, AcquireFailed(event.table, late), now)
-    held = hold(
+        return _acquire_failed(leases, vocabulary.AcquireFailed(event.table, late), now)
+    held = holdings.hold(
         leases,
         name=event.name,
         version=event.version,
@@ -206,83 +165,87 @@ def _acquired(leases: TableLeases, event: Acquired, now: float) -> TableStep:
     return _serve(replace(held, heard=heard, acquisition=None, failures=0, look_at=now), event.table)
 
 
-def _heard_after(leases: TableLeases, acquisition: Acquisition, version: int) -> int:
+def _heard_after(leases: holdings.TableLeases, acquisition: holdings.Acquisition, version: int) -> int:
     """News that came during the acquisition is kept; news older than it that proved false is forgotten (L6)."""
     return highest(leases.heard, version) if leases.heard > acquisition.heard else version
 
 
-def _serve(leases: TableLeases, table: TableId) -> TableStep:
+def _serve(leases: holdings.TableLeases, table: TableId) -> holdings.TableStep:
     """Those who asked before the acquisition began are answered; the fresh ones who came later wait for the next."""
     served = (waiter.request for waiter in leases.waiters if not waiter.needs_next)
     granted, effects = _grant(leases, table, served)
     return replace(granted, waiters=_still_waiting(leases)), effects
 
 
-def _still_waiting(leases: TableLeases) -> tuple[Waiter, ...]:
+def _still_waiting(leases: holdings.TableLeases) -> tuple[holdings.Waiter, ...]:
     """They are satisfied by the next acquisition, which begins after their call."""
-    return tuple(Waiter(waiter.request, needs_next=False) for waiter in leases.waiters if waiter.needs_next)
+    return tuple(holdings.Waiter(waiter.request, needs_next=False) for waiter in leases.waiters if waiter.needs_next)
 
 
-def _acquire_failed(leases: TableLeases, event: AcquireFailed, now: float) -> TableStep:
+def _acquire_failed(leases: holdings.TableLeases, event: vocabulary.AcquireFailed, now: float) -> holdings.TableStep:
     """Callers that waited for this acquisition get its cause at once; those that came later get one of their own."""
     _asked(leases, event.table, "an acquisition failed")
-    why = Why.GONE if event.gone else Why.UNREACHABLE
+    why = vocabulary.Why.GONE if event.gone else vocabulary.Why.UNREACHABLE
     refusals = tuple(
-        Refuse(waiter.request, event.table, why, event.reason) for waiter in leases.waiters if not waiter.needs_next
+        vocabulary.Refuse(waiter.request, event.table, why, event.reason)
+        for waiter in leases.waiters
+        if not waiter.needs_next
     )
     failed = replace(
         leases,
         acquisition=None,
         heard=highest(leases.heard, leases.newest_version + 1) if event.gone else leases.heard,
-        failures=TRIES_MAX if event.gone else leases.failures + 1,
-        look_at=now + RETRY_S,
+        failures=holdings.TRIES_MAX if event.gone else leases.failures + 1,
+        look_at=now + holdings.RETRY_S,
         waiters=_still_waiting(leases),
     )
     return failed, refusals
 
 
-def _asked(leases: TableLeases, table: TableId, what: str) -> Acquisition:
+def _asked(leases: holdings.TableLeases, table: TableId, what: str) -> holdings.Acquisition:
     if leases.acquisition is None:
-        raise IllegalTransition(f"{what} on table {table}, but none was asked for ({describe(leases)})")
+        raise IllegalTransition(f"{what} on table {table}, but none was asked for ({holdings.describe(leases)})")
     return leases.acquisition
 
 
 # News, renewals, releases
 
 
-def _hear(leases: TableLeases, version: int) -> TableLeases:
+def _hear(leases: holdings.TableLeases, version: int) -> holdings.TableLeases:
     """Remember the highest version heard of a table we use, and look for it at once (L6)."""
     if leases.is_forgotten or not is_news(leases.heard, version):
         return leases
     return replace(leases, heard=version, failures=0, look_at=0.0)
 
 
-def _renewed(state: NodeLeases, outcomes: tuple[RenewOutcome, ...], now: float) -> Step:
+def _renewed(state: holdings.NodeLeases, outcomes: tuple[vocabulary.RenewOutcome, ...], now: float) -> holdings.Step:
     _expect_renewal(state, "renewed")
-    skipped = any(outcome.outcome is Renewal.SKIPPED for outcome in outcomes)
+    skipped = any(outcome.outcome is vocabulary.Renewal.SKIPPED for outcome in outcomes)
     again_at = now + SKIPPED_AGAIN_S if skipped else state.renew_again_at
     after = replace(state, renewing=(), renew_again_at=again_at)
-    effects: tuple[Effect, ...] = ()
+    effects: tuple[vocabulary.Effect, ...] = ()
     for outcome in outcomes:
         asked = dict(state.renewing).get(outcome.table)
         change = _renewed_table(after.table(outcome.table), outcome, asked, state.renew_asked_at)
-        after, more = edit(after, outcome.table, change)
+        after, more = holdings.edit(after, outcome.table, change)
         effects += more
     return after, effects
 
 
-def _renewed_table(leases: TableLeases, outcome: RenewOutcome, asked: int | None, asked_at: float) -> TableStep:
+def _renewed_table(
+    leases: holdings.TableLeases, outcome: vocabulary.RenewOutcome, asked: int | None, asked_at: float
+) -> holdings.TableStep:
     """`asked` is the version held when the renewal was sent: an answer about another one says nothing of ours."""
     held = leases.newest
     if held is None or held.version != asked:
         return leases, ()
     if is_news(held.version, outcome.version):
         return _hear(leases, outcome.version), ()
-    if outcome.outcome is Renewal.LOST:
-        return end(leases, held.version, outcome.table, "its lease was taken away")
-    if outcome.outcome is Renewal.SKIPPED:
+    if outcome.outcome is vocabulary.Renewal.LOST:
+        return holdings.end(leases, held.version, outcome.table, "its lease was taken away")
+    if outcome.outcome is vocabulary.Renewal.SKIPPED:
         return leases, ()
-    extended = hold(
+    extended = holdings.hold(
         leases,
         name=held.name,
         version=held.version,
@@ -293,22 +256,24 @@ def _renewed_table(leases: TableLeases, outcome: RenewOutcome, asked: int | None
     return extended, ()
 
 
-def _renew_failed(state: NodeLeases, event: RenewFailed, now: float) -> Step:
+def _renew_failed(state: holdings.NodeLeases, event: vocabulary.RenewFailed, now: float) -> holdings.Step:
     _expect_renewal(state, f"not renewed ({event.reason})")
-    return replace(state, renewing=(), renew_again_at=now + RETRY_S), ()
+    return replace(state, renewing=(), renew_again_at=now + holdings.RETRY_S), ()
 
 
-def _expect_renewal(state: NodeLeases, what: str) -> None:
+def _expect_renewal(state: holdings.NodeLeases, what: str) -> None:
     if not state.renewing:
         raise IllegalTransition(f"leases of node {state.node} were {what}, but no renewal was asked for")
 
 
-def _answered_release(leases: TableLeases, event: Released | ReleaseFailed, now: float) -> TableLeases:
+def _answered_release(
+    leases: holdings.TableLeases, event: vocabulary.Released | vocabulary.ReleaseFailed, now: float
+) -> holdings.TableLeases:
     leaving = next((one for one in leases.leaving if one.version == event.version), None)
     if leaving is None or leaving.again_at is not None:
         what = f"version {event.version} of table {event.table} was released, but that was not asked for"
-        raise IllegalTransition(f"{what} ({describe(leases)})")
+        raise IllegalTransition(f"{what} ({holdings.describe(leases)})")
     others = tuple(one for one in leases.leaving if one is not leaving)
-    if isinstance(event, ReleaseFailed) and leaving.tries < TRIES_MAX:
-        others = (*others, replace(leaving, again_at=now + RETRY_S))
+    if isinstance(event, vocabulary.ReleaseFailed) and leaving.tries < holdings.TRIES_MAX:
+        others = (*others, replace(leaving, again_at=now + holdings.RETRY_S))
     return replace(leases, leaving=others)

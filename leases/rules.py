@@ -61,7 +61,7 @@ class Hindrance:
     @property
     def until(self) -> float | None:
         """When the last of the leases ends at the latest; None when only locks are in the way."""
-        return ends_at_most(self.leases)
+        return max((lease.expires_at for lease in self.leases), default=None)
 
     @property
     def nodes(self) -> tuple[NodeId, ...]:
@@ -102,11 +102,6 @@ def blockers(leases: Iterable[Lease], *, table: TableId, next_version: int, now:
     """The live leases that forbid publishing `next_version`: all older than its predecessor."""
     live = live_leases(leases, table=table, now=now)
     return [lease for lease in live if lease.version < next_version - 1]
-
-
-def ends_at_most(leases: Iterable[Lease]) -> float | None:
-    """When the last of these leases is over, whatever its node does; None when there is none."""
-    return max((lease.expires_at for lease in leases), default=None)
 
 
 def publish_hindrance(

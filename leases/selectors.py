@@ -65,13 +65,6 @@ LEASES = """
 """
 
 
-def database_now() -> datetime:
-    """The one clock that leases are judged by (L1)."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        return cursor.fetchone()[0]
-
-
 def leases_on(table_id: int | None = None) -> list[LeaseOn]:
     """The live leases on a table, or on all, oldest version first."""
     with connection.cursor() as cursor:
@@ -143,7 +136,9 @@ NEWEST_TWO = """
 
 def lane_snapshot() -> dict[str, Any]:
     """The Cluster page's lanes, JSON-able: nodes with the versions they use, tables with their two newest versions."""
-    now = database_now()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        now: datetime = cursor.fetchone()[0]
     leases = leases_on()
     return {
         "at": now.isoformat(),

@@ -13,36 +13,35 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from catalog.elements import TableId
-from leases.holdings import Acquisition, Leaving, NodeLeases, Phase, Step, TableLeases, TableStep, edit, end
-from leases.vocabulary import Acquire, Effect, EndTransactions, Exit, Refuse, Release, Renew, WakeAt, Why
+from leases import holdings, vocabulary
 
 
-def do_upkeep(state: NodeLeases, now: float) -> Step:
+def do_upkeep(state: holdings.NodeLeases, now: float) -> holdings.Step:
     """`state` after all that is due at `now`, and what it takes."""
-    if state.phase is Phase.STOPPED:
+    if state.phase is holdings.Phase.STOPPED:
         return state, ()
     fatal = _unrenewed(state, now)
     if fatal is not None:
         return _stop(state, fatal)
-    effects: tuple[Effect, ...] = ()
+    effects: tuple[vocabulary.Effect, ...] = ()
     for table, leases in state.tables:
-        kept, more = _keep_table(leases, table, now, draining=state.phase is Phase.DRAINING)
+        kept, more = _keep_table(leases, table, now, draining=state.phase is holdings.Phase.DRAINING)
         if kept is not leases:
-            state, more = edit(state, table, (kept, more))
+            state, more = holdings.edit(state, table, (kept, more))
         effects += more
     state, renewals = _renew_due(state, now)
     return state, (*effects, *renewals)
 
 
-def set_alarm(state: NodeLeases, effects: tuple[Effect, ...]) -> Step:
+def set_alarm(state: holdings.NodeLeases, effects: tuple[vocabulary.Effect, ...]) -> holdings.Step:
     """Ask to be woken when the next thing is due; said only when the time changes."""
     wake_at = min(_due_times(state), default=None)
     if wake_at == state.wake_at:
         return state, effects
-    return replace(state, wake_at=wake_at), (*effects, WakeAt(wake_at))
+    return replace(state, wake_at=wake_at), (*effects, vocabulary.WakeAt(wake_at))
 
 
-def _unrenewed(state: NodeLeases, now: float) -> str | None:
+def _unrenewed(state: holdings.NodeLeases, now: float) -> str | None:
     """The newest version of some table could not be renewed in time (L10)."""
     for _, leases in state.tables:
         newest = leases.newest
@@ -51,24 +50,24 @@ def _unrenewed(state: NodeLeases, now: float) -> str | None:
     return None
 
 
-def _stop(state: NodeLeases, reason: str) -> Step:
+def _stop(state: holdings.NodeLeases, reason: str) -> holdings.Step:
     """Serve nobody any more: refuse who waits, end who runs, exit (L10)."""
     refusals = (
-        Refuse(waiter.request, table, Why.STOPPED, f"node {state.node} stops: {reason}")
+        vocabulary.Refuse(waiter.request, table, vocabulary.Why.STOPPED, f"node {state.node} stops: {reason}")
         for table, leases in state.tables
         for waiter in leases.waiters
     )
     endings = (
-        EndTransactions(table, held.version, held.pins, reason)
+        vocabulary.EndTransactions(table, held.version, held.pins, reason)
         for table, leases in state.tables
         for held in leases.held
         if not held.is_idle
     )
-    stopped = replace(state, phase=Phase.STOPPED, tables=(), renewing=(), renew_again_at=None)
-    return stopped, (*endings, *refusals, Exit(reason))
+    stopped = replace(state, phase=holdings.Phase.STOPPED, tables=(), renewing=(), renew_again_at=None)
+    return stopped, (*endings, *refusals, vocabulary.Exit(reason))
 
 
-def _keep_table(leases: TableLeases, table: TableId, now: float, *, draining: bool) -> TableStep:
+def _keep_table(leases: holdings.TableLeases, table: TableId, now: float, *, draining: bool) -> holdings.TableStep:
     """Let what is over go, give back what nobody needs, look for what is new."""
     kept, ended = _expire(leases, table, now)
     kept, released = _release_idle(kept, table, draining=draining)
@@ -77,17 +76,17 @@ def _keep_table(leases: TableLeases, table: TableId, now: float, *, draining: bo
     return kept, (*ended, *released, *again, *acquired)
 
 
-def _expire(leases: TableLeases, table: TableId, now: float) -> TableStep:
+def _expire(leases: holdings.TableLeases, table: TableId, now: float) -> holdings.TableStep:
     """An older version just runs to its end (L5), and its users with it."""
-    effects: tuple[Effect, ...] = ()
+    effects: tuple[vocabulary.Effect, ...] = ()
     for held in leases.held:
         if now >= held.stop_at:
-            leases, more = end(leases, held.version, table, f"its lease on version {held.version} ran out")
+            leases, more = holdings.end(leases, held.version, table, f"its lease on version {held.version} ran out")
             effects += more
     return leases, effects
 
 
-def _release_idle(leases: TableLeases, table: TableId, *, draining: bool) -> TableStep:
+def _release_idle(leases: holdings.TableLeases, table: TableId, *, draining: bool) -> holdings.TableStep:
     """L4: an older version goes with its last reference; the newest held only when it will not be needed.
 
     The newest is never released while an acquisition is on its way, which may be of the same version: the two could
@@ -99,11 +98,11 @@ def _release_idle(leases: TableLeases, table: TableId, *, draining: bool) -> Tab
     if not idle:
         return leases, ()
     kept = tuple(held for held in leases.held if held not in idle)
-    leaving = (*leases.leaving, *(Leaving(held.version) for held in idle))
-    return replace(leases, held=kept, leaving=leaving), tuple(Release(table, held.version) for held in idle)
+    leaving = (*leases.leaving, *(holdings.Leaving(held.version) for held in idle))
+    return replace(leases, held=kept, leaving=leaving), tuple(vocabulary.Release(table, held.version) for held in idle)
 
 
-def _release_again(leases: TableLeases, table: TableId, now: float) -> TableStep:
+def _release_again(leases: holdings.TableLeases, table: TableId, now: float) -> holdings.TableStep:
     """A release that failed is tried again."""
     due = [one.version for one in leases.leaving if one.again_at is not None and now >= one.again_at]
     if not due:
@@ -111,10 +110,10 @@ def _release_again(leases: TableLeases, table: TableId, now: float) -> TableStep
     leaving = tuple(
         replace(one, tries=one.tries + 1, again_at=None) if one.version in due else one for one in leases.leaving
     )
-    return replace(leases, leaving=leaving), tuple(Release(table, version) for version in due)
+    return replace(leases, leaving=leaving), tuple(vocabulary.Release(table, version) for version in due)
 
 
-def _look(leases: TableLeases, table: TableId, now: float, *, draining: bool) -> TableStep:
+def _look(leases: holdings.TableLeases, table: TableId, now: float, *, draining: bool) -> holdings.TableStep:
     """Begin an acquisition when somebody waits or news came; one at a time (L3).
 
     The newest version is never acquired while it is being released: the two could
@@ -123,10 +122,10 @@ def _look(leases: TableLeases, table: TableId, now: float, *, draining: bool) ->
     wanted = bool(leases.waiters) or (leases.looks_for_news and now >= leases.look_at)
     if draining or not wanted or leases.is_releasing_newest or leases.acquisition is not None:
         return leases, ()
-    return replace(leases, acquisition=Acquisition(now, leases.heard)), (Acquire(table),)
+    return replace(leases, acquisition=holdings.Acquisition(now, leases.heard)), (vocabulary.Acquire(table),)
 
 
-def _renew_due(state: NodeLeases, now: float) -> Step:
+def _renew_due(state: holdings.NodeLeases, now: float) -> holdings.Step:
     """One statement for all tables, as soon as one is due (L5)."""
     due_at = _renew_at(state)
     if state.renewing or due_at is None or now < due_at:
@@ -135,10 +134,10 @@ def _renew_due(state: NodeLeases, now: float) -> Step:
     if not asked:
         return replace(state, renew_again_at=None), ()
     renewing = replace(state, renewing=asked, renew_asked_at=now, renew_again_at=None)
-    return renewing, (Renew(tuple(table for table, _ in asked)),)
+    return renewing, (vocabulary.Renew(tuple(table for table, _ in asked)),)
 
 
-def _renew_at(state: NodeLeases) -> float | None:
+def _renew_at(state: holdings.NodeLeases) -> float | None:
     """When the next renewal is due: a retry when one is set, else the earliest of the newest versions'."""
     if state.renew_again_at is not None:
         return state.renew_again_at
@@ -146,12 +145,12 @@ def _renew_at(state: NodeLeases) -> float | None:
     return min((held.renew_at for held in newest if held is not None), default=None)
 
 
-def _due_times(state: NodeLeases) -> Iterable[float]:
+def _due_times(state: holdings.NodeLeases) -> Iterable[float]:
     renew_at = _renew_at(state)
     if renew_at is not None and not state.renewing:
         yield renew_at
     for _, leases in state.tables:
         yield from (held.stop_at for held in leases.held)
         yield from (one.again_at for one in leases.leaving if one.again_at is not None)
-        if leases.looks_for_news and not leases.is_releasing_newest and state.phase is Phase.SERVING:
+        if leases.looks_for_news and not leases.is_releasing_newest and state.phase is holdings.Phase.SERVING:
             yield leases.look_at

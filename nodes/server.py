@@ -19,7 +19,7 @@ from pathlib import Path
 from catalog import clock
 from expressions.errors import ADMIN_SHUTDOWN, FatalError
 from leases import holders
-from leases.asyncio.keeper import FATAL_EXIT_CODE, LeaseKeeper, Pin
+from leases.asyncio.keeper import FATAL_EXIT_CODE, LeaseKeeper
 from leases.redis import samples
 from nodes.alarm import keep_alarm
 from nodes.clients.protocols import Client, Session
@@ -136,7 +136,7 @@ class Server:
             redis_url=settings.redis_url,
             lease_s=settings.lease_s,
             on_fatal=self._fatal,
-            on_end=self._end_pin,
+            on_end=lambda pin: self.env.end_holder(pin),
         )
         self.env = environment(settings, self.incarnation, keeper)
         people = People(self.env.directory.ask)
@@ -202,9 +202,6 @@ class Server:
         self._why = f"this node stops serving: {reason}"
         if not self._ended.done():
             self._ended.set_result(FATAL_EXIT_CODE)
-
-    def _end_pin(self, pin: Pin) -> None:
-        self.env.end_holder(pin)
 
 
 def admission(settings: Settings, people: People) -> Admission:

@@ -20,19 +20,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from expressions.errors import (
-    ADMIN_SHUTDOWN,
-    INTERNAL_ERROR,
-    INVALID_CURSOR_NAME,
-    INVALID_STATEMENT_NAME,
-    PROGRAM_LIMIT,
-    PROTOCOL_VIOLATION,
-    QUERY_CANCELED,
-    SYNTAX_ERROR,
-    FatalError,
-    SqlError,
-    unsupported,
-)
+from expressions import errors
 from nodes.clients.channel import Channel
 from nodes.clients.interruptible import Interruptible
 from nodes.clients.portals import Kept, Portal, Prepared, send_at_once, send_rows
@@ -74,8 +62,8 @@ class Client:
     _undescribed: Portal | None = None
     is_executing: bool = False
     _is_waiting: bool = False
-    interrupt: SqlError | None = None
-    _goodbye: FatalError | None = None
+    interrupt: errors.SqlError | None = None
+    _goodbye: errors.FatalError | None = None
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -84,15 +72,15 @@ class Client:
             await self._serve()
         except (ConnectionResetError, BrokenPipeError):
             log.debug("client %s is gone", self.pid)
-        except FatalError as error:
+        except errors.FatalError as error:
             self._last_words(error)
-        except SqlError as error:  # a message that cannot even be read as text
-            self._last_words(FatalError(error.sqlstate, error.message))
+        except errors.SqlError as error:  # a message that cannot even be read as text
+            self._last_words(errors.FatalError(error.sqlstate, error.message))
         except asyncio.CancelledError:
-            self._last_words(self._goodbye or FatalError(ADMIN_SHUTDOWN, GOODBYE))
+            self._last_words(self._goodbye or errors.FatalError(errors.ADMIN_SHUTDOWN, GOODBYE))
         except Exception:
             log.exception("client %s: internal error", self.pid)
-            self._last_words(FatalError(INTERNAL_ERROR, "internal error of the node; its log says more"))
+            self._last_words(errors.FatalError(errors.INTERNAL_ERROR, "internal error of the node; its log says more"))
         finally:
             self.clients.forget(self)
             self.prepared.clear()
@@ -106,7 +94,9 @@ class Client:
             async with asyncio.timeout(STARTUP_S_MAX):
                 signed_in = await Startup(self.clients, self.channel, self.greeting.admission).signed_in()
         except TimeoutError:
-            raise FatalError(PROTOCOL_VIOLATION, f"nobody has signed in within {STARTUP_S_MAX:g} s") from None
+            raise errors.FatalError(
+                errors.PROTOCOL_VIOLATION, f"nobody has signed in within {STARTUP_S_MAX:g} s"
+            ) from None
         if signed_in is None:
             return
         self.person, parameters = signed_in
@@ -125,19 +115,19 @@ class Client:
         if self.task is not None and self.is_executing:
             self.task.cancel()
 
-    def cancel(self, why: SqlError) -> None:
+    def cancel(self, why: errors.SqlError) -> None:
         """Interrupt the statement that runs now, if one does."""
         if self.is_executing and self.task is not None and self.interrupt is None:
             self.interrupt = why
             self.task.cancel()
 
-    def say_goodbye(self, why: FatalError) -> None:
+    def say_goodbye(self, why: errors.FatalError) -> None:
         """End the connection as soon as it is in no transaction."""
         self._goodbye = why
         if self._is_waiting and (self.session is None or self.session.status() == b"I") and self.task is not None:
             self.task.cancel()
 
-    def end_now(self, why: FatalError) -> None:
+    def end_now(self, why: errors.FatalError) -> None:
         self._goodbye = why
         if self.task is not None:
             self.task.cancel()
@@ -147,7 +137,7 @@ class Client:
         self.channel.send(messages.notice_response(text, severity=severity, sqlstate=sqlstate))
         self.channel.write()
 
-    def _last_words(self, error: FatalError) -> None:
+    def _last_words(self, error: errors.FatalError) -> None:
         self.channel.send(messages.error_response(error))
         self.channel.write()
 
@@ -174,15 +164,15 @@ class Client:
         """Serve a message so that an error is reported and contained."""
         try:
             await self._dispatch(kind, body)
-        except FatalError:
+        except errors.FatalError:
             raise
-        except SqlError as error:
+        except errors.SqlError as error:
             await self._fail(error)
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception:
             log.exception("client %s: internal error in %r", self.pid, self.sql[:200])
-            await self._fail(SqlError(INTERNAL_ERROR, "internal error of the node; its log says more"))
+            await self._fail(errors.SqlError(errors.INTERNAL_ERROR, "internal error of the node; its log says more"))
         else:
             return
         if kind == "Q":
@@ -190,7 +180,7 @@ class Client:
         else:
             self._skip_to_sync = True
 
-    async def _fail(self, error: SqlError) -> None:
+    async def _fail(self, error: errors.SqlError) -> None:
         assert self.session is not None
         self.portals.clear()
         try:
@@ -215,9 +205,9 @@ class Client:
         elif kind == "H":
             await self.channel.flush()
         elif kind == "F":
-            raise unsupported("the function call protocol")
+            raise errors.unsupported("the function call protocol")
         elif kind == "p":
-            raise FatalError(PROTOCOL_VIOLATION, "unexpected password message")
+            raise errors.FatalError(errors.PROTOCOL_VIOLATION, "unexpected password message")
         # d, c, f: what is left of a COPY that was refused
 
     async def _ready(self) -> None:
@@ -235,7 +225,7 @@ class Client:
         if limit_s is None:
             yield
             return
-        why = FatalError(IDLE_IN_TRANSACTION, "terminating connection due to idle-in-transaction timeout")
+        why = errors.FatalError(IDLE_IN_TRANSACTION, "terminating connection due to idle-in-transaction timeout")
         timer = asyncio.get_running_loop().call_later(limit_s, self.end_now, why)
         try:
             yield
@@ -250,7 +240,7 @@ class Client:
         if limit_s is None:
             yield
             return
-        why = SqlError(QUERY_CANCELED, "canceling statement due to statement timeout")
+        why = errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to statement timeout")
         timer = asyncio.get_running_loop().call_later(limit_s, self.cancel, why)
         try:
             yield
@@ -270,7 +260,9 @@ class Client:
 
     def _sql(self, sql: str) -> str:
         if len(sql) > SQL_BYTES_MAX:
-            raise SqlError(PROGRAM_LIMIT, f"the statement has {len(sql)} characters; the limit is {SQL_BYTES_MAX}")
+            raise errors.SqlError(
+                errors.PROGRAM_LIMIT, f"the statement has {len(sql)} characters; the limit is {SQL_BYTES_MAX}"
+            )
         return sql
 
     # -- simple query -------------------------------------------------------------------------------------------
@@ -311,12 +303,14 @@ class Client:
         parse = messages.read_parse(body)
         self.sql = self._sql(parse.sql)
         if parse.name and parse.name in self.prepared:
-            raise SqlError("42P05", f'prepared statement "{parse.name}" already exists')
+            raise errors.SqlError("42P05", f'prepared statement "{parse.name}" already exists')
         if len(self.prepared) >= PREPARED_MAX:
-            raise SqlError(PROGRAM_LIMIT, f"a connection keeps at most {PREPARED_MAX} prepared statements")
+            raise errors.SqlError(
+                errors.PROGRAM_LIMIT, f"a connection keeps at most {PREPARED_MAX} prepared statements"
+            )
         statements = await self.session.parse(parse.sql)
         if len(statements) > 1:
-            raise SqlError(SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement")
+            raise errors.SqlError(errors.SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement")
         prepared = Prepared(parse.sql, None)
         if statements:
             with self._timed(statements[0]):
@@ -331,18 +325,18 @@ class Client:
         prepared = self._statement(bind.statement)
         self.sql = prepared.sql
         if len(bind.values) != len(prepared.oids):
-            raise SqlError(
-                PROTOCOL_VIOLATION,
+            raise errors.SqlError(
+                errors.PROTOCOL_VIOLATION,
                 f'bind message supplies {len(bind.values)} parameters, but prepared statement "{bind.statement}" '
                 f"requires {len(prepared.oids)}",
             )
         if len(bind.formats) not in (0, 1, len(bind.values)):
-            raise SqlError(PROTOCOL_VIOLATION, f"bind message has {len(bind.formats)} parameter formats")
+            raise errors.SqlError(errors.PROTOCOL_VIOLATION, f"bind message has {len(bind.formats)} parameter formats")
         if any(bind.result_formats) and prepared.fields is not None:
-            raise unsupported("the binary format of results", hint="ask for results in text")
+            raise errors.unsupported("the binary format of results", hint="ask for results in text")
         formats = bind.formats * len(bind.values) if len(bind.formats) == 1 else bind.formats
         if bind.portal and bind.portal in self.portals:
-            raise SqlError("42P03", f'cursor "{bind.portal}" already exists')
+            raise errors.SqlError("42P03", f'cursor "{bind.portal}" already exists')
         self.portals[bind.portal] = Portal(prepared, bind.values, formats)
         self.channel.send(messages.BIND_COMPLETE)
 
@@ -410,7 +404,7 @@ class Client:
         self._batch += 1
         try:
             await self._end_implicit()
-        except SqlError as error:
+        except errors.SqlError as error:
             await self._fail(error)
         if self.session.status() == b"I":
             self.portals.clear()
@@ -420,13 +414,15 @@ class Client:
         try:
             return self.prepared[name]
         except KeyError:
-            raise SqlError(INVALID_STATEMENT_NAME, f'prepared statement "{name}" does not exist') from None
+            raise errors.SqlError(
+                errors.INVALID_STATEMENT_NAME, f'prepared statement "{name}" does not exist'
+            ) from None
 
     def _portal(self, name: str) -> Portal:
         try:
             return self.portals[name]
         except KeyError:
-            raise SqlError(INVALID_CURSOR_NAME, f'portal "{name}" does not exist') from None
+            raise errors.SqlError(errors.INVALID_CURSOR_NAME, f'portal "{name}" does not exist') from None
 
     # -- execution ----------------------------------------------------------------------------------------------
 

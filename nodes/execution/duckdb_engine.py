@@ -17,17 +17,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from expressions.errors import (
-    CARDINALITY_VIOLATION,
-    DIVISION_BY_ZERO,
-    FEATURE_NOT_SUPPORTED,
-    INVALID_REGULAR_EXPRESSION,
-    INVALID_TEXT,
-    NUMBER_OUT_OF_RANGE,
-    OUT_OF_MEMORY,
-    QUERY_CANCELED,
-    SqlError,
-)
+from expressions import errors
 from expressions.limits import VALUE_BYTES_MAX, too_long
 from expressions.sqltypes import DATE, INT4, INT8, INTERVAL, TEXT, UUID, Type
 from expressions.typed import value_text
@@ -201,37 +191,41 @@ _GUARD = re.compile(r"Could not convert string 'SQLSTATE (54\d{3}) ([^']*)'")
 """What `expressions.limits.guarded` makes the engine say."""
 
 
-def translated(error: duckdb.Error) -> SqlError:
+def translated(error: duckdb.Error) -> errors.SqlError:
     """The engine's refusal as PostgreSQL would put it."""
     text = str(error)
     own = _OWN.match(text)
     if own:
-        return SqlError(own.group(1), own.group(2).strip())
+        return errors.SqlError(own.group(1), own.group(2).strip())
     guarded = _GUARD.search(text)
     if guarded:
-        return SqlError(guarded.group(1), guarded.group(2))
+        return errors.SqlError(guarded.group(1), guarded.group(2))
     if isinstance(error, duckdb.InterruptException):
-        return SqlError(QUERY_CANCELED, "canceling statement due to user request")
+        return errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to user request")
     if isinstance(error, duckdb.OutOfMemoryException):
-        return SqlError(OUT_OF_MEMORY, f"the query needs more than the {MEMORY_LIMIT} a node gives it")
+        return errors.SqlError(errors.OUT_OF_MEMORY, f"the query needs more than the {MEMORY_LIMIT} a node gives it")
     if "Division by zero" in text or "division by zero" in text:
-        return SqlError(DIVISION_BY_ZERO, "division by zero")
+        return errors.SqlError(errors.DIVISION_BY_ZERO, "division by zero")
     if "More than one row returned by a subquery" in text:
-        return SqlError(CARDINALITY_VIOLATION, "more than one row returned by a subquery used as an expression")
+        return errors.SqlError(
+            errors.CARDINALITY_VIOLATION, "more than one row returned by a subquery used as an expression"
+        )
     if isinstance(error, duckdb.OutOfRangeException) or "out of range" in text or "Overflow" in text:
-        return SqlError(NUMBER_OUT_OF_RANGE, f"{_range_type(text)} out of range")
+        return errors.SqlError(errors.NUMBER_OUT_OF_RANGE, f"{_range_type(text)} out of range")
     if "Could not convert string" in text:
         found = re.search(r"Could not convert string '(.*?)' to (\w+)", text)
         shown = f'"{found.group(1)}"' if found else "text"
-        return SqlError(INVALID_TEXT, f"invalid input syntax: {shown}")
+        return errors.SqlError(errors.INVALID_TEXT, f"invalid input syntax: {shown}")
     if "regex" in text.lower():
-        return SqlError(INVALID_REGULAR_EXPRESSION, "invalid regular expression")
+        return errors.SqlError(errors.INVALID_REGULAR_EXPRESSION, "invalid regular expression")
     if "logarithm of" in text or "square root of" in text:
-        return SqlError("2201F", text.splitlines()[0].partition(": ")[2])
+        return errors.SqlError("2201F", text.splitlines()[0].partition(": ")[2])
     if "Like pattern must not end" in text:
-        return SqlError("22025", "LIKE pattern must not end with escape character")
+        return errors.SqlError("22025", "LIKE pattern must not end with escape character")
     log.error("the query engine refused: %s", text)
-    return SqlError(FEATURE_NOT_SUPPORTED, "the query engine of this node cannot do this", detail=text.splitlines()[0])
+    return errors.SqlError(
+        errors.FEATURE_NOT_SUPPORTED, "the query engine of this node cannot do this", detail=text.splitlines()[0]
+    )
 
 
 def _range_type(text: str) -> str:

@@ -184,17 +184,13 @@ def _row_key(descriptor: Descriptor, key: bytes, value: bytes | None) -> bytes:
 # -- Arrow ------------------------------------------------------------------------------------------------------
 
 
-def engine_name(column: Column) -> str:
-    return f"c{column.id}"
-
-
 def arrow_schema(columns: Sequence[Column]) -> "object":
     """The schema of the batches: columns c<id>, and a filler when no column is asked for."""
     import pyarrow as pa
 
     from storage.arrow.encoding import ARROW
 
-    fields = [pa.field(engine_name(c), pa.string() if c.type.value == "uuid" else ARROW[c.type]) for c in columns]
+    fields = [pa.field(f"c{c.id}", pa.string() if c.type.value == "uuid" else ARROW[c.type]) for c in columns]
     return pa.schema(fields or [pa.field("c0", pa.bool_())])
 
 

@@ -3,10 +3,9 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from catalog.elements import ColumnId
 from expressions.scopes import Scan
 from expressions.sqltypes import INTERVAL
-from expressions.typed import Context, Expr, PyValue, evaluate, render_parts, value_text
+from expressions.typed import Context, evaluate, render_parts, value_text
 from nodes.context import Environment
 from nodes.execution.row_codec import decoded
 from nodes.execution.scans import Table, arrow_batches, arrow_schema, point_commands, rows_in, stored_rows
@@ -50,8 +49,10 @@ async def select(
             async for batch in _by_key(env, transaction, plan.query.simple, way, context, commit=commit):
                 yield batch
             return
-    async for batch in _by_engine(env, transaction, plan, context):
-        yield batch
+    from nodes.execution.duckdb_engine import rows_of
+
+    async for page in engine_batches(env, transaction, plan, context):
+        yield rows_of(page, plan.outputs)
     if commit:
         await transaction.commit()
 
@@ -72,21 +73,9 @@ def _answers(simple: SimpleSelect, rows: Sequence[StoredRow], context: Context) 
     for row in rows:
         values = decoded(simple.scan.descriptor, row, columns)
         if simple.where is None or evaluate(simple.where, values, context) is True:
-            answers.append(texts_of(simple.targets, values, context))
+            computed = [evaluate(target, values, context) for target in simple.targets]
+            answers.append([value_text(t.type, value) for t, value in zip(simple.targets, computed, strict=True)])
     return answers
-
-
-def texts_of(targets: Sequence[Expr], values: "dict[ColumnId, PyValue]", context: Context) -> Row:
-    return [value_text(target.type, evaluate(target, values, context)) for target in targets]  # type: ignore[arg-type]
-
-
-async def _by_engine(
-    env: Environment, transaction: Transaction, plan: SelectPlan, context: Context
-) -> AsyncIterator[list[Row]]:
-    from nodes.execution.duckdb_engine import rows_of
-
-    async for batch in engine_batches(env, transaction, plan, context):
-        yield rows_of(batch, plan.outputs)
 
 
 async def engine_batches(

@@ -60,7 +60,9 @@ def access(
     primary = _path(descriptor, bounds, [(c, False) for c in descriptor.primary_key], None)
     best = primary
     for index in descriptor.public_indexes:
-        if index.where is not None and not _covers(descriptor, index.where, conditions, context):
+        if index.where is not None and not (
+            conditions and is_implied(descriptor, compiled(descriptor, index.where), conditions, context)
+        ):
             continue
         path = _path(descriptor, bounds, [(p.column, p.descending) for p in index.columns], index)
         path.score += PARTIAL_SCORE if index.where is not None else 0
@@ -77,11 +79,6 @@ def access(
         placed = tuple(range(1, storages + 1))  # unique entries lie by their own values
     used = tuple(column_id for column_id, _ in best.columns[: best.used])
     return Access(best.index, _joined(ranges), placed, points, used)
-
-
-def _covers(descriptor: Descriptor, where: str, conditions: Sequence[Expr], context: Context) -> bool:
-    """True if a partial index has an entry for every row that may meet the conditions."""
-    return bool(conditions) and is_implied(descriptor, compiled(descriptor, where), conditions, context)
 
 
 def point(descriptor: Descriptor, key: Sequence[Expr], context: Context) -> Access:

@@ -19,7 +19,7 @@ def check_groups(
     """Every column outside an aggregate must be grouped, or belong to a table whose whole key is. Raises 42803."""
     exprs = [t.expr for t in targets] + [k for k, _ in order if not isinstance(k, int)]
     exprs += [having] if having is not None else []
-    if groups is None and having is None and not any(is_aggregated(e) for e in exprs):
+    if groups is None and having is None and not any(True for e in exprs for _ in aggregates_in(e)):
         return
     mine = {r.scan.number if r.scan else r.number for r in scope.relations}
     grouped = groups if groups is not None else []
@@ -40,11 +40,6 @@ def is_determined(loose: ColumnRef, scope: Scope, grouped: Sequence[Expr]) -> bo
         return False
     keys = {e.column_id for e in grouped if isinstance(e, ColumnRef) and e.relation == scan.number}
     return keys.issuperset(scan.descriptor.primary_key)
-
-
-def is_aggregated(expr: Expr) -> bool:
-    """True if an aggregate stands in it."""
-    return any(True for _ in aggregates_in(expr))
 
 
 def ungrouped(expr: Expr, groups: tuple[Expr, ...], mine: set[int]) -> list[ColumnRef]:

@@ -69,7 +69,7 @@ class _Known:
         if not isinstance(wanted, Call) or len(wanted.args) != 2 or not any(is_constant(arg) for arg in wanted.args):
             return False
         if wanted.name == "<>":
-            return any(self._is_wider(_as(wanted, name)) for name in ("<", ">"))
+            return any(self._is_wider(replace(wanted, name=name)) for name in ("<", ">"))
         if wanted.name not in FLIPPED:
             return False
         for column, asked in column_bounds(self.descriptor, [wanted], self.context).items():
@@ -99,10 +99,6 @@ def _same(one: Expr, other: Expr, context: Context) -> bool:
     if (one.name, one.template, one.type, len(one.args)) != (other.name, other.template, other.type, len(other.args)):
         return False
     return all(_same(a, b, context) for a, b in zip(one.args, other.args, strict=True))
-
-
-def _as(call: Call, name: str) -> Call:
-    return replace(call, name=name)
 
 
 def _is_above(given: tuple[PyValue, bool], asked: tuple[PyValue, bool]) -> bool:

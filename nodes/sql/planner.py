@@ -24,7 +24,7 @@ from expressions.errors import (
 from expressions.rows import compiled, parsed
 from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN, Type
-from expressions.typed import Context, Expr, Literal, Parameter, walk
+from expressions.typed import ColumnRef, Context, Expr, Literal, Parameter, walk
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.from_clause import table_of
 from nodes.sql.implication import is_implied
@@ -225,7 +225,11 @@ class Planner:
             message = "ON CONFLICT DO UPDATE requires inference specification or constraint name"
             raise SqlError(SYNTAX_ERROR, message, clause.location, hint="for example, ON CONFLICT (column_name)")
         alias = node.relation.alias.aliasname if node.relation.HasField("alias") else descriptor.name
-        excluded = Relation(EXCLUDED, "excluded", {c.name: _excluded(c) for c in descriptor.public_columns})
+        proposed: dict[str, Expr] = {
+            c.name: ColumnRef(f"x.c{c.id}", OF_SQL_TYPE[c.type], c.name, EXCLUDED, -c.id)
+            for c in descriptor.public_columns
+        }
+        excluded = Relation(EXCLUDED, "excluded", proposed)
         scope = ConflictScope(None, [Relation(scan.number, alias, scan=scan), excluded])
         assignments = self._assignments(clause.target_list, descriptor, scope)
         where = None
@@ -416,12 +420,6 @@ class ConflictScope(Scope):
 def _arbitrates(descriptor: Descriptor, index: Index, conditions: Sequence[Expr]) -> bool:
     """True if a unique index decides about all rows that ON CONFLICT is about."""
     return index.where is None or is_implied(descriptor, compiled(descriptor, index.where), conditions, Context())
-
-
-def _excluded(column: Column) -> Expr:
-    from expressions.typed import ColumnRef
-
-    return ColumnRef(f"x.c{column.id}", OF_SQL_TYPE[column.type], column.name, EXCLUDED, -column.id)
 
 
 def _place(node: Node) -> int:

@@ -14,7 +14,7 @@ import logging
 import select
 import struct
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -430,10 +430,6 @@ class StorePool:
 
     async def close(self) -> None:
         self.is_closed = True
-        await close_all(self._idle)
+        for connection in self._idle:
+            await connection.close()
         self._idle.clear()
-
-
-async def close_all(connections: Iterable[StoreConnection]) -> None:
-    for connection in connections:
-        await connection.close()

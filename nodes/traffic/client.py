@@ -84,7 +84,8 @@ class Client(threading.Thread):
         if isinstance(action, Read):
             self._check_read(action, self._rows(self._query_of(action), (action.key,)))
         elif isinstance(action, Look):
-            self._check_look(action, self._rows(self._query_of(action), self._look_params(action)))
+            params = (action.value, self._book.first, self._book.limit)
+            self._check_look(action, self._rows(self._query_of(action), params))
         else:
             self._rows(self._query_of(action), self._write_params(action))
             self._book.done(action)
@@ -162,9 +163,6 @@ class Client(threading.Thread):
         return sql.SQL("SELECT {} FROM {} WHERE {} = {} AND {} >= {} AND {} < {}").format(
             key, table, column, sql.Placeholder(), key, sql.Placeholder(), key, sql.Placeholder()
         )
-
-    def _look_params(self, action: Look) -> tuple[Any, ...]:
-        return (action.value, self._book.first, self._book.limit)
 
     @staticmethod
     def _write_params(action: Write) -> tuple[Any, ...]:
