@@ -8,7 +8,6 @@ commit     once it is sent, neither a cancel nor a lost session decides: the sto
 """
 
 import asyncio
-import contextlib
 import datetime as dt
 import logging
 import struct
@@ -30,6 +29,7 @@ from expressions.errors import (
     TRANSACTION_UNKNOWN,
     SqlError,
 )
+from nodes.store.lost_commit import outcome_of
 from nodes.store.pipeline import (
     CancelledAtCommit,
     Command,
@@ -40,7 +40,7 @@ from nodes.store.pipeline import (
     finished,
     int4,
 )
-from storage.commit_outcomes import NOT_GIVEN, STATUS, Outcome, commit_outcome
+from storage.commit_outcomes import Outcome
 from storage.postgres import arm_deadline_sql, enter_sql
 
 log = logging.getLogger(__name__)
@@ -49,9 +49,6 @@ BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 BEGIN_READ_ONLY = "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY"
 XID = Command("SELECT pg_current_xact_id_if_assigned()::text")
 COMMIT = Command("COMMIT")
-STATUS_PAUSE_S = 0.1
-STATUS_S_MAX = 10.0
-"""So long the outcome of a COMMIT is asked for: a server that recovers from a crash takes some seconds to answer."""
 LOOK_S = 0.2
 """How often an open transaction looks whether its leases were renewed: often, as a lease is renewed at its half."""
 ADMIN_SHUTDOWN = "57P01"
@@ -409,7 +406,7 @@ class Transaction:
         self._leave_session()  # its place in the pool may be the one in which to ask
         xid, outcome, cancel = self._xid, Outcome.UNKNOWN, None
         if xid is not None:
-            outcome, cancel = await finished(self._outcome(xid, began_in))
+            outcome, cancel = await finished(outcome_of(self.pool, xid, began_in))
         self._finish(committed=outcome is Outcome.COMMITTED)
         if outcome is Outcome.COMMITTED:
             return
@@ -423,39 +420,6 @@ class Transaction:
             f"the session at the store was lost at COMMIT and its outcome is not known: {lost.message}",
             hint="look whether the change is there before you try again",
         )
-
-    async def _outcome(self, xid: bytes, began_in: str | None) -> Outcome:
-        """The outcome that the store's answers prove, asked until they do or the time is over."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(STATUS_S_MAX):
-                while True:
-                    outcome = await self._outcome_now(xid, began_in)
-                    if outcome is not Outcome.IN_PROGRESS:
-                        return outcome
-                    await asyncio.sleep(STATUS_PAUSE_S)
-        return Outcome.UNKNOWN
-
-    async def _outcome_now(self, xid: bytes, began_in: str | None) -> Outcome:
-        """One question; a store that cannot be asked now may answer later."""
-        try:
-            async with self.pool.session() as session:
-                status = await _status(session, xid)
-                return commit_outcome(status, began_in=began_in, asked_in=session.life)
-        except (StoreError, SqlError) as error:
-            log.info("asking for the outcome of %s: %s", xid.decode(), error)
-            return Outcome.IN_PROGRESS
-
-
-async def _status(session: StoreConnection, xid: bytes) -> str | None:
-    """The store's status of an id."""
-    try:
-        [result] = await session.run([Command(STATUS, (xid,))])
-    except StoreError as error:
-        if error.sqlstate != NOT_GIVEN:
-            raise
-        return NOT_GIVEN
-    status = result.get_value(0, 0)
-    return None if status is None else status.decode()
 
 
 class Refused(SqlError):
