@@ -140,8 +140,8 @@ def test_a_frozen_node_serves_nobody_when_it_wakes(stage: Stage) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        cwd=program.parents[2],
-        env=os.environ | {"PYTHONPATH": str(program.parents[2])},
+        cwd=program.parents[3],
+        env=os.environ | {"PYTHONPATH": str(program.parents[3])},
     )
     try:
         assert node.stdout.readline() == "pinned version 1\n"
