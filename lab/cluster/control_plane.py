@@ -12,7 +12,7 @@ from enum import Enum
 from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, State, TableId
 from leases import rules
-from leases.rules import Hindrance, Lease
+from leases.rules import Hindrance, Lease, Refusal
 
 
 class LabError(Exception):
@@ -211,11 +211,13 @@ class Control:
 
     def why_not_enter(self, descriptor: Descriptor, newest_in_snapshot: int) -> str | None:
         """Why a transaction may not use a version: below the fence, or newer than its snapshot."""
-        fence = self.fences.get(descriptor.table_id, 0)
-        if descriptor.version < fence and not self.without & {Without.FENCE, Without.ENTRY}:
-            return f"{descriptor} is below the fence: version {fence} is the oldest accepted (40001)"
-        if descriptor.version > newest_in_snapshot and Without.SNAPSHOT not in self.without:
-            return f"{descriptor} is newer than the transaction's snapshot (40001)"
+        fence = 0 if self.without & {Without.FENCE, Without.ENTRY} else self.fences.get(descriptor.table_id, 0)
+        visible = descriptor.version if Without.SNAPSHOT in self.without else newest_in_snapshot
+        match rules.why_not_enter(descriptor.version, fence=fence, newest_visible=visible):
+            case Refusal.BELOW_FENCE:
+                return f"{descriptor} is below the fence: version {fence} is the oldest accepted (40001)"
+            case Refusal.NOT_VISIBLE:
+                return f"{descriptor} is newer than the transaction's snapshot (40001)"
         return None
 
     def live(self, table: TableId, now: float) -> list[Lease]:

@@ -18,7 +18,7 @@ from changes.plan.model import RUNS, Element, Plan, Step, StepKind, describe, pa
 from lab.cluster.control_plane import Hindrances, LabError, Without
 from lab.cluster.reorganisation import Run, clear, close, delete, fill, labels, names, purge, verify
 from lab.cluster.world import World
-from leases.rules import Hindrance
+from leases.rules import Hindrance, all_hindrances
 from storage.clauses import element_label
 from storage.pairs import CannotDerive
 
@@ -213,7 +213,7 @@ class Driver:
         for table in over:
             world.end_lock_holders(TableId(table), below=below[TableId(table)])
         self.grace = self.grace.anew(over)
-        return events.Blocked(_merged(hindrances))
+        return events.Blocked(all_hindrances(hindrances.values()) or Hindrance(()))
 
     # Reorganisation
 
@@ -289,12 +289,6 @@ class Driver:
             if not self.do(world):
                 return
         raise AssertionError(f"change {self.state.change} took more than {STEPS_MAX} steps")
-
-
-def _merged(hindrances: Hindrances) -> Hindrance:
-    """All that is in the way, as the machine hears of it."""
-    found = tuple(hindrances.values())
-    return Hindrance(tuple(x for one in found for x in one.leases), tuple(x for one in found for x in one.locked))
 
 
 def note_filling(world: World, descriptor: Descriptor) -> None:

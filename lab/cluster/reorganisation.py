@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Index, Kind, State, TableId
 from changes.plan.element_states import state_of, with_state
-from changes.plan.model import COLUMNS, INDEXES, Element
+from changes.plan.model import Element
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.world import World
 from lab.scripts.text import key_text
@@ -73,8 +73,8 @@ def element_of(index: Index) -> Element:
 
 def belongs(elements: Elements) -> Callable[[PairName], bool]:
     """Whether a pair is one of the elements'."""
-    indexes = {element.id for element in elements if element.kind in INDEXES}
-    columns = {element.id for element in elements if element.kind in COLUMNS}
+    indexes = {element.id for element in elements if element.kind.is_index}
+    columns = {element.id for element in elements if element.kind.is_column}
 
     def belongs_to_one(name: PairName) -> bool:
         return name.index in indexes if name.index != PRIMARY else name.column in columns
@@ -103,17 +103,17 @@ def knowing(world: World, table: TableId, elements: Elements) -> Descriptor:
 
 def _knows(descriptor: Descriptor, elements: Elements) -> bool:
     there = {("index", index.id) for index in descriptor.indexes} | {("column", c.id) for c in descriptor.columns}
-    wanted = {("index" if element.kind in INDEXES else "column", element.id) for element in _stored(elements)}
+    wanted = {("index" if element.kind.is_index else "column", element.id) for element in _stored(elements)}
     return wanted <= there
 
 
 def _stored(elements: Elements) -> Elements:
-    return tuple(element for element in elements if element.kind in INDEXES | COLUMNS)
+    return tuple(element for element in elements if element.kind.is_index or element.kind.is_column)
 
 
 def labels(elements: Elements) -> set[str]:
     """What `storage.clauses` calls them."""
-    return {f"{'index' if element.kind in INDEXES else 'column'} {element.id}" for element in _stored(elements)}
+    return {f"{'index' if element.kind.is_index else 'column'} {element.id}" for element in _stored(elements)}
 
 
 # Fill

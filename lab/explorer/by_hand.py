@@ -10,16 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from catalog.elements import Kind, State
+from catalog.elements import State
 from changes.plan.element_states import drain, publish
 from changes.plan.model import Element, Move, MoveKind, Plan, Step, StepKind, is_point_of_no_return
 from changes.plan.rollback import deletion_order
 from lab.explorer.model import Broken, Model, Stage
 from lab.explorer.small_tables import CHILD, NOTHING, PARENT, elements_of, tables_of
-
-FILLED = frozenset({Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN, Kind.INDEX, Kind.UNIQUE_INDEX, Kind.PLACEMENT})
-VERIFIED = frozenset({Kind.UNIQUE_INDEX, Kind.CONSTRAINT})
-"""The kinds whose change may fail because of what users wrote: duplicates, NULLs."""
 
 
 def written_by_hand(model: Model) -> Plan:
@@ -76,7 +72,7 @@ class _Pen:
     def _reorganise(self, arriving: frozenset[int]) -> Iterator[Step]:
         """What has to happen before something becomes public."""
         kinds = self.model.walkers
-        filled = frozenset(at for at in arriving if kinds[at] in FILLED)
+        filled = frozenset(at for at in arriving if kinds[at].is_filled)
         if not arriving or self.model.lacks(Broken.SKIPPED):
             return
         if not self.model.lacks(Broken.EARLY):
@@ -85,7 +81,7 @@ class _Pen:
             yield self._run(StepKind.CLEAR, filled)
         if filled:
             yield self._run(StepKind.FILL, filled)
-        if any(kinds[at] in VERIFIED for at in arriving) and not self.model.lacks(Broken.UNVERIFIED):
+        if any(kinds[at].facts.is_rule for at in arriving) and not self.model.lacks(Broken.UNVERIFIED):
             yield self._run(StepKind.VERIFY, arriving)
         yield Step(StepKind.CLOSE, self.newest[CHILD].version)
 
@@ -127,7 +123,7 @@ class _Pen:
         if self.model.pair:
             return NOTHING
         arriving = self._arriving(before, after)
-        return frozenset(at for at in arriving if self.model.walkers[at] in FILLED and before[at] is State.WRITE_ONLY)
+        return frozenset(at for at in arriving if self.model.walkers[at].is_filled and before[at] is State.WRITE_ONLY)
 
     def _arriving(self, before: Stage, after: Stage) -> frozenset[int]:
         """Elements that were not public at first, and become public now: they are filled, or verified, before that."""
@@ -135,7 +131,7 @@ class _Pen:
         return frozenset(
             at
             for at, (kind, first, old, new) in enumerate(stages)
-            if kind in FILLED | VERIFIED
+            if (kind.is_filled or kind.facts.is_rule)
             and first is not State.PUBLIC
             and old not in (State.PUBLIC, State.ABSENT)
             and new is State.PUBLIC
@@ -147,5 +143,5 @@ class _Pen:
         return frozenset(
             at
             for at, (kind, old, new) in enumerate(stages)
-            if kind is not Kind.CONSTRAINT and old is not State.ABSENT and new is State.ABSENT
+            if kind.has_pairs and old is not State.ABSENT and new is State.ABSENT
         )

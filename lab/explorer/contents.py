@@ -41,12 +41,13 @@ from storage.mutations import (
     Op,
     TableNotWritable,
     delete_row,
+    fill_row,
     in_order,
     insert_row,
     readable_columns,
     update_row,
 )
-from storage.pairs import PairName, StoredRow, missing_value, name_of, rows_of
+from storage.pairs import PairName, StoredRow, name_of, rows_of
 from storage.store import DuplicateKey, MemoryStore, apply_op
 
 Pairs = dict[bytes, bytes | None]
@@ -372,12 +373,10 @@ class Effects:
         wanted = {row_key_of(row) for row in rows_of_range(self.model, number)}
         found: list[Op] = []
         for key in sorted(wanted & rows.keys()):
-            columns = {c.id: missing_value(c) for c in schema.stored_columns if c.derived is None}
-            columns.update(rows[key].columns)
-            ops = insert_row(schema, StoredRow(key, columns))
+            ops = fill_row(schema, rows[key])
             if self.model.lacks(Broken.INDEX_FIRST):
-                ops = [*_of_rows(ops, self), *_of_indexes(insert_row(schema, _without_a(rows[key])), self)]
-            found += [op for op in ops if self._is_filled(schema, op.key)]
+                ops = [*_of_rows(ops, self), *_of_indexes(fill_row(schema, _without_a(rows[key])), self)]
+            found += ops
         if self.storages == 1:
             found = [replace(op, bucket=1) for op in found]
         return tuple(sorted(found, key=lambda op: op.key))
@@ -455,14 +454,6 @@ class Effects:
 
     def _part_of(self, key: bytes) -> int | None:
         return part_of(self.model, self.name_of(key))
-
-    def _is_filled(self, schema: Descriptor, key: bytes) -> bool:
-        name = self.name_of(key)
-        if self.model.has_placements:
-            return name.placement == NEW
-        if name.index != PRIMARY:
-            return schema.index(name.index).filling
-        return any(column.id == name.column and column.filling for column in schema.columns)
 
     def _remove(self, contents: int, matches: Callable[[bytes, bytes | None], bool]) -> Effect:
         before = self.known[contents]

@@ -31,7 +31,7 @@ from storage import encoding
 from storage.buckets import BUCKETS
 from storage.mutations import Op, in_order, insert_row, update_row
 from storage.pairs import StoredRow, column_key, prefix
-from storage.references import Change, Demand, demands, place_of, refers_still
+from storage.references import Change, Demand, demands, is_met, place_of
 from storage.store import DuplicateKey, apply_op
 
 _LEAVES_OUT = {True: Broken.CHILD_UNCHECKED, False: Broken.PARENT_UNCHECKED}
@@ -93,9 +93,8 @@ class SelfEffects(Effects):
         return left
 
     def _is_met(self, table: Descriptor, left: Sequence[Pairs], demand: Demand) -> bool:
-        if demand.wants_row:
-            return left[0].get(place_of(table, demand.constraint, demand.values, BUCKETS).key) is not None
-        return not any(refers_still(table, demand, row) for row in self._rows(table, left).values())
+        rows = self._rows(table, left).values()
+        return is_met(demand, table, has=lambda at: left[0].get(at.key) is not None, rows=lambda: rows)
 
     def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
         yield from super()._read_slots(schema, snapshot, statement)

@@ -48,7 +48,6 @@ from lab.explorer.small_tables import (
     IDS,
     PARENT,
     A,
-    as_child_bears,
     element_labels,
     encoded,
     row_key_of,
@@ -58,7 +57,7 @@ from storage.buckets import BUCKETS
 from storage.clauses import Referenced, check
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row
 from storage.pairs import PREFIX, PairName, StoredRow, column_key, name_of, prefix
-from storage.references import Change, Demand, place_of, refers_still
+from storage.references import Change, Demand, is_met, place_of
 
 THERE = b""
 """What was acknowledged of a parent that is there: it has a key and nothing else."""
@@ -156,11 +155,9 @@ class LinkedEffects(Effects):
 
     def _is_met(self, schema: Schema, snapshot: list[Pairs], demand: Demand) -> bool:
         child, parent = self._both(schema)
-        if demand.wants_row:
-            place = place_of(parent, demand.constraint, demand.values, BUCKETS)
-            return snapshot[0].get(place.key) is not None
         rows = self._rows(child, snapshot).values() if _has_column(child) else ()
-        return not any(refers_still(child, demand, row) for row in rows)
+        other = parent if demand.wants_row else child
+        return is_met(demand, other, has=lambda at: snapshot[0].get(at.key) is not None, rows=lambda: rows)
 
     def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
         what, row, other = statement
@@ -226,7 +223,9 @@ class LinkedEffects(Effects):
 
 def _as_parent_sees(child: Descriptor, parent: Descriptor) -> Descriptor:
     """The table that refers to this one, bearing what this one's version says of it."""
-    return replace(child, version=parent.version, constraints=tuple(map(as_child_bears, parent.referenced_by)))
+    return replace(
+        child, version=parent.version, constraints=tuple(one.mirrored(parent.table_id) for one in parent.referenced_by)
+    )
 
 
 def _has_column(child: Descriptor) -> bool:

@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import Any
 
 from catalog.elements import FOREIGN_KEY, Kind, State
+from catalog.kinds import Family
 from catalog.states import UndefinedState, rule
 
 ROWS_MAX, VALUES_MAX, NODES_MAX, OPERATIONS_MAX = 4, 4, 6, 50
@@ -30,12 +31,11 @@ Stage = tuple[State, ...]
 state in the table that refers and in the one that is referred to."""
 
 COLUMNS = frozenset({Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN})
-INDEXES = frozenset({Kind.INDEX, Kind.UNIQUE_INDEX})
 TWINS = (Kind.DERIVED_COLUMN, Kind.DERIVED_COLUMN)
 """A change of type: the old column and its twin; of the two, one is derived from the other."""
 
-TOGETHER = COLUMNS | INDEXES | {Kind.CONSTRAINT}
-"""The kinds that may move beside others. There is one column, one constraint, and there are two indexes at most."""
+TOGETHER = {Family.COLUMN: 1, Family.INDEX: 2, Family.CONSTRAINT: 1}
+"""What may move beside others, and how many of it: the model's table has no place for more."""
 
 MOVES = "moves"
 """All elements of the model at once: what is asked for when no one statement moves them together."""
@@ -151,9 +151,9 @@ class Model:
             raise BadModel("a foreign key moves alone, or with the column it is of: --kind optional-column+foreign-key")
         _check_itself(self)
         _check_stages(self)
-        if self.apart and not any(kind in INDEXES for kind in self.kinds):
+        if self.apart and not any(kind.is_index for kind in self.kinds):
             raise BadModel("apart is for a column and an index over the primary key")
-        if self.partial and (self.apart or not any(kind in INDEXES for kind in self.kinds)):
+        if self.partial and (self.apart or not any(kind.is_index for kind in self.kinds)):
             raise BadModel("partial is for an index over the column a")
         _between("nodes", self.nodes, 1, NODES_MAX)
         _between("rows", self.rows, 1, ROWS_MAX)
@@ -305,12 +305,12 @@ def _check_kinds(kinds: tuple[Kind, ...]) -> None:
     if len(kinds) == 1:
         return
     for kind in kinds:
-        if kind not in TOGETHER:
-            may = ", ".join(sorted(k.value for k in TOGETHER))
+        if kind.family not in TOGETHER or kind is Kind.DERIVED_COLUMN:
+            may = ", ".join(sorted(one.value for one in Kind if one.family in TOGETHER and one not in TWINS))
             raise BadModel(f"a {kind.value} moves alone; together move: {may}")
-    for group, most, name in ((COLUMNS, 1, "column"), (INDEXES, 2, "index"), ({Kind.CONSTRAINT}, 1, "constraint")):
-        if sum(kind in group for kind in kinds) > most:
-            raise BadModel(f"more than {most} {name}: a model's table has no place for so many")
+    for family, most in TOGETHER.items():
+        if sum(kind.family is family for kind in kinds) > most:
+            raise BadModel(f"more than {most} {family.value}: a model's table has no place for so many")
 
 
 def _check_itself(model: Model) -> None:

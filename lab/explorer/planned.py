@@ -36,7 +36,7 @@ from changes.plan.element_states import definition_of, is_filling, partner_of, s
 from changes.plan.model import Element, MoveKind, Plan, Step, StepKind
 from changes.plan.rollback import moving, partners_after, rollback_steps
 from expressions.rows import columns_of
-from lab.explorer.model import COLUMNS, INDEXES, BadModel, Model, Stage
+from lab.explorer.model import COLUMNS, BadModel, Model, Stage
 from lab.explorer.program import Program, program
 from lab.explorer.search import Budget, Watch
 from lab.explorer.small_tables import elements_of, tables_of
@@ -146,7 +146,7 @@ def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
             used.update(one.id for one in unsteady)
             yield (*unsteady, element)
     for element in elements:
-        if element.kind in INDEXES or element.kind is Kind.CONSTRAINT:
+        if element.kind.is_index or element.kind is Kind.CONSTRAINT:
             below = [column for column in columns if column.id in _made_of(plan, element)]
             used.update(column.id for column in below)
             yield (*below, element)
@@ -181,7 +181,7 @@ def _made_of(plan: Plan, element: Element) -> frozenset[int]:
 
 
 def _is_partial(plan: Plan, element: Element) -> bool:
-    definition = definition_of(element, _versions(plan)) if element.kind in INDEXES else None
+    definition = definition_of(element, _versions(plan)) if element.kind.is_index else None
     return isinstance(definition, Index) and definition.where is not None
 
 
@@ -255,7 +255,7 @@ def _rests_on(plan: Plan, element: Element, one: Element) -> bool:
     definition = definition_of(element, _versions(plan))
     if isinstance(definition, Constraint) and definition.references == plan.table_id:
         columns = frozenset(definition.columns) | frozenset(definition.reference_columns)
-        by_index = one.kind in INDEXES and one.id == definition.index
+        by_index = one.kind.is_index and one.id == definition.index
         return one.kind is Kind.TABLE or by_index or (one.kind in COLUMNS and one.id in columns)
     return one.kind is Kind.TABLE or (one.kind in COLUMNS and one.id in _made_of(plan, element))
 

@@ -18,7 +18,6 @@ from catalog.elements import (
     EXISTS,
     FOREIGN_KEY,
     PRIMARY,
-    REFERENCED,
     Column,
     ColumnId,
     Constraint,
@@ -35,7 +34,7 @@ from catalog.elements import (
 )
 from catalog.types import SqlType
 from changes.plan.model import Element
-from lab.explorer.model import COLUMNS, INDEXES, TWINS, Model, Stage
+from lab.explorer.model import COLUMNS, TWINS, Model, Stage
 from storage import encoding
 from storage.clauses import element_label
 from storage.constraints import constraint_violations
@@ -56,12 +55,7 @@ OWN_LINK = Constraint(
     CONSTRAINT, "t_a_fkey", FOREIGN_KEY, (A,), references=TABLE, reference_columns=(ID,), partner=ConstraintId(2),
     index=PRIMARY,
 )  # fmt: skip
-BOTH_ENDS = (
-    OWN_LINK,
-    replace(
-        OWN_LINK, id=ConstraintId(2), rule=REFERENCED, columns=(ID,), reference_columns=(A,), partner=CONSTRAINT
-    ),
-)  # fmt: skip
+BOTH_ENDS = (OWN_LINK, OWN_LINK.mirrored(TABLE))
 """A foreign key of the table to itself, as its descriptor bears it."""
 
 CHILD, PARENT = 0, 1
@@ -101,11 +95,11 @@ def elements_of(model: Model) -> tuple[Element, ...]:
     if model.kinds == TWINS:
         return Element(Kind.DERIVED_COLUMN, A, "a"), Element(Kind.DERIVED_COLUMN, TWIN, "a (new)")
     numbers = iter(INDEX_NAMES)
-    return tuple(_element(model, kind, next(numbers) if kind in INDEXES else 1) for kind in model.kinds)
+    return tuple(_element(model, kind, next(numbers) if kind.is_index else 1) for kind in model.kinds)
 
 
 def _element(model: Model, kind: Kind, number: int) -> Element:
-    if kind in INDEXES:
+    if kind.is_index:
         return Element(kind, number, INDEX_NAMES[number])
     if kind in COLUMNS:
         return Element(kind, A, "a")
@@ -129,7 +123,7 @@ def tables_of(
     bare = replace(descriptor(model, (*columns, child), versions[CHILD], filling=filling), name=NAMES[CHILD])
     key = Column(ID, "id", SqlType.BIGINT, not_null=True)
     there = Descriptor(IDS[PARENT], NAMES[PARENT], versions[PARENT], (key,), (ID,), next_column_id=A)
-    return _bearing(bare, LINK, child), _bearing(there, _mirrored(LINK, IDS[CHILD]), parent)
+    return _bearing(bare, LINK, child), _bearing(there, LINK.mirrored(IDS[CHILD]), parent)
 
 
 def _bearing(table: Descriptor, link: Constraint, state: State) -> Descriptor:
@@ -138,22 +132,11 @@ def _bearing(table: Descriptor, link: Constraint, state: State) -> Descriptor:
     return replace(table, constraints=borne, next_constraint_id=ConstraintId(1 + len(borne)))
 
 
-def as_child_bears(referenced: Constraint) -> Constraint:
-    """What the child's descriptor says of a foreign key that the parent's bears."""
-    return _mirrored(referenced, IDS[PARENT])
-
-
-def _mirrored(link: Constraint, other: TableId) -> Constraint:
-    """The same foreign key as the other table bears it: it names this one."""
-    rule = REFERENCED if link.rule == FOREIGN_KEY else FOREIGN_KEY
-    return replace(link, rule=rule, columns=link.reference_columns, reference_columns=link.columns, references=other)
-
-
 def descriptor(model: Model, stage: Stage, version: int, *, filling: frozenset[int] = NOTHING) -> Descriptor:
     """Version `version` of the table: the elements in the states of `stage`, those of `filling` being filled."""
     elements = [_Part(kind, stage[at], at in filling) for at, kind in enumerate(model.kinds)]
     columns = (Column(ID, "id", SqlType.BIGINT, not_null=True), *_column(model, elements))
-    indexes = tuple(_indexes(model, [part for part in elements if part.kind in INDEXES], ID if model.apart else A))
+    indexes = tuple(_indexes(model, [part for part in elements if part.kind.is_index], ID if model.apart else A))
     constraints = tuple(_constraints(model, elements))
     return Descriptor(
         table_id=TABLE,
@@ -275,7 +258,7 @@ def names_of(model: Model) -> list[str]:
     if model.kinds == TWINS:
         return ["column a", "its twin"]
     indexes = iter(INDEX_NAMES.values())
-    return [next(indexes) if kind in INDEXES else _name(model, kind) for kind in model.kinds]
+    return [next(indexes) if kind.is_index else _name(model, kind) for kind in model.kinds]
 
 
 def _name(model: Model, kind: Kind) -> str:
@@ -300,7 +283,7 @@ def part_of(model: Model, name: PairName) -> int | None:
     if model.kind is Kind.TABLE:
         return 0
     if name.index != PRIMARY:
-        indexes = [at for at, kind in enumerate(model.kinds) if kind in INDEXES]
+        indexes = [at for at, kind in enumerate(model.kinds) if kind.is_index]
         return indexes[name.index - 1]
     if model.kinds == TWINS:
         return {A: 0, TWIN: 1}.get(name.column or EXISTS)

@@ -13,7 +13,6 @@ from enum import Enum
 from typing import Any
 
 from catalog.elements import Kind, State
-from lab.explorer.by_hand import VERIFIED
 from lab.explorer.contents import Effects, Fault, Seen
 from lab.explorer.full_space import Plain, sorted_nodes, step_id
 from lab.explorer.linked import effects_of
@@ -50,7 +49,7 @@ def may_fail(model: Model) -> bool:
     new = {kind for kind, first in zip(model.kinds, model.stages[0], strict=False) if first is not State.PUBLIC}
     if model.foreign_key and Kind.REQUIRED_COLUMN in new:
         return True
-    return bool(new & VERIFIED) and not (new & COLUMNS and not model.apart)
+    return any(kind.facts.is_rule for kind in new) and not (new & COLUMNS and not model.apart)
 
 
 class Verdict(Enum):
