@@ -1,6 +1,6 @@
 """What a schema is, version by version, and the story of what happened to it: the lowest floor.
 
-kinds        the kinds of elements, and what is true of each: a row for each kind
+kinds        the kinds of elements: the states each goes through, and what is true of it, a row for each
 elements     what a schema is made of: columns, indexes, constraints, placements
 descriptor   one immutable version of a table's schema
 states       the rule table: what a statement does to an element's pairs in each state

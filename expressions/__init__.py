@@ -8,7 +8,7 @@ scopes        what a name means
 typed       expressions as values: evaluated here, or rendered for the query engine
 functions   every function, operator and cast there is
 arithmetic  what they compute
-patterns    LIKE and regular expressions
+patterns    LIKE, in linear time
 texts       functions of text
 sqltypes    PostgreSQL's types, as far as a node has them
 rows        predicates and derived columns over stored rows

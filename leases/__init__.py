@@ -1,6 +1,6 @@
 """Descriptor leases: which node may use which version of a table until when; at most two versions are alive.
 
-rules         who may use, publish, drain: the rules
+rules         who may use, publish, drain, enter; the SQL of `enter` is a twin of the last
 machine       one node's leases as a state machine, with
 vocabulary      what it hears and asks for
 holdings        its state, as frozen values

@@ -11,9 +11,9 @@ references       foreign keys over pairs
 referring        how referring rows are found
 clauses          the seven clauses
 offenders        rows that break a rule, named
-commit_outcomes  what became of a transaction lost at COMMIT (T7)
+commit_outcomes  what the store's answer proves about a COMMIT whose session was lost (T7)
 store            the interface, and a store in memory
-postgres         the store in PostgreSQL
+postgres         the store in PostgreSQL; its function `enter` (T2, T3) is in the first migration
 statements       SQL for pairs
 arrow/           the same rules over columns of Arrow
 browse, selectors, views: the pair browser
