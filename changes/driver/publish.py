@@ -100,7 +100,7 @@ def publish(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> Block
 
 
 def close_last_but_one(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> None:
-    """The end of L7, after the story is told and still under the locks: no version before the predecessors enters."""
+    """The end of L7, after the events and still under the locks: no version before the predecessors enters."""
     for new in in_lock_order(versions):
         store.set_fence(cur, storages, new.table_id, max(new.version - 1, 1))
 
@@ -163,7 +163,7 @@ def drain(cur: Any, versions: Mapping[int, int], *, storages: int) -> Blocked | 
 
 
 def _drain_hindrance(cur: Any, table: TableId, version: int, storages: int) -> Hindrance | None:
-    """Who may use a version of a table before `version`; if nobody, the lock of each such version is held."""
+    """The hindrance by versions of a table before `version`; if nobody, the lock of each such version is held."""
     leases, now = leases_as_of_now(cur, table)
     hindrance = rules.drain_hindrance(leases, table=table, version=version, now=now)
     if hindrance is not None:
@@ -192,7 +192,7 @@ def _holders(cur: Any, table_id: int, version: int) -> Iterator[Held]:
 
 
 def is_leased_before(cur: Any, table_id: int, version: int) -> bool:
-    """Whether a version older than `version` is leased; a glance, without locks."""
+    """True if a version older than `version` is leased; a glance, without locks."""
     leases, now = leases_as_of_now(cur, table_id)
     return not rules.is_drained(leases, table=TableId(table_id), version=version, now=now)
 
