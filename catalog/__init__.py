@@ -1,4 +1,4 @@
-"""What a schema is, version by version, and the story of what happened to it: the lowest floor.
+"""The schema, version by version, and the story of what happened to it: the lowest floor.
 
 kinds        the kinds of elements: the states each goes through, and what is true of it, a row for each
 elements     what a schema is made of: columns, indexes, constraints, placements

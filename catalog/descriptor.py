@@ -127,7 +127,7 @@ class Descriptor:
 
     @property
     def foreign_keys(self) -> tuple[Constraint, ...]:
-        """What rows of this table refer to, in any state."""
+        """The foreign keys of rows of this table, in any state."""
         return self.fact(_foreign_keys)
 
     @property

@@ -1,4 +1,4 @@
-"""What a schema is made of: tables, columns, indexes, constraints, placements.
+"""The elements of a schema: tables, columns, indexes, constraints, placements.
 
 Every element carries a state and a numeric id that is never reused; keys in the
 store hold ids, only descriptors hold names. Elements are immutable: a change of
@@ -34,7 +34,7 @@ PRIMARY = IndexId(0)
 
 
 class Coordination(Enum):
-    """How nodes of a table agree on its version (requests.md)."""
+    """The way in which nodes of a table agree on its version (requests.md)."""
 
     LEASE = "lease"
     HASH = "hash"

@@ -14,7 +14,7 @@ from enum import Enum
 
 
 class State(Enum):
-    """How much of an element a server may use (F1 paper, section 3)."""
+    """The part of an element that a server may use (F1 paper, section 3)."""
 
     __hash__ = object.__hash__  # by identity: an enum's own is computed in Python, at every look-up in the rule table
 
@@ -35,7 +35,7 @@ class Family(Enum):
 
 
 class Kind(Enum):
-    """What an element is. Optional and required columns climb different ladders."""
+    """The kind of an element. Optional and required columns climb different ladders."""
 
     __hash__ = object.__hash__
 

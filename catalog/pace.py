@@ -1,4 +1,4 @@
-"""How fast somebody may go: a bucket that fills steadily, and a token from it for each thing they do."""
+"""A limit on speed: a bucket that fills steadily, and a token from it for each thing they do."""
 
 from dataclasses import dataclass
 

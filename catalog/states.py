@@ -20,7 +20,7 @@ from catalog.elements import Kind, State
 
 
 class Write(Enum):
-    """What insert, update or delete does to the pairs of one element of the row."""
+    """The act of insert, update or delete on the pairs of one element of the row."""
 
     UNKNOWN = "refused as unknown"
     NOTHING = "-"
@@ -34,7 +34,7 @@ class Write(Enum):
 
 
 class Read(Enum):
-    """What a query may do with the element."""
+    """The use that a query may make of the element."""
 
     UNKNOWN = "refused as unknown"
     UNUSED = "not used"
@@ -95,12 +95,12 @@ class UndefinedState(ValueError):
 
 
 def possible_states(kind: Kind) -> frozenset[State]:
-    """What an element can be in: write-only is not defined for tables, delete-only not for constraints."""
+    """The states an element can be in: write-only is not defined for tables, delete-only not for constraints."""
     return frozenset({State.ABSENT, *RULES[kind]})
 
 
 def rule(kind: Kind, state: State) -> Rule:
-    """What operations do to an element of `kind` in `state`; raises `UndefinedState`."""
+    """The rule for an element of `kind` in `state`; raises `UndefinedState`."""
     if state is State.ABSENT:
         return ABSENT
     try:

@@ -1,4 +1,4 @@
-"""What the catalog shows on live pages: the tables, and one table with its versions."""
+"""The catalog on live pages: the tables, and one table with its versions."""
 
 from __future__ import annotations
 

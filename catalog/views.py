@@ -63,7 +63,7 @@ def table_named(request: HttpRequest, name: str) -> HttpResponse:
 @never_cache
 @require_GET
 def poll(request: HttpRequest) -> HttpResponse:
-    """What a WebSocket would have said, for browsers that cannot keep one open."""
+    """The events that a WebSocket would have brought, for browsers that cannot keep one open."""
     stream, since = request.GET.get("stream", ""), request.GET.get("since", "")
     if since and not (since.isascii() and since.isdigit() and len(since) < 16):
         return HttpResponseBadRequest("since must be the number of the last event seen")
@@ -117,7 +117,7 @@ def about(request: HttpRequest) -> HttpResponse:
 
 
 def _facts() -> dict[str, Any]:
-    """What the cluster runs on, asked of the services themselves."""
+    """The services that the cluster runs on, asked of the services themselves."""
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         (postgresql,) = cursor.fetchone()

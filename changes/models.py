@@ -1,4 +1,4 @@
-"""What is known of a change, so that any worker can go on with it (X3).
+"""The record of a change, so that any worker can go on with it (X3).
 
     Change             the statement, its plan, where the executor's machine stands
     Step               one leg of the way: which version, how long it took, whom it waited for

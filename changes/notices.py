@@ -1,4 +1,4 @@
-"""Who hears of a change: the worker that drives it, the pages that show it, and whoever follows it to its end."""
+"""Notices of a change: to the worker that drives it, the pages that show it, and whoever follows it to its end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DRIVER_WANTED_S = 10
 
 
 def streams_of(change: Change) -> list[str]:
-    """Who follows the cluster, the change, or any of its tables hears of it."""
+    """The streams of the cluster, the change, and each of its tables."""
     return [CLUSTER, change_stream(change.pk), *map(table_stream, change.table_ids)]
 
 

@@ -1,4 +1,4 @@
-"""What the explorer says of a plan: asked for by a task's name, kept in a table, shown when it is there.
+"""The explorer's proof of a plan: asked for by a task's name, kept in a table, shown when it is there.
 
     page, command --ask--> Proof --task "lab.tasks.prove_plan"--> explorer --answer--> Proof --NOTIFY--> command
 
@@ -84,7 +84,7 @@ def ask(plan: Plan) -> Proof:
 
 
 def moves_nothing(plan: Plan) -> bool:
-    """Whether the plan only gives names and defaults: no pair, no entry and no rule is other than before."""
+    """True when the plan only gives names and defaults: no pair, no entry and no rule is other than before."""
     return not any(step.transitions or step.kind in RUNS for step in plan.forward)
 
 
@@ -120,7 +120,7 @@ def begin(key: str) -> Plan | None:
 
 
 def known_answer(model: str) -> Json | None:
-    """What was said of the same model before, unless it was unknown."""
+    """The answer for the same model before, unless it was unknown."""
     kept = Proof.objects.filter(model=model, answer__isnull=False).order_by("answered_at")
     said = kept.values_list("answer", flat=True)
     return next((answer for answer in said if answer["verdict"] != "unknown"), None)
@@ -137,7 +137,7 @@ def answer(key: str, said: Json, *, model: str = "") -> None:
 
 
 def shown(proof: Proof) -> Json:
-    """What is known now. "proving" is no verdict: it says that there will be one."""
+    """The proof as it is known now. "proving" is no verdict: it says that there will be one."""
     body: Json = {"key": proof.key, "is_over": True}
     if proof.answer is not None:
         return body | proof.answer | _sometimes(proof.answer.get("sometimes", {}))
@@ -152,7 +152,7 @@ def shown(proof: Proof) -> Json:
 
 
 def _sometimes(seen: Json) -> Json:
-    """What the worlds of a proof were about, and what it says nothing of."""
+    """The worlds of a proof, and what it says nothing of."""
     return {
         "happened": [what for what, did in seen.items() if did],
         "never": [what for what, did in seen.items() if not did],
@@ -178,7 +178,7 @@ def in_words(seen: Json) -> list[str]:
 
 
 def _is_busy() -> bool:
-    """Whether a worker is at another question: one comes after the other."""
+    """True when a worker is at another question: one comes after the other."""
     since = now() - timedelta(seconds=ASK_AGAIN_S)
     return Proof.objects.filter(answer__isnull=True, begun_at__gt=since).exists()
 

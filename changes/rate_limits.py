@@ -1,4 +1,4 @@
-"""How often changes and proofs may be asked for: limits against accidents, kept by the database for every process."""
+"""Rate limits of changes and proofs: limits against accidents, kept by the database for every process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_pace(who: str) -> None:
 
 
 def pause_before_question_s() -> int:
-    """How long to wait before a new plan may be asked about; 0: not at all."""
+    """Seconds to wait before a new plan may be asked about; 0: not at all."""
     return _pause_s(Proof.objects.all(), "asked_at", QUESTIONS_MAX)
 
 

@@ -49,7 +49,7 @@ def _place(change: Change) -> Place:
 
 
 def is_its_turn(change: Change) -> bool:
-    """Whether an open change waits for no other (X1)."""
+    """True when an open change waits for no other (X1)."""
     return not behind(change)
 
 
@@ -74,7 +74,7 @@ def standing_of(change: Change, state: Execution | None = None) -> Standing:
 
 
 def may_steer_all(user: Any) -> bool:
-    """Whether this person may pause, resume and cancel what others have submitted."""
+    """True when this person may pause, resume and cancel what others have submitted."""
     return settings.SUBMITTERS_STEER == "all" or user.has_perm("changes.steer_any_change")
 
 
@@ -174,7 +174,7 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
 
 
 def _undo(plan: Plan) -> dict[str, str]:
-    """What takes it back. Tables that it referred to are called by the names they have today."""
+    """The undo. Tables that it referred to are called by the names they have today."""
     undo = undo_of(plan, tables_ahead.tables_now()) if plan.base and plan.base.foreign_keys else undo_of(plan)
     return {"statement": undo.statement, "warning": undo.warning}
 
@@ -224,7 +224,7 @@ def times(step: Step | None) -> dict[str, Any]:
 
 
 def blockers(change: Change, state: Execution) -> list[dict[str, Any]]:
-    """Who holds the change back right now, and until when at most: the last to end first."""
+    """The leases that hold the change back right now, and until when at most: the last to end first."""
     step = state.step
     if not change.is_open or step is None or step.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
         return []
@@ -294,7 +294,7 @@ def _run_json(run: ReorgRun) -> dict[str, Any]:
 
 
 def _works(run: ReorgRun, pulse: ReorgPulse) -> float:
-    """How much of its time it works; less than all of it while it rests beside the traffic of nodes."""
+    """The share of its time that it works; less than all of it while it rests beside the traffic of nodes."""
     if run.state != RunState.RUNNING or run.kind not in RESTING:
         return 1.0
     return share_of_time(traffic=pulse.traffic, rows_per_s_max=pulse.rows_per_s_max)

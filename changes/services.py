@@ -1,4 +1,4 @@
-"""What people do to changes: submit, cancel, pause, resume. One transaction each, with its story.
+"""Interventions of people in changes: submit, cancel, pause, resume. One transaction each, with its story.
 
 The order of locks is L14's: submissions one at a time, then the change's row, then the story's counters. A cancel and
 the publish that would make it too late lock the same row, so exactly one of them wins (X6).
@@ -173,7 +173,7 @@ class Foreseen:
 
 
 def plan_ahead(statement: str) -> Foreseen:
-    """What `submit` would plan now, with the same refusals."""
+    """The plan that `submit` would make now, with the same refusals."""
     view = tables_ahead.catalog_view()
     action = resolve(parse(statement), view)
     if isinstance(action, CreateTable):

@@ -1,4 +1,4 @@
-"""What changes show on live pages: one sentence on the cluster, those in flight, and one change in full."""
+"""Changes on live pages: one sentence on the cluster, those in flight, and one change in full."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def tables_now() -> KnownTables:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """How many rows a table has; `is_exact` when they were counted."""
+    """The number of rows of a table; `is_exact` when they were counted."""
 
     rows: int
     is_exact: bool

@@ -66,7 +66,7 @@ def preview(request: HttpRequest) -> HttpResponse:
 @permission_required("changes.add_change", raise_exception=True)
 @require_GET
 def proof(request: HttpRequest, key: str) -> HttpResponse:
-    """What the explorer says of a plan by now; no content when the page shows that already (`seen`)."""
+    """The explorer's answer by now; no content when the page shows that already (`seen`)."""
     found = Proof.objects.filter(pk=key).first()
     if found is None:
         raise Http404("this proof was not asked for, or not lately")
@@ -144,7 +144,7 @@ def _before_acting(request: HttpRequest, found: services.Change, deed: str, refu
 
 
 def _plan(statement: str) -> dict[str, Any]:
-    """What the statement would do, or why it cannot be done; nothing for an empty editor."""
+    """The plan of the statement, or why it cannot be done; nothing for an empty editor."""
     if not statement.strip():
         return {}
     try:

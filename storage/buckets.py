@@ -1,4 +1,4 @@
-"""Which storage a row lies on: sharding key -> bucket -> storage.
+"""The storage of a row: sharding key -> bucket -> storage.
 
 The number of buckets is fixed for a cluster; a storage owns a contiguous range of them.
 `strcrc32` is tarantool/vshard's: CRC-32C (Castagnoli, reflected polynomial 0x82F63B78),

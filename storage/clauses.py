@@ -54,7 +54,7 @@ class Referenced:
     storages: Sequence[Pairs]
 
     def has(self, place: Place, buckets: int) -> bool:
-        """Whether the pair is there, and no tombstone."""
+        """True when the pair is there, and no tombstone."""
         return self.storages[storage_of(place.bucket, len(self.storages), buckets) - 1].get(place.key) is not None
 
 
@@ -93,7 +93,7 @@ def check(
 
 
 def element_label(element: Column | Index | Placement) -> str:
-    """How `unfinished` names an element."""
+    """The name of an element in `unfinished`."""
     return f"{type(element).__name__.lower()} {element.id}"
 
 
@@ -276,5 +276,5 @@ def _duplicates(table: _Table, placement: Placement) -> Iterable[Violation]:
 
 
 def _index_of_entry(key: bytes) -> int:
-    """Which index a key is an entry of; 0 when it is of none."""
+    """The index that a key is an entry of; 0 when it is of none."""
     return int.from_bytes(key[6:8]) if len(key) > 8 else 0

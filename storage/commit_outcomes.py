@@ -1,4 +1,4 @@
-"""What became of a transaction whose session was lost at COMMIT: committed, aborted, or unknown (protocol.md, T7).
+"""The outcome of a transaction whose session was lost at COMMIT: committed, aborted, or unknown (protocol.md, T7).
 
 Recovery after a crash may give the id of a transaction that was lost to another one, and `pg_xact_status` then answers
 for that:
@@ -27,7 +27,7 @@ NOT_GIVEN = "22023"
 
 
 class Outcome(Enum):
-    """What is known of a transaction."""
+    """The outcome of a transaction, as far as it is known."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
@@ -36,7 +36,7 @@ class Outcome(Enum):
 
 
 def commit_outcome(status: str | None, *, began_in: str | None, asked_in: str | None) -> Outcome:
-    """What the answer proves: the signs are those of both sessions, None: could not be read."""
+    """The outcome that the answer proves: the signs are those of both sessions, None: could not be read."""
     if status in ("aborted", NOT_GIVEN):
         return Outcome.ABORTED
     if status == "in progress":

@@ -1,4 +1,4 @@
-"""Which constraints one row breaks: the one answer for statements, verification, audits and the clauses.
+"""The constraints that one row breaks: the one answer for statements, verification, audits and the clauses.
 
     constraint                     broken by
     NOT NULL, of a column          NULL there, or no pair where a missing one reads as NULL

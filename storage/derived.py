@@ -45,7 +45,7 @@ def encoded_derived(column: Column, value: PyValue) -> bytes:
 
 
 def matches(descriptor: Descriptor, column: Column, row: StoredRow) -> bool:
-    """Whether a row's derived pair and its source say the same: the one gives the other, or the other the one (C5)."""
+    """True when a row's derived pair and its source agree: the one gives the other, or the other the one (C5)."""
     assert column.derived is not None, column
     try:
         if derived_value(descriptor, column, row) == row.columns.get(column.id):
@@ -101,7 +101,7 @@ def after_update(
 
 
 def owed(descriptor: Descriptor, column: Column, row: StoredRow) -> bytes | None:
-    """What a running fill would put for a row that has no pair of `column`: None when nothing, or when it will fail."""
+    """The value that a running fill would put where `column` has no pair: None for nothing, or when it will fail."""
     if not column.filling:
         return None
     if column.derived is None:

@@ -67,7 +67,7 @@ def decode(sql_type: SqlType, data: bytes, offset: int = 0, *, descending: bool 
 
 
 def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool = False) -> int:
-    """How many bytes the encoded value at `offset` takes. Raises `Undecodable`."""
+    """The number of bytes that the encoded value at `offset` takes. Raises `Undecodable`."""
     flip = 0xFF if descending else 0
     marker = data[offset] ^ flip if offset < len(data) else -1
     if marker == NULL[0]:

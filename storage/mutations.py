@@ -46,7 +46,7 @@ from storage.reads import reads
 
 
 class Act(Enum):
-    """What is done to one key. The order is the order within a statement: removals first."""
+    """The act on one key. The order is the order within a statement: removals first."""
 
     REMOVE = "remove the pair if there is one"
     TOMBSTONE = "put a tombstone, whether or not a pair is there"
@@ -127,7 +127,7 @@ def update_row(
 
 
 def fill_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -> list[Op]:
-    """What a running fill owes `row` as it has read it, for every element that this version fills (R2).
+    """The operations of a running fill for `row` as it has read it, for every element that this version fills (R2).
 
     A value where the row has none, the row's entries, and in a placement that is filled all that the row has. Each
     is put only where there is neither a pair nor a tombstone: what a writer put or removed wins. Raises `CannotDerive`.
@@ -183,7 +183,7 @@ def _update_placement(
     stale: Iterable[ColumnId],
     buckets: int,
 ) -> list[Op]:
-    """What an update does to the row in one placement: `writes` are put, the pairs of `stale` columns go.
+    """The operations of an update in one placement: `writes` are put, the pairs of `stale` columns go.
 
     A placement that is not read is derived as an index is, and the whole row is its entry: delete-only removes the
     copy when the row changes, write-only puts all of it, because a fill may not have come there yet.
@@ -214,7 +214,7 @@ def _update_placement(
 
 
 def _is_spread_alike(descriptor: Descriptor, placement: Placement, old: StoredRow, new: StoredRow) -> bool:
-    """Whether two states of a row have the same sharding key, and so the same bucket."""
+    """True when two states of a row have the same sharding key, and so the same bucket."""
     key = placement.sharding_key or descriptor.primary_key
     return all(encoded_value(descriptor, old, c) == encoded_value(descriptor, new, c) for c in key)
 
@@ -328,7 +328,7 @@ def _remove_entries(
 
 
 def _entry_home(entry: tuple[bytes, bytes], home: int, buckets: int) -> int:
-    """What `entry_bucket` says, for an entry that is known and the bucket of its row."""
+    """`entry_bucket` for an entry that is known and the bucket of its row."""
     key, owner = entry
     return unique_bucket(key[PREFIX.size :], buckets) if owner else home
 
@@ -353,7 +353,7 @@ def _differs(
     new: StoredRow,
     touched: Iterable[ColumnId],
 ) -> bool:
-    """Whether a statement that touches these columns changes the row's entry."""
+    """True when a statement that touches these columns changes the row's entry."""
     if descriptor.fact(_sources)[index.id].isdisjoint(touched):
         return False
     puts = rule(index.kind, index.state).update is Write.REPLACE

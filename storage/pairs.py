@@ -44,7 +44,7 @@ class StoredRow:
 
 @dataclass(frozen=True, slots=True)
 class PairName:
-    """What a key says: whose pair it is. `column` for pairs of rows, `values` for index entries."""
+    """The name of a pair: whose it is. `column` for pairs of rows, `values` for index entries."""
 
     placement: PlacementId
     index: IndexId
@@ -107,7 +107,7 @@ def encoded_value(descriptor: Descriptor, row: StoredRow, column_id: ColumnId) -
 
 
 def missing_value(column: Column) -> bytes:
-    """What a missing pair of a column reads as: the value that a fill owes it, or NULL.
+    """The value that a missing pair of a column reads as: that that a fill owes it, or NULL.
 
     Not only while the fill runs: a node in delete-only must find the entry that a node in write-only has put for a row
     which is not filled yet.
@@ -125,7 +125,7 @@ def index_values(descriptor: Descriptor, index: Index, row: StoredRow) -> bytes:
 
 
 def has_null(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
-    """Whether an indexed value is NULL: such rows never collide in a unique index."""
+    """True when an indexed value is NULL: such rows never collide in a unique index."""
     return any(encoded_value(descriptor, row, part.column) == encoding.NULL for part in index.columns)
 
 
@@ -147,7 +147,7 @@ def computed(descriptor: Descriptor, row: StoredRow, expression: str, what: str)
 
 
 def accepts(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
-    """Whether `row` has an entry in `index`: all have, but for a partial one. Raises `CannotDerive`."""
+    """True when `row` has an entry in `index`: all have, but for a partial one. Raises `CannotDerive`."""
     return index.where is None or computed(descriptor, row, index.where, f"the condition of index {index.name}") is True
 
 
@@ -208,7 +208,7 @@ def row_words(descriptor: Descriptor, key: bytes) -> str:
 
 
 def name_of(descriptor: Descriptor, key: bytes) -> PairName:
-    """Which element's pair a key is. Raises `StrayKey` when it is none of this table's."""
+    """The element whose pair a key is. Raises `StrayKey` when it is none of this table's."""
     if len(key) < PREFIX.size:
         raise StrayKey(f"key {key.hex()} is too short for a pair")
     table, placement, index_id = PREFIX.unpack_from(key)

@@ -98,7 +98,7 @@ def arm_deadline_sql() -> str:
 def insert_version_copy(
     cur: psycopg.Cursor[Any], storages: int, table_id: int, version: int, *, schema_hash: str, sharding_hash: str
 ) -> None:
-    """What every storage knows of one version of a table. Inserted once, never updated (T2)."""
+    """A version of a table as every storage knows it. Inserted once, never updated (T2)."""
     for number in range(1, storages + 1):
         cur.execute(
             f"INSERT INTO storage_{number}.versions (table_id, version, schema_hash, sharding_hash)"
@@ -135,7 +135,7 @@ def fence(cur: psycopg.Cursor[Any], storages: int, table_id: int) -> int:
 
 
 def try_exclusive(cur: psycopg.Cursor[Any], table_id: int, version: int) -> bool:
-    """Whether no transaction of (table, version) is left; if so the caller's transaction keeps the lock (L7, L9)."""
+    """True when no transaction of (table, version) is left; if so the caller's transaction keeps the lock (L7, L9)."""
     row = cur.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", (table_id, version)).fetchone()
     assert row is not None
     return bool(row[0])

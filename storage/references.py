@@ -46,12 +46,12 @@ class Place:
 
 
 def is_enforced(constraint: Constraint) -> bool:
-    """Whether statements must obey it: from write-only on."""
+    """True when statements must obey it: from write-only on."""
     return rule(constraint.kind, constraint.state).insert is Write.ENFORCE
 
 
 def values_of(descriptor: Descriptor, columns: Collection[ColumnId], row: StoredRow) -> Values | None:
-    """What a row has in these columns; None when one is NULL."""
+    """The values of a row in these columns; None when one is NULL."""
     found = tuple(encoded_value(descriptor, row, column) for column in columns)
     return None if encoding.NULL in found else found
 
@@ -79,7 +79,7 @@ def place_of(referenced: Descriptor, foreign_key: Constraint, values: Values, bu
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a foreign key asks of the other table: that a row has `values`, or that none refers to them.
+    """A demand of a foreign key on the other table: that a row has `values`, or that none refers to them.
 
     `row` numbers the first changed row that is concerned; `how` is what ON DELETE or ON UPDATE says of it.
     """
@@ -91,12 +91,12 @@ class Demand:
 
     @property
     def wants_row(self) -> bool:
-        """Whether a row must be there; else none may refer."""
+        """True when a row must be there; else none may refer."""
         return self.constraint.rule == FOREIGN_KEY
 
     @property
     def order(self) -> tuple[int, bool, int]:
-        """Which of several that are not met is told: as PostgreSQL's triggers fire."""
+        """The order in which those that are not met are reported: as PostgreSQL's triggers fire."""
         return self.row, self.wants_row, self.constraint.id
 
 
@@ -123,7 +123,7 @@ def demands(
 
 
 def asked(descriptor: Descriptor, foreign_key: Constraint, changed: Iterable[Change]) -> Iterator[Demand]:
-    """What new rows, and rows that refer to something else than before, refer to; each once."""
+    """Demands of new rows, and of rows that refer to something else than before; each once."""
     seen: set[Values | None] = {None}
     for number, (before, after) in enumerate(changed):
         values = None if after is None else refers_to(descriptor, foreign_key, after)
@@ -160,7 +160,7 @@ def is_met(
     rows: Callable[[], Iterable[StoredRow]],
     buckets: int = BUCKETS,
 ) -> bool:
-    """Whether the other table is as a demand wants it.
+    """True when the other table is as a demand wants it.
 
     `has` says whether a pair is there, and no tombstone; `rows` are those of the other table that may refer.
     """
@@ -170,5 +170,5 @@ def is_met(
 
 
 def refers_still(child: Descriptor, demand: Demand, row: StoredRow) -> bool:
-    """Whether a row of the table that refers has the values that were lost."""
+    """True when a row of the table that refers has the values that were lost."""
     return values_of(child, demand.constraint.reference_columns, row) == demand.values

@@ -1,4 +1,4 @@
-"""How rows that refer to something are found when it goes: the planner says what it costs, nodes do it.
+"""The way to rows that refer to something that is deleted: the planner says what it costs, nodes do it.
 
 an index begins with all columns of the foreign key   a key range holds just these rows
 .. with some of them                                  a key range holds all rows with the values of those

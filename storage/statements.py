@@ -148,7 +148,7 @@ def remember_whole_sql(storage: int, table_id: int) -> str:
 
 
 def column_suffixes(column_ids: Iterable[int]) -> list[bytes]:
-    """What the keys of these columns' pairs end with (0: the row's existence)."""
+    """The ends of the keys of these columns' pairs (0: the row's existence)."""
     return [column_id.to_bytes(2) for column_id in column_ids]
 
 

@@ -20,7 +20,7 @@ from storage.pairs import Pair
 
 
 class StoreError(Exception):
-    """What a store refuses; `sqlstate` is PostgreSQL's code for it."""
+    """A refusal of a store; `sqlstate` is PostgreSQL's code for it."""
 
     sqlstate = "XX000"
 
@@ -80,7 +80,7 @@ def put(pairs: Mapping[bytes, bytes | None], op: Op) -> bytes | None:
 
 
 def removes(pairs: Mapping[bytes, bytes | None], op: Op) -> bool:
-    """Whether `op` takes its key away altogether."""
+    """True when `op` takes its key away altogether."""
     if op.act is Act.REMOVE_UNIQUE:
         return pairs.get(op.key, op.value) in (op.value, None)
     return op.act is Act.REMOVE
@@ -96,7 +96,7 @@ def apply_op(pairs: dict[bytes, bytes | None], op: Op) -> None:
 
 
 class Fate(Enum):
-    """What becomes of a transaction, whoever knows it."""
+    """The outcome of a transaction."""
 
     OPEN = "open"
     FLUSHING = "COMMIT is on its way, and not flushed"
@@ -150,7 +150,7 @@ class MemoryStore:
         self.life += 1
 
     def status(self, number: int) -> str:
-        """What is said of an id (`storage.commit_outcomes`): of whoever has it now."""
+        """The status of an id (`storage.commit_outcomes`): of whoever has it now."""
         fate = self.fates.get(number)
         if fate is None:
             return NOT_GIVEN

@@ -72,14 +72,14 @@ def swatch(name: str) -> SafeString:
 
 @register.simple_tag
 def state_key() -> SafeString:
-    """What the five looks mean."""
+    """The meaning of the five looks."""
     shown = [state(name) for name in GLYPHS]
     return format_html('<div class="key">{}{}{}{}{}</div>', *shown)
 
 
 @register.simple_tag
 def outcome(status: str) -> SafeString:
-    """How a change fares."""
+    """The status of a change."""
     glyph, word = OUTCOMES[status]
     return format_html('<span class="outcome" data-outcome="{}">{} {}</span>', status, icon(glyph), word)
 
@@ -120,7 +120,7 @@ def clock(moment: Any) -> SafeString:
 
 @register.simple_tag
 def ago(moment: Any) -> SafeString:
-    """How long ago, counted in the browser."""
+    """The time since, counted in the browser."""
     at = _moment(moment)
     return SafeString("") if at is None else format_html('<span data-ago="{}"></span>', at.isoformat())
 
@@ -164,6 +164,6 @@ def _moment(value: Any) -> datetime | None:
 
 
 def _share(at: datetime) -> int:
-    """What is left of a lease, in percent: what the ring shows until the browser counts."""
+    """The rest of a lease, in percent: what the ring shows until the browser counts."""
     left = (at - datetime.now(UTC)).total_seconds()
     return int(max(0.0, min(100.0, 100 * left / max(float(settings.LEASE_S), 0.001))) // 100 * 100)

@@ -1,4 +1,4 @@
-"""How things read: pure functions from values to words.
+"""Wording: pure functions from values to words.
 
 descriptors  a descriptor, and what differs between two versions
 marking      where in a statement a mistake stands

@@ -31,7 +31,7 @@ def elements(descriptor: Descriptor, others: Others = NOBODY) -> list[Json]:
 
 
 def differences(old: Descriptor | None, new: Descriptor, others: Others = NOBODY) -> list[Json]:
-    """What `new` has that `old` has not, in `+`, `~` and `-`; the first version is all `+`."""
+    """The differences from `old` to `new`, in `+`, `~` and `-`; the first version is all `+`."""
     before = {} if old is None else {(e["element"], e["id"]): e for e in _elements(old, others)}
     after = {(e["element"], e["id"]): e for e in _elements(new, others)}
     lines = [_whole("+", after[key], after[key]["phase"]) for key in after if key not in before]
@@ -97,7 +97,7 @@ def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:
 
 
 def _constraint(constraint: Constraint, names: Mapping[ColumnId, str], others: Others, own: Descriptor) -> Json:
-    """What it asks for. A foreign key is called so in both its tables, and leads to the other one."""
+    """The rule in words. A foreign key is called so in both its tables, and leads to the other one."""
     of = ", ".join(names[column] for column in constraint.columns)
     if constraint.rule not in LINKS:
         said = f"{constraint.rule}: {named(constraint.expression, names) if constraint.expression else of}"

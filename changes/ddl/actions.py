@@ -1,4 +1,4 @@
-"""What a statement asks for, once it is parsed: the language between DDL and planner.
+"""A parsed statement as an action: the language between DDL and planner.
 
 `changes.ddl.statements` reads SQL into these, golden scripts and the lab build them by hand, and
 `changes.plan.model` turns one of them and a descriptor into a plan. Names are as the user

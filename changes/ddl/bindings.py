@@ -1,4 +1,4 @@
-"""What the names in a statement stand for: settled once, when it is submitted (L12).
+"""The elements that the names in a statement stand for: settled once, when it is submitted (L12).
 
 A queued change is planned again when its turn comes, perhaps more than once, and names do not wait for it:
 
@@ -40,7 +40,7 @@ def names_from_json(body: Mapping[str, Any]) -> Names:
 
 
 def names_in(action: Action, tables: Tables) -> Names:
-    """What the names in a resolved action stand for on these tables. What stands for nothing is left out."""
+    """The elements that the names in a resolved action stand for on these tables. A name of nothing is left out."""
     if not isinstance(action, AlterTable | CreateTable):
         return Names({}, ())
     found = {name: tables.named(name) for name in _tables_in(action)}

@@ -1,4 +1,4 @@
-"""What can be wrong with a statement: always a code, a sentence, a place, and what would be right (X5).
+"""Errors in statements: always a code, a sentence, a place, and what would be right (X5).
 
 Codes are PostgreSQL's SQLSTATEs, positions count characters from 1 as its clients expect, so that psql
 draws its caret under the word we mean.

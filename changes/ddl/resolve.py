@@ -112,7 +112,7 @@ def _altered(
 
 
 def _is_unique(action: RenameConstraint, view: CatalogView) -> bool:
-    """Whether the constraint is one that an index keeps: its name is the index's, one among all tables and indexes."""
+    """True for a constraint that an index keeps: its name is the index's, one among all tables and indexes."""
     owner = view.owner_of(action.constraint.text)
     return owner is not None and owner.name == action.table.text
 

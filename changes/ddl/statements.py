@@ -74,7 +74,7 @@ def parse(text: str) -> Statement:
 
 
 def is_ddl(node_name: str) -> bool:
-    """Whether the grammar's node (`create_stmt`, ..) is a statement that changes a schema."""
+    """True when the grammar's node (`create_stmt`, ..) is a statement that changes a schema."""
     return node_name in READERS or node_name in REFUSED_STATEMENTS
 
 

@@ -192,7 +192,7 @@ class Driver:
         return plan
 
     def _end_unstarted(self, why: Exception) -> None:
-        """What cannot be planned ends, whatever the reason: queued for ever it would hold up all others of its tables.
+        """End a change that cannot be planned, whatever the reason: queued for ever it would hold up others of its tables.
 
         Meanwhile somebody may have cancelled it, or another driver begun it: then nothing comes of this.
         """
@@ -206,7 +206,7 @@ class Driver:
     # --- effects
 
     def _perform(self, effect: events.Effect) -> None:
-        """What can be done at all is done; what the database refuses for good is the machine's to judge (X4)."""
+        """Do what can be done at all; what the database refuses for good is the machine's to judge (X4)."""
         handlers: dict[type[events.Effect], Callable[[Any], None]] = {
             events.TryPublish: self.versions.publish,
             events.TryDrain: self.versions.drain,

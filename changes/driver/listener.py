@@ -31,7 +31,7 @@ class Listener:
             self._listening.execute(f"LISTEN {channel}")
 
     def wait(self, wanted: Collection[tuple[str, str]], timeout_s: float) -> bool:
-        """Whether one of the wanted (channel, payload) was notified by others within `timeout_s`.
+        """True when one of the wanted (channel, payload) was notified by others within `timeout_s`.
 
         A connection that was made anew has missed what came between: then it is time to look again, too.
         """

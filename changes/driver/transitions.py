@@ -102,7 +102,7 @@ def _lock_tables(cur: Any, table_ids: list[int]) -> None:
 
 @dataclass
 class Transition:
-    """What happens to the machine within one transaction. Nothing of it counts before the commit."""
+    """The events of the machine within one transaction. Nothing of it counts before the commit."""
 
     cur: Any
     row: ChangeRow
@@ -143,13 +143,13 @@ class Transition:
                 self.todo.append(effect)
 
     def feed_requests(self) -> bool:
-        """What people asked for since the last transition. Whether the machine has something else in mind now."""
+        """Feed the pending requests of people. True when the machine has something else in mind now."""
         for request in self.row.requests:
             self.feed(REQUESTS[request["wish"]](request["who"]))
         return bool(self.todo) or self.finish is not None or self.state.mode is Mode.PAUSED
 
     def append_versions(self, effect: events.TryPublish | events.TryDrain) -> None:
-        """What happened to the versions of the change's tables: each to those who follow that table."""
+        """Append what happened to the versions of the change's tables: each to those who follow that table."""
         self.append_event(effect.story.kind, effect.story.payload, table_id=self.row.table_id)
         for partner, story in zip(effect.partners, effect.partner_stories, strict=True):
             self.append_event(story.kind, story.payload, table_id=partner.table_id)
@@ -207,7 +207,7 @@ class Transition:
 
     @property
     def _trouble(self) -> str | None:
-        """What made it turn back, or what keeps failing until a person looks."""
+        """The reason why it rolls back, or what keeps failing until a person looks."""
         return self.state.error or (self.state.trouble if self.state.mode is Mode.PAUSED else None)
 
     def _error(self) -> str | None:
@@ -287,7 +287,7 @@ class Progress:
         self.todo.extend(happening.todo)
 
     def has_requests(self) -> bool:
-        """Whether somebody asks to cancel, pause or resume it."""
+        """True when somebody asks to cancel, pause or resume it."""
         return Change.objects.filter(pk=self.change_id).exclude(wishes=[]).exists()
 
     def rest_with(self, message: str) -> None:
@@ -304,7 +304,7 @@ class Progress:
 
 
 def clock_ahead_s() -> float:
-    """How far the database's clock is ahead of the monotonic one."""
+    """Seconds by which the database's clock is ahead of the monotonic one."""
     with connection.cursor() as cur:
         cur.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
         return float(cur.fetchone()[0]) - time.monotonic()

@@ -1,4 +1,4 @@
-"""What the executor of a change hears, and what it asks its shell to do.
+"""The events that the executor of a change is fed, and the effects that it asks of its shell.
 
 Every question has an answer, and a question may be asked again: after a crash the shell
 answers it as if for the first time, without doing anything twice (X2).
@@ -68,7 +68,7 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Woken:
-    """What was waited for may be over."""
+    """The reason to wait may be over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class RefuseCancel:
 
 
 class Outcome(Enum):
-    """How a change ends."""
+    """The end of a change."""
 
     DONE = "done"
     CANCELLED = "cancelled"

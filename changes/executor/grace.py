@@ -1,4 +1,4 @@
-"""How long a transaction may outlive every lease of its version before its session is ended (L8).
+"""The time that a transaction may outlive every lease of its version before its session is ended (L8).
 
     trips      leased . . . . held ─────── 1 s ──┤ ended
     airports   held ── 1 s ──┤ ended
@@ -23,7 +23,7 @@ class Grace:
     since: tuple[tuple[int, float], ...] = ()
 
     def seen(self, held: Collection[int], at: float) -> Grace:
-        """What is known after a look that finds these tables `held` by transactions alone."""
+        """The grace after a look that finds these tables `held` by transactions alone."""
         known = dict(self.since)
         return Grace(tuple((table, known.get(table, at)) for table in sorted(held)))
 
@@ -36,9 +36,9 @@ class Grace:
         return Grace(tuple((table, since) for table, since in self.since if table not in tables))
 
     def starts(self, before: Grace) -> bool:
-        """Whether a table is held that was not."""
+        """True when a table is held that was not."""
         return not {table for table, _ in self.since} <= {table for table, _ in before.since}
 
     def left_s(self, at: float) -> Iterator[float]:
-        """How long each of them has still."""
+        """Seconds that each of them still has."""
         return (since + GRACE_S - at for _, since in self.since)

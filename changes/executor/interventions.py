@@ -1,4 +1,4 @@
-"""What people may do to a change now, and why not: one answer for pages, commands, the admin and the services (X4, X6).
+"""Interventions: what people may do to a change, and why not; one answer for pages, commands and services (X4, X6).
 
                  queued   running, waiting   paused   rolling back   ended
     cancel        yes      until the point    as       no             no
@@ -24,7 +24,7 @@ ENDED = ("done", "failed", "cancelled")
 
 
 class Intervention(Enum):
-    """What a person may ask of a change."""
+    """A request that a person may make."""
 
     CANCEL = "cancel"
     PAUSE = "pause"
@@ -48,13 +48,13 @@ class Standing:
 
     @property
     def cancel_wanted(self) -> str | None:
-        """Who asked for a cancel that has not taken effect."""
+        """The person who asked for a cancel that has not taken effect."""
         asked = [one["who"] for one in self.requests if one["wish"] == Intervention.CANCEL.value]
         return self.state.cancel_wanted or next(iter(asked), None)
 
     @property
     def pause_wanted(self) -> str | None:
-        """Who asked for a pause that has not taken effect, and that nobody took back."""
+        """The person who asked for a pause that has not taken effect, and that nobody took back."""
         wanted = None if self.status == PAUSED else self.state.pause_wanted
         for one in self.requests:
             if one["wish"] == Intervention.PAUSE.value:
@@ -65,7 +65,7 @@ class Standing:
 
     @property
     def resume_wanted(self) -> str | None:
-        """Who asked a paused change to go on, which it has not done yet."""
+        """The person who asked a paused change to go on, which it has not done yet."""
         last = next((one for one in reversed(self.requests) if one["wish"] != Intervention.CANCEL.value), None)
         is_resume = last is not None and last["wish"] == Intervention.RESUME.value
         return last["who"] if last is not None and is_resume and self.status == PAUSED else None

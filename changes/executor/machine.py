@@ -357,7 +357,7 @@ def _of_partner(story: Story, partner: Descriptor, **payload: Any) -> Story:
 
 
 def _moved_with(at: Step, partner: Descriptor) -> str:
-    """What a publish moves in another table: what spans both."""
+    """The elements that a publish moves in another table: those that span both."""
     spans = [t for t in at.transitions if t.element.partner and t.element.partner[0] == partner.table_id]
     return ", ".join(map(str, spans)) or "nothing moves"
 
@@ -370,7 +370,7 @@ def _who(state: Execution, event: Blocked) -> set[str]:
 
 
 def _waited(state: Execution, now: float) -> dict[str, Any]:
-    """How long the step waited, and for whom (X7)."""
+    """The seconds that the step waited, and for whom (X7)."""
     seconds = 0.0 if state.waited_since is None else now - state.waited_since
     of = f" for {whom(state.waited_for)}" if state.waited_for else ""
     return {"waited": f"waited {seconds:.1f} s{of}", "waited_s": seconds, "waited_for": list(state.waited_for)}

@@ -20,7 +20,7 @@ HISTORY_MAX = 40
 
 
 class Mode(Enum):
-    """What the machine waits for."""
+    """The next event that the machine waits for."""
 
     QUEUED = "queued"
     """the first worker"""
@@ -114,7 +114,7 @@ class Execution:
 
     @property
     def outcome(self) -> Outcome:
-        """How it ends if nothing more happens."""
+        """The outcome if nothing more happens."""
         if self.direction is Direction.FORWARD:
             return Outcome.DONE
         return Outcome.FAILED if self.error else Outcome.CANCELLED
@@ -153,7 +153,7 @@ def execution_from_json(body: Mapping[str, Any]) -> Execution:
 
 
 def name_of(plan: Plan, table_id: int) -> str:
-    """What a table of the plan is called."""
+    """The name of a table of the plan."""
     return next((partner.name for partner in plan.partners if partner.table_id == table_id), plan.table)
 
 

@@ -1,4 +1,4 @@
-"""How a refused statement looks in a terminal: the sentence, the line, and a caret under the word that is meant.
+"""A refused statement in a terminal: the sentence, the line, and a caret under the word that is meant.
 
 2  the statement is at fault: it cannot be read, is not supported, or names what is not there
 1  the cluster says no: the name is taken, the change has ended, there is nothing to do, not so fast
@@ -47,7 +47,7 @@ def exit_code(error: DdlError) -> int:
 
 @contextmanager
 def refusals(statement: str = "") -> Iterator[None]:
-    """What is refused ends the command and says why."""
+    """End the command at a refusal, and say why."""
     try:
         yield
     except DdlError as error:

@@ -45,7 +45,7 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
 
 
 def _error(error: Json | None, violations: Sequence[Json]) -> Json | None:
-    """What went wrong; rows that are listed by themselves are not named in the sentence as well."""
+    """The error; rows that are listed by themselves are not named in the sentence as well."""
     if error is None or len({(v.get("clause"), v.get("element")) for v in violations}) != 1:
         return error
     first, _, _ = violations[0]["why"].partition(f" breaks {violations[0].get('element')}")
@@ -56,7 +56,7 @@ def _error(error: Json | None, violations: Sequence[Json]) -> Json | None:
 
 
 def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
-    """What a list shows of a change that is open: its road in small, and what it does now."""
+    """An open change in a list: its timeline in small, and what it does now."""
     step, is_back = snapshot["step"], snapshot["road"] == "back"
     kept = (
         "id",
@@ -91,7 +91,7 @@ def tables(change: Mapping[str, Any]) -> str:
 
 
 def line(change: Mapping[str, Any]) -> Json:
-    """What a list shows of a change that has ended."""
+    """An ended change in a list."""
     return dict(change) | {"tables": tables(change), "took_s": span_s(change["started_at"], change["ended_at"])}
 
 
@@ -114,7 +114,7 @@ def _position(snapshot: Mapping[str, Any]) -> int:
 
 
 def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json | None:
-    """Who holds the change back, and until when at most; None when nobody does.
+    """The nodes that hold the change back, and until when at most; None when nobody does.
 
     `leases` are those on its tables, and perhaps on others. With several tables each version is told with its table.
     A transaction that has outlived its lease has no such time: its session is ended after a grace (L8).
@@ -160,7 +160,7 @@ def _versions(versions: Mapping[str, int], snapshot: Mapping[str, Any]) -> str:
 
 
 def progress(snapshot: Mapping[str, Any]) -> Json | None:
-    """How far the reorganisation is that runs now."""
+    """The progress of the reorganisation that runs now."""
     step = snapshot["step"]
     if step is None or not step["is_reorganisation"]:
         return None

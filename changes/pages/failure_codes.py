@@ -1,4 +1,4 @@
-"""Which SQLSTATE a change failed with: of the rules that its rows break, the one a single row would be refused for.
+"""The SQLSTATE that a change failed with: of the rules that its rows break, the one a single row would be refused for.
 
 A verification names what it found by clause and element; a rule that rows break is C6. Of several rules NOT NULL
 comes first, then CHECK, then unique indexes, then foreign keys, as for a row that is written.

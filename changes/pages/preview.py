@@ -1,4 +1,4 @@
-"""What a plan will do, for people who decide about it: states version by version, work, the way back, the turn.
+"""The preview of a plan, for people who decide: states version by version, work, rollback, the point of no return.
 
              v15      v16           v17          v18
     nick     absent   delete-only   write-only   public
@@ -75,7 +75,7 @@ def _cell(element: Element, version: Descriptor | None, before: Descriptor | Non
 
 
 def reorganisations(plan: Plan, *, rows_a_second: int) -> list[Json]:
-    """What goes over the data, with the rows that it will meet; clearing and tidying are not worth naming."""
+    """The reorganisations that read the data, with their rows; clearing and tidying are not worth naming."""
     rows = plan.rows or 0
     return [
         {
@@ -91,7 +91,7 @@ def reorganisations(plan: Plan, *, rows_a_second: int) -> list[Json]:
 
 
 def waits(plan: Plan) -> str:
-    """How often the change waits for nodes."""
+    """The waits of the change for nodes."""
     count = sum(step.kind is StepKind.DRAIN for step in plan.forward)
     times = {1: "once", 2: "twice"}.get(count, f"{count} times")
     return (
@@ -108,7 +108,7 @@ def no_return(plan: Plan) -> Json:
 
 
 def rollback(plan: Plan) -> Json:
-    """What a cancel or a failure does as late as it can still come."""
+    """The rollback of a cancel or a failure that comes as late as it can."""
     reversible = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return])
     road = rollback_steps(plan, reversible)
     return {"summary": _summary(plan, road), "steps": [describe(plan, step) for step in road]}

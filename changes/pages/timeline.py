@@ -97,7 +97,7 @@ def _published(step: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _states(step: Mapping[str, Any]) -> Json:
-    """What a version's station shows: a state, and behind it every element that moves."""
+    """A version on the timeline: a state, and behind it every element that moves."""
     transitions = step["transitions"]
     state = transitions[0]["after"] if transitions else "public"
     return {"state": state, "moves": list(transitions) if len(transitions) > 1 else []}

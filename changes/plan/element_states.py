@@ -1,4 +1,4 @@
-"""What a move does to a descriptor: an element in another state, everything else as it was.
+"""The effect of a move on a descriptor: an element in another state, everything else as it was.
 
 Every kind of element is found and put in its own place here, and nowhere else: planner, way
 back, review and lab ask `state_of` and `with_state`. A NOT NULL is two things in turn: a
@@ -41,7 +41,7 @@ def state_of(descriptor: Descriptor, element: Element) -> State:
 
 
 def is_filling(descriptor: Descriptor, element: Element) -> bool:
-    """Whether a reorganisation fills `element` in this version (R4)."""
+    """True when a reorganisation fills `element` in this version (R4)."""
     return any(one.id == element.id and getattr(one, "filling", False) for one in _places(descriptor, element))
 
 

@@ -26,7 +26,7 @@ Json = dict[str, Any]
 
 
 class StepKind(Enum):
-    """What one step of a road does."""
+    """The kind of a step."""
 
     PUBLISH = "publish"
     DRAIN = "drain"
@@ -61,7 +61,7 @@ INDEXES = frozenset({Kind.INDEX, Kind.UNIQUE_INDEX})
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What a change moves. The id of a table is its table id.
+    """An element as a change moves it. The id of a table is its table id.
 
     `column` is for a NOT NULL: when it is public there is no constraint to be found, the column itself is NOT NULL.
     `partner` is for a foreign key: the referenced table, and the id of the constraint that stands for it there. Both
@@ -117,7 +117,7 @@ class Step:
 
     @property
     def published(self) -> Descriptor:
-        """What a publish publishes."""
+        """The descriptor that a publish publishes."""
         assert self.descriptor is not None, "a publish has a descriptor"
         return self.descriptor
 
@@ -142,7 +142,7 @@ class Plan:
 
     @property
     def title(self) -> str:
-        """What the change is about: "index by_dest", or "column a, index by_a"."""
+        """The elements of the change in words: "index by_dest", or "column a, index by_a"."""
         return ", ".join(dict.fromkeys(str(move.element) for move in self.moves if not _is_old_side(move)))
 
     @property
@@ -172,11 +172,11 @@ class Plan:
 
     @property
     def drops_table(self) -> bool:
-        """Whether nothing is left of its table."""
+        """True when nothing is left of its table."""
         return any(move.element.kind is Kind.TABLE and move.kind is MoveKind.DROP for move in self.moves)
 
     def makes_needless(self, table_ids: Collection[int]) -> bool:
-        """Whether what another change does to these tables goes with the table that this one drops."""
+        """True when what another change does to these tables goes with the table that this one drops."""
         return self.drops_table and set(table_ids) == {self.table_id}
 
     def moving(self, *directions: MoveKind) -> tuple[Element, ...]:
@@ -243,7 +243,7 @@ def describe(plan: Plan, step: Step) -> str:
 
 
 def _differences(plan: Plan, step: Step) -> str:
-    """What a version does: states, and once the new names and defaults."""
+    """The differences that a version makes: states, and once the new names and defaults."""
     moved = [str(transition) for transition in step.transitions]
     is_first = step == plan.publishes[0] or step not in plan.publishes
     return ", ".join([*moved, *(edits(plan, back=step not in plan.publishes) if is_first else ())]) or "nothing moves"
@@ -269,7 +269,7 @@ def _default_of(table: Descriptor, element: Element) -> str:
 
 
 def name_in(table: Descriptor, element: Element) -> str:
-    """What an element is called in a version that has it."""
+    """The name of an element in a version that has it."""
     if element.kind is Kind.TABLE:
         return table.name
     named: Sequence[Column | Index | Constraint] = table.columns
@@ -284,7 +284,7 @@ def names_of(plan: Plan) -> str:
 
 
 def why_no_return(plan: Plan) -> str:
-    """What makes the change irreversible, in words (X6)."""
+    """The reason why the change is irreversible, in words (X6)."""
     step = plan.forward[plan.point_of_no_return]
     if step.kind is StepKind.DELETE:
         return f"the deletion of {pairs_of(step.elements)} has begun"
@@ -294,7 +294,7 @@ def why_no_return(plan: Plan) -> str:
 
 
 def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:
-    """Whether publishing this transition can't be taken back (X6)."""
+    """True when publishing this transition can't be taken back (X6)."""
     element, after = transition.element, transition.after
     directions = {move.kind for move in moves if move.element == element}
     if MoveKind.ADD in directions:
@@ -304,7 +304,7 @@ def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:
 
 
 def is_point_of_no_return(moves: tuple[Move, ...], step: Step) -> bool:
-    """Whether the change can only go on once this step is done (X6); a deletion: once it has begun."""
+    """True when the change can only go on once this step is done (X6); a deletion: once it has begun."""
     if step.kind is StepKind.DELETE:
         return True
     only_edits = all(move.kind in (MoveKind.RENAME, MoveKind.ALTER) for move in moves)
@@ -312,7 +312,7 @@ def is_point_of_no_return(moves: tuple[Move, ...], step: Step) -> bool:
 
 
 def pairs_of(elements: tuple[Element, ...]) -> str:
-    """What the elements have in the store."""
+    """The pairs of the elements in words."""
     words = {Family.TABLE: "rows", Family.COLUMN: "values"}
     return " and ".join(f"{words.get(element.kind.family, 'entries')} of {element.name}" for element in elements)
 

@@ -46,7 +46,7 @@ def _walk(plan: Plan, published: int) -> Iterator[Step]:
 
 
 def _deleted(here: Descriptor, left: tuple[Element, ...]) -> Iterator[Step]:
-    """What was added goes: its pairs, then itself."""
+    """Remove what was added: its pairs, then itself."""
     yield Step(StepKind.DELETE, here.version, elements=deletion_order(left))
     absent = here
     for element in reversed(left):
@@ -64,7 +64,7 @@ def partners_after(plan: Plan, published: int) -> tuple[Descriptor, ...]:
 
 
 def _may_run(plan: Plan, published: int) -> bool:
-    """Whether a reorganisation may be under way while this version is the newest."""
+    """True when a reorganisation may be under way while this version is the newest."""
     at = plan.forward.index(plan.publishes[published - 1])
     following = plan.forward[at + 1 : plan.point_of_no_return]
     until = next((n for n, step in enumerate(following) if step.kind is StepKind.PUBLISH), len(following))

@@ -26,7 +26,7 @@ class Undo:
 
 
 def undo_of(plan: Plan, tables: Tables = NO_TABLES) -> Undo:
-    """What takes back a change that is done.
+    """The statement that takes back a change that is done.
 
     `tables` say what the tables it refers to are called today; without them it is what the change left them as.
     """
@@ -203,7 +203,7 @@ def _check(table: Descriptor, constraint: Constraint) -> str:
 
 
 def add_foreign_key(table: Descriptor, foreign_key: Constraint, references: Descriptor) -> str:
-    """What ALTER TABLE says to have a foreign key of `table` to table `references`."""
+    """The clause of ALTER TABLE that adds a foreign key of `table` to table `references`."""
     own = ", ".join(quoted(table.column(column).name) for column in foreign_key.columns)
     there = ", ".join(quoted(references.column(column).name) for column in foreign_key.reference_columns)
     actions = {"ON DELETE": foreign_key.on_delete, "ON UPDATE": foreign_key.on_update}

@@ -1,4 +1,4 @@
-"""What ALTER TABLE does to columns: one more, one less, NOT NULL, another default.
+"""ALTER TABLE on columns: one more, one less, NOT NULL, another default.
 
 A column that goes takes along what rests on it: its NOT NULL, the constraints that read it, the indexes that cover it.
 """

@@ -1,4 +1,4 @@
-"""What ALTER TABLE does to constraints: CHECK, UNIQUE, and to drop one of any kind.
+"""ALTER TABLE on constraints: CHECK, UNIQUE, and to drop one of any kind.
 
 Rows that are there are verified while writes go on; from write-only on nobody can add to those that do not fit.
 """

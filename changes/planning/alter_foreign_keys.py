@@ -1,4 +1,4 @@
-"""What ALTER TABLE does to foreign keys: one more, in the descriptors of both its tables.
+"""ALTER TABLE on foreign keys: one more, in the descriptors of both its tables.
 
     child    trips      FOREIGN KEY (code)     refers to       airports (code)
     parent   airports   REFERENCED (code)      referred to by  trips (code)
@@ -104,7 +104,7 @@ def _referenced_columns(parent: Descriptor, action: NewForeignKey) -> tuple[Colu
 
 
 def _unique_by(sketch: Sketch, parent: Descriptor, columns: tuple[ColumnId, ...], action: NewForeignKey) -> IndexId:
-    """What makes the referenced values one row's: the primary key, or an index."""
+    """The index that makes the referenced values one row's: the primary key, or an index."""
     if set(columns) == set(parent.primary_key):
         return PRIMARY
     over = [index for index in parent.indexes if index.unique and _is_over(index, columns)]
@@ -177,7 +177,7 @@ def _dangers(sketch: Sketch, foreign_key: Constraint, parent: Descriptor) -> lis
 
 
 def slow_deletes(sketch: Sketch) -> Iterator[str]:
-    """What to say of added foreign keys whose rows no key range holds when a referenced row goes."""
+    """Warnings about added foreign keys whose rows no key range holds when a referenced row is deleted."""
     kept = [index for index in sketch.base.public_indexes if not sketch.drops(index)]
     indexes = [*kept, *(one for one in sketch.new.values() if isinstance(one, Index))]
     for element in sketch.there:

@@ -1,4 +1,4 @@
-"""What ALTER TABLE does to the type of a column: a twin of the new type, which takes the column's place in one version.
+"""ALTER TABLE on the type of a column: a twin of the new type, which takes the column's place in one version.
 
 What rests on the column would have to change its type with it, so a column that is indexed or constrained stays.
 """

@@ -1,4 +1,4 @@
-"""Which type a column may change to: those whose cast has an inverse, since both types are served for a while.
+"""The types that a column may change to: those whose cast has an inverse, since both types are served for a while.
 
     integer   <-> bigint, text        date      <-> timestamp, text
     bigint    <-> integer, text       timestamp <-> timestamptz, date, text
@@ -43,7 +43,7 @@ _WIDER = {
 
 
 def holds_every(to: SqlType, of: SqlType) -> bool:
-    """Whether every value of the one type is a value of the other."""
+    """True when every value of the one type is a value of the other."""
     return to is SqlType.TEXT or (of, to) in _WIDER
 
 

@@ -51,7 +51,7 @@ FILLING = "filling"
 
 
 class MalformedPlan(ValueError):
-    """What was written is no plan; says which part, and what would be right."""
+    """The text is no plan; says which part, and what would be right."""
 
 
 def read_plan(body: object, planned: Callable[[str], Plan]) -> Plan:
@@ -105,7 +105,7 @@ class _Newest:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a publish does with one element: in both tables of a foreign key, unless one is named."""
+    """An element of a publish: in both tables of a foreign key, unless one is named."""
 
     element: Element
     words: list[str]

@@ -39,7 +39,7 @@ def expression_default(sql_type: SqlType, sql: Sql, column: str) -> str:
 
 
 def fill_value(sql_type: SqlType, default: str, column: str, position: Position, context: Context) -> Value | None:
-    """What the rows that are there get from an added column's default: one value, evaluated now."""
+    """The value that existing rows get from an added column's default: one value, evaluated now."""
     with placed("", otherwise=position):
         expr = _typed(sql_type, Sql(default, parsed(default)), column)
     calls = {part.name for part in walk(expr) if isinstance(part, Call)}
@@ -51,7 +51,7 @@ def fill_value(sql_type: SqlType, default: str, column: str, position: Position,
 
 
 def is_constant(sql_type: SqlType, default: str) -> bool:
-    """Whether a default has the same value at any time."""
+    """True when a default has the same value at any time."""
     return isinstance(_typed(sql_type, Sql(default, parsed(default)), ""), Literal)
 
 

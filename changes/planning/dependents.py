@@ -1,4 +1,4 @@
-"""What a foreign key rests on stays: the referenced table, its columns, and the index that makes them unique.
+"""Dependents of a foreign key stay: the referenced table, its columns, and the index that makes them unique.
 
 It is refused by name to drop one of them while a row somewhere may refer by it, with what to drop first; a foreign key
 of the table itself that the same statement drops (`leaving`) does not count. An index by which rows that refer are
@@ -50,7 +50,7 @@ def referring_words(referenced: Constraint, table: Descriptor, tables: Tables) -
 
 
 def what_is_read(foreign_key: Constraint, table: Descriptor, indexes: Iterable[Index]) -> str:
-    """What of `table` is read, by its primary key and these indexes, to see whether rows refer: "" for nothing else."""
+    """The rows of `table` that are read by these indexes to see whether any refer: "" for no others."""
     _, leading = way_to(table, foreign_key.columns, indexes)
     if len(leading) == len(foreign_key.columns):
         return ""
@@ -62,7 +62,7 @@ def what_is_read(foreign_key: Constraint, table: Descriptor, indexes: Iterable[I
 def slow_without(
     index: Index, table: Descriptor, tables: Tables, leaving: Collection[ConstraintId] = ()
 ) -> Iterator[str]:
-    """What to say of foreign keys whose rows no other index finds as well when a referenced row goes."""
+    """Warnings about foreign keys whose rows no other index finds as well when a referenced row is deleted."""
     others = [one for one in table.public_indexes if one.id != index.id]
     for one in (foreign_key for foreign_key in table.foreign_keys if foreign_key.id not in leaving):
         then = what_is_read(one, table, others)
@@ -74,7 +74,7 @@ def slow_without(
 
 
 def _staying(table: Descriptor, leaving: Collection[ConstraintId]) -> Iterator[Constraint]:
-    """What refers to the table when the foreign keys of its own that leave are gone."""
+    """The foreign keys to the table when the foreign keys of its own that leave are gone."""
     return (one for one in table.referenced_by if one.references != table.table_id or one.partner not in leaving)
 
 

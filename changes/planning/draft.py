@@ -1,4 +1,4 @@
-"""What a statement comes to on a table as it is: elements with ids and definitions, before anybody orders them.
+"""The draft of a statement on a table as it is: elements with ids and definitions, before anybody orders them.
 
 `planned` is the table as the statement's own expressions may name it: with its new columns as if they were public.
 """
@@ -249,7 +249,7 @@ class Sketch:
 
 
 def constraint_names(table: Descriptor) -> frozenset[str]:
-    """What a new constraint of the table can't be called: its own ones, those that an index keeps among them."""
+    """The names that a new constraint of the table can't have: its own ones, those that an index keeps among them."""
     own = {one.name for one in table.constraints if one.rule != REFERENCED}
     return frozenset(own | {index.name for index in table.indexes if index.unique})
 

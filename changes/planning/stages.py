@@ -58,7 +58,7 @@ class Swap:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a statement asks for, with every element worked out; the composer puts it in order.
+    """The elements that a statement moves, with every one worked out; the composer puts it in order.
 
     `new` are the elements that are added, as they are in their first state. `covered` are added optional columns that
     something added needs written; `late` are what leaves public after the constraints that are dropped with it: columns

@@ -32,7 +32,7 @@ def new_table(action: CreateTable, table_id: int) -> Descriptor:
 
 
 def statements_at_commit(table: Descriptor, *, storages: int, who: str) -> list[Sql]:
-    """What to run right before COMMIT, in this order. The first must touch one row: else the name was lost."""
+    """Statements to run right before COMMIT, in this order. The first must touch one row: else the name was lost."""
     hashes = (schema_hash(table), sharding_hash(table))
     payload = {"table": table.name, "version": table.version, "who": who}
     return [

@@ -97,7 +97,7 @@ def _drain_faults(road: Sequence[Step]) -> Iterator[Fault]:
 
 
 class _Walk:
-    """What is known of one element while a road is read."""
+    """The knowledge of one element while the steps are read."""
 
     def __init__(self, element: Element, base: Descriptor | None) -> None:
         self.element = element

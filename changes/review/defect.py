@@ -1,11 +1,11 @@
-"""What is wrong at one step of a road, with the clause that breaks."""
+"""A fault of a plan at one step, with the clause that breaks."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong at one step of a road."""
+    """A fault at one step."""
 
     at: int
     clauses: tuple[str, ...]

@@ -35,7 +35,7 @@ Numbered = tuple[int, Descriptor]
 
 
 def version_faults(base: Descriptor | None, road: Sequence[Step]) -> Iterator[Fault]:
-    """What elements of one version, or of two that are in use together, do to each other."""
+    """Faults of elements of one version, or of two that are in use together."""
     versions = [(at, step.published) for at, step in enumerate(road) if step.kind is StepKind.PUBLISH]
     for at, version in versions:
         yield from _ahead(at, version)
@@ -110,7 +110,7 @@ def _forgotten(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault
 
 
 def _is_derived(version: Descriptor, column: Column) -> bool:
-    """Whether the column lives on as the other side of a type change."""
+    """True when the column lives on as the other side of a type change."""
     return any(c.id == column.id and c.derived is not None for c in version.columns)
 
 
@@ -176,7 +176,7 @@ def _rank_of_delete(element: Element) -> int:
 
 
 def plan_faults(plan: Plan) -> Iterator[Fault]:
-    """What only the plan as a whole shows."""
+    """Faults that only the plan as a whole shows."""
     yield from _contradictions(plan)
     yield from _irreversible(plan)
     yield from _unsaid(plan)

@@ -1,4 +1,4 @@
-"""What the two sides of a foreign key owe each other: it is one element, in two tables' descriptors (L11).
+"""The two sides of a foreign key: it is one element, in two tables' descriptors (L11).
 
     trips@4     FOREIGN KEY   write-only  ──┐ the same state, name, columns,
     airports@3  REFERENCED    write-only  ──┘ in every version that is published

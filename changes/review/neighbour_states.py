@@ -1,4 +1,4 @@
-"""Which states of an element may live together, as two nodes one version apart may hold them.
+"""The states of an element that may live together, as two nodes one version apart may hold them.
 
 Protocol section 4, as data: for every kind of element the pairs of states that break a
 clause when some node is in the one and another in the other, and how they break it. Both
@@ -121,14 +121,14 @@ ONE_SIDED: Mapping[tuple[bool, bool], Danger] = {
 
 
 def danger(kind: Kind, one: State, other: State) -> Danger | None:
-    """What breaks when nodes hold an element in these two states at once; None when nothing does."""
+    """The danger when nodes hold an element in these two states at once; None when nothing does."""
     if one is other:
         return None
     return DANGERS[kind].get(frozenset({one, other}))
 
 
 def check_step(kind: Kind, name: str, before: State, after: State) -> UnsafeStep | None:
-    """What is wrong with an element's step from one version to the next."""
+    """The fault of an element's step from one version to the next."""
     for state in (before, after):
         if state not in possible_states(kind):
             undefined = Danger((), f"a {kind.value} is never {state.value}")

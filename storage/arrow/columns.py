@@ -32,7 +32,7 @@ def column_pairs(
 
 
 def owed_pairs(descriptor: Descriptor, placement: PlacementId, column: Column, rows: StoredRows) -> Pairs:
-    """What the fill of a column puts: a pair for each row that was read without one. Raises `CannotDerive`.
+    """The pairs that the fill of a column puts: one for each row that was read without one. Raises `CannotDerive`.
 
     A fill value, or what the expression of a derived column says. `rows` hold the column itself, when pairs that are
     there are to be left out, and the sources of a derived one (`storage.reads`).
@@ -58,7 +58,7 @@ def derived_values(descriptor: Descriptor, column: Column, rows: StoredRows) -> 
 
 
 def mismatched(descriptor: Descriptor, column: Column, rows: StoredRows) -> pa.Array:
-    """Which rows have a pair of a derived column that does not follow from its source (C5, `derived.matches`)."""
+    """Mask of the rows with a pair of a derived column that does not follow from its source (C5, `derived.matches`)."""
     assert column.derived is not None, column
     there = rows.columns[column.id]
     wrong = pc.fill_null(pc.not_equal(_or_wrong(descriptor, rows, column, column.derived.expression), there), False)
@@ -82,12 +82,12 @@ def _or_wrong(descriptor: Descriptor, rows: StoredRows, column: Column, expressi
 
 
 def missing(column: Column, rows: StoredRows) -> pa.Array:
-    """Which rows have no pair of the column."""
+    """Mask of the rows without a pair of the column."""
     return rows.columns[column.id].is_null()
 
 
 def breaks(descriptor: Descriptor, constraint: Constraint, rows: StoredRows) -> pa.Array:
-    """Which rows break a NOT NULL or CHECK constraint, whatever its state: what `constraint_violations` says."""
+    """Mask of the rows that break a NOT NULL or CHECK constraint, whatever its state (`constraint_violations`)."""
     if constraint.rule == NOT_NULL:
         return _any_null(descriptor, constraint, rows)
     assert constraint.rule in ROW_RULES, f"{constraint.name} is no matter of one row"

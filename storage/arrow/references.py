@@ -1,4 +1,4 @@
-"""What many rows refer to at once: the vectorised twin of `storage.references`.
+"""The references of many rows at once: the vectorised twin of `storage.references`.
 
 row      code     of_rows         places
 trip 1   LAX      0               0   airports · K(LAX) · exists   on storage 2
@@ -39,7 +39,7 @@ class Places:
         return len(self.keys)
 
     def rows_of(self, mask: pa.Array) -> pa.Array:
-        """Which rows refer to one of the places that a mask names."""
+        """Mask of the rows that refer to one of the places that a mask names."""
         return pc.fill_null(mask.take(self.of_rows), False)
 
 
@@ -65,7 +65,7 @@ def places_of(
 
 
 def _tails(descriptor: Descriptor, referenced: Descriptor, foreign_key: Constraint, rows: StoredRows) -> pa.Array:
-    """What tells each row's place from others: K(r) of the referenced row, or the values of its entry; null: none."""
+    """The end of each row's place: K(r) of the referenced row, or the values of its entry; null: none."""
     values = [encoded_column(descriptor, rows, descriptor.column(column)) for column in foreign_key.columns]
     given = dict(zip(foreign_key.reference_columns, values, strict=True))
     tails = join(*_in_order(referenced, foreign_key, given))

@@ -58,7 +58,7 @@ def stored_rows(page: Pairs, columns: Iterable[ColumnId]) -> StoredRows:
 
 
 def _orphans(page: Pairs, row_keys: pa.Array, numbers: pa.Array) -> pa.Array:
-    """Which pairs do not belong to the row whose existence pair came last."""
+    """Mask of the pairs that do not belong to the row whose existence pair came last."""
     owner = row_keys.take(pc.if_else(pc.greater_equal(numbers, 0), numbers, pa.scalar(None, pa.int32())))
     own = pc.binary_slice(page.keys, pairs.PREFIX.size, -pairs.COLUMN.size)
     return pc.fill_null(pc.not_equal(owner, own), True)
@@ -183,7 +183,7 @@ def row_pairs(descriptor: Descriptor, placement: PlacementId, rows: StoredRows) 
 
 
 def accepted(descriptor: Descriptor, index: Index, rows: StoredRows, *, now: bool = False) -> pa.Array | None:
-    """Which rows have an entry in `index`: None for all, a mask for a partial one. Raises `CannotDerive`.
+    """Mask of the rows with an entry in `index`: None for all, a mask for a partial one. Raises `CannotDerive`.
 
     `now`: the rows are there already; where the condition has no value, no entry was ever put (`pairs.entry_now`).
     """
@@ -204,7 +204,7 @@ def chosen(rows: StoredRows, mask: pa.Array | None) -> StoredRows:
 
 
 def index_entries(descriptor: Descriptor, placement: PlacementId, index: Index, rows: StoredRows) -> Pairs:
-    """What `pairs.index_entry` says, for all rows at once: the entries, in the rows' order, of those that have one."""
+    """`pairs.index_entry` for all rows at once: the entries, in the rows' order, of those that have one."""
     return entries_of(descriptor, placement, index, chosen(rows, accepted(descriptor, index, rows)))
 
 
