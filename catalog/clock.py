@@ -1,4 +1,4 @@
-"""The wall clock of this process: what SQL's now() says, and the time at which something is said to have happened.
+"""The wall clock of this process: what SQL's now() says, and the time that is given to what happens.
 
 Nothing is judged by it. Leases, deadlines and drains are judged by the database's clock and a process's monotonic one
 (L1), orders by sequence numbers of the database, so a wall clock that is wrong by a day shows a wrong time and no more.

@@ -24,7 +24,7 @@ NOT_NULL, CHECK, FOREIGN_KEY, REFERENCED = "not null", "check", "foreign key", "
 """What a constraint may ask of rows; the last one is a foreign key as the table it references bears it."""
 
 NO_ACTION, RESTRICT = "no action", "restrict"
-"""What a foreign key does when a referenced row goes: refuse unless one with its values is there, or refuse."""
+"""What a foreign key does when a referenced row is deleted: refuse unless one with its values is there, or refuse."""
 
 EXISTS = ColumnId(0)
 """The column id of the pair that says "this row exists"."""

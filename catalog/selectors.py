@@ -38,7 +38,7 @@ def descriptor_at(table_id: int, version: int) -> descriptors.Descriptor:
 
 
 def newest_seq(stream: str) -> int:
-    """The number of the stream's last event; 0 when nothing was told yet."""
+    """The number of the stream's last event; 0 before the first."""
     return Stream.objects.filter(name=stream).values_list("seq", flat=True).first() or 0
 
 

@@ -1,6 +1,6 @@
 """The rule table: what a statement does to an element's pairs in each state.
 
-This is the heart of online schema change (F1 paper, section 3; protocol.md, section 3).
+This is the core of online schema change (F1 paper, section 3; protocol.md, section 3).
 Two servers may be one version apart, so neighbouring states must tolerate each other:
 
     delete-only   pairs are removed, never made: nothing a server that is one step

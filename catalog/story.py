@@ -3,7 +3,7 @@
 Each event is told to one or more streams ("cluster", "table:7", "change:3"); a stream
 numbers its events 1, 2, 3, .. without gaps in commit order, so a browser that was cut
 off can ask for exactly what it missed. Here are the kinds of event and the sentence
-each is told in; rows and numbers are in `catalog.models`.
+each is appended to; rows and numbers are in `catalog.models`.
 """
 
 import re
@@ -80,14 +80,14 @@ UNCOUNTED: dict[str, str] = {
     "reorganisation started": "{What} started.",
     "reorganisation finished": "{What} finished in {seconds} s.",
 }
-"""How the same is told of work that counts no rows."""
+"""The same of work that counts no rows."""
 UNEXPLAINED: dict[str, str] = {"reorganisation resumed": "{What} leads on where it stopped."}
-"""How the same is told when nothing was wrong: somebody had paused it, or its driver was replaced."""
+"""The same when nothing was wrong: somebody had paused it, or its driver was replaced."""
 NO_ROWS = UNCOUNTED | {"reorganisation finished": "{What} finished: nothing to do."}
 
 
 def shortened(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload as it is stored: a long text, such as a statement, is cut, and how long it was is said."""
+    """The payload as it is stored: a long text, such as a statement, is cut, and its length is given."""
     return {name: _cut(detail) if isinstance(detail, str) else detail for name, detail in payload.items()}
 
 
@@ -98,7 +98,7 @@ def _cut(text: str) -> str:
 def sentence(kind: str, payload: Mapping[str, Any]) -> str:
     """The event in plain English. A detail the payload lacks is shown as "?". Raises `UnknownKind`."""
     if kind not in SENTENCES:
-        raise UnknownKind(f"no sentence tells events of kind {kind!r}")
+        raise UnknownKind(f"there is no sentence for events of kind {kind!r}")
     rows = payload.get("rows")
     short = (UNCOUNTED if rows is None else {} if rows else NO_ROWS) | ({} if payload.get("why") else UNEXPLAINED)
     form = short.get(kind, SENTENCES[kind])

@@ -79,7 +79,7 @@ class Change(models.Model):
 
 
 class Step(models.Model):
-    """A step of a road, once it has begun: publish, drain (a wait), fill, .. `number` counts along its road."""
+    """A step of a change, once it has begun: publish, drain (a wait), fill, .. `number` counts in its direction."""
 
     change = models.ForeignKey(Change, on_delete=models.CASCADE, related_name="steps")
     road = models.CharField(max_length=16, default="forward")

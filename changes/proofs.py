@@ -160,7 +160,7 @@ def _sometimes(seen: Json) -> Json:
 
 
 def in_words(seen: Json) -> list[str]:
-    """A verdict for a terminal; a counterexample is told step by step."""
+    """A verdict for a terminal; a counterexample is given step by step."""
     if seen["verdict"] == NOTHING:
         return [f"nothing to prove: {seen['why']}"]
     if seen["verdict"] == "unknown":

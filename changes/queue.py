@@ -1,4 +1,4 @@
-"""Whose turn it is: one change at a time moves a table (X1), also when a change moves several tables (L11).
+"""The queue of changes: one at a time moves a table (X1), also when a change moves several tables (L11).
 
     change 1   trips                moves
     change 2   trips, airports      waits for 1

@@ -16,7 +16,7 @@ from changes.executor.interventions import Intervention, Standing, why_not, why_
 from changes.executor.state import Direction, Execution, execution_from_json, name_of
 from changes.models import MOVING, OPEN, Change, Status, Step
 from changes.pages.plan_json import plan_json, step_json
-from changes.pages.timeline import turned
+from changes.pages.timeline import status_before_rollback
 from changes.plan.model import Plan, StepKind, plan_from_json
 from changes.plan.undo import undo_of
 from changes.queue import Place, ahead_of, free_to_move
@@ -141,7 +141,7 @@ def needless(plan: Plan, first: Collection[int]) -> list[int]:
 
 
 def current_step(change: Change, state: Execution) -> dict[str, Any] | None:
-    """The step the change is at, on whichever road."""
+    """The step the change is at, in whichever direction."""
     if state.step is None or not change.is_open:
         return None
     return step_json(state.plan, state.position, state.step) | {"road": state.direction.value}
@@ -156,7 +156,7 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
         "plan": plan_json(state.plan),
         "road": state.direction.value,
         "position": state.position,
-        "roads": roads(change, state),
+        "roads": timelines(change, state),
         "step": current_step(change, state),
         "blockers": blockers(change, state),
         "runs": progress_of(change_id),
@@ -179,10 +179,10 @@ def _undo(plan: Plan) -> dict[str, str]:
     return {"statement": undo.statement, "warning": undo.warning}
 
 
-def roads(change: Change, state: Execution) -> dict[str, list[dict[str, Any]]]:
-    """Both roads as steps with their times, waits and `when`; the road back is there once the change has turned.
+def timelines(change: Change, state: Execution) -> dict[str, list[dict[str, Any]]]:
+    """The steps of both directions with their times, waits and `when`; a rollback is there once it has begun.
 
-    A change that had nothing to do went no road at all.
+    A change that had nothing to do has none.
     """
     if change.was_needless:
         return {Direction.FORWARD.value: []}
@@ -190,20 +190,20 @@ def roads(change: Change, state: Execution) -> dict[str, list[dict[str, Any]]]:
     shown = {Direction.FORWARD: state.plan.forward} | (
         {Direction.BACK: state.steps} if state.direction is Direction.BACK else {}
     )
-    fates = {road: whens(change, state, road, {number for at, number in kept if at is road}) for road in shown}
+    statuses = {road: step_status(change, state, road, {number for at, number in kept if at is road}) for road in shown}
     return {
         road.value: [
-            step_json(state.plan, number, step) | times(kept.get((road, number))) | {"when": fates[road][number]}
+            step_json(state.plan, number, step) | times(kept.get((road, number))) | {"when": statuses[road][number]}
             for number, step in enumerate(steps)
         ]
         for road, steps in shown.items()
     }
 
 
-def whens(change: Change, state: Execution, road: Direction, begun: Collection[int]) -> list[str]:
-    """Of each step of a road: done, current, todo; once it has turned or ended: left unfinished, or never taken."""
+def step_status(change: Change, state: Execution, road: Direction, begun: Collection[int]) -> list[str]:
+    """The status of each step of a direction: done, current, todo; in the end: left unfinished, or never taken."""
     if road is not state.direction:
-        return turned(state.plan.forward, begun, newest=state.plan.base_version + state.published)
+        return status_before_rollback(state.plan.forward, begun, newest=state.plan.base_version + state.published)
     if change.is_open:
         at = -1 if change.status == Status.QUEUED else state.position
         return ["done" if number < at else "current" if number == at else "todo" for number in range(len(state.steps))]

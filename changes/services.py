@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 SUBMISSIONS = (0x5C4E, 1)
 """The advisory lock under which names are looked up and taken: one submission at a time."""
 QUEUED_MAX = 100
-WISHES_MAX = 20
+REQUESTS_MAX = 20
 
 
 class ChangeError(Exception):
@@ -73,7 +73,7 @@ class TryAgain(ChangeError):
 
 
 class TooMany(ChangeError):
-    """A table cannot have any number of changes waiting, nor a change any number of wishes."""
+    """A table cannot have any number of changes waiting, nor a change any number of requests."""
 
     sqlstate = "53400"
 
@@ -210,7 +210,7 @@ def end_before_start(
         transaction.on_commit(partial(send_driver, change_id))
 
 
-# --- what people wish
+# --- requests
 
 
 def cancel(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
@@ -219,19 +219,19 @@ def cancel(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
         if change.status == Status.QUEUED:
             end_before_start(change, cursor, Status.CANCELLED, who=who)
         else:
-            _wish(change, "cancel", who)
+            _request(change, "cancel", who)
 
 
 def pause(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
     """Stop the change between two steps, or its reorganisation between two chunks. Raises `TooLate`."""
     with _locked(change_id, Intervention.PAUSE, who, may_steer_all) as (change, _):
-        _wish(change, "pause", who)
+        _request(change, "pause", who)
 
 
 def resume(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
     """Let a paused change go on: also one that stands still because it needs a person. Raises `TooLate`."""
     with _locked(change_id, Intervention.RESUME, who, may_steer_all) as (change, _):
-        _wish(change, "resume", who)
+        _request(change, "resume", who)
 
 
 @contextmanager
@@ -264,8 +264,8 @@ def answered_in_time(so: str) -> Iterator[None]:
         raise TryAgain(f"{so}: the database took too long to answer; try again") from error
 
 
-def _wish(change: Change, wish: str, who: str) -> None:
-    if len(change.wishes) >= WISHES_MAX:
+def _request(change: Change, wish: str, who: str) -> None:
+    if len(change.wishes) >= REQUESTS_MAX:
         raise TooMany(f"change {change.pk} has {len(change.wishes)} requests to hear first")
     change.wishes = [*change.wishes, {"wish": wish, "who": who}]
     change.save(update_fields=["wishes"])

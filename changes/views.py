@@ -20,7 +20,7 @@ from changes.ddl.resolve import NothingToDo
 from changes.executor.interventions import Intervention, why_not, why_not_whose
 from changes.models import Proof
 from changes.pages import change_page, plan_json
-from changes.pages.timeline import stations
+from changes.pages.timeline import points
 from changes.plan.rollback import rollback_steps
 from changes.rate_limits import TooFast
 from changes.streams import summaries
@@ -137,7 +137,7 @@ def _before_acting(request: HttpRequest, found: services.Change, deed: str, refu
         "deed": deed,
         "refusal": refusal,
         "change": change_page.view(selectors.change_snapshot(found.pk), []),
-        "back": stations(road, -1),
+        "back": points(road, -1),
         "back_steps": road,
     }
     return render(request, "change_act.html", context, status=200 if refusal is None else 409)
@@ -154,7 +154,7 @@ def _plan(statement: str) -> dict[str, Any]:
         return _refused(statement, refusal)
     plan = services.described(statement, foreseen)
     shown = proofs.shown(proofs.ask(foreseen.plan))
-    return {"plan": plan, "road": stations(plan["steps"], -1), "proof": shown}
+    return {"plan": plan, "road": points(plan["steps"], -1), "proof": shown}
 
 
 def _refused(statement: str, refusal: Exception) -> dict[str, Any]:

@@ -7,7 +7,7 @@ A queued change is planned again when its turn comes, perhaps more than once, an
     change 3   CREATE TABLE ports ..                      done meanwhile: table 9
     change 2   begins                                     it refers to table 7, which is called airports
 
-The names of the UNIQUE constraints are kept, too: those of a column that was to be there already (IF NOT EXISTS) are in
+The names of the UNIQUE constraints are kept, too: those of a column that exists (IF NOT EXISTS) are in
 no plan, and may be needed after all.
 """
 

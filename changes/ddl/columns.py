@@ -76,7 +76,7 @@ INSTEAD = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnDef:
-    """A column as written, with the constraints behind it; `is_key`, PRIMARY KEY was said right here."""
+    """A column as written, with the constraints behind it; `is_key`: PRIMARY KEY stands right here."""
 
     column: NewColumn
     is_key: bool

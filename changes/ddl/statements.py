@@ -68,7 +68,7 @@ def parse(text: str) -> Statement:
             SYNTAX_ERROR, "there is no statement", hint="Write CREATE TABLE, CREATE INDEX, ALTER TABLE or DROP."
         )
     if len(statements) > 1:
-        message = "one statement at a time: a change has one way forward and one way back"
+        message = "one statement at a time: a change is one plan with one rollback"
         raise DdlError(SYNTAX_ERROR, message, position=source.start_of(statements[1]))
     return _read(statements[0], source)
 

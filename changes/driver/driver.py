@@ -192,7 +192,7 @@ class Driver:
         return plan
 
     def _end_unstarted(self, why: Exception) -> None:
-        """End a change that cannot be planned, whatever the reason: queued for ever it would hold up others of its tables.
+        """End a change that cannot be planned, whatever the reason: queued for ever it would hold up all others.
 
         Meanwhile somebody may have cancelled it, or another driver begun it: then nothing comes of this.
         """

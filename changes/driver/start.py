@@ -37,7 +37,7 @@ def plan_again(change: Change) -> Plan:
 def settle_tables(change_id: int, plan: Plan) -> None:
     """A change that has not begun spans the tables of this plan, and waits in their queues from now on.
 
-    Who follows any of them is told behind whom (X1); behind nobody it begins at once, and that is told.
+    Followers of any of them hear behind whom (X1); behind nobody it begins at once, and they hear that.
     """
     with control_transaction():
         change = Change.objects.select_for_update().get(pk=change_id)

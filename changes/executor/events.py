@@ -9,8 +9,8 @@ answers it as if for the first time, without doing anything twice (X2).
     StartRun       RunDone | RunFailed          the run is finished; one under way goes on
     CloseRun       RunClosed                    the token has moved on (no run: closed, too)
 
-A wish to cancel that comes while a publish is asked for waits for its answer. A shell that
-sees the wish first, under the change's row, publishes nothing and answers `Blocked` with an
+A request to cancel that comes while a publish is asked for waits for its answer. A shell that
+sees the request first, under the change's row, publishes nothing and answers `Blocked` with an
 empty hindrance: then the cancel wins (X6).
 
 `StepFailed` answers any of them when it cannot be done at all. `Blocked` makes the machine
@@ -29,7 +29,7 @@ from leases.rules import Hindrance
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """An event for the story, to be told in the transaction that makes it true (X7). See `catalog.story`."""
+    """An event for the story, to be appended in the transaction that makes it true (X7). See `catalog.story`."""
 
     kind: str
     payload: Mapping[str, Any] = field(default_factory=dict, hash=False)

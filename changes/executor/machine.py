@@ -2,21 +2,21 @@
 
               Started                Blocked
     QUEUED ───────────> ASKING ───────────────> WAITING
-    ADRIFT ───────────>   │  <───────────────      │
+    LEASE_LOST ───────>   │  <───────────────      │
                           │        Woken           │
         the step's answer │                        │
         moves on ─────────┘     PauseRequested     │
                           └──────> PAUSED <────────┘
                                      │ ResumeRequested: asks again
 
-    road       FORWARD ──cancel, failure──> BACK        (X4: not past the turn, X6)
+    direction  FORWARD ──cancel, failure──> BACK        (X4: before the point of no return, X6)
     end        done                         cancelled, failed with the first error
 
 The state (`changes.executor.state`) is a value and is stored after every event. Asking again is
 harmless (X2), so a worker that takes over simply asks for the step it finds; if the catalog
 shows that the version is out already, the step is done.
 
-Past the turn, and on the way back, nothing can be given up: what fails there is tried again
+Past the point of no return, and in a rollback, nothing can be given up: what fails there is tried again
 with growing pauses, and after the last try waits for a person.
 """
 
@@ -83,7 +83,7 @@ def step(state: Execution, event: Event, now: float) -> Result:
     return handler(heard, event, now)
 
 
-# Workers come and go
+# Workers
 
 
 def _start(state: Execution, event: Started, now: float) -> Result:
@@ -168,12 +168,12 @@ def _woken(state: Execution, event: Woken, now: float) -> Result:
 
 
 def _failed(state: Execution, event: RunFailed | StepFailed, now: float) -> Result:
-    """Before the turn a failure turns back and keeps its error; past it, and on the way back, it is tried again."""
+    """Before the point of no return a failure rolls back and keeps its error; else it is retried."""
     if isinstance(event, RunFailed) and (state.step is None or state.step.kind is not event.kind):
         return _ignore_late(state, event, event.kind)
     told = AppendEvent(_story(state, "reorganisation failed", what=where(state), error=event.error))
     if state.direction is Direction.FORWARD and not state.is_past_return:
-        return _and(_turn_back(replace(state, error=event.error, cancel_wanted=None), now), told)
+        return _and(_roll_back(replace(state, error=event.error, cancel_wanted=None), now), told)
     return _and(_retry(replace(state, asked=state.is_past_return, trouble=event.error), now), told)
 
 
@@ -200,14 +200,14 @@ def _cancel_requested(state: Execution, event: CancelRequested, now: float) -> R
 
 
 def _cancel(state: Execution, now: float) -> Result:
-    """The wish is judged: of the turn and the cancel one came first (X6)."""
+    """The request is judged: either it or the point of no return came first (X6)."""
     refusal = why_no_cancel(state)
     if refusal is not None:
         return _and(_go_on(replace(state, cancel_wanted=None), now), RefuseCancel(refusal))
     told = AppendEvent(_story(state, "change cancelling", who=state.cancel_wanted))
     woken = Mode.LEASE_LOST if state.mode is Mode.PAUSED else state.mode
     cancelled = replace(state, cancelled_by=state.cancel_wanted, cancel_wanted=None, pause_wanted=None, mode=woken)
-    return _and(_turn_back(cancelled, now), told)
+    return _and(_roll_back(cancelled, now), told)
 
 
 def _pause_requested(state: Execution, event: PauseRequested, now: float) -> Result:
@@ -233,11 +233,11 @@ def _resume_requested(state: Execution, event: ResumeRequested, now: float) -> R
 
 
 def _unpause(state: Execution, event: ResumeRequested, now: float) -> Result:
-    """A resume that comes before the pause took hold takes the wish back."""
+    """A resume that comes before the pause took hold takes the request back."""
     return replace(state, pause_wanted=None), ()
 
 
-# The road
+# The steps
 
 
 def _move_on(state: Execution, now: float) -> Result:
@@ -272,8 +272,8 @@ def _fresh(state: Execution) -> Execution:
     return replace(state, asked=False, retries=0, trouble=None, waited_since=None, waited_for=())
 
 
-def _turn_back(state: Execution, now: float) -> Result:
-    """From here the mirrored road (X4), keeping the first error."""
+def _roll_back(state: Execution, now: float) -> Result:
+    """From here the mirrored steps (X4), keeping the first error."""
     back = replace(_fresh(state), direction=Direction.BACK, position=0)
     if back.step is None:
         return _finish(back)
@@ -315,7 +315,7 @@ def _ask(state: Execution, now: float) -> Result:
 
 def _here(state: Execution) -> Step:
     at = state.step
-    assert at is not None, f"change {state.change} is at the end of its road"
+    assert at is not None, f"change {state.change} is at the end of its steps"
     return at
 
 
@@ -331,7 +331,7 @@ def _ignore_late(state: Execution, event: Event, kind: StepKind) -> Result:
 
 
 def _kinds_behind(state: Execution) -> frozenset[StepKind]:
-    """The kinds of step that were asked for before the one at hand (on the way back: perhaps)."""
+    """The kinds of step that were asked for before the one at hand (in a rollback: perhaps)."""
     left = state.steps[: state.position]
     forward = state.plan.forward if state.direction is Direction.BACK else ()
     return frozenset(one.kind for one in (*forward, *left))

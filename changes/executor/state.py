@@ -48,7 +48,7 @@ class Execution:
     """Where a change stands.
 
     `position` is the step it is at, `asked` that its answer is outstanding; `published` counts the
-    versions published on the way forward; `error` is why it rolls back, `trouble` what is being retried.
+    versions published in that direction; `error` is why it rolls back, `trouble` what is being retried.
     """
 
     change: int

@@ -1,4 +1,4 @@
-"""A change as its page shows it: the road, where it stands, whom it waits for, what may be done.
+"""A change as its page shows it: the steps, where it stands, whom it waits for, what may be done.
 
 Calculated from `changes.selectors.change_snapshot` and the leases of its table. What only counts seconds is left to
 the browser, so that a page that shows the same is not sent again.
@@ -12,12 +12,12 @@ from typing import Any
 
 from changes.executor.interventions import ENDED
 from changes.executor.state import whom
-from changes.pages.timeline import stations, taken
+from changes.pages.timeline import points, taken
 
 Json = dict[str, Any]
 MOVING = ("running", "waiting", "paused", "rolling_back")
 GIVES_WAY_AT = 0.9
-"""A run that works no more than this of its time is said to give way: less would be noise."""
+"""A run that works no more than this of its time gives way: less would be noise."""
 
 
 def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
@@ -26,8 +26,8 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
     violations = [v for run in snapshot["runs"] for v in run["violations"]]
     return summary(snapshot, leases) | {
         "dangers": snapshot["plan"]["dangers"],
-        "forward": forward_road(snapshot),
-        "back": back_road(snapshot),
+        "forward": forward_timeline(snapshot),
+        "back": back_timeline(snapshot),
         "steps": [_taken(step) for step in taken if step["started_at"]],
         "error": _error(snapshot["error"], violations),
         "violations": violations,
@@ -78,7 +78,7 @@ def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) ->
         "is_back": is_back,
         "took_s": span_s(snapshot["started_at"], snapshot["ended_at"]),
         "now": step["text"] if step and snapshot["status"] in MOVING else "",
-        "road": back_road(snapshot) if is_back else forward_road(snapshot),
+        "road": back_timeline(snapshot) if is_back else forward_timeline(snapshot),
         "wait": wait(snapshot, leases),
         "progress": progress(snapshot),
     }
@@ -95,18 +95,18 @@ def line(change: Mapping[str, Any]) -> Json:
     return dict(change) | {"tables": tables(change), "took_s": span_s(change["started_at"], change["ended_at"])}
 
 
-def forward_road(snapshot: Mapping[str, Any]) -> list[Json]:
-    """The road there. Once the change has turned, or ended otherwise than done: as far as it came."""
+def forward_timeline(snapshot: Mapping[str, Any]) -> list[Json]:
+    """The steps forward. Once the change rolls back, or has ended otherwise than done: as far as it came."""
     steps, status = snapshot["roads"]["forward"], snapshot["status"]
     if snapshot["road"] == "back" or status in ("failed", "cancelled"):
         return taken(steps)
-    return stations(steps, _position(snapshot), is_over=status == "done")
+    return points(steps, _position(snapshot), is_over=status == "done")
 
 
-def back_road(snapshot: Mapping[str, Any]) -> list[Json]:
-    """The way back, once the change has turned."""
+def back_timeline(snapshot: Mapping[str, Any]) -> list[Json]:
+    """The rollback, once it has begun."""
     steps = snapshot["roads"].get("back", [])
-    return stations(steps, _position(snapshot), is_over=snapshot["status"] in ENDED)
+    return points(steps, _position(snapshot), is_over=snapshot["status"] in ENDED)
 
 
 def _position(snapshot: Mapping[str, Any]) -> int:
@@ -116,7 +116,7 @@ def _position(snapshot: Mapping[str, Any]) -> int:
 def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json | None:
     """The nodes that hold the change back, and until when at most; None when nobody does.
 
-    `leases` are those on its tables, and perhaps on others. With several tables each version is told with its table.
+    `leases` are those on its tables, and perhaps on others. With several tables each version is shown with its table.
     A transaction that has outlived its lease has no such time: its session is ended after a grace (L8).
     """
     blockers = snapshot["blockers"]
@@ -140,7 +140,7 @@ def _awaited(snapshot: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _holders(snapshot: Mapping[str, Any]) -> list[Json]:
-    """Each node that holds the change back, with all that it holds; who lets go last comes first."""
+    """Each node that holds the change back, with all that it holds; the last to release comes first."""
     found: dict[tuple[str, bool], list[Json]] = {}
     for blocker in snapshot["blockers"]:
         found.setdefault((blocker["node"], blocker["until"] is None), []).append(blocker)

@@ -12,7 +12,7 @@ ROWS_A_SECOND = 50_000
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
-    """A plan as pages and the command show it: its road in words, and what it costs."""
+    """A plan as pages and the command show it: its steps in words, and what it costs."""
     rows = plan.rows or 0
     return {
         "table": plan.table,
@@ -41,7 +41,7 @@ def _move_json(move: Move) -> dict[str, Any]:
 
 
 def step_json(plan: Plan, number: int, step: Step) -> dict[str, Any]:
-    """A step of a road, in data and in words."""
+    """A step, in data and in words."""
     return {
         "number": number,
         "kind": step.kind.value,

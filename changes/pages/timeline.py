@@ -1,11 +1,11 @@
-"""The road of a change as stations on a line: states, waits, and work between them.
+"""The steps of a change as points on a line: states, waits, and work between them.
 
     publish delete-only, drain, publish write-only, drain, clear, fill, verify, close, publish public, drain, purge
 
     (absent) - (delete-only) - wait - (write-only) - wait - [reorganise] - (public) - wait - [tidy up]
 
-A wait is a station of its own: it is where a change spends its time, and where people ask why. Steps that one
-job does in a row are one station. A road back is drawn the same way, from where the change turned.
+A wait is a point of its own: it is where a change spends its time, and where people ask why. Steps that one
+job does in a row are one point. A rollback is drawn the same way, from where it began.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from changes.plan.model import Step, StepKind
 
 Json = dict[str, Any]
-STATION_OF = {
+POINT_OF = {
     "publish": "state",
     "drain": "wait",
     "clear": "reorganise",
@@ -29,7 +29,7 @@ STATION_OF = {
 }
 
 
-def stations(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool = False) -> list[Json]:
+def points(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool = False) -> list[Json]:
     """The stations of a road, each done, current or todo, given the number of the step that it is at.
 
     A step has `number`, `kind`, `version`, and for a publish its `table`, `transitions` and `partners`. Of several
@@ -38,17 +38,17 @@ def stations(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool
     """
     tables = _tables(steps)
     road = [_start(steps) | {"tables": tables.get(-1, [])}] if steps else []
-    for kind, grouped in groupby(steps, key=lambda step: STATION_OF[step["kind"]]):
+    for kind, grouped in groupby(steps, key=lambda step: POINT_OF[step["kind"]]):
         group = list(grouped)
         if kind == "state":
             shown = [_states(step) | {"tables": tables.get(step["number"], [])} for step in group]
-            road += [_station(kind, [step], position, is_over) | s for step, s in zip(group, shown, strict=True)]
+            road += [_point(kind, [step], position, is_over) | s for step, s in zip(group, shown, strict=True)]
         else:
-            road.append(_station(kind, group, position, is_over))
+            road.append(_point(kind, group, position, is_over))
     return road
 
 
-def turned(steps: Sequence[Step], begun: Collection[int], *, newest: int) -> list[str]:
+def status_before_rollback(steps: Sequence[Step], begun: Collection[int], *, newest: int) -> list[str]:
     """Of each step of a road on which a change turned: done, left unfinished, or never taken.
 
     It turned at the last step that was `begun`. Of a publish it is known whether it came about: `newest` is out.
@@ -63,8 +63,8 @@ def taken(steps: Sequence[Mapping[str, Any]]) -> list[Json]:
     """The stations of a road that a change has left, as far as it came; no station when it never set out."""
     walked = [step for step in steps if step["when"] != "never"]
     left = next((step["number"] for step in walked if step["when"] == "left"), None)
-    road = stations(walked, -1 if left is None else left, is_over=left is None)
-    return [station | {"when": "left"} if station["when"] == "current" else station for station in road]
+    road = points(walked, -1 if left is None else left, is_over=left is None)
+    return [point | {"when": "left"} if point["when"] == "current" else point for point in road]
 
 
 def _start(steps: Sequence[Mapping[str, Any]]) -> Json:
@@ -103,7 +103,7 @@ def _states(step: Mapping[str, Any]) -> Json:
     return {"state": state, "moves": list(transitions) if len(transitions) > 1 else []}
 
 
-def _station(kind: str, group: Sequence[Mapping[str, Any]], position: int, is_over: bool) -> Json:
+def _point(kind: str, group: Sequence[Mapping[str, Any]], position: int, is_over: bool) -> Json:
     works = [{"kind": step["kind"], "when": _when(step["number"], step["number"], position, is_over)} for step in group]
     first, last = group[0]["number"], group[-1]["number"]
     when = _when(first, last, position, is_over)

@@ -96,7 +96,7 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
     apart = [create_index(plan.base, index) for index in _dropped_indexes(plan, plan.base)]
     apart += [
         f"ALTER TABLE {quoted(plan.table)} {add_foreign_key(plan.base, one, _referenced(plan, one, tables))}"
-        for one in _resting(plan, plan.base)
+        for one in _dependents(plan, plan.base)
     ]
     statement = f"ALTER TABLE {quoted(plan.table)} {', '.join(said)}" if said else apart.pop(0)
     if apart:
@@ -123,7 +123,7 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
             yield f"ADD COLUMN {column_text(base.column(ColumnId(element.id)), base)}"
         elif element.partner is not None:
             foreign_key = base.constraint(ConstraintId(element.id))
-            if foreign_key not in _resting(plan, base):
+            if foreign_key not in _dependents(plan, base):
                 yield add_foreign_key(base, foreign_key, _referenced(plan, foreign_key, tables))
         elif element.kind is Kind.CONSTRAINT:
             yield _check(base, base.constraint(ConstraintId(element.id)))
@@ -163,7 +163,7 @@ def _dropped_indexes(plan: Plan, base: Descriptor) -> list[Index]:
     return [base.index(IndexId(element.id)) for element in plan.moving(MoveKind.DROP) if element.kind.is_index]
 
 
-def _resting(plan: Plan, base: Descriptor) -> list[Constraint]:
+def _dependents(plan: Plan, base: Descriptor) -> list[Constraint]:
     """The foreign keys that were dropped with the index they refer by: they need it first."""
     indexes = {index.id for index in _dropped_indexes(plan, base)}
     gone = {element.id for element in plan.moving(MoveKind.DROP) if element.partner is not None}

@@ -1,6 +1,6 @@
 """ALTER TABLE on columns: one more, one less, NOT NULL, another default.
 
-A column that goes takes along what rests on it: its NOT NULL, the constraints that read it, the indexes that cover it.
+A column is dropped with its dependents: its NOT NULL, the constraints that read it, the indexes that cover it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _fill_value(sketch: Sketch, action: AddColumn) -> PyValue:
 
 
 def drop_column(sketch: Sketch, action: DropColumn) -> None:
-    """DROP COLUMN, with all that rests on it."""
+    """DROP COLUMN, with all its dependents."""
     column = _column(sketch, action.column, forgiving=action.forgiving)
     if column is None:
         return

@@ -21,7 +21,7 @@ def add_check(sketch: Sketch, check: NewCheck) -> None:
     constraint = sketch.add_check(check)
     _check_fill_values(sketch, constraint, check)
     sketch.dangers += [
-        f"Every row of {sketch.base.name} is read once; one that breaks {constraint.name} turns the change back.",
+        f"Every row of {sketch.base.name} is read once; one that breaks {constraint.name} makes the change roll back.",
         f"A write that breaks {constraint.name} is refused from write-only on, before anybody relies on it.",
     ]
 

@@ -3,7 +3,7 @@
     child    trips      FOREIGN KEY (code)     refers to       airports (code)
     parent   airports   REFERENCED (code)      referred to by  trips (code)
 
-What it rests on must be there and stay: columns of equal types, and the primary key, or a public unique index without
+What it depends on must exist and stay: columns of equal types, and the primary key, or a public unique index without
 a condition, over exactly the columns that are referred to.
 """
 

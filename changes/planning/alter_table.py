@@ -59,7 +59,7 @@ def _leaving(action: AlterTable, table: Descriptor) -> frozenset[ConstraintId]:
 
 
 def _turn_of(alteration: Alteration) -> int:
-    """Drops first, then new columns and types, so that what rests on columns finds them as they will be."""
+    """Drops first, then new columns and types, so that dependents of columns find them as they will be."""
     order = (DropConstraint, DropColumn, SetType, AddColumn)
     return order.index(type(alteration)) if type(alteration) in order else len(order)
 

@@ -1,6 +1,6 @@
 """ALTER TABLE on the type of a column: a twin of the new type, which takes the column's place in one version.
 
-What rests on the column would have to change its type with it, so a column that is indexed or constrained stays.
+Dependents of the column would have to change its type with it, so a column that is indexed or constrained stays.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def rewritten(plan: Plan, steps: Sequence[str], *, point_of_no_return: object = 
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
-    """The newest version of each table at a point of the road, and the other tables that were not drained since."""
+    """The newest version of each table at a step, and the other tables that were not drained since."""
 
     own: Descriptor | None
     others: Mapping[int, Descriptor]
@@ -257,7 +257,7 @@ def _check_uncovered(here: Descriptor, number: int, element: Element, state: Sta
 
 
 def _turn(plan: Plan, road: Sequence[Step], wish: object) -> int:
-    """From which step on there is no way back (X6); as the planner sets it, unless the plan says otherwise."""
+    """The point of no return (X6), as the planner sets it, unless the plan says otherwise."""
     final = (at for at, step in enumerate(road) if is_point_of_no_return(plan.moves, step))
     usual = next(final, len(road))
     if wish is None:

@@ -1,4 +1,4 @@
-"""Defaults: an expression that reads no column, and what it is worth for the rows that are there already.
+"""Defaults: an expression that reads no column, and what it is worth for existing rows.
 
 A constant gets one canonical spelling (`changes.ddl.columns`). Anything else is kept as it was written, and nodes
 evaluate it for each statement. A column that is *added* needs one value for all rows that are there: it is evaluated

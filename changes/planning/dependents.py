@@ -2,7 +2,7 @@
 
 It is refused by name to drop one of them while a row somewhere may refer by it, with what to drop first; a foreign key
 of the table itself that the same statement drops (`leaving`) does not count. An index by which rows that refer are
-found may go: what that costs is said.
+found may go: the cost is reported.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Sketch:
     context: Context = field(default_factory=Context)
     tables: Tables = NO_TABLES
     leaving: frozenset[ConstraintId] = frozenset()
-    """The foreign keys that the statement drops: what they rest on may go with them."""
+    """The foreign keys that the statement drops: what they depend on may be dropped with them."""
     planned: Descriptor = field(init=False)
     moves: list[Move] = field(default_factory=list)
     new: dict[Element, NewElement] = field(default_factory=dict)
@@ -182,7 +182,7 @@ class Sketch:
         return kept
 
     def readable(self, name: Name, what: str) -> ColumnId:
-        """A column that something new may rest on."""
+        """A column that something new may depend on."""
         column = next((c for c in self.planned.columns if c.name == name.text), None)
         if column is None:
             raise DdlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', position=name.position)
@@ -225,7 +225,7 @@ class Sketch:
         return frozenset(e for e in self.new if e.kind is Kind.OPTIONAL_COLUMN and e.id in read)
 
     def _late(self) -> frozenset[Element]:
-        """Dropped columns and indexes that a dropped constraint rests on: it is absent before they leave public."""
+        """Dropped columns and indexes that a dropped constraint depends on: it is absent before they leave public."""
         gone = {move.element for move in self.moves if move.kind is MoveKind.DROP}
         constraints = {one.id: one for one in self.base.constraints}
         columns: set[int] = {element.column for element in gone if element.column is not None}

@@ -1,4 +1,4 @@
-"""One road for several moves: what is due at a stage is one version (protocol section 4).
+"""One series of steps for several moves: what is due at a stage is one version (protocol section 4).
 
     stage  add                                       drop
     1      delete-only: columns, indexes, tables     -
@@ -9,7 +9,7 @@
     3      public: everything at once                write-only; an optional column or a table alone: delete-only
            [purge]
     4      -                                         delete-only; a constraint: absent
-    5, ..  -                                         what a dropped constraint rested on: columns, indexes, one
+    5, ..  -                                         what a dropped constraint used: columns, indexes, one
                                                      stage after the other; [delete], then everything absent
 
 A stage in which nothing moves is left out, so a drop alone begins with its stage 3. New names and defaults come with
@@ -85,7 +85,7 @@ class Draft:
 
 def compose(draft: Draft) -> Plan:
     """The plan of everything that `draft` asks for."""
-    road = tuple(_Road(draft).steps())
+    road = tuple(_Steps(draft).steps())
     point_of_no_return = next(at for at, step in enumerate(road) if is_point_of_no_return(draft.moves, step))
     return Plan(
         draft.table_id,
@@ -125,7 +125,7 @@ def rungs_down(element: Element, *, is_late: bool, is_alone: bool, is_covered: b
     return {late if is_late else SHOWN if is_alone else WITHDRAWN: D}
 
 
-class _Road:
+class _Steps:
     """The steps of a draft, version by version."""
 
     def __init__(self, draft: Draft) -> None:
@@ -231,7 +231,7 @@ class _Road:
 
 
 def _leaves_last(due: tuple[Element, State]) -> bool:
-    """A column goes after the indexes that cover it, in the same version."""
+    """A column is dropped after the indexes that cover it, in the same version."""
     element, state = due
     return state is A and element.kind.is_column
 

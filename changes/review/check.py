@@ -1,6 +1,6 @@
 """Is a plan safe? Asked of every plan before its first version is published, whoever wrote it.
 
-A road is read step by step, once for each element. Faults, each with the clause that breaks:
+The steps are read one by one, once for each element. Faults, each with the clause that breaks:
 
     two neighbouring versions hold an element in states that may not live together
     a version, or a reorganisation, follows a publish that was not drained (L9)
@@ -60,30 +60,30 @@ def review(plan: Plan) -> Plan:
 
 
 def find_faults(plan: Plan) -> list[Fault]:
-    """Every fault of the forward road."""
-    road = road_faults(moving(plan), plan.base, plan.forward, plan.partners)
-    found = [*road, *plan_faults(plan), *partner_faults(plan)]
+    """Every fault of the forward steps."""
+    steps = step_faults(moving(plan), plan.base, plan.forward, plan.partners)
+    found = [*steps, *plan_faults(plan), *partner_faults(plan)]
     return sorted(found, key=lambda fault: fault.at)
 
 
-def road_faults(
+def step_faults(
     elements: Sequence[Element],
     base: Descriptor | None,
-    road: Sequence[Step],
+    steps: Sequence[Step],
     partners: Sequence[Descriptor] = (),
 ) -> list[Fault]:
-    """Every fault of a road that begins at `base`, and `partners` beside it, in the order of its steps."""
-    alone = [fault for element in elements for fault in _Walk(element, base).faults(road)]
-    versions = [*([] if base is None else [base]), *(s.published for s in road if s.kind is StepKind.PUBLISH)]
-    together = [*version_faults(base, road), *run_faults(road, versions)]
-    sides = [*side_faults(base, partners, road), *drain_faults(road)]
-    return sorted([*_drain_faults(road), *alone, *together, *sides], key=lambda fault: fault.at)
+    """Every fault of steps that begin at `base`, and `partners` beside it, in the order of its steps."""
+    alone = [fault for element in elements for fault in _Walk(element, base).faults(steps)]
+    versions = [*([] if base is None else [base]), *(s.published for s in steps if s.kind is StepKind.PUBLISH)]
+    together = [*version_faults(base, steps), *run_faults(steps, versions)]
+    sides = [*side_faults(base, partners, steps), *drain_faults(steps)]
+    return sorted([*_drain_faults(steps), *alone, *together, *sides], key=lambda fault: fault.at)
 
 
-def _drain_faults(road: Sequence[Step]) -> Iterator[Fault]:
+def _drain_faults(steps: Sequence[Step]) -> Iterator[Fault]:
     """Every version is drained before the next one, before a reorganisation, and before the end."""
     is_drained = True
-    for at, step in enumerate(road):
+    for at, step in enumerate(steps):
         if step.kind is StepKind.DRAIN:
             is_drained = True
         elif step.kind is StepKind.PUBLISH:
@@ -93,7 +93,7 @@ def _drain_faults(road: Sequence[Step]) -> Iterator[Fault]:
         elif step.kind is not StepKind.CLOSE and not is_drained:
             yield Fault(at, (), f"{step.kind.value} begins before its version is drained (L9)")
     if not is_drained:
-        yield Fault(len(road) - 1, (), "the last version is not drained when the change is done (L12)")
+        yield Fault(len(steps) - 1, (), "the last version is not drained when the change is done (L12)")
 
 
 class _Walk:
@@ -104,25 +104,25 @@ class _Walk:
         self.earns = VERIFIED if element.kind is Kind.CONSTRAINT else EARNS_PUBLIC
         self.state = state_of(base, element) if base else State.ABSENT
         self.since_written: list[StepKind] = []
-        self.owes_fill = self.owes_delete = self.owes_purge = False
+        self.needs_fill = self.needs_delete = self.needs_purge = False
 
-    def faults(self, road: Sequence[Step]) -> Iterator[Fault]:
-        for at, step in enumerate(road):
+    def faults(self, steps: Sequence[Step]) -> Iterator[Fault]:
+        for at, step in enumerate(steps):
             if step.kind is StepKind.PUBLISH:
                 yield from self.publish(at, step)
             else:
                 yield from self.other(at, step)
-        if self.owes_purge:
-            yield Fault(len(road) - 1, ("C7",), f"tombstones of {self.element} are left when the change is done (R8)")
+        if self.needs_purge:
+            yield Fault(len(steps) - 1, ("C7",), f"tombstones of {self.element} are left when the change is done (R8)")
 
     def publish(self, at: int, step: Step) -> Iterator[Fault]:
         after = state_of(step.published, self.element)
         unsafe = check_step(self.element.kind, self.element.name, self.state, after)
         if unsafe is not None:
             yield Fault(at, unsafe.danger.clauses, str(unsafe))
-        if after is State.PUBLIC and self.owes_fill:
+        if after is State.PUBLIC and self.needs_fill:
             yield from self.unearned(at)
-        if after is State.ABSENT and self.owes_delete:
+        if after is State.ABSENT and self.needs_delete:
             clause = self.element.kind.facts.left_breaks
             yield Fault(at, (clause,), f"pairs are left of {self.element} that nobody will ever remove")
         self.arrive(step.published, after)
@@ -141,13 +141,13 @@ class _Walk:
     def arrive(self, descriptor: Descriptor, after: State) -> None:
         """The element is in a new state; some states leave something to be done."""
         if self.state is State.ABSENT and self.element.kind.facts.unfilled_breaks:
-            self.owes_fill = True
+            self.needs_fill = True
         if after is not State.ABSENT and self.element.kind.has_pairs:
-            self.owes_delete = True
+            self.needs_delete = True
         if after is State.PUBLIC:
-            self.owes_fill = False
+            self.needs_fill = False
         if is_filling(descriptor, self.element):
-            self.owes_purge = True
+            self.needs_purge = True
         if after is not self.state:
             self.since_written = []
         self.state = after
@@ -158,10 +158,10 @@ class _Walk:
         if self.element not in step.elements:
             return
         if step.kind is StepKind.DELETE:
-            self.owes_delete = self.owes_purge = False
+            self.needs_delete = self.needs_purge = False
             if self.state is not State.DELETE_ONLY:
                 clause = self.element.kind.facts.left_breaks
                 why = f"entries are deleted while {self.element} is {self.state.value}: writers put new ones"
                 yield Fault(at, (clause,), why)
         if step.kind is StepKind.PURGE:
-            self.owes_purge = False
+            self.needs_purge = False

@@ -7,7 +7,7 @@ version by version   an index is never ahead of a column that it covers
 run by run           fill columns, then indexes, then verify constraints
                      delete entries, then values, then rows
 the whole plan       nothing irreversible before every addition is verified (X6)
-                     no element is added and dropped, nothing new rests on what is dropped
+                     no element is added and dropped, nothing new depends on what is dropped
                      every version moves what the plan says, and nothing else
 """
 
@@ -34,9 +34,9 @@ RANK = {State.ABSENT: 0, State.DELETE_ONLY: 1, State.WRITE_ONLY: 2, State.PUBLIC
 Numbered = tuple[int, Descriptor]
 
 
-def version_faults(base: Descriptor | None, road: Sequence[Step]) -> Iterator[Fault]:
+def version_faults(base: Descriptor | None, steps: Sequence[Step]) -> Iterator[Fault]:
     """Faults of elements of one version, or of two that are in use together."""
-    versions = [(at, step.published) for at, step in enumerate(road) if step.kind is StepKind.PUBLISH]
+    versions = [(at, step.published) for at, step in enumerate(steps) if step.kind is StepKind.PUBLISH]
     for at, version in versions:
         yield from _ahead(at, version)
         yield from _too_early(at, version)
@@ -117,13 +117,13 @@ def _is_derived(version: Descriptor, column: Column) -> bool:
 # --- runs
 
 
-def run_faults(road: Sequence[Step], versions: Sequence[Descriptor]) -> Iterator[Fault]:
+def run_faults(steps: Sequence[Step], versions: Sequence[Descriptor]) -> Iterator[Fault]:
     """The order in which a reorganisation goes over its elements."""
     filled: set[Element] = set()
     deleted: set[Element] = set()
-    for at, step in enumerate(road):
+    for at, step in enumerate(steps):
         if step.kind is StepKind.FILL:
-            yield from _fill_order(at, step, road, filled, versions)
+            yield from _fill_order(at, step, steps, filled, versions)
         if step.kind is StepKind.VERIFY:
             yield from _out_of_order(at, step, _rank_of_verify, "constraints are verified last: fills may break them")
         if step.kind is StepKind.DELETE:
@@ -133,9 +133,9 @@ def run_faults(road: Sequence[Step], versions: Sequence[Descriptor]) -> Iterator
 
 
 def _fill_order(
-    at: int, step: Step, road: Sequence[Step], filled: set[Element], versions: Sequence[Descriptor]
+    at: int, step: Step, steps: Sequence[Step], filled: set[Element], versions: Sequence[Descriptor]
 ) -> Iterator[Fault]:
-    to_fill = {e for one in road if one.kind is StepKind.FILL for e in one.elements if e.kind.is_column}
+    to_fill = {e for one in steps if one.kind is StepKind.FILL for e in one.elements if e.kind.is_column}
     for element in step.elements:
         if element.kind.is_index:
             covered = {column for column in to_fill if column.id in columns_read(element, versions)}
@@ -268,7 +268,7 @@ def _elements(version: Descriptor) -> dict[tuple[str, int], Element]:
     return found
 
 
-# --- what rests on what
+# --- dependents
 
 
 def _columns(version: Descriptor, ids: frozenset[ColumnId]) -> Iterator[Column]:

@@ -4,7 +4,7 @@
     airports@3  REFERENCED    write-only  ──┘ in every version that is published
 
 With one side missing a row is written that refers to nothing, or goes though it is referred to (C6). What a foreign key
-rests on stays public as long as it is there, and its table leaves public after it.
+depends on stays public as long as it is there, and its table leaves public after it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,10 +25,10 @@ Named = tuple[int, int, int, int]
 """Which foreign key: referring table, its id there, referenced table, its id there."""
 
 
-def side_faults(base: Descriptor | None, partners: Sequence[Descriptor], road: Sequence[Step]) -> Iterator[Fault]:
-    """Where the two sides of a foreign key part, in a road over `base` and the other tables."""
+def side_faults(base: Descriptor | None, partners: Sequence[Descriptor], steps: Sequence[Step]) -> Iterator[Fault]:
+    """Where the two sides of a foreign key part, in steps over `base` and the other tables."""
     before: dict[int, Descriptor] = {table.table_id: table for table in (*([base] if base else ()), *partners)}
-    for at, step in enumerate(road):
+    for at, step in enumerate(steps):
         if step.kind is not StepKind.PUBLISH:
             continue
         after = before | {table.table_id: table for table in (step.published, *step.partners)}
@@ -84,7 +84,7 @@ def _table(table: Descriptor | None, table_id: int) -> str:
     return f"table {table_id}, which is not in the plan," if table is None else str(table)
 
 
-# --- what it rests on
+# --- what it depends on
 
 
 def _unsupported(at: int, before: Known, after: Known) -> Iterator[Fault]:
@@ -142,10 +142,10 @@ def _without(table: Descriptor, own: set[tuple[int, int]], as_in: Descriptor) ->
     return replace(table, version=as_in.version, constraints=left, next_constraint_id=as_in.next_constraint_id)
 
 
-def drain_faults(road: Sequence[Step]) -> Iterator[Fault]:
+def drain_faults(steps: Sequence[Step]) -> Iterator[Fault]:
     """Every version of another table is drained before the next step, like the change's own (L11)."""
     left: dict[int, Descriptor] = {}
-    for at, step in enumerate(road):
+    for at, step in enumerate(steps):
         if step.kind is StepKind.DRAIN:
             drained = {int(table.table_id): table.version for table in step.partners}
             left = {number: table for number, table in left.items() if drained.get(number, 0) < table.version}
@@ -157,4 +157,4 @@ def drain_faults(road: Sequence[Step]) -> Iterator[Fault]:
             left |= {table.table_id: table for table in step.partners}
     if left:
         names = " and ".join(map(str, left.values()))
-        yield Fault(len(road) - 1, (), f"{names} is not drained when the change is done (L11, L12)")
+        yield Fault(len(steps) - 1, (), f"{names} is not drained when the change is done (L11, L12)")

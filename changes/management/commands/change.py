@@ -30,7 +30,7 @@ class Command(BaseCommand):
         submit = deeds.add_parser("submit", help="submit a statement")
         submit.add_argument("statement", nargs="?", metavar="DDL")
         submit.add_argument("--file", metavar="F", help="read the statement from a file")
-        submit.add_argument("--wait", action="store_true", help="tell its steps, and end when it ends")
+        submit.add_argument("--wait", action="store_true", help="print its steps, and end when it ends")
         submit.add_argument("--timeout", type=float, metavar="S", help="wait at most so many seconds")
         deeds.add_parser("list", help="the newest changes").add_argument(
             "--open", action="store_true", help="only open"

@@ -1,4 +1,4 @@
-"""`manage.py plan "DDL"` or `--file F`: the road a change would take, what it costs, its dangers, and its proof.
+"""`manage.py plan "DDL"` or `--file F`: the steps of a change, what they cost, its dangers, and its proof.
 
 A file holds a statement, or a plan that somebody wrote, as JSON (see `changes.planning.custom_plan`). With `--prove`
 the exit code is the verdict: 0 proved or nothing to prove, 1 violated, 3 unknown. A written plan that breaks a rule is

@@ -7,7 +7,7 @@ import pytest
 from catalog.text.descriptors import elements
 from changes.pages import preview
 from changes.pages.plan_json import plan_json
-from changes.pages.timeline import stations
+from changes.pages.timeline import points
 from changes.plan.model import Plan, StepKind
 from tests.changes.tables import KINDS, every_plan, people
 
@@ -34,7 +34,7 @@ def test_every_version_and_every_element_is_there(name: str) -> None:
         version["edits"] for version in seen["versions"]
     )
     assert seen["no_return"]["number"] == PLANS[name].point_of_no_return
-    assert stations(seen["steps"], -1)[0]["state"] in ("absent", "public")
+    assert points(seen["steps"], -1)[0]["state"] in ("absent", "public")
 
 
 def test_the_states_of_every_element_version_by_version() -> None:
@@ -83,8 +83,8 @@ def test_how_often_it_waits() -> None:
 
 
 def test_a_version_that_moves_several_elements_tells_them_all_on_the_road() -> None:
-    road = stations(plan_json(PLANS["drop a column that an index covers"])["steps"], -1)
-    told = [[(move["name"], move["after"]) for move in station["moves"]] for station in road if station.get("moves")]
+    road = points(plan_json(PLANS["drop a column that an index covers"])["steps"], -1)
+    told = [[(move["name"], move["after"]) for move in point["moves"]] for point in road if point.get("moves")]
     assert told[0] == [("name", "delete-only"), ("one_name", "delete-only")]
 
 

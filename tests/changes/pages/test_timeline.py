@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from changes.pages.timeline import stations, taken, turned
+from changes.pages.timeline import points, taken, status_before_rollback
 from tests.changes.tables import plans
 
 KINDS = ("publish", "drain", "publish", "drain", "clear", "fill", "verify", "close", "publish", "drain", "purge")
@@ -35,7 +35,7 @@ def steps(kinds: tuple[str, ...] = KINDS) -> list[dict[str, Any]]:
 
 
 def words(position: int, *, is_over: bool = False) -> str:
-    found = stations(steps(), position, is_over=is_over)
+    found = points(steps(), position, is_over=is_over)
     return " ".join({"done": "", "current": ">", "todo": "."}[s["when"]] + (s["state"] or s["kind"]) for s in found)
 
 
@@ -70,7 +70,7 @@ def test_where_a_change_is(position: int, is_over: bool, road: str) -> None:
 
 
 def test_a_station_of_several_works_says_which_one_runs() -> None:
-    reorganise = next(s for s in stations(steps(), 5) if s["kind"] == "reorganise")
+    reorganise = next(s for s in points(steps(), 5) if s["kind"] == "reorganise")
     assert [(work["kind"], work["when"]) for work in reorganise["works"]] == [
         ("clear", "done"),
         ("fill", "current"),
@@ -84,17 +84,17 @@ def test_a_road_back_begins_with_the_end_of_the_run() -> None:
         step(0, "close", 3),
         step(1, "publish", 4, transition("write-only", "delete-only")),
     ]
-    assert [s["state"] or s["kind"] for s in stations(back, 0)] == ["write-only", "close", "delete-only"]
+    assert [s["state"] or s["kind"] for s in points(back, 0)] == ["write-only", "close", "delete-only"]
 
 
 def test_no_road_has_no_stations() -> None:
-    assert stations([], 0) == []
+    assert points([], 0) == []
 
 
-def road_of(whens: str) -> list[dict[str, Any]]:
+def road_of(step_status: str) -> list[dict[str, Any]]:
     """The steps with what became of each: d(one), l(eft unfinished), n(ever taken)."""
     words = {"d": "done", "l": "left", "n": "never"}
-    return [step | {"when": words[when]} for step, when in zip(steps(), whens, strict=True)]
+    return [step | {"when": words[when]} for step, when in zip(steps(), step_status, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def road_of(whens: str) -> list[dict[str, Any]]:
         pytest.param("ddddddddddd", words(11, is_over=True), id="it has arrived"),
     ],
 )
-def test_of_a_road_that_was_left_only_what_was_taken_is_shown(whens: str, road: str) -> None:
-    shown = [{"done": "", "left": "-"}[s["when"]] + (s["state"] or s["kind"]) for s in taken(road_of(whens))]
+def test_of_a_road_that_was_left_only_what_was_taken_is_shown(step_status: str, road: str) -> None:
+    shown = [{"done": "", "left": "-"}[s["when"]] + (s["state"] or s["kind"]) for s in taken(road_of(step_status))]
     assert " ".join(shown) == road
 
 
@@ -121,10 +121,13 @@ def test_of_a_road_that_was_left_only_what_was_taken_is_shown(whens: str, road: 
         pytest.param(range(7), 2, "ddddddlnnnn", id="work that failed"),
     ],
 )
-def test_a_change_turned_at_the_last_step_it_began(begun: Collection[int], published: int, whens: str) -> None:
+def test_a_change_turned_at_the_last_step_it_began(begun: Collection[int], published: int, step_status: str) -> None:
     plan = plans()["add an index"]
     assert tuple(step.kind.value for step in plan.forward) == KINDS
-    assert "".join(when[0] for when in turned(plan.forward, begun, newest=plan.base_version + published)) == whens
+    assert (
+        "".join(when[0] for when in status_before_rollback(plan.forward, begun, newest=plan.base_version + published))
+        == step_status
+    )
 
 
 @pytest.mark.parametrize(
@@ -142,7 +145,5 @@ def test_of_several_tables_each_version_is_told_by_name(others: tuple[int | None
         step(1, "drain", 5, airports=others[0]),
         step(2, "publish", 6, transition("write-only", "public"), airports=others[1]),
     ]
-    told = [
-        " ".join(f"{one['table']} {one['version']}" for one in s["tables"]) for s in stations(there, 0) if s["state"]
-    ]
+    told = [" ".join(f"{one['table']} {one['version']}" for one in s["tables"]) for s in points(there, 0) if s["state"]]
     assert ", ".join(told) == versions

@@ -12,7 +12,7 @@ from changes.plan.element_states import drain, moved, publish
 from changes.plan.model import Element, Plan, Step, StepKind, describe, plan_from_json
 from changes.plan.rollback import moving, rollback_steps
 from changes.planning.planner import make_plan
-from changes.review.check import FaultyPlan, find_faults, review, road_faults
+from changes.review.check import FaultyPlan, find_faults, review, step_faults
 from tests.changes.tables import BY_NAME, COLUMNS, CREATE_INDEX, DROP_INDEX, USERS, indexed_users, plans, users
 
 PLANS = plans()
@@ -60,7 +60,7 @@ def test_a_plan_survives_json(plan: Plan) -> None:
 def test_every_plan_and_every_way_back_is_safe(plan: Plan) -> None:
     assert find_faults(plan) == []
     for published, here in _reversible(plan):
-        assert road_faults(moving(plan), here, rollback_steps(plan, published)) == []
+        assert step_faults(moving(plan), here, rollback_steps(plan, published)) == []
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())

@@ -16,7 +16,7 @@ from changes.plan.model import MoveKind, Plan, StepKind, describe, plan_from_jso
 from changes.plan.rollback import moving, rollback_steps
 from changes.plan.undo import undo_of
 from changes.planning.castable_types import holds_every
-from changes.review.check import find_faults, road_faults
+from changes.review.check import find_faults, step_faults
 from expressions.rows import shown
 from expressions.typed import Context
 from storage import encoding
@@ -49,7 +49,7 @@ def test_the_way_back_from_every_point_is_safe_and_ends_where_it_began(name: str
     plan = PLANS[name]
     for published in _points(plan):
         here, back = plan.publishes[published - 1].published, rollback_steps(plan, published)
-        assert road_faults(moving(plan), here, back) == []
+        assert step_faults(moving(plan), here, back) == []
         last = [step.descriptor for step in back if step.descriptor][-1]
         assert last.state is A if plan.base is None else last == _as_before(plan.base, last)
 
@@ -410,7 +410,7 @@ def test_any_three_at_once_are_safe_there_and_back_or_refused(first: str) -> Non
             continue
         for published in _points(plan):
             here, back = plan.publishes[published - 1].published, rollback_steps(plan, published)
-            assert road_faults(moving(plan), here, back) == [], others
+            assert step_faults(moving(plan), here, back) == [], others
             last = [step.descriptor for step in back if step.descriptor][-1]
             assert last == _as_before(people(), last), others
     assert all("two statements" in hint.lower() for hint in refused)

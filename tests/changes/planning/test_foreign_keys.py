@@ -17,7 +17,7 @@ from changes.plan.model import MoveKind, Plan, StepKind, describe, plan_from_jso
 from changes.plan.rollback import moving, partners_after, rollback_steps
 from changes.planning.custom_plan import rewritten
 from changes.planning.tables import KnownTables
-from changes.review.check import find_faults, road_faults
+from changes.review.check import find_faults, step_faults
 from tests.changes.referring import (
     EVERY_KIND,
     KINDS,
@@ -213,7 +213,7 @@ def check_every_way_back(plan: Plan) -> None:
     for published in _points(plan):
         here, others = plan.publishes[published - 1].published, partners_after(plan, published)
         back = rollback_steps(plan, published)
-        assert road_faults(moving(plan), here, back, others) == []
+        assert step_faults(moving(plan), here, back, others) == []
         left = {table.table_id: table for table in (here, *others)}
         for step in back:
             left |= {step.descriptor.table_id: step.descriptor} if step.descriptor else {}
