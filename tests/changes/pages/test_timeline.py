@@ -98,7 +98,7 @@ def road_of(step_status: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("whens", "road"),
+    ("step_status", "road"),
     [
         pytest.param("nnnnnnnnnnn", "", id="it never set out"),
         pytest.param("lnnnnnnnnnn", "absent -delete-only", id="it turned before its first version was out"),
@@ -113,7 +113,7 @@ def test_of_a_road_that_was_left_only_what_was_taken_is_shown(step_status: str, 
 
 
 @pytest.mark.parametrize(
-    ("begun", "published", "whens"),
+    ("begun", "published", "step_status"),
     [
         pytest.param([], 0, "nnnnnnnnnnn", id="nothing was begun"),
         pytest.param([0], 0, "lnnnnnnnnnn", id="a publish that was waited for in vain"),
