@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from changes.pages.timeline import points, taken, status_before_rollback
+from changes.pages.timeline import points, status_before_rollback, taken
 from tests.changes.tables import plans
 
 KINDS = ("publish", "drain", "publish", "drain", "clear", "fill", "verify", "close", "publish", "drain", "purge")
