@@ -20,7 +20,7 @@ from changes.plan.model import Plan
 from changes.planning.planner import make_plan
 from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove_parts
-from lab.explorer.search import Budget
+from lab.explorer.spaces.search import Budget
 from lab.explorer.verdict import Verdict
 
 NODES = 3

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 
 from lab.diagrams.sequence import Event, draw
-from lab.explorer.fill import Step
-from lab.explorer.full_space import step_id
-from lab.explorer.small_tables import CHILD, NAMES, PARENT
+from lab.explorer.plans.small_tables import CHILD, NAMES, PARENT
+from lab.explorer.spaces.fill import Step
+from lab.explorer.spaces.full_space import step_id
 from lab.explorer.verdict import Answer
 from lab.scripts.commands_of import Lab
 from lab.scripts.golden import played_lines

@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lab.explorer.contents import Fault
+from lab.explorer.contents.foreign_keys import effects_of
+from lab.explorer.contents.numbered import Fault
 from lab.explorer.fingerprint import fingerprint
-from lab.explorer.full_space import Impossible, Plain
-from lab.explorer.linked import effects_of
 from lab.explorer.model import Model
+from lab.explorer.spaces.full_space import Impossible, Plain
 from lab.explorer.verdict import Answer, Verdict
 from lab.explorer.witness import parse
 

@@ -10,7 +10,7 @@ there when the store has lost them, or that nothing was committed when it was.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from lab.explorer.contents import Fault
+from lab.explorer.contents.numbered import Fault
 from storage.commit_outcomes import NOT_GIVEN, Outcome, commit_outcome
 from storage.store import Fate
 

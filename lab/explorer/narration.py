@@ -13,7 +13,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, State
 from catalog.types import SqlType
 from changes.plan.element_states import state_of
-from lab.explorer.contents import (
+from lab.explorer.contents.statements import (
     DELETE,
     DELETE_PARENT,
     INSERT,
@@ -27,10 +27,8 @@ from lab.explorer.contents import (
     row_of,
     rows_of_range,
 )
-from lab.explorer.fill import Step
-from lab.explorer.full_space import Config, Plain, version_words
-from lab.explorer.program import UNCHANGED, Use
-from lab.explorer.small_tables import (
+from lab.explorer.plans.program import UNCHANGED, Use
+from lab.explorer.plans.small_tables import (
     CHILD,
     FIRST_VALUE,
     INDEX_NAMES,
@@ -44,6 +42,8 @@ from lab.explorer.small_tables import (
     names_of,
     part_of,
 )
+from lab.explorer.spaces.fill import Step
+from lab.explorer.spaces.full_space import Config, Plain, version_words
 from storage import encoding
 from storage.pairs import PairName
 

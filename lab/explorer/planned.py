@@ -37,9 +37,9 @@ from changes.plan.model import Element, MoveKind, Plan, Step, StepKind
 from changes.plan.rollback import moving, partners_after, rollback_steps
 from expressions.rows import columns_of
 from lab.explorer.model import COLUMNS, BadModel, Model, Stage
-from lab.explorer.program import Program, program
-from lab.explorer.search import Budget, Watch
-from lab.explorer.small_tables import elements_of, tables_of
+from lab.explorer.plans.program import Program, program
+from lab.explorer.plans.small_tables import elements_of, tables_of
+from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
 
 PROMPTLY = Budget(states=500_000, seconds=2.0)

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lab.explorer.contents import Fault
-from lab.explorer.fill import Step
-from lab.explorer.full_space import Config, Impossible, Plain, step_id
-from lab.explorer.linked import effects_of
+from lab.explorer.contents.foreign_keys import effects_of
+from lab.explorer.contents.numbered import Fault
 from lab.explorer.model import Model
 from lab.explorer.narration import tell
+from lab.explorer.spaces.fill import Step
+from lab.explorer.spaces.full_space import Config, Impossible, Plain, step_id
 from lab.explorer.witness import parse
 
 

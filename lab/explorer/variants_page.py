@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from lab.explorer.full_space import step_id
 from lab.explorer.model import WORDS, Broken, Model
+from lab.explorer.spaces.full_space import step_id
 from lab.explorer.variants import Variant
 from lab.explorer.verdict import Answer, Verdict
 

@@ -13,15 +13,16 @@ from enum import Enum
 from typing import Any
 
 from catalog.elements import Kind, State
-from lab.explorer.contents import Effects, Fault, Seen
-from lab.explorer.full_space import Plain, sorted_nodes, step_id
-from lab.explorer.linked import effects_of
+from lab.explorer.contents.effects import Effects
+from lab.explorer.contents.foreign_keys import effects_of
+from lab.explorer.contents.numbered import Fault, Seen
 from lab.explorer.model import COLUMNS, Model
 from lab.explorer.narration import tell
-from lab.explorer.program import Do, Program
-from lab.explorer.reduced_space import Atomic, World, fits
-from lab.explorer.search import UNHURRIED, Budget, Found, Watch, search
-from lab.explorer.symmetry import Symmetry
+from lab.explorer.plans.program import Do, Program
+from lab.explorer.spaces.full_space import Plain, sorted_nodes, step_id
+from lab.explorer.spaces.reduced_space import Atomic, World, fits
+from lab.explorer.spaces.search import UNHURRIED, Budget, Found, Watch, search
+from lab.explorer.spaces.symmetry import Symmetry
 from lab.explorer.witness import Steps, faults_after, from_atomic, from_plain
 
 

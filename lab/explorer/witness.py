@@ -11,11 +11,12 @@ broken in the same way, until nothing can go.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from lab.explorer.contents import Fault, row_of
-from lab.explorer.fill import Step
-from lab.explorer.full_space import Config, Impossible, Plain, step_id
-from lab.explorer.reduced_space import Atomic, World
-from lab.explorer.search import Space, W
+from lab.explorer.contents.numbered import Fault
+from lab.explorer.contents.statements import row_of
+from lab.explorer.spaces.fill import Step
+from lab.explorer.spaces.full_space import Config, Impossible, Plain, step_id
+from lab.explorer.spaces.reduced_space import Atomic, World
+from lab.explorer.spaces.search import Space, W
 
 Steps = tuple[Step, ...]
 DETOURS_MAX = 200_000

@@ -16,7 +16,7 @@ from django.utils.timezone import now
 from changes import proofs, services
 from changes.driver import driver
 from changes.models import Proof
-from lab.explorer.search import Budget
+from lab.explorer.spaces.search import Budget
 from lab.tasks import USUAL, prove_plan, prove_usual_plans
 from tests.changes.tables import every_plan, plans
 

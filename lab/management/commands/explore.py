@@ -27,7 +27,7 @@ from lab.explorer.model import (
     stage_named,
 )
 from lab.explorer.replay import stand
-from lab.explorer.search import Budget, Progress
+from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.variants import Variant, all_variants
 from lab.explorer.variants_page import write_table
 from lab.explorer.verdict import Answer, Verdict, explore

@@ -19,7 +19,7 @@ from lab.cluster import node_statements, reorganisation
 from lab.cluster.control_plane import Without
 from lab.cluster.driver import drive
 from lab.cluster.world import World
-from lab.explorer.contents import (
+from lab.explorer.contents.statements import (
     DELETE,
     DELETE_PARENT,
     INSERT,
@@ -30,11 +30,11 @@ from lab.explorer.contents import (
     Statement,
     rows_of_range,
 )
-from lab.explorer.fill import Step
-from lab.explorer.full_space import Plain
 from lab.explorer.model import Broken, Model
-from lab.explorer.program import plan_of
-from lab.explorer.small_tables import CHILD, FIRST_VALUE, IDS, PARENT, row_key_of, tables_of
+from lab.explorer.plans.program import plan_of
+from lab.explorer.plans.small_tables import CHILD, FIRST_VALUE, IDS, PARENT, row_key_of, tables_of
+from lab.explorer.spaces.fill import Step
+from lab.explorer.spaces.full_space import Plain
 from storage.store import MemoryStore
 
 LEFT_OUT = {

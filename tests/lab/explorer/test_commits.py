@@ -3,7 +3,7 @@
 import itertools
 
 from lab.explorer.commits import Commits, CommitWorld
-from lab.explorer.search import search
+from lab.explorer.spaces.search import search
 from lab.scripts.commands_of import Lab, perform
 
 ALL_SEEN = 0b11111

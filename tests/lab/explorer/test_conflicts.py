@@ -4,10 +4,12 @@ from itertools import product
 
 import pytest
 
-from lab.explorer.contents import Contents, Effects, Statement
-from lab.explorer.full_space import Plain
+from lab.explorer.contents.effects import Effects
+from lab.explorer.contents.numbered import Contents
+from lab.explorer.contents.statements import Statement
 from lab.explorer.model import Model
-from lab.explorer.small_tables import row_key_of
+from lab.explorer.plans.small_tables import row_key_of
+from lab.explorer.spaces.full_space import Plain
 from storage.buckets import BUCKETS, storage_of
 from storage.mutations import Op
 from storage.pairs import after, prefix

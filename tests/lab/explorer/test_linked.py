@@ -3,15 +3,16 @@
 import pytest
 
 from lab.diagrams.traces import picture_of_answer
-from lab.explorer.contents import DELETE_PARENT, INSERT, INSERT_PARENT, Seen, Statement
-from lab.explorer.full_space import Config, Plain
-from lab.explorer.linked import LinkedEffects, effects_of
+from lab.explorer.contents.foreign_keys import LinkedEffects, effects_of
+from lab.explorer.contents.numbered import Seen
+from lab.explorer.contents.statements import DELETE_PARENT, INSERT, INSERT_PARENT, Statement
 from lab.explorer.model import Broken, Model
 from lab.explorer.narration import tell
-from lab.explorer.program import Do
+from lab.explorer.plans.program import Do
+from lab.explorer.plans.small_tables import CHILD, row_key_of
 from lab.explorer.replay import stand
-from lab.explorer.search import search
-from lab.explorer.small_tables import CHILD, row_key_of
+from lab.explorer.spaces.full_space import Config, Plain
+from lab.explorer.spaces.search import search
 from lab.explorer.variants import all_variants
 from storage.pairs import column_key, prefix
 from tests.lab.explorer.models import answer_to, foreign_key, model

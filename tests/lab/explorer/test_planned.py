@@ -23,8 +23,8 @@ from changes.planning.custom_plan import rewritten
 from changes.planning.stages import Draft, compose
 from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove, prove_parts
-from lab.explorer.program import Do
-from lab.explorer.search import Budget
+from lab.explorer.plans.program import Do
+from lab.explorer.spaces.search import Budget
 from lab.explorer.verdict import Verdict
 from lab.scripts.commands_of import Lab, perform
 from lab.scripts.commands_of.changes import planned

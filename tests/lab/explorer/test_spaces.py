@@ -2,13 +2,14 @@
 
 import pytest
 
-from lab.explorer.contents import Effects, Seen
-from lab.explorer.full_space import Config, Plain
-from lab.explorer.linked import effects_of
+from lab.explorer.contents.effects import Effects
+from lab.explorer.contents.foreign_keys import effects_of
+from lab.explorer.contents.numbered import Seen
 from lab.explorer.model import Model
-from lab.explorer.reduced_space import Atomic, World
-from lab.explorer.search import Space, W, search
-from lab.explorer.symmetry import Symmetry
+from lab.explorer.spaces.full_space import Config, Plain
+from lab.explorer.spaces.reduced_space import Atomic, World
+from lab.explorer.spaces.search import Space, W, search
+from lab.explorer.spaces.symmetry import Symmetry
 from tests.lab.explorer.models import foreign_key, model
 
 SMALL = [

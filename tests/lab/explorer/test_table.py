@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.explorer.contents import Effects
-from lab.explorer.full_space import Plain
+from lab.explorer.contents.effects import Effects
 from lab.explorer.model import Broken
 from lab.explorer.narration import tell
+from lab.explorer.spaces.full_space import Plain
 from lab.explorer.variants import all_variants
 from lab.explorer.variants_page import row, story
 from lab.explorer.verdict import Verdict, explore

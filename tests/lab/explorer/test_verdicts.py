@@ -2,11 +2,11 @@
 
 import pytest
 
-from lab.explorer.full_space import Impossible, Plain, step_id
-from lab.explorer.linked import effects_of
+from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.model import BadModel, Broken, Model, from_json
 from lab.explorer.replay import stand
-from lab.explorer.search import Budget
+from lab.explorer.spaces.full_space import Impossible, Plain, step_id
+from lab.explorer.spaces.search import Budget
 from lab.explorer.variants import DROP_INDEX, all_variants
 from lab.explorer.verdict import Verdict, explore
 from lab.explorer.witness import replay

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.explorer.full_space import Plain, step_id
-from lab.explorer.linked import effects_of
+from lab.explorer.contents.foreign_keys import effects_of
+from lab.explorer.spaces.full_space import Plain, step_id
 from lab.explorer.variants import all_variants
 from lab.explorer.witness import parse
 from tests.lab.explorer.in_the_world import Run

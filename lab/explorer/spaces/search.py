@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from lab.explorer.contents import Fault, Seen
+from lab.explorer.contents.numbered import Fault, Seen
 
 W = TypeVar("W", bound=Hashable)
 LOOK_UP_EVERY = 128

@@ -21,12 +21,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from catalog.elements import NodeId, TableId
-from lab.explorer.contents import Effect, Effects, Fault, Row, Seen, Statement, row_of
-from lab.explorer.fill import NO_RANGES, Ranges, Step, fill_steps, is_filled
+from lab.explorer.contents.effects import Effects
+from lab.explorer.contents.numbered import Effect, Fault, Seen
+from lab.explorer.contents.statements import Row, Statement, row_of
 from lab.explorer.model import Broken
-from lab.explorer.program import UNCHANGED, Do, Stop, Use
-from lab.explorer.reduced_space import act_step, operations_left, ranges_at, seen_of
-from lab.explorer.small_tables import NAMES
+from lab.explorer.plans.program import UNCHANGED, Do, Stop, Use
+from lab.explorer.plans.small_tables import NAMES
+from lab.explorer.spaces.fill import NO_RANGES, Ranges, Step, fill_steps, is_filled
+from lab.explorer.spaces.reduced_space import act_step, operations_left, ranges_at, seen_of
 from leases import rules
 
 TABLE = TableId(1)

@@ -18,7 +18,10 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
-from lab.explorer.contents import (
+from lab.explorer.contents.effects import Effects
+from lab.explorer.contents.numbered import UNTOLD, Acknowledged, Fault, InForce, Pairs, Seen, Slot
+from lab.explorer.contents.self_references import SelfEffects, owed
+from lab.explorer.contents.statements import (
     DELETE,
     DELETE_PARENT,
     INSERT,
@@ -27,23 +30,14 @@ from lab.explorer.contents import (
     MOVE_PARENT,
     NO_VALUE,
     OF_PARENTS,
-    UNTOLD,
     UPDATE,
-    Acknowledged,
-    Effects,
-    Fault,
-    InForce,
-    Pairs,
-    Seen,
-    Slot,
     Statement,
     inserted,
     statements_of,
 )
-from lab.explorer.itself import SelfEffects, owed
 from lab.explorer.model import Model
-from lab.explorer.program import Program, Schema
-from lab.explorer.small_tables import (
+from lab.explorer.plans.program import Program, Schema
+from lab.explorer.plans.small_tables import (
     CHILD,
     IDS,
     PARENT,

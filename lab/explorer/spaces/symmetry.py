@@ -12,11 +12,12 @@ from dataclasses import replace
 from itertools import permutations
 
 from catalog.elements import Kind
-from lab.explorer.contents import Effects, rows_of_range
-from lab.explorer.fill import Ranges
+from lab.explorer.contents.effects import Effects
+from lab.explorer.contents.statements import rows_of_range
 from lab.explorer.model import Model
-from lab.explorer.reduced_space import World
-from lab.explorer.small_tables import encoded, row_key_of
+from lab.explorer.plans.small_tables import encoded, row_key_of
+from lab.explorer.spaces.fill import Ranges
+from lab.explorer.spaces.reduced_space import World
 from storage.mutations import Op
 from storage.pairs import PREFIX
 

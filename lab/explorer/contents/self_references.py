@@ -11,22 +11,12 @@ writes that (T1).
 from collections.abc import Iterator, Sequence
 
 from catalog.descriptor import Descriptor
-from lab.explorer.contents import (
-    DELETE,
-    INSERT,
-    MOVE,
-    NO_VALUE,
-    UPDATE,
-    Acknowledged,
-    Effects,
-    Pairs,
-    Seen,
-    Slot,
-    Statement,
-)
+from lab.explorer.contents.effects import Effects
+from lab.explorer.contents.numbered import Acknowledged, Pairs, Seen, Slot
+from lab.explorer.contents.statements import DELETE, INSERT, MOVE, NO_VALUE, UPDATE, Statement
 from lab.explorer.model import Broken, Model
-from lab.explorer.program import Schema
-from lab.explorer.small_tables import A, row_key_of
+from lab.explorer.plans.program import Schema
+from lab.explorer.plans.small_tables import A, row_key_of
 from storage import encoding
 from storage.buckets import BUCKETS
 from storage.mutations import Op, in_order, insert_row, update_row

@@ -17,10 +17,10 @@ from itertools import product
 from catalog.descriptor import Descriptor
 from changes.plan.model import Element, Plan, Step, StepKind
 from changes.plan.rollback import rollback_steps
-from lab.explorer.by_hand import written_by_hand
 from lab.explorer.model import Broken, Model
-from lab.explorer.planners import plan_by_planner
-from lab.explorer.small_tables import elements_of, tables_of
+from lab.explorer.plans.by_hand import written_by_hand
+from lab.explorer.plans.by_planner import plan_by_planner
+from lab.explorer.plans.small_tables import elements_of, tables_of
 
 Use = tuple[int, ...]
 """The version of each table that a transaction uses, or a node has come to."""

@@ -25,10 +25,11 @@ and tests compare the two on everything both can reach.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lab.explorer.contents import Effects, Fault, Seen
-from lab.explorer.fill import NO_RANGES, Ranges, Step, closed, fill_steps, first_ranges, is_filled
+from lab.explorer.contents.effects import Effects
+from lab.explorer.contents.numbered import Fault, Seen
 from lab.explorer.model import ANY_NUMBER, Broken, Model
-from lab.explorer.program import Do, Stop, Use
+from lab.explorer.plans.program import Do, Stop, Use
+from lab.explorer.spaces.fill import NO_RANGES, Ranges, Step, closed, fill_steps, first_ranges, is_filled
 
 Commit = tuple[Step, int, tuple[Use, ...], int]
 """What a transaction may do: step, contents and versions after it, and what was seen."""

@@ -9,9 +9,10 @@ UNREAD, or NONE when there is no such attempt, or SPENT when it has put.
 
 from collections.abc import Iterator
 
-from lab.explorer.contents import Effects, Seen
+from lab.explorer.contents.effects import Effects
+from lab.explorer.contents.numbered import Seen
 from lab.explorer.model import Broken, Model
-from lab.explorer.program import Do, Stop
+from lab.explorer.plans.program import Do, Stop
 
 UNREAD, NONE, SPENT = -1, -2, -3
 Range = tuple[bool, int, int]

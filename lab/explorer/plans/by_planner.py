@@ -17,7 +17,7 @@ from changes.planning.stages import Draft, Swap, compose
 from changes.planning.tables import KnownTables
 from changes.review.check import review
 from lab.explorer.model import COLUMNS, MOVES, TWINS, BadModel, Model, stage_name
-from lab.explorer.small_tables import CHILD, TABLE, TWIN, elements_of, tables_of
+from lab.explorer.plans.small_tables import CHILD, TABLE, TWIN, elements_of, tables_of
 
 
 def plan_by_planner(model: Model) -> Plan:

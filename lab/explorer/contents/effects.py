@@ -5,27 +5,38 @@ Nothing is decided here: contents are pairs, and each effect is worked out once 
 under small numbers. A model has a few hundred different contents, its worlds millions.
 
     contents 17 ──delete row 1 as v2──► contents 4
-
-Contents also hold what users were told: the *acknowledged* rows. A world in which a reader
-finds something else has lost a write.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import PRIMARY, Column, ColumnId, Kind, State
-from catalog.states import Write, rule
+from catalog.elements import PRIMARY, Column, State
+from lab.explorer.contents.judgement import Judgement
+from lab.explorer.contents.numbered import (
+    UNTOLD,
+    Acknowledged,
+    Effect,
+    Pairs,
+    Seen,
+    Slot,
+)
+from lab.explorer.contents.statements import (
+    DELETE,
+    INSERT,
+    MOVE,
+    NO_VALUE,
+    Statement,
+    inserted,
+    rows_of_range,
+    statements_of,
+)
 from lab.explorer.model import Broken, Model
-from lab.explorer.program import Do, Program, Schema, Stop, program_of
-from lab.explorer.small_tables import (
-    DEFAULT,
-    FILL_VALUE,
+from lab.explorer.plans.program import Do, Program, Schema, Stop, program_of
+from lab.explorer.plans.small_tables import (
     NEW,
     OLD,
     A,
-    descriptor,
-    element_labels,
     encoded,
     part_of,
     refuses,
@@ -34,7 +45,6 @@ from lab.explorer.small_tables import (
 )
 from storage import encoding
 from storage.buckets import BUCKETS, storage_of
-from storage.clauses import Violation, check
 from storage.mutations import (
     REMOVALS,
     Act,
@@ -47,115 +57,25 @@ from storage.mutations import (
     readable_columns,
     update_row,
 )
-from storage.pairs import PairName, StoredRow, name_of, rows_of
+from storage.pairs import StoredRow
 from storage.store import DuplicateKey, MemoryStore, apply_op
 
-Pairs = dict[bytes, bytes | None]
-Slot = tuple[int, bytes]
-"""A key of a storage (counted from 0)."""
 
-UNTOLD = b"?"
-"""The acknowledged value of a column nobody could name when the row was written."""
-
-Acknowledged = tuple[bytes | None, ...]
-"""What users were told of each row: None, or its value in the column a."""
-
-NO_VALUE = -1
-"""In an insert by a version that cannot name the column a."""
-
-INSERT, UPDATE, DELETE, MOVE = "insert", "update", "delete", "move"
-INSERT_PARENT, DELETE_PARENT, MOVE_PARENT = "insert-parent", "delete-parent", "move-parent"
-OF_PARENTS = frozenset({INSERT_PARENT, DELETE_PARENT, MOVE_PARENT})
-"""Statements on the table that a foreign key refers to: its rows are their keys alone."""
-
-Statement = tuple[str, int, int]
-"""(insert, row, value), (update, row, value), (delete, row, 0) or (move, row, other row)."""
-
-Row = tuple[object, ...]
-"""The row that a statement reads first: (2,), or ("parent", 2)."""
-
-InForce = tuple[tuple[int, ...], ...]
-"""For each table the descriptors that nodes may use now, by their places in the program, oldest first."""
-
-
-class Seen:
-    """Things that must happen somewhere in a search, or its proof says nothing: bits, or-ed in its innermost loop."""
-
-    NOTHING = 0
-    FILL_MET_TOMBSTONE = 1
-    FILL_MET_PAIR = 2
-    OLD_VERSION_WROTE = 4
-    OLD_VERSION_CLEANED = 8
-    RANGE_TRIED_TWICE = 16
-    VERIFY_FAILED = 32
-    TURNED_BACK = 64
-    FROZEN = 128
-    TABLES_APART = 256
-    CHILD_REFUSED = 512
-    PARENT_REFUSED = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """The pairs of each storage, and what was acknowledged."""
-
-    pairs: tuple[tuple[tuple[bytes, bytes | None], ...], ...]
-    told: Acknowledged
-
-    def storages(self) -> list[Pairs]:
-        return [dict(items) for items in self.pairs]
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What an event does: contents after it, the slots it read or wrote, those it wrote, and what was seen."""
-
-    after: int
-    touched: int
-    written: int
-    seen: int = Seen.NOTHING
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One property broken: a clause, or "lost write", or "two versions"; under which version, and how."""
-
-    clause: str
-    version: int
-    why: str
-
-
-class Effects:
+class Effects(Judgement):
     """All effects of one model, worked out when first asked for."""
 
     def __init__(self, model: Model, program: Program | None = None) -> None:
-        self.model = model
-        self.program = program_of(model) if program is None else program
-        self.storages = 2 if model.has_placements else 1
-        self.widest = descriptor(model, _widest(model), 0)
-        self.known: list[Contents] = []
-        self.numbers: dict[Contents, int] = {}
-        self.slots: dict[Slot, int] = {}
+        super().__init__(model, program_of(model) if program is None else program)
         self.chunks: list[tuple[Op, ...]] = []
         self.chunk_numbers: dict[tuple[Op, ...], int] = {}
         self._effects: dict[tuple[int, Schema, Statement, int, int | None], Effect | None] = {}
         self._choices: dict[tuple[int, Schema], list[tuple[Statement, Effect]]] = {}
         self._reads: dict[tuple[int, int, int], int] = {}
         self._fills: dict[tuple[int, int], Effect] = {}
-        self._faults: dict[tuple[int, InForce, bool], tuple[Fault, ...]] = {}
         self.statements = tuple(statements_of(model))
         self.subjects: tuple[tuple[str, int], ...] = tuple((INSERT, row) for row in range(1, model.rows + 1))
 
-    # Contents
-
-    def number(self, storages: Sequence[Pairs], told: Acknowledged) -> int:
-        """The number of these contents; equal contents have equal numbers."""
-        contents = Contents(tuple(tuple(sorted(pairs.items(), key=_by_key)) for pairs in storages), told)
-        found = self.numbers.get(contents)
-        if found is None:
-            found = self.numbers[contents] = len(self.known)
-            self.known.append(contents)
-        return found
+    # The contents before anything happened
 
     def first_contents(self) -> list[int]:
         """The contents a search starts from: every way the rows may be before the change begins."""
@@ -193,27 +113,6 @@ class Effects:
         """What `given` has to be told to make these contents."""
         values = {encoded(value): value for value in range(self.model.values + 1)} | {UNTOLD: NO_VALUE}
         return tuple("-" if told is None else values[told] for told in self.known[contents].told)
-
-    def differing(self, before: int, after: int) -> int:
-        """The slots in which two contents differ."""
-        if before == after:
-            return 0
-        pairs, others = self.known[before].pairs, self.known[after].pairs
-        return self.mask(
-            (home, key)
-            for home in range(self.storages)
-            for key, _ in sorted(set(pairs[home]) ^ set(others[home]), key=_by_key)
-        )
-
-    def mask(self, slots: Iterable[Slot]) -> int:
-        """Slots as bits."""
-        bits = 0
-        for slot in slots:
-            bits |= 1 << self.slots.setdefault(slot, len(self.slots))
-        return bits
-
-    def name_of(self, key: bytes) -> PairName:
-        return name_of(self.widest, key)
 
     # Statements
 
@@ -323,10 +222,6 @@ class Effects:
             for op in ops
             if op.act not in (Act.TOMBSTONE, Act.TOMBSTONE_UNIQUE) or snapshot[self._home(op)].get(op.key) is not None
         ]
-
-    def _rows(self, schema: Descriptor, storages: Iterable[Pairs]) -> dict[bytes, StoredRow]:
-        placement = schema.placement
-        return {r.key: r for pairs in storages for r in rows_of(schema, placement, sorted(pairs.items(), key=_by_key))}
 
     def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
         """What a statement reads: the pairs of its row."""
@@ -464,135 +359,12 @@ class Effects:
         written = self.mask(gone)
         return Effect(self.number(storages, before.told), written, written)
 
-    # Judgement
-
-    def faults(self, contents: int, in_force: InForce, ended: bool) -> tuple[Fault, ...]:
-        """What is wrong with these contents under versions that are in force together."""
-        key = contents, in_force, ended
-        if key not in self._faults:
-            self._faults[key] = tuple(self._judge(contents, in_force, ended))
-        return self._faults[key]
-
-    def verifies(self, contents: int, schema: Schema) -> bool:
-        """Whether verification finds the element whole: nothing breaks under the version that makes it public."""
-        described = self.program.descriptors[schema[0]]
-        unfinished = element_labels(described, self.model)
-        return not check(described, self.known[contents].storages(), unfinished=unfinished)
-
-    def _judge(self, contents: int, in_force: InForce, ended: bool) -> Iterator[Fault]:
-        held = self.known[contents]
-        storages = held.storages()
-        for schema in in_force[0]:
-            described = self.program.descriptors[schema]
-            unfinished = frozenset() if ended else element_labels(described, self.model)
-            for violation in check(described, storages, unfinished=unfinished):
-                yield Fault(violation.clause, described.version, self._why(described, violation))
-            if described.state is State.PUBLIC:
-                yield from self._lost(described, storages, held.told)
-                yield from self._read_twice(described, storages)
-                yield from self._refused(described, storages)
-
-    def _why(self, described: Descriptor, violation: Violation) -> str:
-        """In the model's names: the version that misses an element cannot name its pairs."""
-        if violation.clause != "C3":
-            return violation.why
-        name = self.name_of(violation.key)
-        if any(index.id == name.index for index in described.indexes):
-            return violation.why
-        return f"index {self.widest.index(name.index).name} has an entry, and {described} contains no such index"
-
-    def _lost(self, described: Descriptor, storages: Sequence[Pairs], told: Acknowledged) -> Iterator[Fault]:
-        """Acknowledged rows and values that a reader of this version would not find."""
-        rows = self._rows(described, storages)
-        for row, acknowledged in enumerate(told, 1):
-            there = rows.get(row_key_of(row))
-            if (there is None) != (acknowledged is None):
-                what = "is gone, though its insert was acknowledged" if there is None else "is back after its delete"
-                yield Fault("lost write", described.version, f"row id = {row} {what}")
-            elif there is not None and acknowledged != UNTOLD:
-                column = value_column(described)
-                read = None if column is None else readable_columns(described, there).get(column.id)
-                if read is not None and read != acknowledged:
-                    why = f"row id = {row} reads another value of a than the last one that was acknowledged"
-                    yield Fault("lost write", described.version, why)
-
-    def _read_twice(self, described: Descriptor, storages: Sequence[Pairs]) -> Iterator[Fault]:
-        """Rows that a reader finds in more than one placement: each public one is read."""
-        read = [p for p in described.placements if p.state is State.PUBLIC]
-        keys = [r.key for p in read for pairs in storages for r in rows_of(described, p, pairs.items())]
-        for row in range(1, self.model.rows + 1):
-            if keys.count(row_key_of(row)) > 1:
-                yield Fault("read twice", described.version, f"row id = {row} is read in both placements")
-
-    def _refused(self, described: Descriptor, storages: Sequence[Pairs]) -> Iterator[Fault]:
-        """Writes that a constraint refuses for a value that this version cannot name: nobody can put it right."""
-        column = next((c for c in described.columns if c.id == A), None)
-        if column is None or column.state is State.PUBLIC or not described.constraints:
-            return
-        put = inserted(described, NO_VALUE)
-        if put is not None and refuses(described, StoredRow(row_key_of(1), put)):
-            yield Fault("refused writes", described.version, f"no row can be inserted: {self._cannot_name(column)}")
-        for key, there in self._rows(described, storages).items():
-            if refuses(described, there):
-                row = next(r for r in range(1, self.model.rows + 1) if row_key_of(r) == key)
-                why = f"row id = {row} cannot be changed: {self._cannot_name(column)}"
-                yield Fault("refused writes", described.version, why)
-
-    def _cannot_name(self, column: Column) -> str:
-        name = (
-            next(constraint.name for constraint in self.widest.constraints) if self.widest.constraints else "a_not_null"
-        )
-        return f"{name} does not hold, and a is {column.state.value}"
-
-
-def row_of(statement: Statement) -> Row:
-    """The row that a statement is about."""
-    what, row, _ = statement
-    return ("parent", row) if what in OF_PARENTS else (row,)
-
-
-def rows_of_range(model: Model, number: int) -> range:
-    """The rows of a backfill range (counted from 0): every `ranges`-th row."""
-    return range(number + 1, model.rows + 1, model.ranges)
-
-
-def statements_of(model: Model) -> Iterator[Statement]:
-    """Every statement there is; which of them a version takes depends on the contents."""
-    nulls = model.nulls or Kind.CONSTRAINT in model.kinds
-    values = range(0 if nulls else 1, model.values + 1)
-    for row in range(1, model.rows + 1):
-        yield INSERT, row, NO_VALUE
-        yield from ((INSERT, row, value) for value in values)
-        yield from ((UPDATE, row, value) for value in values)
-        yield DELETE, row, 0
-        if model.moves:
-            yield from ((MOVE, row, other) for other in range(1, model.rows + 1) if other != row)
-
-
-def inserted(schema: Descriptor, value: int) -> dict[ColumnId, bytes] | None:
-    """The columns of an inserted row; None when this version cannot take the value, or must be given one."""
-    column = value_column(schema)
-    if column is None or column.state is not State.PUBLIC:
-        if value != NO_VALUE:
-            return None
-        puts_default = column is not None and rule(column.kind, column.state).insert is Write.PUT_DEFAULT
-        default = encoding.NULL
-        if column is not None and column.required:
-            default = FILL_VALUE if any(c.rule == "check" for c in schema.constraints) else DEFAULT
-        return {A: default} if puts_default else {}
-    return None if value == NO_VALUE else {column.id: encoded(value)}
-
 
 def _may_assign(schema: Descriptor, column: Column, old: StoredRow, value: int) -> bool:
     """Whether an update to this value is taken and changes anything."""
     if column.state is not State.PUBLIC:
         return False
     return readable_columns(schema, old)[column.id] != encoded(value)
-
-
-def _widest(model: Model) -> tuple[State, ...]:
-    """A stage in which everything is there, by which any key of the model's one table can be read."""
-    return (State.PUBLIC, State.WRITE_ONLY) if model.has_placements else (State.PUBLIC,) * len(model.kinds)
 
 
 def _of_rows(ops: Iterable[Op], effects: Effects) -> Iterator[Op]:
@@ -606,7 +378,3 @@ def _of_indexes(ops: Iterable[Op], effects: Effects) -> Iterator[Op]:
 def _without_a(row: StoredRow) -> StoredRow:
     """A row as a fill reads it that takes a missing value for NULL."""
     return replace(row, columns={A: encoding.NULL, **row.columns})
-
-
-def _by_key(item: tuple[bytes, bytes | None]) -> bytes:
-    return item[0]

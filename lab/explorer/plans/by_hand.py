@@ -3,7 +3,7 @@
     absent, write-only, public   publish write-only, filling · drain · clear · fill · publish public · drain · purge
 
 It asks nobody whether that is safe: this is how broken sequences come to be explored. What is safe is the planner's
-(`lab.explorer.planners`).
+(`lab.explorer.plans.by_planner`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from changes.plan.element_states import drain, publish
 from changes.plan.model import Element, Move, MoveKind, Plan, Step, StepKind, is_point_of_no_return
 from changes.plan.rollback import deletion_order
 from lab.explorer.model import Broken, Model, Stage
-from lab.explorer.small_tables import CHILD, NOTHING, PARENT, elements_of, tables_of
+from lab.explorer.plans.small_tables import CHILD, NOTHING, PARENT, elements_of, tables_of
 
 
 def written_by_hand(model: Model) -> Plan:

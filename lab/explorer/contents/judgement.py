@@ -1,0 +1,119 @@
+"""What is wrong with contents: the clauses under each version in force, and what users would miss.
+
+lost write       an acknowledged row or value that a reader does not find
+read twice       a row that is read in two placements
+refused writes   a constraint that nobody who uses this version can satisfy
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, State
+from lab.explorer.contents.numbered import UNTOLD, Acknowledged, Fault, InForce, NumberedContents, Pairs, by_key
+from lab.explorer.contents.statements import NO_VALUE, inserted
+from lab.explorer.model import Model
+from lab.explorer.plans.program import Program, Schema
+from lab.explorer.plans.small_tables import A, descriptor, element_labels, refuses, row_key_of, value_column
+from storage.clauses import Violation, check
+from storage.mutations import readable_columns
+from storage.pairs import PairName, StoredRow, name_of, rows_of
+
+
+class Judgement(NumberedContents):
+    """What breaks in the contents of a model, worked out when first asked for."""
+
+    def __init__(self, model: Model, program: Program) -> None:
+        super().__init__(2 if model.has_placements else 1)
+        self.model, self.program = model, program
+        self.widest = descriptor(model, _widest(model), 0)
+        self._faults: dict[tuple[int, InForce, bool], tuple[Fault, ...]] = {}
+
+    def name_of(self, key: bytes) -> PairName:
+        return name_of(self.widest, key)
+
+    def faults(self, contents: int, in_force: InForce, ended: bool) -> tuple[Fault, ...]:
+        """What is wrong with these contents under versions that are in force together."""
+        key = contents, in_force, ended
+        if key not in self._faults:
+            self._faults[key] = tuple(self._judge(contents, in_force, ended))
+        return self._faults[key]
+
+    def verifies(self, contents: int, schema: Schema) -> bool:
+        """Whether verification finds the element whole: nothing breaks under the version that makes it public."""
+        described = self.program.descriptors[schema[0]]
+        unfinished = element_labels(described, self.model)
+        return not check(described, self.known[contents].storages(), unfinished=unfinished)
+
+    def _judge(self, contents: int, in_force: InForce, ended: bool) -> Iterator[Fault]:
+        held = self.known[contents]
+        storages = held.storages()
+        for schema in in_force[0]:
+            described = self.program.descriptors[schema]
+            unfinished = frozenset() if ended else element_labels(described, self.model)
+            for violation in check(described, storages, unfinished=unfinished):
+                yield Fault(violation.clause, described.version, self._why(described, violation))
+            if described.state is State.PUBLIC:
+                yield from self._lost(described, storages, held.told)
+                yield from self._read_twice(described, storages)
+                yield from self._refused(described, storages)
+
+    def _why(self, described: Descriptor, violation: Violation) -> str:
+        """In the model's names: the version that misses an element cannot name its pairs."""
+        if violation.clause != "C3":
+            return violation.why
+        name = self.name_of(violation.key)
+        if any(index.id == name.index for index in described.indexes):
+            return violation.why
+        return f"index {self.widest.index(name.index).name} has an entry, and {described} contains no such index"
+
+    def _lost(self, described: Descriptor, storages: Sequence[Pairs], told: Acknowledged) -> Iterator[Fault]:
+        """Acknowledged rows and values that a reader of this version would not find."""
+        rows = self._rows(described, storages)
+        for row, acknowledged in enumerate(told, 1):
+            there = rows.get(row_key_of(row))
+            if (there is None) != (acknowledged is None):
+                what = "is gone, though its insert was acknowledged" if there is None else "is back after its delete"
+                yield Fault("lost write", described.version, f"row id = {row} {what}")
+            elif there is not None and acknowledged != UNTOLD:
+                column = value_column(described)
+                read = None if column is None else readable_columns(described, there).get(column.id)
+                if read is not None and read != acknowledged:
+                    why = f"row id = {row} reads another value of a than the last one that was acknowledged"
+                    yield Fault("lost write", described.version, why)
+
+    def _read_twice(self, described: Descriptor, storages: Sequence[Pairs]) -> Iterator[Fault]:
+        """Rows that a reader finds in more than one placement: each public one is read."""
+        read = [p for p in described.placements if p.state is State.PUBLIC]
+        keys = [r.key for p in read for pairs in storages for r in rows_of(described, p, pairs.items())]
+        for row in range(1, self.model.rows + 1):
+            if keys.count(row_key_of(row)) > 1:
+                yield Fault("read twice", described.version, f"row id = {row} is read in both placements")
+
+    def _refused(self, described: Descriptor, storages: Sequence[Pairs]) -> Iterator[Fault]:
+        """Writes that a constraint refuses for a value that this version cannot name: nobody can put it right."""
+        column = next((c for c in described.columns if c.id == A), None)
+        if column is None or column.state is State.PUBLIC or not described.constraints:
+            return
+        put = inserted(described, NO_VALUE)
+        if put is not None and refuses(described, StoredRow(row_key_of(1), put)):
+            yield Fault("refused writes", described.version, f"no row can be inserted: {self._cannot_name(column)}")
+        for key, there in self._rows(described, storages).items():
+            if refuses(described, there):
+                row = next(r for r in range(1, self.model.rows + 1) if row_key_of(r) == key)
+                why = f"row id = {row} cannot be changed: {self._cannot_name(column)}"
+                yield Fault("refused writes", described.version, why)
+
+    def _cannot_name(self, column: Column) -> str:
+        name = (
+            next(constraint.name for constraint in self.widest.constraints) if self.widest.constraints else "a_not_null"
+        )
+        return f"{name} does not hold, and a is {column.state.value}"
+
+    def _rows(self, schema: Descriptor, storages: Iterable[Pairs]) -> dict[bytes, StoredRow]:
+        placement = schema.placement
+        return {r.key: r for pairs in storages for r in rows_of(schema, placement, sorted(pairs.items(), key=by_key))}
+
+
+def _widest(model: Model) -> tuple[State, ...]:
+    """A stage in which everything is there, by which any key of the model's one table can be read."""
+    return (State.PUBLIC, State.WRITE_ONLY) if model.has_placements else (State.PUBLIC,) * len(model.kinds)

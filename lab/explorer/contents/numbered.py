@@ -1,0 +1,111 @@
+"""What is in the store of a model, under small numbers.
+
+    contents 17    row 1 with a = 11, its entry, a tombstone; row 1 is acknowledged with a = 11
+    slot 3         a key of a storage; sets of slots are bits
+
+Contents also hold what was acknowledged to users: a world in which a reader finds something else has lost a write.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Pairs = dict[bytes, bytes | None]
+Slot = tuple[int, bytes]
+"""A key of a storage (counted from 0)."""
+
+UNTOLD = b"?"
+"""The acknowledged value of a column nobody could name when the row was written."""
+
+Acknowledged = tuple[bytes | None, ...]
+"""What users were told of each row: None, or its value in the column a."""
+
+InForce = tuple[tuple[int, ...], ...]
+"""For each table the descriptors that nodes may use now, by their places in the program, oldest first."""
+
+
+class Seen:
+    """Things that must happen somewhere in a search, or its proof says nothing: bits, or-ed in its innermost loop."""
+
+    NOTHING = 0
+    FILL_MET_TOMBSTONE = 1
+    FILL_MET_PAIR = 2
+    OLD_VERSION_WROTE = 4
+    OLD_VERSION_CLEANED = 8
+    RANGE_TRIED_TWICE = 16
+    VERIFY_FAILED = 32
+    TURNED_BACK = 64
+    FROZEN = 128
+    TABLES_APART = 256
+    CHILD_REFUSED = 512
+    PARENT_REFUSED = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The pairs of each storage, and what was acknowledged."""
+
+    pairs: tuple[tuple[tuple[bytes, bytes | None], ...], ...]
+    told: Acknowledged
+
+    def storages(self) -> list[Pairs]:
+        return [dict(items) for items in self.pairs]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an event does: contents after it, the slots it read or wrote, those it wrote, and what was seen."""
+
+    after: int
+    touched: int
+    written: int
+    seen: int = Seen.NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One property broken: a clause, or "lost write", or "two versions"; under which version, and how."""
+
+    clause: str
+    version: int
+    why: str
+
+
+class NumberedContents:
+    """All contents of one model that were met; equal contents have equal numbers."""
+
+    def __init__(self, storages: int) -> None:
+        self.storages = storages
+        self.known: list[Contents] = []
+        self.numbers: dict[Contents, int] = {}
+        self.slots: dict[Slot, int] = {}
+
+    def number(self, storages: Sequence[Pairs], told: Acknowledged) -> int:
+        """The number of these contents; equal contents have equal numbers."""
+        contents = Contents(tuple(tuple(sorted(pairs.items(), key=by_key)) for pairs in storages), told)
+        found = self.numbers.get(contents)
+        if found is None:
+            found = self.numbers[contents] = len(self.known)
+            self.known.append(contents)
+        return found
+
+    def differing(self, before: int, after: int) -> int:
+        """The slots in which two contents differ."""
+        if before == after:
+            return 0
+        pairs, others = self.known[before].pairs, self.known[after].pairs
+        return self.mask(
+            (home, key)
+            for home in range(self.storages)
+            for key, _ in sorted(set(pairs[home]) ^ set(others[home]), key=by_key)
+        )
+
+    def mask(self, slots: Iterable[Slot]) -> int:
+        """Slots as bits."""
+        bits = 0
+        for slot in slots:
+            bits |= 1 << self.slots.setdefault(slot, len(self.slots))
+        return bits
+
+
+def by_key(item: tuple[bytes, bytes | None]) -> bytes:
+    return item[0]

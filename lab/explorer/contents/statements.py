@@ -1,0 +1,65 @@
+"""The statements of a model's clients, and the rows that they put.
+
+(insert, row, value)   (update, row, value)   (delete, row, 0)   (move, row, other row)
+"""
+
+from collections.abc import Iterator
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId, Kind, State
+from catalog.states import Write, rule
+from lab.explorer.model import Model
+from lab.explorer.plans.small_tables import DEFAULT, FILL_VALUE, A, encoded, value_column
+from storage import encoding
+
+NO_VALUE = -1
+"""In an insert by a version that cannot name the column a."""
+
+INSERT, UPDATE, DELETE, MOVE = "insert", "update", "delete", "move"
+INSERT_PARENT, DELETE_PARENT, MOVE_PARENT = "insert-parent", "delete-parent", "move-parent"
+OF_PARENTS = frozenset({INSERT_PARENT, DELETE_PARENT, MOVE_PARENT})
+"""Statements on the table that a foreign key refers to: its rows are their keys alone."""
+
+Statement = tuple[str, int, int]
+"""(insert, row, value), (update, row, value), (delete, row, 0) or (move, row, other row)."""
+
+Row = tuple[object, ...]
+"""The row that a statement reads first: (2,), or ("parent", 2)."""
+
+
+def row_of(statement: Statement) -> Row:
+    """The row that a statement is about."""
+    what, row, _ = statement
+    return ("parent", row) if what in OF_PARENTS else (row,)
+
+
+def rows_of_range(model: Model, number: int) -> range:
+    """The rows of a backfill range (counted from 0): every `ranges`-th row."""
+    return range(number + 1, model.rows + 1, model.ranges)
+
+
+def statements_of(model: Model) -> Iterator[Statement]:
+    """Every statement there is; which of them a version takes depends on the contents."""
+    nulls = model.nulls or Kind.CONSTRAINT in model.kinds
+    values = range(0 if nulls else 1, model.values + 1)
+    for row in range(1, model.rows + 1):
+        yield INSERT, row, NO_VALUE
+        yield from ((INSERT, row, value) for value in values)
+        yield from ((UPDATE, row, value) for value in values)
+        yield DELETE, row, 0
+        if model.moves:
+            yield from ((MOVE, row, other) for other in range(1, model.rows + 1) if other != row)
+
+
+def inserted(schema: Descriptor, value: int) -> dict[ColumnId, bytes] | None:
+    """The columns of an inserted row; None when this version cannot take the value, or must be given one."""
+    column = value_column(schema)
+    if column is None or column.state is not State.PUBLIC:
+        if value != NO_VALUE:
+            return None
+        puts_default = column is not None and rule(column.kind, column.state).insert is Write.PUT_DEFAULT
+        default = encoding.NULL
+        if column is not None and column.required:
+            default = FILL_VALUE if any(c.rule == "check" for c in schema.constraints) else DEFAULT
+        return {A: default} if puts_default else {}
+    return None if value == NO_VALUE else {column.id: encoded(value)}
