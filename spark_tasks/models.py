@@ -42,7 +42,23 @@ class Wanted(models.TextChoices):
     CLOSE = "close", _("close")
 
 
-class ReorgRun(models.Model):
+class Job(models.Model):
+    """What every job keeps of its attempts. See `spark_tasks.jobs.lifecycle`."""
+
+    state = models.CharField(_("state"), max_length=8, choices=RunState, default=RunState.WAITING)
+    attempt = models.IntegerField(_("attempt"), default=0, help_text="claims: pauses and takeovers begin new ones")
+    failures = models.IntegerField(_("failures"), default=0, help_text="in a row, with no row done in between")
+    rows_done_at_failure = models.BigIntegerField(default=0)
+    error = models.TextField(_("error"), blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        abstract = True
+
+
+class ReorgRun(Job):
     """A reorganisation. At most one of a kind for a version of a change: starting it again finds it."""
 
     change_id = models.BigIntegerField(_("change"))
@@ -50,18 +66,10 @@ class ReorgRun(models.Model):
     kind = models.CharField(_("kind"), max_length=8, choices=Kind)
     elements = models.JSONField(_("elements"), help_text="each {kind, id, name}, in the order to be worked on")
     version = models.IntegerField(_("version"))
-    state = models.CharField(_("state"), max_length=8, choices=RunState, default=RunState.WAITING)
     token = models.BigIntegerField(_("token"), default=0)
-    attempt = models.IntegerField(_("attempt"), default=0, help_text="claims: pauses and takeovers begin new ones")
-    failures = models.IntegerField(_("failures"), default=0, help_text="in a row, with no row done in between")
-    rows_done_at_failure = models.BigIntegerField(default=0)
     are_ranges_stored = models.BooleanField(_("ranges stored"), default=False)
     is_closed = models.BooleanField(_("closed"), default=False)
-    error = models.TextField(_("error"), blank=True, default="")
     violations = models.JSONField(_("violations"), default=list)
-    created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True)
-    ended_at = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name = _("reorganisation")
@@ -118,25 +126,17 @@ class ReorgPulse(models.Model):
         return f"pulse of run {self.run_id}"
 
 
-class LoadJob(models.Model):
+class LoadJob(Job):
     """A bulk load of a file into a table."""
 
     table_id = models.IntegerField()
     path = models.TextField()
-    state = models.CharField(max_length=8, choices=RunState, default=RunState.WAITING)
-    attempt = models.IntegerField(default=0)
-    failures = models.IntegerField(default=0, help_text="in a row, with no row loaded in between")
-    rows_done_at_failure = models.BigIntegerField(default=0)
     parts_total = models.IntegerField(default=0)
     rows_total = models.BigIntegerField(default=0)
     rows_done = models.BigIntegerField(default=0)
     rows_per_s = models.FloatField(default=0)
-    error = models.TextField(blank=True, default="")
     duplicates = models.JSONField(default=list)
     heartbeat_at = models.DateTimeField(null=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True)
-    ended_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"load {self.pk} of {self.path}"
@@ -159,22 +159,17 @@ class LoadMark(models.Model):
         return f"rows from {self.first} of load {self.job_id}"
 
 
-class AuditJob(models.Model):
+class AuditJob(Job):
     """The seven clauses judged over all pairs of a table, in one snapshot held for `snapshot_s` seconds."""
 
     table_id = models.IntegerField()
-    state = models.CharField(max_length=8, choices=RunState, default=RunState.WAITING)
-    attempt = models.IntegerField(default=0)
     versions = models.JSONField(default=list)
     rows = models.BigIntegerField(default=0)
     pairs = models.BigIntegerField(default=0)
     violations = models.JSONField(default=list)
     violations_total = models.BigIntegerField(null=True, help_text="null: not counted by the version that judged")
     snapshot_s = models.FloatField(default=0)
-    error = models.TextField(blank=True, default="")
     heartbeat_at = models.DateTimeField(null=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    ended_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"audit {self.pk} of table {self.table_id}"

@@ -1,7 +1,7 @@
 """What a change asks of its reorganisations: start one, see how it goes, close it.
 
 Starting is idempotent, so an executor that died between two steps just asks again. The message to the worker
-is only a hint: a lost one is sent again by `resend_if_dead`, which the timetable calls too.
+is only a hint: a lost one is sent again by the timetable (`tasks.resend_dead_runs`).
 """
 
 import logging
@@ -16,7 +16,7 @@ from django.db.models import Count, Q
 from kombu.exceptions import OperationalError as BrokerError
 
 from catalog.services import control_transaction
-from spark_tasks.jobs.lifecycle import CATCH_UP
+from spark_tasks.jobs.claim import CATCH_UP
 from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState, Wanted
 from spark_tasks.runs.run_elements import elements_of
 from spark_tasks.runs.throughput import eta_s
@@ -26,7 +26,6 @@ log = logging.getLogger(__name__)
 CLOSE_LOCK_TIMEOUT = "1s"
 CLOSE_TRIES_MAX = 10
 HOLDER_LOOKS_MAX, HOLDER_LOOK_S = 10, 0.02
-LOST_AFTER_S = 5.0
 EXPIRES_S = 10.0
 """A message that nobody took for so long is not worth taking: the timetable has sent others."""
 AUDITS = 0x5C4F
@@ -84,11 +83,11 @@ def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mappi
         if ReorgRun.objects.filter(id=run.id, state=RunState.PREPARED).update(state=RunState.WAITING):
             run.state = RunState.WAITING
         if run.state == RunState.WAITING:
-            transaction.on_commit(lambda: _send(run.id), robust=True)
+            transaction.on_commit(lambda: send_run(run.id), robust=True)
     return int(run.id)
 
 
-def _send(run_id: int) -> None:
+def send_run(run_id: int) -> None:
     try:
         current_app.signature("spark_tasks.tasks.reorganise").apply_async((run_id,), expires=EXPIRES_S)
     except (BrokerError, OSError) as error:
@@ -238,26 +237,6 @@ def _holders(run_id: int) -> list[int]:
     finally:
         asker.close()
     return []
-
-
-def resend_if_dead(run_id: int) -> bool:
-    """Send a run to a worker again when its attempt has fallen silent, or none has begun. Whether it was sent."""
-    is_dead = run_id in dead_runs()
-    if is_dead:
-        _send(run_id)
-    return is_dead
-
-
-def dead_runs() -> list[int]:
-    """Runs that should be worked on, and nobody does."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT run.id FROM spark_tasks_reorgrun run JOIN spark_tasks_reorgpulse pulse ON pulse.run_id = run.id"
-            " WHERE run.state IN ('waiting', 'running') AND NOT run.is_closed AND pulse.wanted = 'run' AND"
-            " greatest(pulse.heartbeat_at, run.created_at) < clock_timestamp() - make_interval(secs => %s)",
-            [LOST_AFTER_S],
-        )
-        return [run_id for (run_id,) in cursor.fetchall()]
 
 
 def request_audit(table_id: int) -> int:

@@ -6,11 +6,11 @@ from django.db import connection, transaction
 
 from catalog.services import append_event
 from catalog.story import CLUSTER
-from spark_tasks.jobs.audits import dead_audits, run_audit
-from spark_tasks.jobs.loads import dead_loads, run_load, send_load
-from spark_tasks.jobs.runner import run_reorganisation
+from spark_tasks.jobs.audits import AUDITS
+from spark_tasks.jobs.loads import LOADS, send_load
+from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.reorganise.drop_storage import drop_storage_of_dropped_tables
-from spark_tasks.services import dead_runs, resend_if_dead, send_audit
+from spark_tasks.services import send_audit, send_run
 from spark_tasks.spark import jvm_watch, session
 from spark_tasks.spark.warm_up_state import telling
 from storage.postgres import make_spare_tables
@@ -26,17 +26,17 @@ BEAT = {
 
 @shared_task
 def reorganise(run_id: int) -> None:
-    run_reorganisation(run_id)
+    RUNS.run(run_id)
 
 
 @shared_task
 def load(job_id: int) -> None:
-    run_load(job_id)
+    LOADS.run(job_id)
 
 
 @shared_task
 def audit(job_id: int) -> None:
-    run_audit(job_id)
+    AUDITS.run(job_id)
 
 
 @shared_task
@@ -52,11 +52,11 @@ def drop_storage() -> None:
 
 @shared_task
 def resend_dead_runs() -> None:
-    for run_id in dead_runs():
-        resend_if_dead(run_id)
-    for job_id in dead_audits():
+    for run_id in RUNS.dead():
+        send_run(run_id)
+    for job_id in AUDITS.dead():
         send_audit(job_id)
-    for job_id in dead_loads():
+    for job_id in LOADS.dead():
         send_load(job_id)
 
 

@@ -14,7 +14,8 @@ from catalog.services import control_transaction
 from spark_tasks.chunks.chunk import Ticket
 from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.chunks.snapshot_reads import KeySpace, Size, ranges_of, snapshot
-from spark_tasks.jobs.lifecycle import Claim, RunFailed, WasClosed, WasPaused, require_open
+from spark_tasks.jobs.claim import Claim, RunFailed, require_open
+from spark_tasks.jobs.lifecycle import WasClosed, WasPaused
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.runs.ranges import KeyRange, is_among_rows
 from spark_tasks.spark import session

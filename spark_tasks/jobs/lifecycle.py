@@ -1,25 +1,27 @@
-"""Who works on a run: at most one attempt at a time; a newer one shuts out the older.
+"""Who works on a job, be it a run, a load or an audit: at most one attempt at a time; a newer one shuts out the older.
 
-waiting --claim--> running --all ranges done--> done
-   ^                  |  heartbeat stale            failed: what, and which rows
-   |                  +--claim by another attempt   (token moves: the old attempt writes no more)
-   +--paused----------+
-   +--an error--------+  the third in a row: failed
+    waiting --claim--> running --all is done--> done
+       ^                  |  heartbeat stale: another attempt is claimed, and what the older one writes counts no more
+       +--paused----------+
+       +--an error--------+  a refusal, or too many failures in a row--> failed, and why
 
-A pause and a worker's death are attempts that did not fail. Errors are in a row as long as no range got further in
-between: a run that moves is tried again, since each attempt has less to do than the one before.
+Failures are in a row as long as nothing got further in between: a job that moves is tried again, since each attempt has
+less to do than the one before. The message to the worker is only a hint: the timetable sends a lost one again.
 """
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
 
-from django.db import connection, transaction
-from django.db.models.functions import Now
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce, Now
 
-from catalog.descriptor import Descriptor
-from catalog.selectors import descriptor_at
-from spark_tasks.models import ReorgPulse, ReorgRun, RunState
-from spark_tasks.runs.run_elements import Elements, elements_of
+from catalog.text.mistakes import in_words
+from spark_tasks.models import Job, RunState
 
 log = logging.getLogger(__name__)
 
@@ -27,107 +29,129 @@ STALE_S = 5.0
 FAILURES_MAX = 3
 
 
-class RunFailed(Exception):
-    """The reorganisation cannot be done; the message says why, for people."""
+class Refused(Exception):
+    """The job cannot be done, and trying again would not help: why, for people, and what else is stored of it."""
+
+    def __init__(self, why: str, **values: Any) -> None:
+        super().__init__(why)
+        self.values = values
 
 
 class WasClosed(Exception):
-    """The run was closed or taken over while this attempt worked on it."""
+    """The job was closed or taken over while this attempt worked on it."""
 
 
 class WasPaused(Exception):
-    """The run is to wait; starting it again goes on with the ranges that are left."""
+    """The job is to wait; starting it again goes on with what is left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """This attempt's right to work on a run."""
-
-    run: ReorgRun
-    token: int
-
-    @property
-    def elements(self) -> Elements:
-        return elements_of(self.run.elements)
-
-    @property
-    def pool(self) -> str:
-        """The run's share of the Spark session (FAIR scheduling)."""
-        return f"run-{self.run.id}"
-
-    def descriptor(self) -> Descriptor:
-        return descriptor_at(self.run.table_id, self.run.version)
+J = TypeVar("J", bound=Job)
+Values = Mapping[str, Any]
 
 
-CLAIM = """
-UPDATE spark_tasks_reorgrun run
-SET state = 'running', attempt = attempt + 1, token = token + 1, started_at = coalesce(started_at, clock_timestamp())
-FROM spark_tasks_reorgpulse pulse
-WHERE run.id = %s AND pulse.run_id = run.id AND NOT run.is_closed AND pulse.wanted = 'run'
-  AND (run.state = 'waiting' OR run.state = 'running'
-       AND coalesce(pulse.heartbeat_at, '-infinity') < clock_timestamp() - make_interval(secs => %s))
-RETURNING run.token
-"""
+@dataclass(frozen=True, kw_only=True)
+class Lifecycle(Generic[J]):
+    """How the jobs of one table are claimed, kept alive, counted and ended.
 
-
-def claim_run(run_id: int) -> Claim | None:
-    """Become the attempt that works on the run; None while another one is alive, and when it has ended."""
-    with connection.cursor() as cursor:
-        cursor.execute(CLAIM, [run_id, STALE_S])
-        claimed = cursor.fetchone()
-    if claimed is None:
-        return None
-    ReorgPulse.objects.filter(run_id=run_id).update(heartbeat_at=Now())
-    return Claim(ReorgRun.objects.get(id=run_id), claimed[0])
-
-
-MARKS = """WITH marks AS (
-    SELECT coalesce(sum(rows_done), 0) AS done, sum(rows_total) AS total
-    FROM spark_tasks_reorgrange WHERE run_id = %(run)s
-)"""
-TO_MARKS = """rows_done = greatest(pulse.rows_done, marks.done), rows_total = coalesce(marks.total, pulse.rows_total),
-    share = greatest(pulse.share, least(1, marks.done::float8 / nullif(marks.total, 0)))"""
-"""What is shown of a run comes to where its marks are, and never goes back (R11)."""
-CATCH_UP = f"{MARKS} UPDATE spark_tasks_reorgpulse pulse SET {TO_MARKS} FROM marks WHERE pulse.run_id = %(run)s"
-
-
-def end_run(claim: Claim, state: RunState, *, error: str = "") -> None:
-    """Compare-and-set: only the attempt that still holds the run's token may end it. Its numbers are exact then."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        ended = ReorgRun.objects.filter(id=claim.run.id, token=claim.token, state=RunState.RUNNING).update(
-            state=state, error=error, violations=claim.run.violations, ended_at=Now()
-        )
-        if ended:
-            cursor.execute(CATCH_UP, {"run": claim.run.id})
-            cursor.execute("SELECT pg_notify('schemalab_reorg', %s)", [str(claim.run.id)])
-
-
-def let_another_try(claim: Claim) -> None:
-    ReorgRun.objects.filter(id=claim.run.id, token=claim.token).update(state=RunState.WAITING)
-
-
-FAILURE = """
-WITH marks AS (SELECT coalesce(sum(rows_done), 0) AS done FROM spark_tasks_reorgrange WHERE run_id = %(run)s)
-UPDATE spark_tasks_reorgrun run
-SET failures = CASE WHEN run.kind <> 'verify' AND marks.done > run.rows_done_at_failure THEN 1
-    ELSE run.failures + 1 END,
-    rows_done_at_failure = marks.done
-FROM marks WHERE run.id = %(run)s AND run.token = %(token)s RETURNING run.failures
-"""
-
-
-def count_failure(claim: Claim) -> int:
-    """How many attempts in a row have failed now. 0: this one was shut out, its failure is nobody's.
-
-    An attempt that came further than the one before begins the count anew; a verification keeps nothing of it.
+    `work` does what is left of a job and returns what else is stored of its end; `Refused` and `refusals` are final.
+    `token` is the column that each claim moves and that an older attempt no longer has; `wanted` limits what may be
+    claimed; `heartbeat_at` is where the heartbeat is kept, in the row `beats_of` a job; `rows_done` says how far it is.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(FAILURE, {"run": claim.run.id, "token": claim.token})
-        counted = cursor.fetchone()
-    return 0 if counted is None else int(counted[0])
 
+    model: type[J]
+    work: Callable[[J], Values]
+    heartbeat: Callable[[J], AbstractContextManager[object]]
+    refusals: tuple[type[Exception], ...] = ()
+    errors_max: int = FAILURES_MAX
+    is_silence_a_failure: bool = True
+    silence: str = "the worker fell silent"
+    given_up: str = "{error}"
+    token: str = "attempt"  # noqa: S105
+    wanted: Q = field(default_factory=Q)
+    heartbeat_at: str = "heartbeat_at"
+    beats_of: Callable[[J], Any] = lambda job: type(job).objects.filter(pk=job.pk)
+    rows_done: Callable[[J], int] = lambda _job: 0
+    announce: Callable[[J], object] = lambda _job: None
 
-def require_open(claim: Claim) -> None:
-    """A run that others have closed, or taken over, makes no further one. Raises `WasClosed`."""
-    if not ReorgRun.objects.select_for_update().filter(id=claim.run.id, token=claim.token):
-        raise WasClosed(f"{claim.run} was closed or taken over in attempt {claim.run.attempt}")
+    def run(self, job_id: int) -> None:
+        """Do what is left of a job, unless another attempt is alive. May be called twice, at once or later."""
+        job = self.claim(job_id)
+        if job is None:
+            return
+        try:
+            with self.heartbeat(job):
+                values = self.work(job)
+        except WasClosed as closed:
+            log.info("%s", closed)
+        except WasPaused as paused:
+            log.info("%s", paused)
+            self._mine(job).update(state=RunState.WAITING)
+        except (Refused, *self.refusals) as refusal:
+            self.end(job, RunState.FAILED, error=str(refusal), **getattr(refusal, "values", {}))
+        except Exception as error:
+            log.exception("%s failed in attempt %s", job, job.attempt)
+            self._fail(job, in_words(error))
+        else:
+            self.end(job, RunState.DONE, **{"error": "", **values})
+
+    def claim(self, job_id: int) -> J | None:
+        """Become the attempt that works on the job; None while another one is alive, and when it has ended."""
+        claimable = Q(state=RunState.WAITING) | self._is_silent()
+        with transaction.atomic():
+            found = self.model.objects.select_for_update(of=("self",)).filter(claimable, self.wanted, pk=job_id)
+            job = found.first()
+            if job is None:
+                return None
+            if job.state == RunState.RUNNING and self.is_silence_a_failure:
+                failures = self._count_failure(job)
+                if failures >= FAILURES_MAX:
+                    self._give_up(job, self.silence.format(failures=failures), failures)
+                    return None
+            moved = {name: F(name) + 1 for name in {"attempt", self.token}}
+            started = Coalesce("started_at", Now())
+            self.model.objects.filter(pk=job_id).update(state=RunState.RUNNING, started_at=started, **moved)
+            self.beats_of(job).update(heartbeat_at=Now())
+        return self.model.objects.get(pk=job_id)
+
+    def dead(self) -> list[int]:
+        """The jobs that should be worked on, and nobody does."""
+        heard_at = Coalesce(self.heartbeat_at, "created_at")
+        undone = self.model.objects.filter(self.wanted, state__in=(RunState.WAITING, RunState.RUNNING))
+        silent = undone.alias(heard_at=heard_at).filter(heard_at__lt=Now() - timedelta(seconds=STALE_S))
+        return list(silent.values_list("pk", flat=True))
+
+    def end(self, job: J, state: RunState, **values: Any) -> None:
+        """Compare-and-set: only the attempt that nobody has replaced may end the job."""
+        with transaction.atomic():
+            if self._mine(job).update(state=state, ended_at=Now(), **values):
+                self.announce(job)
+
+    def _fail(self, job: J, error: str) -> None:
+        """Another attempt after a failure, or the end after too many in a row. A replaced attempt's is nobody's."""
+        with transaction.atomic():
+            locked = self._mine(job).select_for_update().first()
+            if locked is None:
+                return
+            failures = self._count_failure(locked)
+            if failures >= self.errors_max:
+                self._give_up(locked, error, failures)
+            else:
+                self._mine(job).update(state=RunState.WAITING, error=error)
+
+    def _count_failure(self, job: J) -> int:
+        """How many attempts in a row have failed now; one that came further than those before begins the count anew."""
+        done = self.rows_done(job)
+        failures = 1 if done > job.rows_done_at_failure else job.failures + 1
+        self.model.objects.filter(pk=job.pk).update(failures=failures, rows_done_at_failure=done)
+        return failures
+
+    def _give_up(self, job: J, error: str, failures: int) -> None:
+        self.end(job, RunState.FAILED, error=self.given_up.format(failures=failures, error=error))
+
+    def _mine(self, job: J) -> Any:
+        """The job's row while this attempt works on it."""
+        return self.model.objects.filter(pk=job.pk, state=RunState.RUNNING, **{self.token: getattr(job, self.token)})
+
+    def _is_silent(self) -> Q:
+        stale = Q(**{f"{self.heartbeat_at}__lt": Now() - timedelta(seconds=STALE_S)})
+        return Q(state=RunState.RUNNING) & (stale | Q(**{f"{self.heartbeat_at}__isnull": True}))

@@ -17,7 +17,7 @@ from catalog.selectors import descriptor_at
 from catalog.services import control_transaction
 from spark_tasks.chunks.run_ranges import prepare, prepare_again, ranges_over, reading, spread
 from spark_tasks.chunks.snapshot_reads import Size
-from spark_tasks.jobs.lifecycle import Claim, RunFailed, require_open
+from spark_tasks.jobs.claim import Claim, RunFailed, require_open
 from spark_tasks.models import Kind, ReorgPulse, ReorgRun, RunState
 from spark_tasks.reorganise.backfill import Fill
 from spark_tasks.reorganise.delete import DeleteKeys, DeleteRows

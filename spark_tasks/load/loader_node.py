@@ -4,7 +4,6 @@ So a publisher waits for it by the same rules, and a job that died holds nobody 
 write side by side are a node each: none knows which versions the others still use (L4).
 """
 
-import threading
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import psycopg
 
 from catalog.descriptor import Descriptor, from_json
+from spark_tasks.jobs.heartbeat import Heartbeat
 
 HEARTBEAT_S = 1.0
 
@@ -69,7 +69,6 @@ class PseudoNode:
 
     def __init__(self, dsn: str, name: str, *, pid: int, lease_s: float) -> None:
         self._dsn, self._name, self._pid, self._lease_s = dsn, name, pid, lease_s
-        self._stop = threading.Event()
 
     def __enter__(self) -> Membership:
         with self._connect() as connection:
@@ -78,13 +77,12 @@ class PseudoNode:
             ).fetchone()
         assert row is not None
         self._node = Membership(self._dsn, self._name, row[0], self._lease_s)
-        self._thread = threading.Thread(target=self._beat, name=f"heart of {self._name}", daemon=True)
-        self._thread.start()
+        self._heartbeat = Heartbeat(self._name, self._beat, dsn=self._dsn, beat_s=HEARTBEAT_S)
+        self._heartbeat.__enter__()
         return self._node
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._stop.set()
-        self._thread.join(timeout=10 * HEARTBEAT_S)
+        self._heartbeat.__exit__()
         with self._connect() as connection:
             me = (self._node.name, self._node.incarnation)
             connection.execute("SELECT node_leave(%s, %s)", me)
@@ -93,7 +91,5 @@ class PseudoNode:
     def _connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self._dsn, autocommit=True, application_name="schemalab job")
 
-    def _beat(self) -> None:
-        with self._connect() as beats:
-            while not self._stop.wait(HEARTBEAT_S):
-                beats.execute("SELECT node_heartbeat(%s, %s)", (self._node.name, self._node.incarnation))
+    def _beat(self, connection: psycopg.Connection[Any]) -> None:
+        connection.execute("SELECT node_heartbeat(%s, %s)", (self._node.name, self._node.incarnation))

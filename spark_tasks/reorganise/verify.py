@@ -18,7 +18,8 @@ from spark_tasks.chunks.chunk import RunClosed, Ticket
 from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.chunks.run_ranges import prepare, ranges_left, ranges_over, require_all_done
 from spark_tasks.chunks.snapshot_reads import exported, snapshot
-from spark_tasks.jobs.lifecycle import Claim, RunFailed, WasClosed
+from spark_tasks.jobs.claim import Claim, RunFailed
+from spark_tasks.jobs.lifecycle import WasClosed
 from spark_tasks.load.loader_node import NotLeasable, PseudoNode
 from spark_tasks.models import ReorgRange
 from spark_tasks.reorganise.repair import Repair
@@ -41,9 +42,8 @@ def verify(claim: Claim) -> None:
             break
         refused = repair(claim, ticket, found)
         found = refused if refused.violations else compare(claim, ticket)
-    claim.run.violations = found.violations
     if found.violations:
-        raise RunFailed(why_failed(found))
+        raise RunFailed(why_failed(found), violations=found.violations)
 
 
 def compare(claim: Claim, ticket: Ticket) -> Finding:

@@ -26,7 +26,7 @@ def spark() -> Iterator[None]:
 @pytest.fixture
 def tables(dsn: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[TwoTables]:
     """Empty trips and airports, without the foreign key."""
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
     parent, child = new_stage(dsn, airports), new_stage(dsn, trips)
     yield TwoTables(child, parent)
     ReorgRun.objects.filter(table_id=child.table_id).delete()
@@ -37,7 +37,7 @@ def tables(dsn: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[TwoTables]:
 @pytest.fixture
 def company(dsn: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     """An empty table of staff, whose bosses may be anybody as yet."""
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
     made = new_stage(dsn, staff)
     yield made
     ReorgRun.objects.filter(table_id=made.table_id).delete()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from catalog.elements import IndexId, State
-from spark_tasks.jobs.runner import run_reorganisation
+from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.services import RunStatus, close_run, run_status, start_run
 from storage.pairs import index_entry
@@ -35,7 +35,7 @@ class Runs:
 
     def do(self, kind: str, *elements: dict[str, object]) -> RunStatus:
         run_id = self.start(kind, *elements)
-        run_reorganisation(run_id)
+        RUNS.run(run_id)
         return run_status(run_id)
 
     def of(self, kind: Kind) -> ReorgRun:

@@ -20,7 +20,7 @@ from tests.storage.stage import BY_NAME, NAME, Stage, user
 @pytest.fixture
 def indexed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     """Ten users and a public index over their names."""
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
     stage.insert(user(stage.now, n, f"name {n % 3}", 30) for n in range(10))
     Runs(stage, stage.table_id).add_index()
     yield stage

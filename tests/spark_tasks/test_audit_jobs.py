@@ -6,8 +6,9 @@ import pytest
 
 from spark_tasks.checks.audit import Report
 from spark_tasks.jobs import audits as audit_jobs
-from spark_tasks.jobs.audits import ATTEMPTS_MAX, claim_audit, dead_audits, run_audit
-from spark_tasks.models import AuditJob
+from spark_tasks.jobs.audits import AUDITS, values_of
+from spark_tasks.jobs.lifecycle import FAILURES_MAX
+from spark_tasks.models import AuditJob, RunState
 from spark_tasks.services import request_audit
 from tests.storage.stage import Stage, user
 
@@ -33,7 +34,7 @@ def fall_silent(stage: Stage, job: AuditJob) -> None:
 
 
 def test_a_job_keeps_its_report(asked: AuditJob) -> None:
-    run_audit(asked.id)
+    AUDITS.run(asked.id)
     job = seen(asked)
     assert (job.state, job.attempt, job.rows, job.pairs, job.violations) == ("done", 1, 3, 9, [])
     assert job.heartbeat_at is not None
@@ -46,33 +47,37 @@ def test_a_second_click_or_message_starts_no_second_audit(asked: AuditJob, monke
     def audit_once(_dsn: str, table_id: int, **_: object) -> Report:
         audits.append(table_id)
         assert request_audit(table_id) == asked.id, "a click while it runs finds it"
-        run_audit(asked.id)
+        AUDITS.run(asked.id)
         return Report("users", [1], 3, 9, 0.1)
 
     monkeypatch.setattr(audit_jobs, "audit_table", audit_once)
-    run_audit(asked.id)
-    run_audit(asked.id)
+    AUDITS.run(asked.id)
+    AUDITS.run(asked.id)
     assert (audits, seen(asked).state, seen(asked).attempt) == ([asked.table_id], "done", 1)
     assert request_audit(asked.table_id) != asked.id, "what has ended is not found again"
 
 
 def test_a_silent_attempt_is_replaced_and_its_report_counts_no_more(stage: Stage, asked: AuditJob) -> None:
-    assert claim_audit(asked.id) == 1
-    assert claim_audit(asked.id) is None
-    assert asked.id not in dead_audits()
+    lost = AUDITS.claim(asked.id)
+    assert lost is not None
+    assert lost.attempt == 1
+    assert AUDITS.claim(asked.id) is None
+    assert asked.id not in AUDITS.dead()
     fall_silent(stage, asked)
-    assert asked.id in dead_audits()
-    assert claim_audit(asked.id) == 2
-    audit_jobs._report(asked.id, 1, Report("users", [1], 99, 99, 0.1))
+    assert asked.id in AUDITS.dead()
+    next_one = AUDITS.claim(asked.id)
+    assert next_one is not None
+    assert next_one.attempt == 2
+    AUDITS.end(lost, RunState.DONE, **values_of(Report("users", [1], 99, 99, 0.1)))
     assert (seen(asked).state, seen(asked).rows) == ("running", 0)
-    audit_jobs._report(asked.id, 2, Report("users", [1], 3, 9, 0.1))
+    AUDITS.end(next_one, RunState.DONE, **values_of(Report("users", [1], 3, 9, 0.1)))
     assert (seen(asked).state, seen(asked).rows) == ("done", 3)
 
 
 def test_a_message_that_was_lost_is_sent_again(stage: Stage, asked: AuditJob) -> None:
-    assert asked.id not in dead_audits()
+    assert asked.id not in AUDITS.dead()
     stage.sql("UPDATE spark_tasks_auditjob SET created_at = created_at - interval '1 minute' WHERE id = %s", [asked.id])
-    assert asked.id in dead_audits()
+    assert asked.id in AUDITS.dead()
 
 
 def test_an_unexpected_error_is_kept_with_the_job(asked: AuditJob, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,23 +85,25 @@ def test_an_unexpected_error_is_kept_with_the_job(asked: AuditJob, monkeypatch: 
         raise ValueError("a page is torn\nat byte 7")
 
     monkeypatch.setattr(audit_jobs, "audit_table", broken)
-    run_audit(asked.id)
+    AUDITS.run(asked.id)
     job = seen(asked)
     assert (job.state, job.error) == ("failed", "a page is torn")
     assert job.ended_at is not None
 
 
 def test_an_audit_that_kills_its_workers_ends(stage: Stage, asked: AuditJob) -> None:
-    for attempt in range(1, ATTEMPTS_MAX + 1):
-        assert claim_audit(asked.id) == attempt
+    for attempt in range(1, FAILURES_MAX + 1):
+        claimed = AUDITS.claim(asked.id)
+        assert claimed is not None
+        assert claimed.attempt == attempt
         fall_silent(stage, asked)
-    run_audit(asked.id)
+    AUDITS.run(asked.id)
     assert (seen(asked).state, seen(asked).error) == ("failed", "the workers of 3 attempts fell silent")
-    assert asked.id not in dead_audits()
+    assert asked.id not in AUDITS.dead()
 
 
 def test_a_table_without_a_version_says_so(asked: AuditJob) -> None:
     nowhere = AuditJob.objects.create(table_id=0)
-    run_audit(nowhere.id)
+    AUDITS.run(nowhere.id)
     assert (seen(nowhere).state, nowhere.error) == ("failed", "table 0 has no published version")
     nowhere.delete()

@@ -10,15 +10,14 @@ from catalog.elements import Index, IndexColumn, IndexId, State
 from spark_tasks.chunks import chunk as marks
 from spark_tasks.chunks.chunk import Order, RunClosed, Ticket
 from spark_tasks.chunks.dsn import database_dsn
-from spark_tasks.jobs.lifecycle import claim_run
 from spark_tasks.jobs.phases import prepare_fill
-from spark_tasks.jobs.runner import run_reorganisation
+from spark_tasks.jobs.reorganisations import RUNS, claim_run
 from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, RunState, Wanted
 from spark_tasks.reorganise import backfill
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.run_elements import Elements
-from spark_tasks.services import close_run, dead_runs, resend_if_dead, run_status, throttle_run
+from spark_tasks.services import close_run, run_status, throttle_run
 from storage.pairs import StoredRow
 from storage.pairs import rows_of as stored
 from tests.spark_tasks.runs import INDEX, Runs, entries, entry_of, to_filling, to_public, tombstones
@@ -27,7 +26,7 @@ from tests.storage.stage import AGE, BY_NAME, Stage, user
 
 @pytest.fixture
 def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
     yield Runs(stage, change_id=stage.table_id)
     ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
@@ -176,10 +175,10 @@ def test_a_newer_attempt_shuts_out_the_older_one_and_finishes(stage: Stage, runs
     to_filling(stage)
     run, _, zombie = fill_in_hand(stage, runs)
     assert claim_run(run.id) is None, "the first attempt is alive"
-    assert not resend_if_dead(run.id)
+    assert run.id not in RUNS.dead()
     fall_silent(stage, run)
-    assert run.id in dead_runs()
-    run_reorganisation(run.id)
+    assert run.id in RUNS.dead()
+    RUNS.run(run.id)
     status = run_status(run.id)
     assert (status.state, status.attempt, status.rows_done) == ("done", 2, 10)
     with pytest.raises(RunClosed):
@@ -345,7 +344,7 @@ def test_starting_a_step_again_finds_its_run(stage: Stage, runs: Runs) -> None:
     to_filling(stage)
     assert runs.start("fill") == runs.start("fill")
     assert runs.start("verify") != runs.start("fill")
-    run_reorganisation(runs.start("fill"))
+    RUNS.run(runs.start("fill"))
     assert runs.do("fill").attempt == 1, "what is done is not done again"
 
 
@@ -358,7 +357,7 @@ def test_a_throttled_fill_takes_its_time(stage: Stage, runs: Runs, monkeypatch: 
     run_id = runs.start("fill")
     throttle_run(run_id, 10.0, reason="asked by ann")
     monkeypatch.setattr(backfill, "Pace", lambda: Pace(5))
-    run_reorganisation(run_id)
+    RUNS.run(run_id)
     status = run_status(run_id)
     assert (status.state, status.rows_per_s_max, status.throttle_reason) == ("done", 10.0, "asked by ann")
     assert max(waits) > 0.3, "five rows at ten rows a second"
@@ -374,14 +373,14 @@ def test_a_paused_fill_stops_between_chunks_and_goes_on_where_it_stood(
     ReorgPulse.objects.filter(run_id=run_id).update(rows_per_s_max=1.0)
     pause = ReorgPulse.objects.filter(run_id=run_id).update
     monkeypatch.setattr("spark_tasks.chunks.chunk.time.sleep", lambda _: pause(wanted=Wanted.PAUSE))
-    run_reorganisation(run_id)
+    RUNS.run(run_id)
     paused = run_status(run_id)
     assert paused.state == "waiting"
     assert 0 < paused.rows_done < 40
     assert claim_run(run_id) is None
     pause(wanted=Wanted.RUN, rows_per_s_max=None)
     assert runs.start("fill") == run_id
-    run_reorganisation(run_id)
+    RUNS.run(run_id)
     assert (run_status(run_id).state, run_status(run_id).rows_done, len(entries(stage))) == ("done", 40, 40)
 
 
@@ -389,9 +388,10 @@ def test_an_unexpected_error_is_retried_and_then_told(stage: Stage, runs: Runs) 
     to_filling(stage)
     run_id = runs.start("verify", {"kind": "index", "id": IndexId(99), "name": "no such"})
     for _ in range(2):
-        with pytest.raises(LookupError):
-            run_reorganisation(run_id)
-    run_reorganisation(run_id)
+        RUNS.run(run_id)
+        assert run_status(run_id).state == "waiting"
+    RUNS.run(run_id)
+    assert run_status(run_id).state == "failed"
     assert (
         run_status(run_id).error.startswith("UnknownElement: 'there is no index 99")
         or "index 99" in run_status(run_id).error
@@ -418,7 +418,7 @@ def fill_until(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> Fil
         chunks = iter([None] * (chunk - 1))
         with monkeypatch.context() as patch:
             patch.setattr("spark_tasks.reorganise.backfill.keep_pace", lambda *_, **__: next(chunks, chunk) and then())
-            run_reorganisation(runs.start("fill"))
+            RUNS.run(runs.start("fill"))
 
     return fill
 
@@ -433,18 +433,16 @@ def test_pauses_are_not_failures(runs: Runs, fill_until: FillUntil) -> None:
     for _ in range(2):
         fill_until(1, lambda: pulse.update(wanted=Wanted.PAUSE))
         pulse.update(wanted=Wanted.RUN)
-    with pytest.raises(Lost):
-        fill_until(1, lose)
+    fill_until(1, lose)
     assert (run_status(run_id).state, run_status(run_id).attempt) == ("waiting", 3)
-    run_reorganisation(run_id)
+    RUNS.run(run_id)
     assert run_status(run_id).state == "done"
 
 
 def test_failures_in_a_row_end_a_run_only_where_it_stands_still(runs: Runs, fill_until: FillUntil) -> None:
     run_id = runs.start("fill")
     for chunk in (1, 1, 2, 1, 2, 1):
-        with pytest.raises(Lost):
-            fill_until(chunk, lose)
-        assert run_status(run_id).state == "waiting"
+        fill_until(chunk, lose)
+        assert (run_status(run_id).state, run_status(run_id).error) == ("waiting", "the connection is lost")
     fill_until(1, lose)
     assert (run_status(run_id).state, run_status(run_id).error) == ("failed", "the connection is lost")

@@ -23,7 +23,7 @@ PEOPLE = 8
 
 @pytest.fixture
 def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
     stage.insert(user(stage.now, n, f"name {n}", 18 + n) for n in range(PEOPLE))
     yield Runs(stage, change_id=stage.table_id)
     ReorgRun.objects.filter(table_id=stage.table_id).delete()

@@ -8,9 +8,10 @@ import pytest
 from django.db import connection
 
 from spark_tasks.chunks.dsn import database_dsn
-from spark_tasks.jobs import phases, runner
-from spark_tasks.jobs.lifecycle import WasClosed, claim_run
+from spark_tasks.jobs import phases
+from spark_tasks.jobs.lifecycle import WasClosed
 from spark_tasks.jobs.phases import prepare_fill
+from spark_tasks.jobs.reorganisations import claim_run
 from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.services import close_run
 from tests.spark_tasks.runs import Runs, to_filling
@@ -19,7 +20,7 @@ from tests.storage.stage import Stage
 
 @pytest.fixture
 def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
     yield Runs(stage, change_id=stage.table_id)
     ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
@@ -73,7 +74,7 @@ def test_a_closed_run_stores_no_ranges_and_makes_no_further_run(stage: Stage, ru
     assert clear is not None
     close_run(clear.run.id)
     with pytest.raises(WasClosed, match="was closed or taken over in attempt 1"):
-        runner.WORK[Kind.CLEAR](clear)
+        phases.WORK[Kind.CLEAR](clear)
     assert not ReorgRun.objects.filter(change_id=stage.table_id, kind=Kind.FILL).exists()
     fill = ReorgRun.objects.get(id=runs.start("fill"))
     close_run(fill.id)

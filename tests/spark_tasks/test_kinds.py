@@ -10,8 +10,9 @@ from catalog.elements import State
 from spark_tasks.chunks.chunk import Order, RunClosed, Ticket
 from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.jobs import phases
-from spark_tasks.jobs.lifecycle import Claim, claim_run
+from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.phases import prepare_fill
+from spark_tasks.jobs.reorganisations import claim_run
 from spark_tasks.models import Kind, ReorgRange, ReorgRun
 from spark_tasks.reorganise import backfill
 from spark_tasks.runs.pacing import Pace
@@ -52,7 +53,7 @@ CHANGES = [
 
 @pytest.fixture
 def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
     yield Runs(stage, change_id=stage.table_id)
     ReorgRun.objects.filter(table_id=stage.table_id).delete()
 

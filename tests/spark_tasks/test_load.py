@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from catalog.elements import Constraint, State
-from spark_tasks.jobs.loads import run_load
+from spark_tasks.jobs.loads import LOADS
 from spark_tasks.load.chunk import Load, Loader, load_batches, loader_of
 from spark_tasks.load.file_rows import ROWS_PER_PART, CannotLoad
 from spark_tasks.load.loader_node import Membership, PseudoNode
@@ -193,7 +193,7 @@ def test_a_job_reads_csv_and_parquet(stage: Stage, spark: None, tmp_path: Path) 
     parquet.write_table(pa.table({"id": [3, 4], "name": ["x", None], "age": [1, 2]}), typed)
     for path in (csv, typed, tmp_path / "none.csv"):
         job = LoadJob.objects.create(table_id=stage.table_id, path=str(path))
-        run_load(job.id)
+        LOADS.run(job.id)
     jobs = list(LoadJob.objects.filter(table_id=stage.table_id).order_by("id"))
     assert [(j.state, j.rows_done, j.error) for j in jobs[:2]] == [("done", 2, ""), ("done", 2, "")]
     assert (jobs[2].state, jobs[2].error) == ("failed", f"there is no file {tmp_path / 'none.csv'}")

@@ -8,10 +8,10 @@ from django.core.management import CommandError, call_command
 from lab.management.commands import demo
 from spark_tasks import tasks
 from spark_tasks.jobs import loads
-from spark_tasks.jobs.loads import claim_load, dead_loads, run_load, start_anew
+from spark_tasks.jobs.loads import LOADS, start_anew
 from spark_tasks.load.chunk import Said
 from spark_tasks.load.file_rows import CannotLoad
-from spark_tasks.models import LoadJob, LoadMark
+from spark_tasks.models import LoadJob, LoadMark, RunState
 from tests.storage.stage import Stage
 
 
@@ -57,25 +57,25 @@ def test_an_interrupted_load_is_sent_again_and_goes_on(
 ) -> None:
     sent: list[int] = []
     monkeypatch.setattr(tasks, "send_load", sent.append)
-    lost = claim_load(asked.id)
+    lost = LOADS.claim(asked.id)
     assert lost is not None
-    assert claim_load(asked.id) is None, "the first attempt is alive"
-    assert asked.id not in dead_loads()
+    assert LOADS.claim(asked.id) is None, "the first attempt is alive"
+    assert asked.id not in LOADS.dead()
     pass_time(stage, asked)
     tasks.resend_dead_runs()
     assert asked.id in sent
     reading(lambda: None)
-    run_load(asked.id)
+    LOADS.run(asked.id)
     assert (seen(asked).state, asked.attempt, asked.error) == ("done", 2, "")
-    loads._end(lost, [Said(error="too late")])
+    LOADS.end(lost, RunState.FAILED, error="too late")
     assert (seen(asked).state, asked.error) == ("done", "")
-    assert asked.id not in dead_loads()
+    assert asked.id not in LOADS.dead()
 
 
 def test_a_message_that_was_lost_is_sent_again(stage: Stage, asked: LoadJob) -> None:
-    assert asked.id not in dead_loads()
+    assert asked.id not in LOADS.dead()
     pass_time(stage, asked)
-    assert asked.id in dead_loads()
+    assert asked.id in LOADS.dead()
 
 
 def test_an_error_is_kept_and_the_load_is_tried_again_up_to_a_limit(
@@ -83,34 +83,34 @@ def test_an_error_is_kept_and_the_load_is_tried_again_up_to_a_limit(
 ) -> None:
     reading(fail)
     for attempt in (1, 2):
-        run_load(asked.id)
+        LOADS.run(asked.id)
         assert (seen(asked).state, asked.attempt) == ("waiting", attempt)
         assert asked.error == "the gateway is gone"
-    assert asked.id not in dead_loads(), "not at once"
+    assert asked.id not in LOADS.dead(), "not at once"
     pass_time(stage, asked)
-    assert asked.id in dead_loads()
-    run_load(asked.id)
+    assert asked.id in LOADS.dead()
+    LOADS.run(asked.id)
     words = "given up after 3 attempts in a row that loaded nothing: the gateway is gone"
     assert (seen(asked).state, asked.error) == ("failed", words)
     assert asked.ended_at is not None
-    assert asked.id not in dead_loads()
+    assert asked.id not in LOADS.dead()
 
 
 def test_failures_are_counted_anew_when_rows_came_in(asked: LoadJob, reading: Callable[..., None]) -> None:
     reading(fail)
     for _ in range(2):
-        run_load(asked.id)
+        LOADS.run(asked.id)
     LoadMark.objects.create(job=asked, first=0, rows=5)
     for _ in range(2):
-        run_load(asked.id)
+        LOADS.run(asked.id)
     assert (seen(asked).state, asked.rows_done, asked.failures) == ("waiting", 5, 2)
 
 
 def test_a_file_that_kills_its_workers_ends(stage: Stage, asked: LoadJob) -> None:
     for _ in range(3):
-        assert claim_load(asked.id) is not None
+        assert LOADS.claim(asked.id) is not None
         pass_time(stage, asked)
-    assert claim_load(asked.id) is None
+    assert LOADS.claim(asked.id) is None
     assert (seen(asked).state, asked.attempt) == ("failed", 3)
     assert "the worker fell silent" in asked.error
 
@@ -120,7 +120,7 @@ def test_a_refusal_is_final(asked: LoadJob, reading: Callable[..., None]) -> Non
         raise CannotLoad("people.csv is neither .csv nor .parquet")
 
     reading(refuse)
-    run_load(asked.id)
+    LOADS.run(asked.id)
     assert (seen(asked).state, asked.attempt, asked.failures) == ("failed", 1, 0)
 
 
@@ -141,12 +141,12 @@ def test_a_load_of_what_is_not_there_is_bad_usage(stage: Stage, file: str, table
 def test_the_demo_starts_a_failed_load_anew(asked: LoadJob, reading: Callable[..., None]) -> None:
     reading(fail)
     for _ in range(3):
-        run_load(asked.id)
+        LOADS.run(asked.id)
     assert seen(asked).state == "failed"
     found = demo.Command()._job(asked.table_id, asked.path)
     assert (found.id, found.state, found.error, found.failures) == (asked.id, "waiting", "", 0)
     reading(lambda: None)
-    run_load(asked.id)
+    LOADS.run(asked.id)
     start_anew(asked)
     assert seen(asked).state == "done", "what is done is left alone"
     assert demo.Command()._job(asked.table_id, asked.path).id == asked.id

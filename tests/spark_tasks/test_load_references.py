@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from catalog.elements import EXISTS, State
-from spark_tasks.jobs.loads import run_load
+from spark_tasks.jobs.loads import LOADS
 from spark_tasks.load import leased_versions
 from spark_tasks.load.chunk import Loader
 from spark_tasks.load.file_rows import CannotLoad
@@ -120,13 +120,13 @@ def test_a_job_says_which_row_of_the_file_it_was(tables: TwoTables, spark: None,
     path = tmp_path / "trips.csv"
     path.write_text("id,code\n1,LAX\n2,\n3,XXX\n")
     job = LoadJob.objects.create(table_id=tables.trips.table_id, path=str(path))
-    run_load(job.id)
+    LOADS.run(job.id)
     job.refresh_from_db()
     assert (job.state, job.error.partition(" breaks ")[0]) == ("failed", "row 3: row id = 3 with (code) = ('XXX')")
     assert tables.trips.contents() == [{}, {}]
     path.write_text("id,code\n1,LAX\n2,\n3,LAX\n")
     again = LoadJob.objects.create(table_id=tables.trips.table_id, path=str(path))
-    run_load(again.id)
+    LOADS.run(again.id)
     again.refresh_from_db()
     assert (again.state, again.rows_done, tables.violations()) == ("done", 3, [])
     assert leased(tables.airports) == []

@@ -73,7 +73,7 @@ def writing(stage: Stage) -> Iterator[list[Writer]]:
 
 
 def test_a_fill_beside_writers_leaves_a_consistent_index(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
     monkeypatch.setattr("spark_tasks.runs.ranges.ROWS_PER_RANGE", 20)
     monkeypatch.setattr("spark_tasks.runs.ranges.FILL_ROWS", 20)
     monkeypatch.setattr("spark_tasks.chunks.snapshot_reads.ROWS_PER_RANGE", 20)

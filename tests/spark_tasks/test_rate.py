@@ -6,8 +6,8 @@ import pytest
 
 from changes.pages.change_page import progress
 from changes.selectors import progress_of
-from spark_tasks.jobs.heartbeat import heart_of_run
-from spark_tasks.jobs.lifecycle import Claim, claim_run
+from spark_tasks.jobs.claim import Claim
+from spark_tasks.jobs.reorganisations import claim_run, run_heartbeat
 from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun
 from spark_tasks.runs.throughput import Rate, eta_s
 from spark_tasks.services import run_status
@@ -89,7 +89,7 @@ def claim(stage: Stage) -> Iterator[Claim]:
 
 
 def test_a_new_attempt_does_not_boast_of_the_rows_of_the_old_one(claim: Claim) -> None:
-    with heart_of_run(claim):
+    with run_heartbeat(claim.run):
         pass
     status = run_status(claim.run.pk)
     assert (status.rows_done, status.rows_per_s, status.eta_s) == (900, 0, None)
@@ -98,7 +98,7 @@ def test_a_new_attempt_does_not_boast_of_the_rows_of_the_old_one(claim: Claim) -
 def test_an_attempt_that_was_replaced_does_not_beat_for_its_successor(claim: Claim) -> None:
     before = ReorgPulse.objects.get(run=claim.run).heartbeat_at
     ReorgRun.objects.filter(pk=claim.run.pk).update(token=claim.token + 1)
-    with heart_of_run(claim):
+    with run_heartbeat(claim.run):
         pass
     assert ReorgPulse.objects.get(run=claim.run).heartbeat_at == before
 
@@ -106,7 +106,7 @@ def test_an_attempt_that_was_replaced_does_not_beat_for_its_successor(claim: Cla
 def test_progress_stands_while_more_rows_are_found(claim: Claim) -> None:
     assert run_status(claim.run.pk).is_exact is False, "the last range was not read yet"
     ReorgRange.objects.filter(run=claim.run, number=3).update(rows_total=900, rows_done=100)
-    with heart_of_run(claim):
+    with run_heartbeat(claim.run):
         pass
     status = run_status(claim.run.pk)
     assert (status.rows_done, status.rows_total, status.is_exact, status.share) == (1000, 1800, True, 0.9)

@@ -10,7 +10,7 @@ import pytest
 from catalog.elements import CHECK, Constraint, ConstraintId, State
 from spark_tasks.checks import range_check
 from spark_tasks.checks.audit import Report, audit_table
-from spark_tasks.jobs.runner import run_reorganisation
+from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import NAMED_MAX, Finding, violation_from_json
 from spark_tasks.services import RunStatus, run_status
@@ -178,7 +178,7 @@ def test_what_obeying_nodes_write_meanwhile_breaks_nothing(
             tables.insert_trip(number, "NEW")
 
     rows = before_the_second_range(monkeypatch, write)
-    run_reorganisation(ranged)
+    RUNS.run(ranged)
     assert (run_status(ranged).state, run_status(ranged).error) == ("done", "")
     assert len(rows) > 2
     assert sum(rows) == 40
@@ -192,7 +192,7 @@ def test_a_row_of_a_node_that_knows_nothing_of_it_is_found(
     """What a verification is for: one written before all nodes obeyed."""
     tables.trips.insert([tables.trip(50, "XXX")])
     before_the_second_range(monkeypatch, lambda: tables.airports.insert([tables.airport("XXX")]))
-    run_reorganisation(ranged)
+    RUNS.run(ranged)
     assert run_status(ranged).error.startswith("row id = 50 with (code) = ('XXX') breaks constraint trips_code_fkey")
 
 

@@ -17,7 +17,7 @@ from tests.storage.stage import Stage, user
 @pytest.fixture
 def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Runs:
     """Every job goes to Spark, however small; a range holds few rows."""
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
     monkeypatch.setattr(session, "ROWS_IN_PROCESS_MAX", 0)
     monkeypatch.setattr("spark_tasks.runs.ranges.ROWS_PER_RANGE", 10)
     monkeypatch.setattr("spark_tasks.runs.ranges.FILL_ROWS", 10)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from spark_tasks.jobs.heartbeat import RUN_MARKS, YOUNG_S, heart_of_run
-from spark_tasks.jobs.lifecycle import claim_run
+from spark_tasks.jobs.reorganisations import RUN_MARKS, YOUNG_S, claim_run, run_heartbeat
 from spark_tasks.models import ReorgPulse, ReorgRun
 from tests.spark_tasks.runs import Runs
 from tests.storage.stage import Stage
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
     yield Runs(stage, change_id=stage.table_id)
     ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
@@ -44,7 +43,7 @@ def test_only_young_transactions_of_nodes_are_traffic(stage: Stage, runs: Runs) 
 def test_the_heart_tells_the_workers(stage: Stage, runs: Runs) -> None:
     claim = claim_run(runs.start("verify"))
     assert claim is not None
-    with psycopg.connect(stage.dsn, application_name="schemalab node n1 1") as node, heart_of_run(claim):
+    with psycopg.connect(stage.dsn, application_name="schemalab node n1 1") as node, run_heartbeat(claim.run):
         deadline = time.monotonic() + 10
         while not ReorgPulse.objects.get(run_id=claim.run.pk).traffic:
             assert time.monotonic() < deadline, "nobody noticed the traffic"

@@ -12,8 +12,9 @@ from catalog.types import SqlType
 from spark_tasks.checks import range_check
 from spark_tasks.chunks.chunk import Ticket
 from spark_tasks.chunks.dsn import database_dsn
-from spark_tasks.jobs.lifecycle import Claim, WasClosed, claim_run
-from spark_tasks.jobs.runner import run_reorganisation
+from spark_tasks.jobs.claim import Claim
+from spark_tasks.jobs.lifecycle import WasClosed
+from spark_tasks.jobs.reorganisations import RUNS, claim_run
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.reorganise import repair, verify
 from spark_tasks.runs.ranges import KeyRange
@@ -32,7 +33,7 @@ ONE_NAME = Change((UNIQUE,))
 
 @pytest.fixture
 def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr("spark_tasks.services._send", lambda run_id: None)
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
     yield Runs(stage, change_id=stage.table_id)
     ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
@@ -73,7 +74,7 @@ def marked(run_id: int) -> list[int]:
 def test_each_range_is_marked_when_it_is_judged(ranged: int, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[int] = []
     after_each_range(monkeypatch, lambda found: told.append(sum(marked(ranged))))
-    run_reorganisation(ranged)
+    RUNS.run(ranged)
     assert len(told) >= 6
     assert told == sorted(told)
     assert told[0] == 0
@@ -93,11 +94,11 @@ def test_a_paused_verification_stops_between_two_ranges_and_begins_anew(
 
     with monkeypatch.context() as paused:
         after_each_range(paused, pause)
-        run_reorganisation(ranged)
+        RUNS.run(ranged)
     assert (run_status(ranged).state, len(rows), len(marked(ranged))) == ("waiting", 1, 1)
     pulse.update(wanted=Wanted.RUN)
     after_each_range(monkeypatch, lambda found: rows.append(found.rows))
-    run_reorganisation(ranged)
+    RUNS.run(ranged)
     assert (run_status(ranged).state, sum(rows[1:])) == ("done", 40), "another snapshot: all rows again"
 
 
@@ -109,7 +110,7 @@ def test_a_closed_verification_judges_no_further_range(ranged: int, monkeypatch:
         close_run(ranged)
 
     after_each_range(monkeypatch, close)
-    run_reorganisation(ranged)
+    RUNS.run(ranged)
     assert (len(rows), run_status(ranged).error) == (1, "closed before it ended")
 
 

@@ -27,7 +27,7 @@ from changes import notices
 from changes import services as changes
 from changes.driver.listener import Listener
 from changes.models import Change, Status
-from spark_tasks.jobs.loads import dead_loads, send_load, start_anew
+from spark_tasks.jobs.loads import LOADS, send_load, start_anew
 from spark_tasks.models import LoadJob, RunState
 
 WAIT_S_MAX = 600.0
@@ -143,7 +143,7 @@ class Command(BaseCommand):
                 return
             if job.state == RunState.FAILED:
                 raise CommandError(f"{job}: {job.error}", returncode=1)
-            if job.id in dead_loads():
+            if job.id in LOADS.dead():
                 send_load(job.id)
             listener.wait({("schemalab_load", str(job.id))}, LOOK_AGAIN_S)
         raise CommandError(f"{job} has not ended after {WAIT_S_MAX:.0f} s: is the spark worker running?", returncode=3)

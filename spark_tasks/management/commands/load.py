@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 
 from catalog.selectors import table_named
 from spark_tasks.jobs import worker_state
-from spark_tasks.jobs.loads import job_json, run_load, send_load
+from spark_tasks.jobs.loads import LOADS, job_json, send_load
 from spark_tasks.models import LoadJob
 from spark_tasks.spark import session
 
@@ -43,7 +43,7 @@ class Command(BaseCommand):
     def _run(self, job: LoadJob, *, quiet: bool) -> None:
         """On the cluster's warm session when there is one, otherwise here."""
         if not worker_state.is_listening():
-            run_load(job.id)
+            LOADS.run(job.id)
             session.stop()
             job.refresh_from_db()
             return

@@ -9,7 +9,7 @@ from changes import services
 from changes.driver import driver
 from changes.executor import machine
 from changes.models import Change, Status
-from spark_tasks.jobs import runner
+from spark_tasks.jobs import phases
 from spark_tasks.models import Kind
 from storage import encoding
 from storage.buckets import BUCKETS
@@ -101,15 +101,15 @@ def test_x4_an_index_cancelled_at_any_stage_leaves_the_table_as_it_was(people, w
 
 def fail(monkeypatch, kind: Kind, times: int) -> None:
     """Reorganisations of this kind fail so often, then they work."""
-    work, left = runner.WORK[kind], [times]
+    work, left = phases.WORK[kind], [times]
 
     def broken(claim) -> None:
         if left[0]:
             left[0] -= 1
-            raise runner.RunFailed("the disk is full")
+            raise phases.RunFailed("the disk is full")
         work(claim)
 
-    monkeypatch.setitem(runner.WORK, kind, broken)
+    monkeypatch.setitem(phases.WORK, kind, broken)
 
 
 @pytest.mark.parametrize("kind", [Kind.CLEAR, Kind.FILL, Kind.VERIFY])

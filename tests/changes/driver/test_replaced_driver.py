@@ -8,7 +8,7 @@ import pytest
 from changes import services
 from changes.driver import driver
 from changes.models import Change, SchemaChangeLease, Status
-from spark_tasks.jobs.runner import run_reorganisation
+from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.models import ReorgPulse, ReorgRun, Wanted
 
 pytestmark = [
@@ -81,7 +81,7 @@ def test_a_replaced_driver_starts_no_run_of_a_change_that_was_cancelled(change: 
 def test_a_replaced_driver_does_not_set_going_what_its_successor_has_paused(
     change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spark_tasks.services._send", lambda _run_id: None)
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda _run_id: None)
     sleeper = Driver(change, "d1", "before StartRun").until_it_stands()
     replaceable()
     services.pause(change.pk, who="bob")
@@ -103,7 +103,7 @@ def test_a_replaced_driver_closes_no_run_of_its_successor(change: Change) -> Non
 
 def test_a_replaced_driver_pauses_no_run_of_its_successor(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as unsent:
-        unsent.setattr("spark_tasks.services._send", lambda _run_id: None)
+        unsent.setattr("spark_tasks.services.send_run", lambda _run_id: None)
         sleeper = Driver(change, "d1", "before PauseRun")
         until(lambda: open_runs(change) == ["clear"])
         services.pause(change.pk, who="bob")
@@ -114,7 +114,7 @@ def test_a_replaced_driver_pauses_no_run_of_its_successor(change: Change, monkey
         assert sleeper.end() is None
         [pulse] = ReorgPulse.objects.filter(run__change_id=change.pk)
         assert pulse.wanted == Wanted.RUN
-    run_reorganisation(pulse.run_id)
+    RUNS.run(pulse.run_id)
     assert successor.end() == Status.DONE
 
 

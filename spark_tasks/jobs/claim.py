@@ -1,0 +1,49 @@
+"""The right of one attempt to work on a run, and how far the run's marks have come."""
+
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.selectors import descriptor_at
+from spark_tasks.jobs.lifecycle import Refused, WasClosed
+from spark_tasks.models import ReorgRun
+from spark_tasks.runs.run_elements import Elements, elements_of
+
+
+class RunFailed(Refused):
+    """The reorganisation cannot be done; the message says why, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """This attempt's right to work on a run."""
+
+    run: ReorgRun
+    token: int
+
+    @property
+    def elements(self) -> Elements:
+        return elements_of(self.run.elements)
+
+    @property
+    def pool(self) -> str:
+        """The run's share of the Spark session (FAIR scheduling)."""
+        return f"run-{self.run.id}"
+
+    def descriptor(self) -> Descriptor:
+        return descriptor_at(self.run.table_id, self.run.version)
+
+
+def require_open(claim: Claim) -> None:
+    """A run that others have closed, or taken over, makes no further one. Raises `WasClosed`."""
+    if not ReorgRun.objects.select_for_update().filter(id=claim.run.id, token=claim.token):
+        raise WasClosed(f"{claim.run} was closed or taken over in attempt {claim.run.attempt}")
+
+
+MARKS = """WITH marks AS (
+    SELECT coalesce(sum(rows_done), 0) AS done, sum(rows_total) AS total
+    FROM spark_tasks_reorgrange WHERE run_id = %(run)s
+)"""
+TO_MARKS = """rows_done = greatest(pulse.rows_done, marks.done), rows_total = coalesce(marks.total, pulse.rows_total),
+    share = greatest(pulse.share, least(1, marks.done::float8 / nullif(marks.total, 0)))"""
+"""What is shown of a run comes to where its marks are, and never goes back (R11)."""
+CATCH_UP = f"{MARKS} UPDATE spark_tasks_reorgpulse pulse SET {TO_MARKS} FROM marks WHERE pulse.run_id = %(run)s"

@@ -1,0 +1,91 @@
+"""Runs as jobs: the reorganisations of changes.
+
+A pause and a worker's death are attempts that did not fail: a run that moves goes on. A verification keeps nothing of
+an attempt that failed, so each failure of it counts.
+"""
+
+import time
+
+from django.db import connection
+from django.db.models import Q, Sum
+
+from spark_tasks.chunks.dsn import database_dsn
+from spark_tasks.jobs.claim import CATCH_UP, MARKS, TO_MARKS, Claim
+from spark_tasks.jobs.heartbeat import Connection, Heartbeat
+from spark_tasks.jobs.lifecycle import Lifecycle, Values
+from spark_tasks.jobs.phases import WORK
+from spark_tasks.models import Kind, ReorgPulse, ReorgRun, Wanted
+from spark_tasks.runs.pacing import Traffic
+from spark_tasks.runs.throughput import Rate
+
+YOUNG_S = 0.1
+"""A transaction that is older is not one of many short ones that wait for the processor."""
+
+RUN_MARKS = """
+SELECT (SELECT coalesce(sum(rows_done), 0)::bigint FROM spark_tasks_reorgrange WHERE run_id = %(run)s), rows_per_s_max,
+    (SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'schemalab node %%' AND state <> 'idle'
+        AND xact_start > clock_timestamp() - make_interval(secs => %(young)s))
+FROM spark_tasks_reorgpulse WHERE run_id = %(run)s
+"""
+
+RUN_BEAT = f"""{MARKS}
+UPDATE spark_tasks_reorgpulse pulse
+SET heartbeat_at = clock_timestamp(), rows_per_s = %(rate)s, is_stalled = %(is_stalled)s, traffic = %(traffic)s,
+    {TO_MARKS}
+FROM marks WHERE pulse.run_id = %(run)s
+    AND EXISTS (SELECT FROM spark_tasks_reorgrun WHERE id = %(run)s AND token = %(token)s)
+"""
+"""An attempt that another has replaced does not speak for the run: a dead successor would seem to live."""
+
+
+def run_heartbeat(run: ReorgRun) -> Heartbeat:
+    """That the attempt lives, how far its marks have come, and how fast they come now."""
+    rate, traffic = Rate(), Traffic()
+
+    def beat(opened: Connection) -> None:
+        row = opened.execute(RUN_MARKS, {"run": run.pk, "young": YOUNG_S}).fetchone()
+        now = time.monotonic()
+        if row is not None:
+            rate.rows_per_s_max = row[1]
+            rate.hear(row[0], now)
+            traffic.hear(row[2], now)
+        seen = {"rate": rate.rows_per_s, "is_stalled": rate.is_stalled(now), "traffic": traffic.at_a_time}
+        opened.execute(RUN_BEAT, {"run": run.pk, "token": run.token, **seen})
+
+    return Heartbeat(str(run), beat, dsn=database_dsn())
+
+
+def _work(run: ReorgRun) -> Values:
+    WORK[Kind(run.kind)](Claim(run, run.token))
+    return {"violations": []}
+
+
+def _announce_end(run: ReorgRun) -> None:
+    """Its numbers are exact then."""
+    with connection.cursor() as cursor:
+        cursor.execute(CATCH_UP, {"run": run.pk})
+        cursor.execute("SELECT pg_notify('schemalab_reorg', %s)", [str(run.pk)])
+
+
+def _rows_done(run: ReorgRun) -> int:
+    return 0 if run.kind == Kind.VERIFY else run.ranges.aggregate(rows=Sum("rows_done"))["rows"] or 0
+
+
+RUNS = Lifecycle(
+    model=ReorgRun,
+    work=_work,
+    heartbeat=run_heartbeat,
+    is_silence_a_failure=False,
+    token="token",  # noqa: S106
+    wanted=Q(is_closed=False, pulse__wanted=Wanted.RUN),
+    heartbeat_at="pulse__heartbeat_at",
+    beats_of=lambda run: ReorgPulse.objects.filter(run_id=run.pk),
+    rows_done=_rows_done,
+    announce=_announce_end,
+)
+
+
+def claim_run(run_id: int) -> Claim | None:
+    """Become the attempt that works on the run; None while another one is alive, and when it has ended."""
+    run = RUNS.claim(run_id)
+    return None if run is None else Claim(run, run.token)
