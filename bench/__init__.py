@@ -1,1 +1,13 @@
-"""Benchmarks: ratios measured in one run beside what they are compared with. `make bench` writes the page."""
+"""Benchmarks: ratios measured in one run beside what they are compared with. `make bench` writes the page.
+
+proofs      the proof of a plan
+steps       the steps of a change alone
+watchers    from a commit to two hundred browsers
+fill        fills beside writers, and alone
+kinds       changes of every kind
+statements  statements through a node
+crowd       a hundred lease machines
+rows, writers  rows and writers for them
+report      the figures, and their page
+soak/       a storm over a whole cluster, and its judge
+"""

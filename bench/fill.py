@@ -79,7 +79,7 @@ def one_round(cluster: RunningCluster, filled: Descriptor, twin: Descriptor, ind
 
 
 def seconds_of(database: psycopg.Connection, table_id: int) -> dict[str, float]:
-    """How long the newest runs of each kind took."""
+    """Seconds that the newest runs of each kind took."""
     rows = database.execute(
         "SELECT kind, extract(epoch FROM ended_at - started_at)::float8 FROM spark_tasks_reorgrun"
         " WHERE table_id = %s AND state = 'done' ORDER BY id",
@@ -141,7 +141,7 @@ def writers_figure(cluster: RunningCluster) -> Figure:
 
 
 def beside_fills(cluster: RunningCluster) -> tuple[Seen, Seen, list[float]]:
-    """What writers saw alone, what beside fills, and how long those fills took."""
+    """Latencies of writers alone, those beside fills, and how long those fills took."""
     addresses = [node.dsn for node in cluster.nodes.values()]
     alone = write_beside(addresses, WRITERS, WRITE_S, ROWS)
     stop = threading.Event()

@@ -103,7 +103,7 @@ HEAD = """| change | versions there, back | seconds there, back | statements bes
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """How one change went."""
+    """The figures of one change."""
 
     status: str
     versions: int
@@ -135,7 +135,7 @@ def refused(cluster: RunningCluster, what: str, statement: str) -> str:
     """A change that must fail; how it ended."""
     with traffic(cluster) as summary:
         seen = run(cluster, statement)
-    print(f"| {what} | {seen.versions} | {seen.seconds:.1f} | {told(summary)} | {audit(cluster)} |", flush=True)
+    print(f"| {what} | {seen.versions} | {seen.seconds:.1f} | {in_one_line(summary)} | {audit(cluster)} |", flush=True)
     return f"{what} ended {seen.status}: {seen.error}"
 
 
@@ -148,7 +148,7 @@ def line(cluster: RunningCluster, what: str, there: str, back: str) -> str:
     failed = "".join(f" {one.status}: {one.error}" for one in seen if one.status != "done")
     versions = ", ".join(str(one.versions) for one in seen)
     seconds = ", ".join(f"{one.seconds:.1f}" for one in seen)
-    return f"| {what} | {versions} | {seconds}{failed} | {told(summary)} | {middle}, {audit(cluster)} |"
+    return f"| {what} | {versions} | {seconds}{failed} | {in_one_line(summary)} | {middle}, {audit(cluster)} |"
 
 
 def run(cluster: RunningCluster, statement: str) -> Seen:
@@ -190,7 +190,7 @@ def traffic(cluster: RunningCluster) -> Iterator[dict[str, Any]]:
             )
 
 
-def told(summary: dict[str, Any]) -> str:
+def in_one_line(summary: dict[str, Any]) -> str:
     shown = "".join(f"; {words}" for words in summary["shown"][:2])
     return f"{summary['statements']}, {summary['errors']}{shown}"
 

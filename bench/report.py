@@ -1,4 +1,4 @@
-"""What a benchmark found, and the page that shows it."""
+"""The figures of a benchmark, and the page that shows it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

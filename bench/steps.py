@@ -1,4 +1,4 @@
-"""How long a change takes when there is nothing to move: the steps alone."""
+"""Times a change that has nothing to move: the steps alone."""
 
 import statistics
 import time

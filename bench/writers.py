@@ -36,7 +36,7 @@ class Seen:
         return len(self.statements) / max(self.seconds, 1e-9)
 
     def within(self, windows: Sequence[tuple[float, float]]) -> "Seen":
-        """What ran while one of the windows was open."""
+        """Statements that ran while one of the windows was open."""
         if not self.statements:
             return self
         first, last = self.statements[0][0], max(at + took for at, took in self.statements)
@@ -81,7 +81,7 @@ def client(address: str, number: int, seconds: float, rows: int, start: Any, res
 
 
 def update(connection: psycopg.Connection[Any], row: int, name: str) -> int:
-    """How many tries more than one it took; -1 when none succeeded."""
+    """Tries beyond the first; -1 when none succeeded."""
     for again in range(RETRIES_MAX):
         try:
             connection.execute("UPDATE bench_fill SET name = %s WHERE id = %s", (name, row))

@@ -154,7 +154,7 @@ def _plan(statement: str) -> dict[str, Any]:
         return _refused(statement, refusal)
     plan = services.described(statement, foreseen)
     shown = proofs.shown(proofs.ask(foreseen.plan))
-    return {"plan": plan, "road": points(plan["steps"], -1), "proof": shown}
+    return {"plan": plan, "steps": points(plan["steps"], -1), "proof": shown}
 
 
 def _refused(statement: str, refusal: Exception) -> dict[str, Any]:

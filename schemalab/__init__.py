@@ -9,6 +9,7 @@ people/       signing in, roles, accounts
 http/         bounds of requests
 asgi, celery  the web process and the workers
 health        is the cluster well?
+testing/      the product started for real, for tests and benchmarks
 floors        which modules are pure: the import rule
 polling       waiting for what tells nobody when it is so
 """

@@ -1,4 +1,4 @@
-"""What the web process serves: pages over HTTP, live state over WebSockets from our own origin."""
+"""Serves pages over HTTP, live state over WebSockets from our own origin."""
 
 import os
 from importlib import import_module

@@ -1,6 +1,6 @@
 """Settings that contradict each other, as Django system checks: each with an id and what would be right.
 
-What one setting may be by itself is said once, by its parser (`schemalab/environment.py`).
+What one setting may be by itself is decided once, by its parser (`schemalab/environment.py`).
 """
 
 import ipaddress

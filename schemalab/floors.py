@@ -1,4 +1,4 @@
-"""Which modules are pure, and the import rule they keep: a contract type for import-linter.
+"""Names the pure modules, and the import rule they keep: a contract type for import-linter.
 
 A module is pure unless the contract in pyproject.toml names it as shell. A pure module may import the standard library,
 other pure modules, and what the contract allows it by name; nothing else, not even for a type.

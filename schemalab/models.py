@@ -1,4 +1,4 @@
-"""What every process of the page must know of people who try to sign in."""
+"""Tallies of people who try to sign in, for every process of the page."""
 
 from django.db import models
 

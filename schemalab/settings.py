@@ -156,7 +156,7 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "schemalab.connections.outages.Handler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": _chosen["LOG_LEVEL"]},
-    # A line per regular task and second says nothing: what happened is told by the tasks themselves.
+    # A line per regular task and second says nothing: what happened is logged by the tasks themselves.
     "loggers": {
         **{
             f"celery.{name}": {"level": "WARNING"}

@@ -1,7 +1,7 @@
-"""What is known of jobs on Spark, so that any worker can go on with one (X2, X3).
+"""Everything known of jobs on Spark, so that any worker can go on with one (X2, X3).
 
     ReorgRun     one reorganisation of one change: what, under which version, and the token of its chunks
-    ReorgRange   a piece of its key space with its mark: written in the same transaction as the pairs (R3)
+    ReorgRange   a part of its key space with its mark: written in the same transaction as the pairs (R3)
     ReorgPulse   what changes while it runs: progress, heartbeat, throttle, what is wanted of it
 
 The run's row is locked FOR SHARE by every chunk (R7), so nothing that changes often may stand in it.
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Kind(models.TextChoices):
-    """What a run does. The values are the step kinds of a plan."""
+    """The work of a run. The values are the step kinds of a plan."""
 
     CLEAR = "clear", _("clear")
     FILL = "fill", _("fill")
@@ -32,7 +32,7 @@ class RunState(models.TextChoices):
 
 
 class Wanted(models.TextChoices):
-    """What is asked of a run while it runs.
+    """Requests to a run while it runs.
 
     `close` and `pause` are asked before the token moves, so that chunks stop beginning; the token shuts them out (R7).
     """
@@ -43,7 +43,7 @@ class Wanted(models.TextChoices):
 
 
 class Job(models.Model):
-    """What every job keeps of its attempts. See `spark_tasks.jobs.lifecycle`."""
+    """Columns in which every job keeps its attempts. See `spark_tasks.jobs.lifecycle`."""
 
     state = models.CharField(_("state"), max_length=8, choices=RunState, default=RunState.WAITING)
     attempt = models.IntegerField(_("attempt"), default=0, help_text="claims: pauses and takeovers begin new ones")

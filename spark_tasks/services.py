@@ -1,4 +1,4 @@
-"""What a change asks of its reorganisations: start one, see how it goes, close it.
+"""Services for a change and its reorganisations: start one, see how it goes, close it.
 
 Starting is idempotent, so an executor that died between two steps just asks again. The message to the worker
 is only a hint: a lost one is sent again by the timetable (`tasks.resend_dead_runs`).
@@ -96,7 +96,7 @@ def send_run(run_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RangeCounts:
-    """How many ranges a run has; `unread` are those whose rows are only estimated."""
+    """The ranges of a run, counted; `unread` are those whose rows are only estimated."""
 
     total: int
     done: int

@@ -1,4 +1,4 @@
-"""What Spark shows on live pages: that it warms up, bulk loads under way, and a table's last audit."""
+"""Parts of live pages about Spark: that it warms up, bulk loads under way, and a table's last audit."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ Json = dict[str, Any]
 
 
 def _spark(_id: int) -> Json:
-    """How far the worker is, as a step of so many; nothing more to say once it is warm."""
-    told = read_state()
-    phase = told["phase"] if told else "absent"
+    """The worker's phase, as a step of so many; nothing more to say once it is warm."""
+    worker = read_state() or {}
+    phase = worker.get("phase", "absent")
     state = {"phase": phase, "step": PHASES.index(phase) + 1 if phase in PHASES else 0, "steps": len(PHASES)}
-    return state | {"began_at": told.get("began_at") if told else None, "error": told["error"] if told else ""}
+    return state | {
+        "began_at": state_read.get("began_at") if state_read else None,
+        "error": state_read["error"] if state_read else "",
+    }
 
 
 def _loads(_id: int) -> Json:
-    """Loads that wait, run or have failed; those that are done are told by the story."""
+    """Loads that wait, run or have failed; those that are done are in the story."""
     names = dict(Table.objects.values_list("pk", "name"))
     jobs = LoadJob.objects.exclude(state=RunState.DONE).order_by("pk")
     loads = [_load(job, names.get(job.table_id, "?")) for job in jobs]

@@ -12,7 +12,7 @@ from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.reorganise.drop_storage import drop_storage_of_dropped_tables
 from spark_tasks.services import send_audit, send_run
 from spark_tasks.spark import jvm_watch, session
-from spark_tasks.spark.warm_up_state import telling
+from spark_tasks.spark.warm_up_state import report
 from storage.postgres import make_spare_tables
 
 SPARES = 8
@@ -64,26 +64,26 @@ def resend_dead_runs() -> None:
 def warm_up() -> None:
     """Start what the first reorganisation would otherwise wait for, step by step for those who watch."""
     try:
-        telling.say("session")
+        report.say("session")
         session.spark()
-        telling.say("python")
+        report.say("python")
         session.warm_up()
     except Exception as error:
-        telling.say("failed", str(error))
+        report.say("failed", str(error))
         raise
     with transaction.atomic():
-        append_event("spark warm", "spark", {"seconds": telling.say("warm")}, [CLUSTER])
+        append_event("spark warm", "spark", {"seconds": report.say("warm")}, [CLUSTER])
 
 
 @worker_ready.connect
 def warm_up_when_ready(sender: object, **_: object) -> None:
     """A worker of this queue starts its session at once, in a task: the worker answers meanwhile."""
     if "spark@" in str(getattr(sender, "hostname", "")):
-        telling.begin()
+        report.begin()
         jvm_watch.begin()
         warm_up.delay()
 
 
 @worker_shutting_down.connect
 def say_no_more(**_: object) -> None:
-    telling.end()
+    report.end()

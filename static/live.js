@@ -1,7 +1,7 @@
 /* Keeps an open page true.
 
    <main data-stream="change:3" data-seq="17">   what the page follows, and the last event it shows
-   <div data-part="road">                        replaced (morphed) whenever the server has a newer one
+   <div data-part="lanes">                        replaced (morphed) whenever the server has a newer one
    <ol data-story>                               gets every event of the stream once, newest first
    <time data-until="..">, <time data-ago="..">  counted here, on the server's clock
 
@@ -105,9 +105,9 @@
 
   /* ---- the socket, and polling while there is none */
   const shownParts = () => [...document.querySelectorAll("[data-part]")].map((place) => place.dataset.part);
-  const wish = () => ({ type: "subscribe", stream: page.dataset.stream, since: seq, html: true, parts: shownParts(), language: document.documentElement.dataset.language });
+  const request = () => ({ type: "subscribe", stream: page.dataset.stream, since: seq, html: true, parts: shownParts(), language: document.documentElement.dataset.language });
   const send = (message) => { if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message)); };
-  const subscribe = () => send(wish());
+  const subscribe = () => send(request());
   function connect() {
     clearTimeout(retry);
     if (socket) { socket.onclose = socket.onmessage = null; socket.close(); }
@@ -125,7 +125,7 @@
   }
   async function poll() {
     if (document.hidden) return;
-    const { stream, since, language } = wish();
+    const { stream, since, language } = request();
     try {
       const answer = await fetch(`/live/poll?${new URLSearchParams({ stream, since, language, html: 1 })}`, { headers: { Accept: "application/json" } });
       if (answer.ok) for (const message of (await answer.json()).messages) onMessage(message);

@@ -1,4 +1,4 @@
-"""What happened when, as a log that can be read beside those of the processes; violations apart."""
+"""A log of all that happened, that can be read beside those of the processes; violations apart."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""What a storm prints: figures as text or JSON, and where its logs are when something was found."""
+"""Prints the end of a storm: figures as text or JSON, and where its logs are when something was found."""
 
 import dataclasses
 import json

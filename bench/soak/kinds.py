@@ -11,7 +11,7 @@ EXTRAS = "CREATE TABLE extras (id integer PRIMARY KEY, word text, amount integer
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A change and its way back. `must_fail` names the element that the rows which are there forbid."""
+    """A change and its reversal. `must_fail` names the element that the rows which are there forbid."""
 
     table: str
     name: str
@@ -197,17 +197,17 @@ TABLES = tuple(dict.fromkeys(kind.table for kind in KINDS))
 REFUSALS = (
     "0A000", "2BP01", "42701", "42703", "42704", "42710", "42P01", "42P07", "42P16", "42830", "55000", "55006", "57014",
 )  # fmt: skip
-"""What a statement may be told that does not fit the schema as it is by then, or whose change was cancelled."""
+"""Answers that a statement may get that does not fit the schema as it is by then, or whose change was cancelled."""
 ROWS_FORBID = ("23502", "23503", "23505", "23514")
 
 PARTIAL: Mapping[str, Callable[[Mapping[str, object]], bool]] = {
     "items_large": lambda row: isinstance(size := row["size"], int) and size > 60,
 }
-"""The conditions of partial indexes, said once more for the judge."""
+"""The conditions of partial indexes, written once more for the judge."""
 
 
 def kind_of(statement: str) -> str:
-    """What a statement of the storm is called in figures: `there` or `back` of a kind."""
+    """The name of a statement of the storm in figures: `there` or `back` of a kind."""
     for kind in KINDS:
         if statement in (kind.there, kind.back):
             return f"{kind.name}, {'there' if statement == kind.there else 'back'}"
@@ -219,5 +219,5 @@ def must_fail(statement: str) -> bool:
 
 
 def is_refused_for_now(sqlstate: str | None, message: str) -> bool:
-    """Whether a write was refused by an element that must fail: it is enforced before its rows are looked at."""
+    """True when a write was refused by an element that must fail: it is enforced before its rows are looked at."""
     return sqlstate in ROWS_FORBID and any(kind.must_fail and f'"{kind.must_fail}"' in message for kind in KINDS)

@@ -24,7 +24,7 @@ class Options:
 
 
 def parse(arguments: list[str] | None = None) -> Options:
-    """What was asked for; bad usage ends the process with 2 and one clear line."""
+    """The options asked for; bad usage ends the process with 2 and one clear line."""
     parser = argparse.ArgumentParser(
         prog="python -m bench.soak",
         description="A storm over a whole cluster and an independent judge. Exit code 0: clean, 1: a rule was broken.",

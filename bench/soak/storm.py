@@ -16,23 +16,23 @@ from pathlib import Path
 
 import psycopg
 
-from bench.soak.actors import Actor, Stage
 from bench.soak.chronicle import Chronicle
-from bench.soak.items import MADE as ITEMS_MADE
-from bench.soak.items import ItemClient
+from bench.soak.clients.actors import Actor, Stage
+from bench.soak.clients.items import MADE as ITEMS_MADE
+from bench.soak.clients.items import ItemClient
+from bench.soak.clients.made import TableMaker
+from bench.soak.clients.readers import Reader
+from bench.soak.clients.schema import Changer, Operator
+from bench.soak.clients.sessions import Counts, Nodes
+from bench.soak.clients.transfers import MADE as TRANSFERS_MADE
+from bench.soak.clients.transfers import TransferClient, first_accounts
+from bench.soak.faults.nemesis import Nemesis
+from bench.soak.faults.recovery import Recovery
+from bench.soak.faults.sabotage import commit
+from bench.soak.judge.samples import Sampler
+from bench.soak.judge.verdict import Judge, Verdict
 from bench.soak.kinds import EXTRAS, TABLES
-from bench.soak.made import TableMaker
-from bench.soak.nemesis import Nemesis
 from bench.soak.options import Options
-from bench.soak.readers import Reader
-from bench.soak.recovery import Recovery
-from bench.soak.sabotage import commit
-from bench.soak.samples import Sampler
-from bench.soak.schema import Changer, Operator
-from bench.soak.sessions import Counts, Nodes
-from bench.soak.transfers import MADE as TRANSFERS_MADE
-from bench.soak.transfers import TransferClient, first_accounts
-from bench.soak.verdict import Judge, Verdict
 from bench.soak.waits import Waits
 from schemalab.testing.cluster import RunningCluster
 
@@ -45,7 +45,7 @@ ACTOR_END_S_MAX = 360.0
 
 @dataclass(slots=True)
 class Figures:
-    """What a storm has shown."""
+    """The result of a storm."""
 
     seed: int
     seconds: float = 0.0

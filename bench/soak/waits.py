@@ -1,4 +1,4 @@
-"""Who waits for an answer since when. A client that got none within its limit is a violation, and is cut off."""
+"""Waits for answers and their beginnings. A client that got none within its limit is a violation, and is cut off."""
 
 import contextlib
 import itertools
@@ -23,7 +23,7 @@ class Wait:
     limit_s: float
     since: float
     connection: "psycopg.Connection | None"
-    is_told: bool = False
+    is_reported: bool = False
 
 
 class Waits:
@@ -55,8 +55,8 @@ class Waits:
     def _look(self) -> None:
         while not self._over.wait(LOOK_S):
             for one in list(self._open.values()):
-                if time.monotonic() - one.since > one.limit_s and not one.is_told:
-                    one.is_told = True
+                if time.monotonic() - one.since > one.limit_s and not one.is_reported:
+                    one.is_reported = True
                     self._chronicle.violation(one.who, f"no answer within {one.limit_s:g} s: {one.what}")
                     cut_off(one.connection)
 

@@ -46,7 +46,7 @@ SEQ_MAX = 2**63 - 1
 STREAMS_MAX = 8
 BEATS_UNANSWERED_MAX = 6
 EVENTS_MAX = 100
-"""Events a mailbox holds; what it can't is read again."""
+"""Events that wait for one socket; what does not fit is read again."""
 
 
 class LiveConsumer(AsyncJsonWebsocketConsumer):
@@ -128,12 +128,12 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             await self._refuse(None, f"unknown message type {str(kind)[:50]!r}: subscribe, unsubscribe or pong")
 
     def put_event(self, event: Event) -> None:
-        """What a full mailbox loses is seen as a gap, and read from the database."""
+        """An event that a full queue drops is seen as a gap, and read from the database."""
         self.events.append(event)
         self.has_messages.set()
 
     def put_state(self, message: snapshot.Message) -> None:
-        """A message that finds the mailbox empty stays the one all sockets share, with the texts made of it."""
+        """A message that finds the queue empty stays the one all sockets share, with the texts made of it."""
         waiting = self.fresh.get(message["stream"])
         if waiting is not None:
             shown = "parts" if self.html else "state"
@@ -151,21 +151,21 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.has_messages.set()
 
     async def _deliver(self) -> None:
-        """Empty the mailbox into the socket, for as long as it lives."""
+        """Send what is queued, for as long as it lives."""
         try:
             while not self.is_signed_out:
                 await self.has_messages.wait()
                 self.has_messages.clear()
-                await self._empty_mailbox()
+                await self._send_queued()
             await self.close(SIGNED_OUT)
         except OSError:
-            log.debug("a browser left while its mailbox was being emptied")
+            log.debug("a browser left while its messages were being sent")
         except Exception:
-            log.exception("a page cannot be told what is new: its socket is closed, the browser opens another")
+            log.exception("a page cannot be sent what is new: its socket is closed, the browser opens another")
             with suppress(Exception):
                 await self.close(BROKEN)
 
-    async def _empty_mailbox(self) -> None:
+    async def _send_queued(self) -> None:
         events, self.events = self.events, deque(maxlen=EVENTS_MAX)
         fresh, self.fresh = self.fresh, {}
         seqs, self.seqs = self.seqs, None
@@ -202,8 +202,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             {"type": "ping", "server_time": snapshot.hello()["server_time"], "seqs": dict(self.streams)}
         )
 
-    async def _subscribe(self, wish: dict[str, Any]) -> None:
-        stream, since = str(wish.get("stream"))[:STREAM_CHARS_MAX], wish.get("since")
+    async def _subscribe(self, request: dict[str, Any]) -> None:
+        stream, since = str(request.get("stream"))[:STREAM_CHARS_MAX], request.get("since")
         if since is not None and (not isinstance(since, int) or not 0 <= since <= SEQ_MAX):
             await self._refuse(stream, "since must be the number of the last event seen, or be left out")
             return
@@ -215,10 +215,10 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         except snapshot.NoSuchStream as refusal:
             await self._refuse(stream, str(refusal))
             return
-        self.language = _language(wish.get("language"), self.language)
-        self.html = bool(wish.get("html"))
-        if isinstance(wish.get("parts"), list):
-            self.wanted[stream] = {str(name) for name in wish["parts"][:PARTS_MAX]}
+        self.language = _language(request.get("language"), self.language)
+        self.html = bool(request.get("html"))
+        if isinstance(request.get("parts"), list):
+            self.wanted[stream] = {str(name) for name in request["parts"][:PARTS_MAX]}
         async with self.sending:
             # First followed, then read: what is committed between the two is then seen twice, never lost.
             self.streams[stream] = 0 if since is None else since
@@ -269,12 +269,12 @@ _read = database_sync_to_async(lambda work, *arguments: work(*arguments))
 
 def _text_of(message: snapshot.Message, wanted: set[str] | None) -> str:
     """The message as it is sent, with the wanted parts only; empty when it would say nothing."""
-    said = {name: value for name, value in message.items() if name != "texts"}
-    for shown in {"parts", "state"} & said.keys() if wanted is not None else ():
-        said[shown] = {name: part for name, part in said[shown].items() if name in wanted}
-    if said["type"] == "state" and not said.get("parts") and not said.get("state"):
+    sent = {name: value for name, value in message.items() if name != "texts"}
+    for shown in {"parts", "state"} & sent.keys() if wanted is not None else ():
+        sent[shown] = {name: part for name, part in sent[shown].items() if name in wanted}
+    if sent["type"] == "state" and not sent.get("parts") and not sent.get("state"):
         return ""
-    return json.dumps(said)
+    return json.dumps(sent)
 
 
 def _language(wished: object, otherwise: str) -> str:

@@ -2,14 +2,14 @@
 
 One relay in each web process serves all its WebSockets. While somebody follows a stream it listens to PostgreSQL:
 of story events, whose rows it reads once for all, and of leases, reorganisations and changes. What has changed it
-renders once for each language, at most four times a second, and puts it into the followers' mailboxes.
+renders once for each language, at most four times a second, and puts it into the followers' queues.
 
     NOTIFY (stream, seq) --> rows of the story --------------------------------------------\
-    NOTIFY, story event  --> streams to look at --(at most 4/s)--> render --> mailboxes --> sockets
+    NOTIFY, story event  --> streams to look at --(at most 4/s)--> render --> queues --> sockets
     every second --------> sampled parts -------------------------/
 
 After a lost connection, and every heartbeat, it looks at the streams' counters: a notification that got lost is noticed
-then, however long nothing else happens. A mailbox keeps only the newest of each part and a limited number of events,
+then, however long nothing else happens. A queue keeps only the newest of each part and a limited number of events,
 so a slow socket delays nobody, itself included.
 """
 
@@ -161,9 +161,9 @@ class Relay:
         if seq <= before:
             return
         for row in await (await reader.execute(EVENTS, [stream, before])).fetchall():
-            told = selectors.event_json(StoryEvent(**dict(zip(EVENT_COLUMNS, row, strict=True))))
-            event = {"stream": stream, "seq": told["seq"], "text": json.dumps(snapshot.event_message(told))}
-            self.newest[stream] = told["seq"]
+            stored = selectors.event_json(StoryEvent(**dict(zip(EVENT_COLUMNS, row, strict=True))))
+            event = {"stream": stream, "seq": stored["seq"], "text": json.dumps(snapshot.event_message(stored))}
+            self.newest[stream] = stored["seq"]
             for follower in self.followers:
                 if stream in follower.streams:
                     follower.put_event(event)
@@ -187,7 +187,7 @@ class Relay:
                     await self._send_state(stream, sampled=True)
 
     async def _send_state(self, stream: str, *, sampled: bool = False) -> None:
-        """Render the stream once for each wish, and hand on what differs from the last time."""
+        """Render the stream once for each way of showing it, and hand on what differs from the last time."""
         followers = [follower for follower in self.followers if stream in follower.streams]
         for language, html in sorted({(follower.language, follower.html) for follower in followers}):
             message = await self._fresh(stream, language, html, sampled)

@@ -1,4 +1,4 @@
-"""What the catalog hears from Django: somebody has signed out."""
+"""Receives a signal of Django: somebody has signed out."""
 
 from typing import Any
 

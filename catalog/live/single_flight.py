@@ -20,7 +20,7 @@ class SharedReads:
         self._running: dict[Hashable, asyncio.Task[Any]] = {}
 
     async def ask(self, key: Hashable, read: Callable[[], Awaitable[Any]]) -> Any:
-        """What `read` answers, begun after this was called. One caller's cancellation leaves the others theirs."""
+        """The answer of a `read` begun after this was called. One caller's cancellation leaves the others theirs."""
         joined = self._next.get(key)
         if joined is None:
             joined = self._next[key] = asyncio.create_task(self._read(key, read, self._running.get(key)))

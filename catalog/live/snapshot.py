@@ -1,4 +1,4 @@
-"""What a stream shows now, and what somebody who was away has missed.
+"""The state that a stream shows now, and the events that somebody who was away has missed.
 
 A page follows a *stream*: "cluster", "table:7", "change:3". Two things flow in it:
 
@@ -108,7 +108,7 @@ def recent_events(stream: str, limit: int = EVENTS_SHOWN) -> list[Message]:
 
 
 def page_context(stream: str) -> dict[str, Any]:
-    """What a template needs to show a stream and to go on from there."""
+    """The context that a template needs to show a stream and to go on from there."""
     with _one_snapshot():
         seq, events, state = selectors.newest_seq(stream), recent_events(stream), read_state(stream)
     parts = render_state(stream, state)
@@ -123,7 +123,7 @@ def snapshot_of(stream: str, *, html: bool) -> Message:
 
 
 def state_message(stream: str, *, html: bool, sampled: bool = False) -> Message:
-    """What the stream shows now, without a number: a newer one replaces it. `sampled`: only those parts."""
+    """The state that the stream shows now, without a number: a newer one replaces it. `sampled`: only those parts."""
     with _one_snapshot():
         state = read_state(stream, sampled=sampled)
     message = {"type": "state", "stream": stream, "at": timezone.now().isoformat(), "busy": is_busy(state)}
@@ -131,12 +131,12 @@ def state_message(stream: str, *, html: bool, sampled: bool = False) -> Message:
 
 
 def is_busy(state: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether something moves that nobody is notified of: a part says so by `is_busy`."""
+    """True while something moves that nobody is notified of: a part says so by `is_busy`."""
     return any(part.get("is_busy") for part in state.values())
 
 
 def missed(stream: str, since: int, *, html: bool) -> list[Message]:
-    """What somebody who has seen event `since` has missed: the events between, or a snapshot if they are many."""
+    """Messages for who has seen all up to event `since`: the events after it, or a snapshot if they are many."""
     newest = selectors.newest_seq(stream)
     if not 0 <= newest - since <= EVENTS_RESENT_MAX:
         return [snapshot_of(stream, html=html)]

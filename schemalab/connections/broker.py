@@ -1,4 +1,4 @@
-"""How a worker waits for Redis: it stays, keeps what it is doing, and goes on within a second of Redis's return.
+"""Waiting for Redis: a worker stays, keeps what it is doing, and goes on within a second of Redis's return.
 
 Left to themselves Celery and kombu do otherwise. A worker that held a message when Redis died crashed, since kombu
 asks a connection that it has just thrown away for its address; and the pauses between two tries grow to half a minute.

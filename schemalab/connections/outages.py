@@ -1,10 +1,10 @@
 """One line when PostgreSQL or Redis goes, one when it returns; what fails meanwhile for that reason is only counted.
 
-    worker  | PostgreSQL does not answer (server closed the connection); what fails for that is not told until it does
+    worker  | PostgreSQL does not answer (server closed the connection); what fails for that is not logged until it does
     worker  | PostgreSQL answers again after 12 s; 34 messages about that left out
 
 Whoever fails logs as ever: each task, timetable, page and node, with a traceback or without. This handler looks at the
-exception that a record carries, and where a lost service is behind it, it tells the loss once and asks the service
+exception that a record carries, and where a lost service is behind it, it reports the loss once and asks the service
 until it answers. A single session that was ended while the service is well is one line and no more.
 """
 
@@ -100,7 +100,7 @@ class Outage:
 
 
 class Handler(logging.StreamHandler):
-    """To the terminal, with outages told once."""
+    """To the terminal, with outages reported once."""
 
     def emit(self, record: logging.LogRecord) -> None:
         found = lost_service(record)
@@ -108,17 +108,17 @@ class Handler(logging.StreamHandler):
             service, error = found
             if not OUTAGES[service].begins():
                 return
-            record = told_once(record, service, error)
+            record = reported_once(record, service, error)
         super().emit(record)
 
 
-def told_once(record: logging.LogRecord, service: str, error: BaseException) -> logging.LogRecord:
+def reported_once(record: logging.LogRecord, service: str, error: BaseException) -> logging.LogRecord:
     """The record as the one line that an outage begins with."""
     line = copy.copy(record)
     line.exc_info = line.exc_text = line.stack_info = None
     line.levelno = max(record.levelno, logging.WARNING)
     line.levelname = logging.getLevelName(line.levelno)
-    line.msg = "%s does not answer (%s); what fails for that is not told until it does"
+    line.msg = "%s does not answer (%s); what fails for that is not logged until it does"
     line.args = (service, in_words(error))
     return line
 

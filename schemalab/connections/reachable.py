@@ -39,19 +39,19 @@ def check_database(url: str) -> None:
 
 
 def shortcomings(url: str, *, nodes: int) -> str | None:
-    """What a server will refuse under load, in one line: it can be used all the same, and only its owner can set it."""
+    """The load that a server will refuse, in one line: it can be used all the same, and only its owner can set it."""
     wanted = {"max_connections": postgres.connections_for(nodes)}
     wanted |= {name: int(value) for name, value in postgres.PREDICATE_LOCKS.items()}
     with psycopg.connect(url, connect_timeout=CONNECT_S_MAX) as connection:
         has = {name: _setting(connection, name) for name in wanted}
     if (share := has["max_pred_locks_per_relation"]) < 0:  # of the transaction's: -2 is half of them
         has["max_pred_locks_per_relation"] = has["max_pred_locks_per_transaction"] // -share
-    said = []
+    found = []
     if short := [f"{name} is {has[name]}, not {least}" for name, least in wanted.items() if has[name] < least]:
-        said.append(f"will refuse statements under load: {', '.join(short)} (or more)")
+        found.append(f"will refuse statements under load: {', '.join(short)} (or more)")
     if (most := LOCKS_ON_ONE_MOST) < (given := has["max_pred_locks_per_relation"]):
-        said.append(f"will take minutes for long reads: max_pred_locks_per_relation is {given}, not {most} (or less)")
-    return f"DATABASE_URL: the database at {where(url)} {'; it '.join(said)}" if said else None
+        found.append(f"will take minutes for long reads: max_pred_locks_per_relation is {given}, not {most} (or less)")
+    return f"DATABASE_URL: the database at {where(url)} {'; it '.join(found)}" if found else None
 
 
 def _setting(connection: psycopg.Connection[Any], name: str) -> int:

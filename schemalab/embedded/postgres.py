@@ -26,7 +26,7 @@ from schemalab.supervisor.children import Launch, run_to_end
 
 START_S_MAX = 60.0  # without a word from the server
 RECOVERY_S_MAX = 3600.0
-TELL_AGAIN_S = 5.0
+REPORT_AGAIN_S = 5.0
 PAUSE_S = 0.05
 RECOVERING_PAUSE_S = 0.5
 """A server that recovers logs two lines for each question."""
@@ -60,7 +60,7 @@ OPTIONS: dict[str, str] = {
 
 
 def connections_for(nodes: int) -> int:
-    """How many connections a cluster may need: nodes with full pools, and pages, workers and drivers at their best."""
+    """Connections that a cluster may need: nodes with full pools, and pages, workers and drivers at their best."""
     return CONNECTIONS_OF_THE_REST + CONNECTIONS_OF_A_NODE * nodes
 
 
@@ -117,7 +117,7 @@ def _initdb(locations: Locations) -> None:
 
 
 def launch(locations: Locations, options: Mapping[str, str] = MappingProxyType({}), *, nodes: int = 3) -> Launch:
-    """How to run the server as a child for so many nodes, with `options` over ours.
+    """The command of the server as a child for so many nodes, with `options` over ours.
 
     SIGINT is its fast shutdown, SIGQUIT its immediate one: a server in mid-recovery when we die heeds no other.
     """
@@ -141,7 +141,7 @@ def _launch(argv: list[str], locations: Locations) -> Launch:
 
 
 class Answer(Enum):
-    """What a server says to somebody who wants to connect."""
+    """The answer of a server to somebody who wants to connect."""
 
     READY = auto()
     NOT_YET = auto()  # it lives: it starts, or recovers what a crash has left
@@ -165,11 +165,11 @@ def wait_until_ready(
 ) -> None:
     """Wait for the socket to answer, then see that our database is there.
 
-    A server that recovers is waited for, and that is said now and then; one that says nothing, not for long. `given_up`
-    ends the waiting.
+    A server that recovers is waited for, and that is reported now and then; one that says nothing, not for long.
+    `given_up` ends the waiting.
     """
     given_up = given_up or Event()
-    began = heard_at = told_at = time.monotonic()
+    began = heard_at = reported_at = time.monotonic()
     while (answer := ask(locations)) is not Answer.READY:
         if still_running is not None and still_running.poll() is not None:
             raise ServiceFailed(f"PostgreSQL in {locations.data} ended with code {still_running.returncode}")
@@ -178,9 +178,9 @@ def wait_until_ready(
             heard_at = now
         if now - heard_at > START_S_MAX or now - began > RECOVERY_S_MAX:
             raise ServiceFailed(_why_not_ready(locations, now - began))
-        if answer is Answer.NOT_YET and now - told_at >= TELL_AGAIN_S:
+        if answer is Answer.NOT_YET and now - reported_at >= REPORT_AGAIN_S:
             say(f"PostgreSQL is recovering: {now - began:.0f} s so far")
-            told_at = now
+            reported_at = now
         if given_up.wait(RECOVERING_PAUSE_S if answer is Answer.NOT_YET else PAUSE_S):
             raise ServiceFailed("PostgreSQL is not waited for any longer")
     _create_database(locations)

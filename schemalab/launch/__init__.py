@@ -1,4 +1,4 @@
-"""What one `manage.py up` is to run.
+"""Plans one `manage.py up`.
 
 plan       all questions answered before the first process starts
 procfile   which processes

@@ -1,4 +1,4 @@
-"""What one `manage.py up` shall run, all questions answered before the first process starts."""
+"""The plan of one `manage.py up`, all questions answered before the first process starts."""
 
 import os
 from collections.abc import Mapping

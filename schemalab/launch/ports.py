@@ -1,4 +1,4 @@
-"""Which TCP ports are ours. Two clones on one machine must not collide, so defaults move on to the next free one.
+"""Chooses our TCP ports. Two clones on one machine must not collide, so defaults move on to the next free one.
 
 A port is reserved before anything listens on it, and stays so while its process is down: a name in Linux's abstract
 socket namespace stands for it (unix(7)), which every `up` on the machine sees and which goes with the process that

@@ -21,7 +21,7 @@ def has_command(name: str) -> bool:
 
 
 async def wait_until_ready(plan: Plan, processes: Mapping[str, Supervised], *, seconds_max: float) -> list[str]:
-    """What is still missing when the limit has passed; empty when all is ready."""
+    """Names of all that is still missing when the limit has passed; empty when all is ready."""
     deadline = time.monotonic() + seconds_max
     while True:
         pids = {name: processes[name].pid for name in plan.node_ports}

@@ -19,7 +19,7 @@ class SqlPasswordForm(SetPasswordForm):
 
 
 def has_password(user: User) -> bool:
-    """Whether the user could sign in with some password: an empty hash fits none."""
+    """True when the user could sign in with some password: an empty hash fits none."""
     return bool(user.password) and user.has_usable_password()
 
 

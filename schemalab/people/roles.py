@@ -1,4 +1,4 @@
-"""Who may do what: four roles, each a Django group whose permissions follow from this table.
+"""Permissions: four roles, each a Django group whose permissions follow from this table.
 
 Pages ask for a permission (`user.has_perm("changes.add_change")`), never for a role, so they need not import this.
 The groups are kept in step after every `migrate`.

@@ -1,4 +1,4 @@
-"""How a child process is started and ended, so that nothing is left behind.
+"""Starts and ends child processes, so that nothing is left behind.
 
 A child gets a process group of its own (Ctrl-C reaches only us, a signal to the group reaches all its descendants, the
 JVM of Spark included), and the kernel ends it when we die without a word.
@@ -108,7 +108,7 @@ def signal_family(pid: int, number: signal.Signals) -> None:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a signal has stopped it (SIGSTOP), whoever sent that."""
+    """True when a signal has stopped it (SIGSTOP), whoever sent that."""
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
     return False

@@ -19,13 +19,13 @@ from typing import Any
 
 from schemalab.supervisor.process import Refused, Report, Supervised
 
-TOLD_AS = {
+EVENT_OF = {
     "kill": "process killed",
     "freeze": "process frozen",
     "thaw": "process thawed",
     "start": "process restarted",
 }
-COMMANDS = tuple(TOLD_AS)
+COMMANDS = tuple(EVENT_OF)
 ANSWER_S_MAX = 10.0
 LINE_BYTES_MAX = 4096
 
@@ -66,7 +66,7 @@ def obey(processes: Mapping[str, Supervised], request: Mapping[str, Any], report
         text = getattr(processes[name], command)()
     except Refused as refused:
         return {"ok": False, "text": str(refused)}
-    report(TOLD_AS[command], name, who=str(request.get("who") or "somebody"))
+    report(EVENT_OF[command], name, who=str(request.get("who") or "somebody"))
     return {"ok": True, "text": text}
 
 

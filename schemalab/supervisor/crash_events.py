@@ -1,6 +1,6 @@
-"""Tells the cluster's story of processes that crash, and of what operators do to them.
+"""Appends to the cluster's story: processes that crash, and what operators do to them.
 
-In order, beside the supervision; a crash of the database itself is told once the database is back.
+In order, beside the supervision; a crash of the database itself is appended once the database is back.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ PAUSE_S = 1.0
 WAITING_MAX = 1000
 
 
-class Storyteller:
-    """A queue of facts and the task that tells them."""
+class CrashEvents:
+    """A queue of facts and the task that appends them."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -29,10 +29,10 @@ class Storyteller:
         try:
             self._facts.put_nowait((kind, process, facts))
         except asyncio.QueueFull:
-            self._say(f"too much to tell: left out: {in_words(kind, process, facts)}")
+            self._say(f"too much for the story: left out: {in_words(kind, process, facts)}")
 
-    async def __aenter__(self) -> "Storyteller":
-        self._task = asyncio.create_task(self._tell_all())
+    async def __aenter__(self) -> "CrashEvents":
+        self._task = asyncio.create_task(self._append_all())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -41,23 +41,23 @@ class Storyteller:
         with suppress(asyncio.CancelledError):
             await self._task
 
-    async def _tell_all(self) -> None:
+    async def _append_all(self) -> None:
         while True:
             kind, process, facts = await self._facts.get()
             for _attempt in range(TRIES_MAX):
-                if await asyncio.to_thread(told, kind, process, facts):
+                if await asyncio.to_thread(append, kind, process, facts):
                     break
                 await asyncio.sleep(PAUSE_S)
             else:
-                self._say(f"the database does not answer: not told: {in_words(kind, process, facts)}")
+                self._say(f"the database does not answer: left out of the story: {in_words(kind, process, facts)}")
 
 
 def in_words(kind: str, process: str, facts: dict[str, str]) -> str:
     return sentence(kind, {"process": process, **facts})
 
 
-def told(kind: str, process: str, facts: dict[str, str]) -> bool:
-    """Tell one fact; False when the database does not answer."""
+def append(kind: str, process: str, facts: dict[str, str]) -> bool:
+    """Append one fact; False when the database does not answer."""
     try:
         with transaction.atomic():
             append_event(kind, process, {"process": process, **facts}, [CLUSTER])

@@ -29,7 +29,7 @@ class Report(Protocol):
     def __call__(self, kind: str, process: str, /, **facts: str) -> None: ...
 
 
-def tell_nobody(_kind: str, _process: str, /, **_facts: str) -> None:
+def report_nothing(_kind: str, _process: str, /, **_facts: str) -> None:
     """A report that goes nowhere."""
 
 
@@ -52,7 +52,7 @@ class Supervised:
         *,
         kind: str = "",
         restart: bool = True,
-        report: Report = tell_nobody,
+        report: Report = report_nothing,
         before: Callable[[], None] | None = None,
         pause_s_max: float = PAUSE_S_MAX,
     ) -> None:
@@ -81,7 +81,7 @@ class Supervised:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether a signal has stopped it, or one of ours is about to."""
+        """True when a signal has stopped it, or one of ours is about to."""
         if self.pid is not None and is_stopped(self.pid):
             self._is_freeze_asked = False
             return True

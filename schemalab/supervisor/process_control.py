@@ -1,4 +1,4 @@
-"""Do to a process of the cluster what accidents do. The supervisor tells the story of it, with who did it."""
+"""Do to a process of the cluster what accidents do. The supervisor appends it to the story, with who did it."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ class OnlyByCommand(Exception):
 
 
 def control_process(command: str, name: str, *, who: str) -> str:
-    """What the supervisor answered. Raises NotRunning or CommandRefused."""
+    """The supervisor's answer. Raises NotRunning or CommandRefused."""
     return str(send(settings.LOCATIONS.control_socket, command, name, who=who)["text"])
 
 

@@ -1,4 +1,4 @@
-"""How each kind of process is asked whether it lives. None of them may be asked through another one.
+"""Asks each kind of process whether it lives. None of them may be asked through another one.
 
     postgres, redis   a connection           nodes   what a client asks first (SSLRequest), without signing in
     web               GET /alive             workers, beat   the file that their main loop touches

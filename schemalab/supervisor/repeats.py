@@ -14,16 +14,16 @@ class Repeats:
         self._times = 0
 
     def hear(self, line: str) -> list[str]:
-        """What to show now that this line has come."""
+        """The lines to show now that this one has come."""
         shape = NUMBERS.sub("0", line)
         if shape == self._shape and shape.strip():
             self._times += 1
             return [line] if self._times <= SHOWN_MAX else []
-        told = self.end()
+        ended = self.end()
         self._shape, self._times = shape, 1
-        return [*told, line]
+        return [*ended, line]
 
     def end(self) -> list[str]:
-        """What is still to be said when nothing more comes."""
+        """The lines still to be shown when nothing more comes."""
         more, self._times, self._shape = self._times - SHOWN_MAX, 0, ""
         return [f".. and {more} more such lines"] if more > 0 else []

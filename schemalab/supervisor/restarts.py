@@ -1,4 +1,4 @@
-"""When a process that ended is started again, and how its end is told."""
+"""When a process that ended is started again, and its end in words."""
 
 import signal
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ class Backoff:
 
 
 def describe_end(code: int) -> str:
-    """What an exit code (negative: a signal) says about a process's end."""
+    """A process's end in words, by its exit code (negative: a signal)."""
     if code == LEASE_LOST:
         return "ended itself because it could not renew its lease"
     if code == -signal.SIGPROF:

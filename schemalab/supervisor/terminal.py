@@ -1,4 +1,4 @@
-"""What the processes of `up` say: to the terminal with a coloured name in front, to a log file each.
+"""Shows the output of the processes of `up`: on the terminal with a coloured name in front, to a log file each.
 
 Some of it is text of users, in statements and names, so no control character of theirs gets through; and there may be
 much of it, so a log file that is full begins anew.

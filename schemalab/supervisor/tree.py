@@ -28,7 +28,7 @@ from schemalab.sources import RUNNING_FILE
 from schemalab.supervisor import heartbeat, questions
 from schemalab.supervisor.children import Launch
 from schemalab.supervisor.control import ControlServer
-from schemalab.supervisor.crash_events import Storyteller
+from schemalab.supervisor.crash_events import CrashEvents
 from schemalab.supervisor.process import Supervised
 from schemalab.supervisor.questions import Question
 from schemalab.supervisor.restarts import PAUSE_S_MAX_SERVICE
@@ -63,7 +63,7 @@ class Cluster:
         self._announce = announce
         self._processes: dict[str, Supervised] = {}
         self._commands = read_procfile((ROOT / "Procfile").read_text())
-        self._storyteller = Storyteller(self.say)
+        self._crash_events = CrashEvents(self.say)
         self._watch = Watch(plan.lease_s)
         self._stop = asyncio.Event()
         self._given_up = threading.Event()
@@ -79,8 +79,8 @@ class Cluster:
         prepare_folders(self.plan.locations)
         running_file.write_text("".join(f"{name}={value}\n" for name, value in self.plan.chosen.items()))
         try:
-            channel = ControlServer(self.plan.locations.control_socket, self._processes, self._storyteller.report)
-            async with channel, self._storyteller, self._watch:
+            channel = ControlServer(self.plan.locations.control_socket, self._processes, self._crash_events.report)
+            async with channel, self._crash_events, self._watch:
                 await self._start_and_wait()
         finally:
             await self._stop_all()
@@ -153,7 +153,7 @@ class Cluster:
     def _begin(self, name: str, kind: str, launch: Launch, **options: Any) -> Supervised:
         memory_mb = self.plan.memory_mb.get(kind)
         launch = replace(launch, memory_mb=memory_mb, env={**launch.env, heartbeat.VARIABLE: str(self._pulse(name))})
-        process = Supervised(name, launch, self._terminal.say, kind=kind, report=self._storyteller.report, **options)
+        process = Supervised(name, launch, self._terminal.say, kind=kind, report=self._crash_events.report, **options)
         self._processes[name] = process
         process.begin()
         self._watch.add(process, self._question(name, kind), memory_mb)
@@ -163,7 +163,7 @@ class Cluster:
         return self.plan.locations.sockets / f"{name}.heartbeat"
 
     def _question(self, name: str, kind: str) -> Question | None:
-        """How to ask whether it lives; what ends by itself is not asked."""
+        """The question whether it lives; what ends by itself is not asked."""
         plan = self.plan
         match kind:
             case "postgres":

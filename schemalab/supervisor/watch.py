@@ -1,4 +1,4 @@
-"""Finds processes that run and yet serve nobody: one that hangs, one that takes all memory. Both are killed, and said.
+"""Finds processes that run and serve nobody: one that hangs, one that takes all memory. Both are ended and reported.
 
     it has not answered for as long as a lease lasts     its work is another one's by then
     it has more memory than its kind may have            before the machine has none left

@@ -1,4 +1,4 @@
-"""What tests and benchmarks share: the product started for real, in a home of its own.
+"""Shared by tests and benchmarks: the product started for real, in a home of its own.
 
 services  the settings and home of a process that tests
 cluster   the whole product, running

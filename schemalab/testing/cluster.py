@@ -39,7 +39,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class RunningCluster:
-    """What a test can know and do: addresses, SQL on the real database, manage.py, and its processes."""
+    """All that a test can know and do: addresses, SQL on the real database, manage.py, and its processes."""
 
     locations: Locations
     env: dict[str, str]

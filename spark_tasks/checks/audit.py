@@ -38,7 +38,7 @@ class NothingToAudit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an audit found. `versions` were judged; the snapshot was held for `snapshot_s` seconds.
+    """The result of an audit. `versions` were judged; the snapshot was held for `snapshot_s` seconds.
 
     Of `violations_total` the first few of each kind are named in `violations`.
     """
@@ -116,8 +116,8 @@ def _rows(connection: Connection, judge: Judge) -> Finding:
     """All rows on all storages, spread over workers."""
     if judge.descriptor.state is State.ABSENT:
         return Finding()
-    pieces = ranges_of(connection, judge.descriptor.table_id, key_space(judge.descriptor), judge.storages)
-    return gather(spread(judge, pieces, pool=f"audit-{judge.descriptor.table_id}"))
+    key_ranges = ranges_of(connection, judge.descriptor.table_id, key_space(judge.descriptor), judge.storages)
+    return gather(spread(judge, key_ranges, pool=f"audit-{judge.descriptor.table_id}"))
 
 
 def _beside_rows(connection: Connection, judge: Judge, found: Finding) -> None:
@@ -127,19 +127,21 @@ def _beside_rows(connection: Connection, judge: Judge, found: Finding) -> None:
         if not judge.may_have_tombstones(index):
             for violation in _tombstones_of(connection, judge, index):
                 found.note("C7", f"index {index.name}", 1, [violation])
-    for piece in unaccounted(judge):
-        total, keys = _first_keys(connection, judge.descriptor.table_id, piece)
-        strangers = [stranger(judge.descriptor, piece.storage, key) for key in keys]
+    for key_range in unaccounted(judge):
+        total, keys = _first_keys(connection, judge.descriptor.table_id, key_range)
+        strangers = [stranger(judge.descriptor, key_range.storage, key) for key in keys]
         for one in strangers:
             found.note(one.clause, "no element", 1, [one])
         if strangers:
             found.note(strangers[-1].clause, "no element", total - len(strangers), [])
 
 
-def _first_keys(connection: Connection, table_id: int, piece: KeyRange) -> tuple[int, list[bytes]]:
-    """How many keys there are in a range where none should be, and the first of them."""
-    sql = f"SELECT key, count(*) OVER () FROM {kv(piece.storage, table_id)} WHERE key >= %b AND key < %b"
-    cursor = connection.cursor(binary=True).execute(f"{sql} ORDER BY key LIMIT %b", (piece.low, piece.high, NAMED_MAX))
+def _first_keys(connection: Connection, table_id: int, key_range: KeyRange) -> tuple[int, list[bytes]]:
+    """The number of keys in a range where none should be, and the first of them."""
+    sql = f"SELECT key, count(*) OVER () FROM {kv(key_range.storage, table_id)} WHERE key >= %b AND key < %b"
+    cursor = connection.cursor(binary=True).execute(
+        f"{sql} ORDER BY key LIMIT %b", (key_range.low, key_range.high, NAMED_MAX)
+    )
     found = cursor.fetchall()
     return (found[0][1] if found else 0), [key for key, _ in found]
 
@@ -176,7 +178,7 @@ def first_words(report: Report) -> str:
 
 
 def _count_words(report: Report) -> str:
-    """How many violations follow, of how many."""
+    """The number of violations that follow, of how many."""
     named, total = len(report.violations), report.violations_total
     if named < total:
         return f"{total:,} violations, {named} of them"

@@ -90,8 +90,8 @@ class EntryJudge:
         doubled = {pair for pair in lacks if self._is_doubled(connection, home, pair, there.get(pair[0]), found)}
         for _, owner in (pair for pair in lacks if pair[1] and pair not in doubled):
             found.lacks(self.index.id, owner)
-        told = [pair for pair in lacks if pair not in doubled] if self.is_verified else lacks
-        found.note("C4", self.label, len(told), (self._absent(home, pair) for pair in told))
+        reported = [pair for pair in lacks if pair not in doubled] if self.is_verified else lacks
+        found.note("C4", self.label, len(reported), (self._absent(home, pair) for pair in reported))
 
     def _absent(self, home: int, entry: tuple[bytes, bytes]) -> Violation:
         key, value = entry
@@ -102,7 +102,7 @@ class EntryJudge:
     def _is_doubled(
         self, connection: Connection, home: int, entry: tuple[bytes, bytes], holder: bytes | None, found: Finding
     ) -> bool:
-        """Whether the entry is held by a row that has the same values now (C6); once enough are named, by any row."""
+        """True when the entry is held by a row that has the same values now (C6); once enough are named, by any row."""
         if not holder:
             return False
         key, owner = entry

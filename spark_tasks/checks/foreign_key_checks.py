@@ -42,7 +42,7 @@ class Reference:
     buckets: int
 
     def dangling(self, connection: Connection, rows: StoredRows) -> pa.Array:
-        """Which rows refer to something that is not there, as the connection's transaction sees it."""
+        """Rows that refer to something that is not there, as the connection's transaction sees it."""
         places = places_of(
             self.descriptor, self.referenced, self.foreign_key, rows, storages=self.storages, buckets=self.buckets
         )
@@ -95,7 +95,7 @@ def references_of(
 def newest_versions(connection: Connection, table_ids: Iterable[TableId]) -> tuple[Descriptor, ...]:
     """The newest version of each table in the connection's snapshot.
 
-    A foreign key is in the same state there, and what it rests on does not change while it is there.
+    A foreign key is in the same state there, and what it depends on does not change while it is there.
     """
     found = connection.execute(NEWEST, (sorted(table_ids),)).fetchall()
     return tuple(from_json(body) for (body,) in found)

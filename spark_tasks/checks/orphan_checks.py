@@ -17,27 +17,29 @@ from storage.statements import COLUMN_SUFFIX
 Connection = psycopg.Connection[Any]
 
 
-def strangers(connection: Connection, descriptor: Descriptor, piece: KeyRange) -> list[bytes]:
+def strangers(connection: Connection, descriptor: Descriptor, key_range: KeyRange) -> list[bytes]:
     """The first keys in a range of rows that end with no column of the schema."""
     known = column_suffixes((EXISTS, *(c.id for c in descriptor.stored_columns if c.state is not State.ABSENT)))
-    return _first_keys(connection, descriptor, piece, f"NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[]))", known)
+    return _first_keys(connection, descriptor, key_range, f"NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[]))", known)
 
 
 def tombstones(
-    connection: Connection, descriptor: Descriptor, piece: KeyRange, allowed: Iterable[Column] = ()
+    connection: Connection, descriptor: Descriptor, key_range: KeyRange, allowed: Iterable[Column] = ()
 ) -> list[bytes]:
     """The first tombstones of a range; in a range of rows those of some columns may be `allowed`."""
     suffixes = column_suffixes(column.id for column in allowed)
     only = f"value IS NULL AND NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[]))"
-    return _first_keys(connection, descriptor, piece, only if suffixes else "value IS NULL", *filter(None, [suffixes]))
+    return _first_keys(
+        connection, descriptor, key_range, only if suffixes else "value IS NULL", *filter(None, [suffixes])
+    )
 
 
 def _first_keys(
-    connection: Connection, descriptor: Descriptor, piece: KeyRange, only: str, *params: list[bytes]
+    connection: Connection, descriptor: Descriptor, key_range: KeyRange, only: str, *params: list[bytes]
 ) -> list[bytes]:
-    table = kv(piece.storage, descriptor.table_id)
+    table = kv(key_range.storage, descriptor.table_id)
     sql = f"SELECT key FROM {table} WHERE key >= %b AND key < %b AND {only} ORDER BY key LIMIT %b"
-    cursor = connection.cursor(binary=True).execute(sql, (piece.low, piece.high, *params, NAMED_MAX))
+    cursor = connection.cursor(binary=True).execute(sql, (key_range.low, key_range.high, *params, NAMED_MAX))
     return [key for (key,) in cursor.fetchall()]
 
 

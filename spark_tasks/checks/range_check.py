@@ -21,7 +21,7 @@ from spark_tasks.checks.foreign_key_checks import Reference
 from spark_tasks.checks.orphan_checks import stranger, strangers, tombstone_words, tombstones
 from spark_tasks.checks.row_checks import ValueJudge
 from spark_tasks.chunks import snapshot_reads
-from spark_tasks.chunks.chunk import Ticket
+from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.chunks.verify_progress import marking
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import Finding
@@ -42,7 +42,7 @@ class Judge:
     """Judge ranges of rows under one descriptor, in an exported snapshot, by what is demanded.
 
     `references` are the foreign keys that are demanded, with what they refer to. `only`: the elements that a
-    verification looks at, for the run of `ticket`. An audit looks at everything; `unfinished` are elements whose
+    verification looks at, for the run of `run_token`. An audit looks at everything; `unfinished` are elements whose
     tombstones are not purged yet.
     """
 
@@ -54,7 +54,7 @@ class Judge:
     demands: Demands
     references: tuple[Reference, ...] = ()
     only: Elements | None = None
-    ticket: Ticket | None = None
+    run_token: RunToken | None = None
     unfinished: frozenset[str] = frozenset()
 
     # --- what is looked at
@@ -93,24 +93,24 @@ class Judge:
     def connect(self) -> Connection:
         return psycopg.connect(self.dsn, autocommit=True, **session_options("schemalab judge"))
 
-    def __call__(self, pieces: Iterable[KeyRange]) -> Iterator[dict[str, Any]]:
+    def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[dict[str, Any]]:
         """A `Finding` as JSON for each range. Raises `RunClosed` between two."""
         with (
             self.connect() as connection,
             snapshot_reads.snapshot(connection, self.snapshot),
-            marking(self.ticket) as marks,
+            marking(self.run_token) as marks,
         ):
-            for piece in pieces:
+            for key_range in key_ranges:
                 marks.go_on()
-                found = self.range(connection, piece)
-                marks.done(piece, found.rows)
+                found = self.range(connection, key_range)
+                marks.done(key_range, found.rows)
                 yield asdict(found)
 
-    def range(self, connection: Connection, piece: KeyRange) -> Finding:
+    def range(self, connection: Connection, key_range: KeyRange) -> Finding:
         found, all_pairs, unknown = Finding(), self.only is None, 0
-        values = ValueJudge(self.descriptor, self.columns, self.demands, piece.storage)
+        values = ValueJudge(self.descriptor, self.columns, self.demands, key_range.storage)
         for rows, pairs in snapshot_reads.rows_and_pairs(
-            connection, self.descriptor.table_id, piece, self._columns_read(), all_pairs
+            connection, self.descriptor.table_id, key_range, self._columns_read(), all_pairs
         ):
             unknown += pairs - len(rows) - sum(len(c) - c.null_count for c in rows.columns.values())
             if len(rows.orphans):
@@ -118,7 +118,7 @@ class Judge:
             if len(rows):
                 self._rows(connection, values, rows, found)
         if all_pairs:
-            self._leftovers(connection, piece, found, has_strangers=unknown > 0)
+            self._leftovers(connection, key_range, found, has_strangers=unknown > 0)
         return found
 
     def _rows(self, connection: Connection, values: ValueJudge, rows: StoredRows, found: Finding) -> None:
@@ -134,17 +134,17 @@ class Judge:
         for index in self.indexes:
             self.entry_judge(index).rows(connection, homes, rows, found)
 
-    def _leftovers(self, connection: Connection, piece: KeyRange, found: Finding, *, has_strangers: bool) -> None:
+    def _leftovers(self, connection: Connection, key_range: KeyRange, found: Finding, *, has_strangers: bool) -> None:
         """C1: pairs of no column; C7: tombstones of columns whose change has ended."""
         known = {column.id for column in self.columns}
-        keys = strangers(connection, self.descriptor, piece) if has_strangers else []
+        keys = strangers(connection, self.descriptor, key_range) if has_strangers else []
         allowed = [column for column in self.columns if self.may_have_tombstones(column)]
-        for key in tombstones(connection, self.descriptor, piece, allowed):
+        for key in tombstones(connection, self.descriptor, key_range, allowed):
             name = name_of(self.descriptor, key)
             if name.column and name.column not in known:
                 keys.append(key)
                 continue
             words = tombstone_words(row_words(self.descriptor, name.row_key or b""))
-            found.note("C7", "tombstones", 1, [Violation("C7", piece.storage, key, words)])
+            found.note("C7", "tombstones", 1, [Violation("C7", key_range.storage, key, words)])
         for key in sorted(set(keys)):
-            found.note("C1", "no column", 1, [stranger(self.descriptor, piece.storage, key)])
+            found.note("C1", "no column", 1, [stranger(self.descriptor, key_range.storage, key)])

@@ -47,13 +47,13 @@ class CannotGetThrough(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
-    """What lets a worker write for a run: its token. `hands` workers share the run's throttle."""
+class RunToken:
+    """The right of a worker to write for a run: its token. `workers` workers share the run's throttle."""
 
     dsn: str
     run_id: int
     token: int
-    hands: int = 1
+    workers: int = 1
 
     def connect(self) -> Connection:
         """A worker's session: READ COMMITTED, asynchronous commit, gives way after 20 ms (R3)."""
@@ -69,7 +69,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a chunk leaves behind: rows done of those there are in the range, and its last pair, if it had any."""
+    """Written by each chunk as it ends: rows done of those there are in the range, and its last pair, if it had any."""
 
     rows_done: int
     rows_total: int
@@ -79,7 +79,7 @@ class Mark:
 
 @dataclass
 class Progress:
-    """How far a range has come by its marks: read before its first chunk here, then moved by each that commits."""
+    """The position of a range by its marks: read before its first chunk here, then moved by each that commits."""
 
     chunks: int = 0
     rows_done: int = 0
@@ -99,8 +99,8 @@ class Chunk:
 
 
 @dataclass
-class Order:
-    """What is wanted of the run: read with each commit."""
+class RunControl:
+    """Everything wanted of the run: read with each commit."""
 
     wanted: str = "run"
     rows_per_s_max: float | None = None
@@ -132,9 +132,9 @@ FROM spark_tasks_reorgrange range JOIN spark_tasks_reorgrun run ON run.id = rang
 @contextmanager
 def chunk(
     connection: Connection,
-    ticket: Ticket,
-    piece: KeyRange,
-    order: Order,
+    run_token: RunToken,
+    key_range: KeyRange,
+    control: RunControl,
     progress: Progress,
     scans: str = "NULL::bigint",
 ) -> Iterator[Chunk]:
@@ -142,19 +142,19 @@ def chunk(
 
     `scans` is SQL for how often the table's pairs were looked for: it is heard whether anybody else is there.
     """
-    leaves = Chunk()
-    _require_wanted(ticket, order)
+    this_chunk = Chunk()
+    _require_wanted(run_token, control)
     try:
-        cursor = connection.execute(BEGIN.format(run=ticket.run_id, token=ticket.token, range=piece.id))
-        _require_open(cursor, ticket, piece, progress)
-        yield leaves
-        assert leaves.mark is not None, "a chunk leaves a mark"
-        end = {"mark": leaves.mark, "reached": _reached_sql(leaves.mark.reached), "scans": scans}
-        cursor = connection.execute(END.format(run=ticket.run_id, range=piece.id, **end))
+        cursor = connection.execute(BEGIN.format(run=run_token.run_id, token=run_token.token, range=key_range.id))
+        _require_open(cursor, run_token, key_range, progress)
+        yield this_chunk
+        assert this_chunk.mark is not None, "a chunk leaves a mark"
+        end = {"mark": this_chunk.mark, "reached": _reached_sql(this_chunk.mark.reached), "scans": scans}
+        cursor = connection.execute(END.format(run=run_token.run_id, range=key_range.id, **end))
         while cursor.nextset():
             pass
-        progress.move(leaves.mark)
-        _hear(order, cursor.fetchone())
+        progress.move(this_chunk.mark)
+        _hear(control, cursor.fetchone())
     except BaseException:
         if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
@@ -168,64 +168,64 @@ def _reached_sql(reached: Reached | None) -> str:
 
 
 def scans_sql(table_id: int, storages: int) -> str:
-    """SQL for how often pairs of a table were looked for by key, as far as sessions have told."""
+    """SQL for how often pairs of a table were looked for by key, as far as sessions have reported."""
     tables = (kv(storage, table_id) for storage in range(1, storages + 1))
     return " + ".join(f"pg_stat_get_numscans('{table}_pkey'::regclass)" for table in tables)
 
 
-def listen(connection: Connection, ticket: Ticket, order: Order, scans: str = "NULL::bigint") -> None:
+def listen(connection: Connection, run_token: RunToken, control: RunControl, scans: str = "NULL::bigint") -> None:
     """Hear what is wanted of the run, and whether anybody else works with the table. Raises `RunClosed`."""
-    _hear(order, connection.execute(WANTED.format(run=ticket.run_id, scans=scans)).fetchone())
-    _require_wanted(ticket, order)
+    _hear(control, connection.execute(WANTED.format(run=run_token.run_id, scans=scans)).fetchone())
+    _require_wanted(run_token, control)
 
 
-def progress_of(connection: Connection, ticket: Ticket, piece: KeyRange) -> Progress:
+def progress_of(connection: Connection, run_token: RunToken, key_range: KeyRange) -> Progress:
     """Where a range leads on. Raises `RunClosed`, `RangeDone`."""
-    row = connection.execute(PROGRESS, (piece.id,)).fetchone()
-    if row is None or row[0] != ticket.token:
-        raise _shut_out(ticket)
+    row = connection.execute(PROGRESS, (key_range.id,)).fetchone()
+    if row is None or row[0] != run_token.token:
+        raise _shut_out(run_token)
     _, is_done, chunks, rows_done, storage, key = row
     if is_done:
         raise RangeDone
     return Progress(chunks, rows_done, None if key is None else Reached(storage, key))
 
 
-def _shut_out(ticket: Ticket) -> RunClosed:
+def _shut_out(run_token: RunToken) -> RunClosed:
     was = "it was closed, paused or taken over"
-    return RunClosed(f"run {ticket.run_id} has another token than {ticket.token}: {was}")
+    return RunClosed(f"run {run_token.run_id} has another token than {run_token.token}: {was}")
 
 
-def _require_wanted(ticket: Ticket, order: Order) -> None:
-    if order.wanted != "run":
-        raise RunClosed(f"run {ticket.run_id} is wanted to {order.wanted}: no further chunk is begun")
+def _require_wanted(run_token: RunToken, control: RunControl) -> None:
+    if control.wanted != "run":
+        raise RunClosed(f"run {run_token.run_id} is wanted to {control.wanted}: no further chunk is begun")
 
 
-def _hear(order: Order, said: tuple[Any, ...] | None) -> None:
-    order.wanted, order.rows_per_s_max, order.traffic, scans = said or ("close", None, 0.0, None)
+def _hear(control: RunControl, row: tuple[Any, ...] | None) -> None:
+    control.wanted, control.rows_per_s_max, control.traffic, scans = row or ("close", None, 0.0, None)
     if scans is not None:
-        order.quiet.hear(scans, time.monotonic())
+        control.quiet.hear(scans, time.monotonic())
 
 
-def pairs_of_chunk(ticket: Ticket, order: Order, pace: Pace) -> int:
-    """How many pairs go into the next chunk, by pace and by this worker's share of the throttle."""
-    return pairs_allowed(pace.pairs, _share(ticket, order))
+def pairs_of_chunk(run_token: RunToken, control: RunControl, pace: Pace) -> int:
+    """The size of the next chunk in pairs, by pace and by this worker's share of the throttle."""
+    return pairs_allowed(pace.pairs, _share(run_token, control))
 
 
-def _share(ticket: Ticket, order: Order) -> float | None:
-    return None if order.rows_per_s_max is None else order.rows_per_s_max / ticket.hands
+def _share(run_token: RunToken, control: RunControl) -> float | None:
+    return None if control.rows_per_s_max is None else control.rows_per_s_max / run_token.workers
 
 
-def _require_open(cursor: psycopg.Cursor[Any], ticket: Ticket, piece: KeyRange, progress: Progress) -> None:
+def _require_open(cursor: psycopg.Cursor[Any], run_token: RunToken, key_range: KeyRange, progress: Progress) -> None:
     cursor.nextset()
     if cursor.fetchone() is None:
-        raise _shut_out(ticket)
+        raise _shut_out(run_token)
     cursor.nextset()
     row = cursor.fetchone()
     if row is None or row[0]:
         raise RangeDone
     if row[1] != progress.chunks:
-        was = f"range {piece.id} of run {ticket.run_id} has {row[1]} chunks, this worker knows of {progress.chunks}"
-        raise RunClosed(f"{was}: another one is at work on it")
+        chunks = f"has {row[1]} chunks, this worker knows of {progress.chunks}"
+        raise RunClosed(f"range {key_range.id} of run {run_token.run_id} {chunks}: another one is at work on it")
 
 
 def tries(what: str) -> Iterator[int]:
@@ -237,21 +237,21 @@ def tries(what: str) -> Iterator[int]:
     raise CannotGetThrough(f"{what} gave way to writers {TRIES_MAX} times")
 
 
-def keep_pace(ticket: Ticket, order: Order, *, rows: int, seconds: float) -> None:
+def keep_pace(run_token: RunToken, control: RunControl, *, rows: int, seconds: float) -> None:
     """Wait as the throttle says, or rest as the traffic asks."""
-    pause = wait_s(rows=rows, seconds=seconds, rows_per_s_max=_share(ticket, order))
-    pause += rest_s(seconds=seconds, traffic=order.traffic, rows_per_s_max=order.rows_per_s_max)
+    pause = wait_s(rows=rows, seconds=seconds, rows_per_s_max=_share(run_token, control))
+    pause += rest_s(seconds=seconds, traffic=control.traffic, rows_per_s_max=control.rows_per_s_max)
     if pause:
         time.sleep(pause)
 
 
-def until_closed(work: Callable[[Iterable[KeyRange]], Iterator[Any]], pieces: Iterable[KeyRange]) -> Iterator[Any]:
-    """What `work` says of each range, up to the moment the run is closed: the driver sees by the marks what is left.
+def until_closed(work: Callable[[Iterable[KeyRange]], Iterator[Any]], key_ranges: Iterable[KeyRange]) -> Iterator[Any]:
+    """Results of `work` for each range, up to the moment the run is closed: the driver sees by the marks what is left.
 
-    A row that makes the work impossible is told as {"refused": why}: trying again would not help.
+    A row that makes the work impossible is reported as {"refused": why}: trying again would not help.
     """
     try:
-        yield from work(pieces)
+        yield from work(key_ranges)
     except CannotDerive as cannot:
         yield {"refused": str(cannot)}
     except RunClosed as closed:

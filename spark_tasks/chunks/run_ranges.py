@@ -11,7 +11,7 @@ import psycopg
 from django.conf import settings
 
 from catalog.services import control_transaction
-from spark_tasks.chunks.chunk import Ticket
+from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.chunks.snapshot_reads import KeySpace, Size, ranges_of, snapshot
 from spark_tasks.jobs.claim import Claim, RunFailed, require_open
@@ -39,7 +39,11 @@ def reading(name: str) -> Iterator[psycopg.Connection[Any]]:
 def ranges_over(table_id: int, spaces: Iterable[KeySpace], size: Size | None = None) -> list[KeyRange]:
     """Ranges over several key spaces, one after the other."""
     with reading("schemalab ranges") as reader:
-        return [piece for space in spaces for piece in ranges_of(reader, table_id, space, settings.STORAGE_COUNT, size)]
+        return [
+            key_range
+            for space in spaces
+            for key_range in ranges_of(reader, table_id, space, settings.STORAGE_COUNT, size)
+        ]
 
 
 def prepare(run: ReorgRun, found: list[KeyRange], meanwhile: Callable[[], object] | None = None) -> bool:
@@ -79,19 +83,19 @@ def _store(run: ReorgRun, found: list[KeyRange]) -> None:
     ReorgPulse.objects.filter(run=run).update(rows_total=sum(p.rows for p in found))
 
 
-def spread(claim: Claim, work: Callable[[Ticket], session.Work]) -> None:
+def spread(claim: Claim, work: Callable[[RunToken], session.Work]) -> None:
     """Let workers do the ranges that have no mark yet: entries first, then what lies among the rows (section 4).
 
     Raises `WasClosed`, `WasPaused`, and `RunFailed` when a row makes the work impossible.
     """
     for is_of_rows in (False, True):
-        left = [piece for piece in ranges_left(claim) if is_among_rows(piece) is is_of_rows]
+        left = [key_range for key_range in ranges_left(claim) if is_among_rows(key_range) is is_of_rows]
         if left:
             _spread(claim, work, left)
 
 
-def _is_refusal(said: Any) -> bool:
-    return isinstance(said, dict) and "refused" in said
+def _is_refusal(result: Any) -> bool:
+    return isinstance(result, dict) and "refused" in result
 
 
 def ranges_left(claim: Claim) -> list[KeyRange]:
@@ -100,18 +104,22 @@ def ranges_left(claim: Claim) -> list[KeyRange]:
     return [KeyRange(r.storage, bytes(r.low), bytes(r.high), r.rows_total, r.id) for r in ranges]
 
 
-def _spread(claim: Claim, work: Callable[[Ticket], session.Work], pieces: list[KeyRange]) -> None:
-    is_small = sum(piece.rows for piece in pieces) < session.ROWS_IN_PROCESS_MAX
-    ticket = Ticket(database_dsn(), claim.run.id, claim.token, hands=1 if is_small else session.parallelism())
-    refusals = [said["refused"] for said in session.spread(work(ticket), pieces, pool=claim.pool) if _is_refusal(said)]
+def _spread(claim: Claim, work: Callable[[RunToken], session.Work], key_ranges: list[KeyRange]) -> None:
+    is_small = sum(key_range.rows for key_range in key_ranges) < session.ROWS_IN_PROCESS_MAX
+    run_token = RunToken(database_dsn(), claim.run.id, claim.token, workers=1 if is_small else session.parallelism())
+    refusals = [
+        result["refused"]
+        for result in session.spread(work(run_token), key_ranges, pool=claim.pool)
+        if _is_refusal(result)
+    ]
     if refusals:
         raise RunFailed(refusals[0])
-    require_all_done(claim, pieces)
+    require_all_done(claim, key_ranges)
 
 
-def require_all_done(claim: Claim, pieces: list[KeyRange]) -> None:
+def require_all_done(claim: Claim, key_ranges: list[KeyRange]) -> None:
     """After the workers have come back. Raises `WasPaused`, `WasClosed` when they left something."""
-    if ReorgRange.objects.filter(id__in=[piece.id for piece in pieces], is_done=False).exists():
+    if ReorgRange.objects.filter(id__in=[key_range.id for key_range in key_ranges], is_done=False).exists():
         if ReorgPulse.objects.get(run=claim.run).wanted == Wanted.PAUSE:
             raise WasPaused(f"{claim.run} is paused")
         raise WasClosed(f"{claim.run} was closed or taken over in attempt {claim.run.attempt}")

@@ -48,7 +48,7 @@ class Column:
 
 
 def rows_at_once(
-    connection: Connection, descriptor: Descriptor, piece: KeyRange, columns: Sequence[ColumnId]
+    connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]
 ) -> list[StoredRows]:
     """The rows of a range with the columns named, in no order; in the caller's snapshot (not a serializable one).
 
@@ -56,41 +56,43 @@ def rows_at_once(
     """
     connection.execute("SET LOCAL enable_seqscan = on; SAVEPOINT at_once")
     try:
-        return [_rows(connection, descriptor, piece, columns)]
+        return [_rows(connection, descriptor, key_range, columns)]
     except errors.ProgramLimitExceeded:
         connection.execute("ROLLBACK TO SAVEPOINT at_once; SET LOCAL enable_seqscan = off")
-        return list(snapshot_reads.rows(connection, descriptor.table_id, piece, columns))
+        return list(snapshot_reads.rows(connection, descriptor.table_id, key_range, columns))
 
 
-def _rows(connection: Connection, descriptor: Descriptor, piece: KeyRange, columns: Sequence[ColumnId]) -> StoredRows:
-    count, found = _read(connection, descriptor, piece, columns) if columns else (-1, [])
+def _rows(
+    connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]
+) -> StoredRows:
+    count, found = _read(connection, descriptor, key_range, columns) if columns else (-1, [])
     keys = next((column.keys for column in found if len(column.keys) == count), None)
     if keys is None:
-        _, (existence,) = _read(connection, descriptor, piece, (EXISTS,))
+        _, (existence,) = _read(connection, descriptor, key_range, (EXISTS,))
         keys = existence.keys
     values = {column_id: _by_row(keys, column) for column_id, column in zip(columns, found, strict=True)}
     return StoredRows(keys, values, concat([]))
 
 
 def _read(
-    connection: Connection, descriptor: Descriptor, piece: KeyRange, columns: Sequence[ColumnId]
+    connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]
 ) -> tuple[int, list[Column]]:
-    """How many rows there are, and the pairs of each column. Of all pairs, only existence has an empty value."""
+    """The number of rows, and the pairs of each column. Of all pairs, only existence has an empty value."""
     size = _key_size(descriptor)
     asked = ", ".join(_asked(column, is_alone=len(columns) == 1, with_sizes=size is None) for column in columns)
     suffixes = [COLUMN.pack(column) for column in columns if column != EXISTS]
-    pairs = f"SELECT key, value, {COLUMN_SUFFIX} AS suffix FROM {kv(piece.storage, descriptor.table_id)}"
+    pairs = f"SELECT key, value, {COLUMN_SUFFIX} AS suffix FROM {kv(key_range.storage, descriptor.table_id)}"
     sql = (
         f"SELECT count(*) FILTER (WHERE value = ''), {asked} FROM ({pairs} WHERE key >= %b AND key < %b"
         f" AND value IS NOT NULL AND (value = '' OR {COLUMN_SUFFIX} = ANY(%b::bytea[]))) AS pairs"
     )
-    row = connection.cursor(binary=True).execute(sql, (piece.low, piece.high, suffixes)).fetchone()
+    row = connection.cursor(binary=True).execute(sql, (key_range.low, key_range.high, suffixes)).fetchone()
     assert row is not None
     return row[0], [_column(row[first : first + 5], size) for first in range(1, len(row), 5)]
 
 
 def _asked(column: ColumnId, *, is_alone: bool, with_sizes: bool) -> str:
-    """What is asked about one column's pairs; a single column's are told from existence by having a value."""
+    """SQL for one column's pairs; a single column's are distinguished from existence by having a value."""
     if column == EXISTS:
         only = " FILTER (WHERE value = '')"
     else:

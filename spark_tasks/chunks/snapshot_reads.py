@@ -43,14 +43,14 @@ def exported(connection: Connection) -> str:
 
 
 def pages(
-    connection: Connection, table_id: int, piece: KeyRange, columns: Iterable[int] | None = None
+    connection: Connection, table_id: int, key_range: KeyRange, columns: Iterable[int] | None = None
 ) -> Iterator[Pairs]:
     """The live pairs of a range; only those of the named columns when there are any named (0: existence)."""
     named = None if columns is None else column_suffixes(columns)
-    sql = packed_scan_sql(piece.storage, table_id, columns=named is not None)
-    low = piece.low
+    sql = packed_scan_sql(key_range.storage, table_id, columns=named is not None)
+    low = key_range.low
     while True:
-        params = (low, piece.high, PAGE_PAIRS) if named is None else (low, piece.high, named, PAGE_PAIRS)
+        params = (low, key_range.high, PAGE_PAIRS) if named is None else (low, key_range.high, named, PAGE_PAIRS)
         row = connection.cursor(binary=True).execute(sql, params, prepare=True).fetchone()
         assert row is not None
         page = unpack(*row)
@@ -62,20 +62,20 @@ def pages(
 
 
 def rows(
-    connection: Connection, table_id: int, piece: KeyRange, columns: Iterable[ColumnId], *, every: bool = False
+    connection: Connection, table_id: int, key_range: KeyRange, columns: Iterable[ColumnId], *, every: bool = False
 ) -> Iterator[StoredRows]:
     """The rows of a range with the columns named, in key order; `every` reads all pairs, to see the orphans too."""
-    for found, _ in rows_and_pairs(connection, table_id, piece, columns, every):
+    for found, _ in rows_and_pairs(connection, table_id, key_range, columns, every):
         yield found
 
 
 def rows_and_pairs(
-    connection: Connection, table_id: int, piece: KeyRange, columns: Iterable[ColumnId], every: bool
+    connection: Connection, table_id: int, key_range: KeyRange, columns: Iterable[ColumnId], every: bool
 ) -> Iterator[tuple[StoredRows, int]]:
     """Rows, and how many pairs were read meanwhile: over a whole range, what is too many belongs to no column."""
     wanted = tuple(columns)
     reader = RowReader(wanted)
-    for page in pages(connection, table_id, piece, None if every else (EXISTS, *wanted)):
+    for page in pages(connection, table_id, key_range, None if every else (EXISTS, *wanted)):
         yield reader.feed(page), len(page)
     yield reader.finish(), 0
 

@@ -1,4 +1,4 @@
-"""How far a verification has come: it marks each range that it has judged, for those who watch.
+"""Progress of a verification: it marks each range that it has judged, for those who watch.
 
 Unlike a fill's marks these allow nobody to skip a range: what was judged in another snapshot counts no more. So
 each pass begins anew, and only the number that is shown never goes back (R11).
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
-from spark_tasks.chunks.chunk import Connection, RunClosed, Ticket
+from spark_tasks.chunks.chunk import Connection, RunClosed, RunToken
 from spark_tasks.runs.ranges import KeyRange
 
 MARK = """UPDATE spark_tasks_reorgrange range SET rows_done = %(rows)s, rows_total = %(rows)s, is_done = true
@@ -20,27 +20,27 @@ WHERE range.id = %(range)s AND run.id = range.run_id AND run.token = %(token)s R
 class Marks:
     """Leaves marks, and hears at each what is wanted of the run. An audit has no run: nothing is marked."""
 
-    ticket: Ticket | None = None
+    run_token: RunToken | None = None
     connection: Connection | None = None
     wanted: str = "run"
 
-    def done(self, piece: KeyRange, rows: int) -> None:
+    def done(self, key_range: KeyRange, rows: int) -> None:
         """A range was judged."""
-        if self.ticket is None or self.connection is None:
+        if self.run_token is None or self.connection is None:
             return
-        params = {"rows": rows, "range": piece.id, "token": self.ticket.token}
+        params = {"rows": rows, "range": key_range.id, "token": self.run_token.token}
         row = self.connection.execute(MARK, params).fetchone()
         self.wanted = "close" if row is None else row[0]
 
     def go_on(self) -> None:
         """Before the next range. Raises `RunClosed` when the run is closed, paused, or taken over."""
         if self.wanted != "run":
-            assert self.ticket is not None
-            raise RunClosed(f"run {self.ticket.run_id} is wanted to {self.wanted}: no further range is judged")
+            assert self.run_token is not None
+            raise RunClosed(f"run {self.run_token.run_id} is wanted to {self.wanted}: no further range is judged")
 
 
 @contextmanager
-def marking(ticket: Ticket | None) -> Iterator[Marks]:
-    """Marks for the run of a ticket, through a session beside the one that judges."""
-    with nullcontext() if ticket is None else ticket.connect() as connection:
-        yield Marks(ticket, connection)
+def marking(run_token: RunToken | None) -> Iterator[Marks]:
+    """Marks for the run of a token, through a session beside the one that judges."""
+    with nullcontext() if run_token is None else run_token.connect() as connection:
+        yield Marks(run_token, connection)

@@ -1,4 +1,4 @@
-"""Who works on runs, audits and loads: one attempt at a time, over deaths and pauses.
+"""Work on runs, audits and loads: one attempt at a time, over deaths and pauses.
 
 lifecycle        claims, heartbeats, failures and the end of any job
 heartbeat        a statement repeated while the work lasts

@@ -26,7 +26,7 @@ def _audit(job: AuditJob) -> Values:
 
 
 def values_of(report: Report) -> Values:
-    """What is kept of a report."""
+    """The columns that keep a report."""
     names = ("versions", "rows", "pairs", "violations", "violations_total", "snapshot_s")
     return {name: getattr(report, name) for name in names}
 

@@ -1,4 +1,4 @@
-"""Who works on a job, be it a run, a load or an audit: at most one attempt at a time; a newer one shuts out the older.
+"""The life of a job, be it a run, a load or an audit: at most one attempt at a time; a newer one shuts out the older.
 
     waiting --claim--> running --all is done--> done
        ^                  |  heartbeat stale: another attempt is claimed, and what the older one writes counts no more
@@ -51,7 +51,7 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Lifecycle(Generic[J]):
-    """How the jobs of one table are claimed, kept alive, counted and ended.
+    """The way in which the jobs of one table are claimed, kept alive, counted and ended.
 
     `work` does what is left of a job and returns what else is stored of its end; `Refused` and `refusals` are final.
     `token` is the column that each claim moves and that an older attempt no longer has; `wanted` limits what may be
@@ -139,7 +139,7 @@ class Lifecycle(Generic[J]):
                 self._mine(job).update(state=RunState.WAITING, error=error)
 
     def _count_failure(self, job: J) -> int:
-        """How many attempts in a row have failed now; one that came further than those before begins the count anew."""
+        """Attempts in a row that have failed now; one that came further than those before begins the count anew."""
         done = self.rows_done(job)
         failures = 1 if done > job.rows_done_at_failure else job.failures + 1
         self.model.objects.filter(pk=job.pk).update(failures=failures, rows_done_at_failure=done)

@@ -1,10 +1,10 @@
-"""What each kind of run does with its elements, at the version it was started for.
+"""The work of each kind of run on its elements, at the version it was started for.
 
-clear     tombstones of before the drain go; the fill that follows gets its ranges (R6)
+clear     tombstones of before the drain are removed; the fill that follows gets its ranges (R6)
 fill      what the rows lack is put, one scan for all elements
 verify    rows against pairs, by content, both ways
 delete    entries, then values, then rows
-purge     the last tombstones go, once no range can be written any more (R7, R8)
+purge     the last tombstones are removed, once no range can be written any more (R7, R8)
 """
 
 import logging
@@ -55,7 +55,7 @@ def fill(claim: Claim) -> None:
     prepare_fill(claim.run)
     descriptor, elements = claim.descriptor(), claim.elements
     places = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
-    spread(claim, lambda ticket: Fill(ticket, descriptor, elements, **places))
+    spread(claim, lambda run_token: Fill(run_token, descriptor, elements, **places))
 
 
 def prepare_fill(run: ReorgRun) -> None:
@@ -85,10 +85,12 @@ def delete(claim: Claim) -> None:
     descriptor, elements, table_id = claim.descriptor(), claim.elements, claim.run.table_id
     if elements.has_table:
         prepare(claim.run, ranges_over(table_id, [key_space(descriptor)]))
-        spread(claim, lambda ticket: DeleteRows(ticket, descriptor, settings.STORAGE_COUNT, settings.BUCKET_COUNT))
+        spread(
+            claim, lambda run_token: DeleteRows(run_token, descriptor, settings.STORAGE_COUNT, settings.BUCKET_COUNT)
+        )
     else:
         prepare(claim.run, ranges_over(table_id, key_spaces(descriptor, elements)))
-        spread(claim, lambda ticket: DeleteKeys(ticket, table_id, elements.columns))
+        spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns))
         _delete_what_moved(claim)
 
 
@@ -103,19 +105,19 @@ def _delete_what_moved(claim: Claim) -> None:
             if not are_values_left(reader, descriptor, elements, settings.STORAGE_COUNT):
                 return
         prepare_again(claim, ranges_over(table_id, [key_space(descriptor)]))
-        spread(claim, lambda ticket: DeleteKeys(ticket, table_id, elements.columns))
+        spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns))
     if elements.columns:
         raise RunFailed(f"{claim.run}: after {PASSES_MAX} passes rows still move their values on; try again later")
 
 
 def purge(claim: Claim) -> None:
-    """R7, R8: no tombstone goes while a range may still be written."""
+    """R7, R8: no tombstone is removed while a range may still be written."""
     fills = ReorgRun.objects.filter(change_id=claim.run.change_id, kind=Kind.FILL, is_closed=False)
     if fills.exists():
         raise RunFailed(f"{claim.run} must wait: {fills[0]} is not closed, it may still need the tombstones")
     table_id, elements = claim.run.table_id, claim.elements
     prepare(claim.run, ranges_over(table_id, key_spaces(claim.descriptor(), elements)))
-    spread(claim, lambda ticket: DeleteKeys(ticket, table_id, elements.columns, tombstones_only=True))
+    spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns, tombstones_only=True))
 
 
 WORK: dict[Kind, Callable[[Claim], None]] = {

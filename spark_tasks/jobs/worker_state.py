@@ -1,6 +1,6 @@
 """The worker with the warm Spark session, as a command sees it: does it answer, and has it done the job?
 
-A session costs ten seconds to start and some hundred megabytes, so a command hands its job to the worker that has
+A session costs ten seconds to start and some hundred megabytes, so a command gives its job to the worker that has
 one. Where no worker answers (no cluster runs), the command does the job itself.
 """
 
@@ -25,7 +25,7 @@ class NoEnd(Exception):
 
 
 def is_listening() -> bool:
-    """Whether a worker of the queue `spark` answers a ping."""
+    """True when a worker of the queue `spark` answers a ping."""
     try:
         answers = current_app.control.ping(timeout=ANSWER_S_MAX)
     except (OSError, OperationalError):

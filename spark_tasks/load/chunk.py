@@ -41,8 +41,8 @@ RETRIED = frozenset({"40001", "40P01", "25P04", "57P01", *STALE})
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a worker says of its part of the file."""
+class PartResult:
+    """The result of a worker for its part of the file."""
 
     rows: int = 0
     retries: int = 0
@@ -52,7 +52,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the workers of a load need to know of it."""
+    """All that the workers of a load need to know of it."""
 
     dsn: str
     job_id: int
@@ -170,7 +170,7 @@ class Loader:
             self._require_referenced(pinned, rows, first)
 
     def _require_referenced(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
-        """What the rows refer to is there. Asked when they are: a row may refer to one of its own chunk."""
+        """Require what the rows refer to. Asked when they are: a row may refer to one of its own chunk."""
         for reference in pinned.references(storages=self.storages, buckets=self.buckets):
             refuse_dangling(reference, rows, reference.dangling(self._rows, rows), first)
 
@@ -178,7 +178,7 @@ class Loader:
         return pairs_of(descriptor, rows, storages=self.storages, buckets=self.buckets)
 
 
-def load_batches(loader: Loader, part: int, batches: Iterable[pa.RecordBatch]) -> Said:
+def load_batches(loader: Loader, part: int, batches: Iterable[pa.RecordBatch]) -> PartResult:
     """Load the chunks of a part that have no mark."""
     first, retries = part * ROWS_PER_PART, 0
     done = loader.marks(first, first + ROWS_PER_PART)
@@ -188,7 +188,7 @@ def load_batches(loader: Loader, part: int, batches: Iterable[pa.RecordBatch]) -
                 retries += loader.load(first, dict(zip(batch.schema.names, batch.columns, strict=True)))
             first += batch.num_rows
     except Duplicates as duplicates:
-        return Said(error=str(duplicates), duplicates=tuple(duplicates.words))
+        return PartResult(error=str(duplicates), duplicates=tuple(duplicates.words))
     except (CannotLoad, NotLeasable) as refusal:
-        return Said(error=str(refusal))
-    return Said(rows=first - part * ROWS_PER_PART, retries=retries)
+        return PartResult(error=str(refusal))
+    return PartResult(rows=first - part * ROWS_PER_PART, retries=retries)

@@ -141,5 +141,5 @@ def _without_nul(column: Column, texts: pa.Array, first: int) -> pa.Array:
 
 
 def number_in_file(first: int, place: int) -> int:
-    """What people call a row of a chunk that begins at `first`: 1, 2, .. from where its part of the file begins."""
+    """The number of a row for people, in a chunk that begins at `first`: 1 is where its part of the file begins."""
     return first % ROWS_PER_PART + place + 1

@@ -86,5 +86,5 @@ class Pins:
 
 
 def enforced_foreign_keys(descriptor: Descriptor) -> tuple[Constraint, ...]:
-    """What new rows of the table must obey: each is asked about all of them. A load takes nothing away."""
+    """Foreign keys that new rows of the table must obey: each is asked about all of them. A load takes nothing away."""
     return enforced(descriptor.foreign_keys)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 
 from spark_tasks.chunks.dsn import database_dsn
-from spark_tasks.load.chunk import Load, Said, load_batches, loader_of
+from spark_tasks.load.chunk import Load, PartResult, load_batches, loader_of
 from spark_tasks.load.file_rows import CannotLoad
 from spark_tasks.models import LoadJob
 from spark_tasks.spark import session
@@ -26,8 +26,8 @@ PART_BYTES_MAX = 4 << 20
 PARTS_MIN = 4
 
 
-def load_file(job: LoadJob) -> list[Said]:
-    """What the workers say of its parts. Raises `CannotLoad` when the file cannot be read."""
+def load_file(job: LoadJob) -> list[PartResult]:
+    """The workers' results for its parts. Raises `CannotLoad` when the file cannot be read."""
     frame = read_file(Path(job.path))
     counts = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
     load = Load(database_dsn(), job.id, job.table_id, **counts, lease_s=settings.LEASE_S)
@@ -38,10 +38,10 @@ def load_file(job: LoadJob) -> list[Said]:
 
         part = TaskContext.get().partitionId()
         with loader_of(load, part) as loader:
-            said = json.dumps(asdict(load_batches(loader, part, batches)))
-        yield pa.record_batch([pa.array([said], pa.string())], names=["said"])
+            result = json.dumps(asdict(load_batches(loader, part, batches)))
+        yield pa.record_batch([pa.array([result], pa.string())], names=["result"])
 
-    return [Said(**json.loads(row.said)) for row in frame.mapInArrow(load_part, "said string").collect()]
+    return [PartResult(**json.loads(row.result)) for row in frame.mapInArrow(load_part, "result string").collect()]
 
 
 def read_file(path: Path) -> "DataFrame":

@@ -15,8 +15,8 @@ taken the chunk is inserted again with ON CONFLICT DO NOTHING.
 
 Another attempt reads the range in a snapshot of its own and leads on behind the last mark. That is as good as if each
 pair were read alone, because the table above holds for each by itself, whichever snapshot after the drain showed it:
-a pair that is owed was owed in the snapshot it was read in, and the fill put it, or a writer's statement has come to
-owe it since, and put it (section 3); one that is owed no longer got a tombstone as it went (R5), which stays as long
+a pair that is required was so in the snapshot it was read in, and the fill put it, or a writer's statement has come to
+require it since, and put it (section 3); one that is no longer required got a tombstone (R5), which stays as long
 as the fill may write (R7). So pairs up to d need no second look: what S2 shows of them and S1 did not, writers put.
 """
 
@@ -34,10 +34,10 @@ from spark_tasks.chunks.chunk import (
     GIVES_WAY,
     Connection,
     Mark,
-    Order,
     Progress,
     RangeDone,
-    Ticket,
+    RunControl,
+    RunToken,
     chunk,
     keep_pace,
     listen,
@@ -60,7 +60,7 @@ from storage.reads import reads
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class Batch:
     """Values, or entries, for one storage, in key order: at least one pair."""
 
     storage: int
@@ -68,31 +68,31 @@ class Portion:
 
     def behind(self, reached: Reached) -> Pairs:
         """Those that an attempt has not come to yet."""
-        mine = Reached(self.storage, self.pairs.keys[0].as_py()).portion
-        if mine != reached.portion:
-            return self.pairs.slice(0 if mine > reached.portion else len(self.pairs))
+        mine = Reached(self.storage, self.pairs.keys[0].as_py()).batch
+        if mine != reached.batch:
+            return self.pairs.slice(0 if mine > reached.batch else len(self.pairs))
         return self.pairs.slice(pc.sum(pc.less_equal(self.pairs.keys, reached.key)).as_py())
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a range's rows lack of the elements, in the order in which it is put."""
+    """Pairs that a range's rows lack of the elements, in the order in which it is put."""
 
     rows: int
-    portions: tuple[Portion, ...]
+    batches: tuple[Batch, ...]
 
     def behind(self, reached: Reached | None) -> list[tuple[int, Pairs]]:
-        """What is still to be put, by storage."""
-        left = [(one.storage, one.pairs if reached is None else one.behind(reached)) for one in self.portions]
+        """The pairs still to be put, by storage."""
+        left = [(one.storage, one.pairs if reached is None else one.behind(reached)) for one in self.batches]
         return [(storage, pairs) for storage, pairs in left if len(pairs)]
 
 
 @dataclass(slots=True)
-class Hand:
+class FillWorker:
     """A worker at its work: its session, what is wanted of the run, and the pace it has found."""
 
     connection: Connection
-    order: Order
+    control: RunControl
     pace: Pace
 
 
@@ -100,7 +100,7 @@ class Hand:
 class Fill:
     """Put what the rows lack of some elements, as `descriptor` defines them."""
 
-    ticket: Ticket
+    run_token: RunToken
     descriptor: Descriptor
     elements: Elements
     storages: int
@@ -118,23 +118,23 @@ class Fill:
     def scans(self) -> str:
         return scans_sql(self.descriptor.table_id, self.storages)
 
-    def __call__(self, pieces: Iterable[KeyRange]) -> Iterator[int]:
+    def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
         """Fill the ranges one after the other; yields the rows of each. Raises `RunClosed`, `CannotDerive`."""
-        with self.ticket.connect() as connection:
-            hand = Hand(connection, Order(), Pace())
-            for piece in pieces:
-                listen(connection, self.ticket, hand.order, self.scans)
+        with self.run_token.connect() as connection:
+            worker = FillWorker(connection, RunControl(), Pace())
+            for key_range in key_ranges:
+                listen(connection, self.run_token, worker.control, self.scans)
                 began = time.perf_counter()
-                found = self.find(connection, piece)
-                keep_pace(self.ticket, hand.order, rows=0, seconds=time.perf_counter() - began)
-                self.put(hand, piece, found)
+                found = self.find(connection, key_range)
+                keep_pace(self.run_token, worker.control, rows=0, seconds=time.perf_counter() - began)
+                self.put(worker, key_range, found)
                 yield found.rows
 
-    def find(self, connection: Connection, piece: KeyRange) -> Found:
-        """What all rows of a range lack, from one snapshot of its own (R1)."""
+    def find(self, connection: Connection, key_range: KeyRange) -> Found:
+        """The pairs that all rows of a range lack, from one snapshot of its own (R1)."""
         with snapshot_reads.snapshot(connection):
-            parts = rows_at_once(connection, self.descriptor, piece, self._columns_read())
-        return Found(sum(map(len, parts)), tuple(self._portions(piece.storage, parts)))
+            parts = rows_at_once(connection, self.descriptor, key_range, self._columns_read())
+        return Found(sum(map(len, parts)), tuple(self._batches(key_range.storage, parts)))
 
     def _columns_read(self) -> list[ColumnId]:
         read: set[ColumnId] = set(self.elements.columns)
@@ -144,7 +144,7 @@ class Fill:
             read |= source_columns(self.descriptor, index)
         return sorted(read - {EXISTS, *self.descriptor.primary_key})
 
-    def _portions(self, storage: int, parts: list[StoredRows]) -> Iterator[Portion]:
+    def _batches(self, storage: int, parts: list[StoredRows]) -> Iterator[Batch]:
         placement = self.descriptor.placement.id
         values = [owed_pairs(self.descriptor, placement, column, rows) for column in self.columns for rows in parts]
         entries: dict[int, list[Pairs]] = {}
@@ -155,51 +155,55 @@ class Fill:
         for home, listed in ((storage, values), *sorted(entries.items())):
             pairs = concat(listed)
             if len(pairs):
-                yield Portion(home, pairs.sorted())
+                yield Batch(home, pairs.sorted())
 
-    def put(self, hand: Hand, piece: KeyRange, found: Found) -> None:
+    def put(self, worker: FillWorker, key_range: KeyRange, found: Found) -> None:
         """Write a range in chunks, from its last mark on; one that another attempt has finished is left alone."""
         try:
-            progress = progress_of(hand.connection, self.ticket, piece)
-            for storage, part, mark in self._parts(hand, piece, found, progress):
+            progress = progress_of(worker.connection, self.run_token, key_range)
+            for storage, part, mark in self._parts(worker, key_range, found, progress):
                 began, rows_done = time.perf_counter(), progress.rows_done
-                self._write(hand, piece, storage, part, mark, progress)
+                self._write(worker, key_range, storage, part, mark, progress)
                 if not mark.is_done:
                     rows, seconds = progress.rows_done - rows_done, time.perf_counter() - began
-                    keep_pace(self.ticket, hand.order, rows=rows, seconds=seconds)
+                    keep_pace(self.run_token, worker.control, rows=rows, seconds=seconds)
         except RangeDone:
             pass
 
     def _parts(
-        self, hand: Hand, piece: KeyRange, found: Found, progress: Progress
+        self, worker: FillWorker, key_range: KeyRange, found: Found, progress: Progress
     ) -> Iterator[tuple[int, Pairs, Mark]]:
-        """What goes into each chunk, and the mark it leaves; one chunk without pairs when there is nothing to put."""
+        """The pairs of each chunk, and its mark; one chunk without pairs when there is nothing to put."""
         left, before, done = found.behind(progress.reached), min(progress.rows_done, found.rows), 0
         total = sum(len(pairs) for _, pairs in left)
         if not total:
-            yield piece.storage, concat([]), Mark(found.rows, found.rows, is_done=True)
+            yield key_range.storage, concat([]), Mark(found.rows, found.rows, is_done=True)
         for storage, pairs in left:
             place = 0
             while place < len(pairs):
-                part = pairs.slice(place, pairs_of_chunk(self.ticket, hand.order, hand.pace))
+                part = pairs.slice(place, pairs_of_chunk(self.run_token, worker.control, worker.pace))
                 place, done = place + len(part), done + len(part)
                 rows, last = before + (found.rows - before) * done // total, Reached(storage, part.keys[-1].as_py())
                 yield storage, part, Mark(rows, found.rows, is_done=done == total, reached=last)
 
-    def _write(self, hand: Hand, piece: KeyRange, storage: int, part: Pairs, mark: Mark, progress: Progress) -> None:
+    def _write(
+        self, worker: FillWorker, key_range: KeyRange, storage: int, part: Pairs, mark: Mark, progress: Progress
+    ) -> None:
         payload, table = copy_payload(part), kv(storage, self.descriptor.table_id)
-        for _ in tries(f"range {piece.id} of run {self.ticket.run_id}"):
+        for _ in tries(f"range {key_range.id} of run {self.run_token.run_id}"):
             began = time.perf_counter()
             try:
-                with chunk(hand.connection, self.ticket, piece, hand.order, progress, self.scans) as leaves:
-                    leaves.mark = mark
+                with chunk(
+                    worker.connection, self.run_token, key_range, worker.control, progress, self.scans
+                ) as this_chunk:
+                    this_chunk.mark = mark
                     if len(part):
-                        put_where_free(hand.connection, table, part, payload)
+                        put_where_free(worker.connection, table, part, payload)
             except GIVES_WAY:
-                hand.pace = hand.pace.after_giving_way()
+                worker.pace = worker.pace.after_giving_way()
             else:
-                hand.pace = hand.pace.after(
-                    pairs=len(part), seconds=time.perf_counter() - began, is_quiet=hand.order.is_quiet
+                worker.pace = worker.pace.after(
+                    pairs=len(part), seconds=time.perf_counter() - began, is_quiet=worker.control.is_quiet
                 )
                 return
         raise AssertionError("tries() raises before this")

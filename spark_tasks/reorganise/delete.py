@@ -1,7 +1,7 @@
 """Removing what nobody uses any more: entries of indexes, values of columns, or the rows of a table, in delete-only.
 
-An index or a column goes by keys: pairs and tombstones, whatever is there (R8). A table goes row by row, each with
-all its entries in one transaction (R9), so that at every moment what is left is consistent. Whoever still
+An index or a column is emptied by keys: pairs and tombstones, whatever is there (R8). A table is emptied row by row,
+each with all its entries in one transaction (R9), so that at every moment what is left is consistent. Whoever still
 removes pairs of the element meanwhile is not hindered: a chunk gives way, as a fill's does.
 """
 
@@ -16,10 +16,10 @@ from spark_tasks.chunks.chunk import (
     GIVES_WAY,
     Connection,
     Mark,
-    Order,
     Progress,
     RangeDone,
-    Ticket,
+    RunControl,
+    RunToken,
     chunk,
     keep_pace,
     listen,
@@ -52,24 +52,26 @@ class DeleteKeys:
     With `tombstones_only` just tombstones (the purge of R8).
     """
 
-    ticket: Ticket
+    run_token: RunToken
     table_id: int
     columns: tuple[ColumnId, ...] = ()
     tombstones_only: bool = False
 
-    def __call__(self, pieces: Iterable[KeyRange]) -> Iterator[int]:
-        """Empty the ranges one after the other; yields how many pairs went. Raises `RunClosed`."""
-        with self.ticket.connect() as connection:
-            yield from empty(connection, self.ticket, pieces, lambda piece, size: self._step(connection, piece, size))
+    def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
+        """Empty the ranges one after the other; yields how many pairs were removed. Raises `RunClosed`."""
+        with self.run_token.connect() as connection:
+            yield from empty(
+                connection, self.run_token, key_ranges, lambda key_range, size: self._step(connection, key_range, size)
+            )
 
-    def _step(self, connection: Connection, piece: KeyRange, size: int) -> tuple[int, bytes | None]:
+    def _step(self, connection: Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
         only = " AND value IS NULL" if self.tombstones_only else ""
         only_kv = " AND kv.value IS NULL" if self.tombstones_only else ""
-        params: tuple[Any, ...] = (piece.low, piece.high, size)
-        if is_among_rows(piece):
+        params: tuple[Any, ...] = (key_range.low, key_range.high, size)
+        if is_among_rows(key_range):
             only += f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
-            params = (piece.low, piece.high, column_suffixes(self.columns), size)
-        sql = DELETE_PAGE.format(kv=kv(piece.storage, self.table_id), only=only, only_kv=only_kv)
+            params = (key_range.low, key_range.high, column_suffixes(self.columns), size)
+        sql = DELETE_PAGE.format(kv=kv(key_range.storage, self.table_id), only=only, only_kv=only_kv)
         row = connection.cursor(binary=True).execute(sql, params).fetchone()
         assert row is not None
         count, last = row
@@ -80,29 +82,31 @@ class DeleteKeys:
 class DeleteRows:
     """Remove the rows of the ranges, each with the entries of every index, as `mutations.delete_row` says."""
 
-    ticket: Ticket
+    run_token: RunToken
     descriptor: Descriptor
     storages: int
     buckets: int
 
-    def __call__(self, pieces: Iterable[KeyRange]) -> Iterator[int]:
-        """Empty the ranges one after the other; yields how many pairs of rows went. Raises `RunClosed`."""
-        with self.ticket.connect() as connection:
-            yield from empty(connection, self.ticket, pieces, lambda piece, size: self._step(connection, piece, size))
+    def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
+        """Empty the ranges one after the other; yields how many pairs of rows were removed. Raises `RunClosed`."""
+        with self.run_token.connect() as connection:
+            yield from empty(
+                connection, self.run_token, key_ranges, lambda key_range, size: self._step(connection, key_range, size)
+            )
 
-    def _step(self, connection: Connection, piece: KeyRange, size: int) -> tuple[int, bytes | None]:
+    def _step(self, connection: Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
         size = max(size, 4 * (len(self.descriptor.columns) + 1))  # some whole rows fit
-        page = self._page(connection, piece, size)
+        page = self._page(connection, key_range, size)
         is_last = len(page) < size
         whole = page if is_last else page.slice(0, _whole_rows(page))
-        for storage, keys in self._doomed(piece.storage, whole).items():
+        for storage, keys in self._doomed(key_range.storage, whole).items():
             sql = f"DELETE FROM {kv(storage, self.descriptor.table_id)} WHERE key = ANY(%b::bytea[])"
             connection.execute(sql, (keys,))
         return len(whole), None if is_last else whole.keys[-1].as_py()
 
-    def _page(self, connection: Connection, piece: KeyRange, size: int) -> Pairs:
-        sql = packed_scan_sql(piece.storage, self.descriptor.table_id)
-        row = connection.cursor(binary=True).execute(sql, (piece.low, piece.high, size)).fetchone()
+    def _page(self, connection: Connection, key_range: KeyRange, size: int) -> Pairs:
+        sql = packed_scan_sql(key_range.storage, self.descriptor.table_id)
+        row = connection.cursor(binary=True).execute(sql, (key_range.low, key_range.high, size)).fetchone()
         assert row is not None
         return unpack(*row)
 
@@ -123,7 +127,7 @@ class DeleteRows:
 
 
 def _whole_rows(page: Pairs) -> int:
-    """How many pairs of a full page belong to rows that end within it: all before the last row's first pair."""
+    """The pairs of a full page whose rows end within it, counted: all before the last row's first pair."""
     last = page.keys[-1].as_py()[:-2]
     count = len(page)
     while count and page.keys[count - 1].as_py()[:-2] == last:
@@ -131,35 +135,41 @@ def _whole_rows(page: Pairs) -> int:
     return count
 
 
-def empty(connection: Connection, ticket: Ticket, pieces: Iterable[KeyRange], step: Step) -> Iterator[int]:
+def empty(connection: Connection, run_token: RunToken, key_ranges: Iterable[KeyRange], step: Step) -> Iterator[int]:
     """Repeat `step` in chunks until each range is empty, from its last mark on; yields the pairs removed from each."""
-    pace, order = Pace(), Order()
-    for piece in pieces:
-        listen(connection, ticket, order)
+    pace, control = Pace(), RunControl()
+    for key_range in key_ranges:
+        listen(connection, run_token, control)
         removed, is_done = 0, False
         try:
-            progress = progress_of(connection, ticket, piece)
+            progress = progress_of(connection, run_token, key_range)
             while not is_done:
                 began = time.perf_counter()
-                count, is_done, pace = _chunk(connection, ticket, piece, progress, step, pace, order)
+                count, is_done, pace = _chunk(connection, run_token, key_range, progress, step, pace, control)
                 removed += count
                 if not is_done:
-                    keep_pace(ticket, order, rows=count, seconds=time.perf_counter() - began)
+                    keep_pace(run_token, control, rows=count, seconds=time.perf_counter() - began)
         except RangeDone:
             pass  # by another attempt: what was to be removed is gone
         yield removed
 
 
 def _chunk(
-    connection: Connection, ticket: Ticket, piece: KeyRange, progress: Progress, step: Step, pace: Pace, order: Order
+    connection: Connection,
+    run_token: RunToken,
+    key_range: KeyRange,
+    progress: Progress,
+    step: Step,
+    pace: Pace,
+    control: RunControl,
 ) -> tuple[int, bool, Pace]:
-    rest = piece if progress.reached is None else replace(piece, low=next_low(progress.reached.key))
-    for _ in tries(f"range {piece.id} of run {ticket.run_id}"):
+    rest = key_range if progress.reached is None else replace(key_range, low=next_low(progress.reached.key))
+    for _ in tries(f"range {key_range.id} of run {run_token.run_id}"):
         began = time.perf_counter()
         try:
-            with chunk(connection, ticket, piece, order, progress) as leaves:
-                count, last = step(rest, pairs_of_chunk(ticket, order, pace))
-                leaves.mark = _mark(piece, progress.rows_done + count, last)
+            with chunk(connection, run_token, key_range, control, progress) as this_chunk:
+                count, last = step(rest, pairs_of_chunk(run_token, control, pace))
+                this_chunk.mark = _mark(key_range, progress.rows_done + count, last)
         except GIVES_WAY:
             pace = pace.after_giving_way()
         else:
@@ -167,8 +177,8 @@ def _chunk(
     raise AssertionError("tries() raises before this")
 
 
-def _mark(piece: KeyRange, removed: int, last: bytes | None) -> Mark:
+def _mark(key_range: KeyRange, removed: int, last: bytes | None) -> Mark:
     """Removed by all attempts together: the range's total once nothing is left."""
     if last is None:
         return Mark(removed, removed, is_done=True)
-    return Mark(removed, max(removed, piece.rows), is_done=False, reached=Reached(piece.storage, last))
+    return Mark(removed, max(removed, key_range.rows), is_done=False, reached=Reached(key_range.storage, last))

@@ -1,4 +1,4 @@
-"""What a dropped table leaves in the storages goes, once its change is done.
+"""Drops the storage of dropped tables, once their change is done.
 
 Nobody comes back to it. A change that drops a table ends when its last version is drained (L12), absent tables are not
 leased (L13), a table's id is never used again, and an undo makes a new table. Only readers past the lease protocol can

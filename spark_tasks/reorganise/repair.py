@@ -17,7 +17,7 @@ import psycopg
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Index, IndexId
-from spark_tasks.chunks.chunk import RunClosed, Ticket
+from spark_tasks.chunks.chunk import RunClosed, RunToken
 from spark_tasks.load.loader_node import Lease, Membership, acquire
 from storage import postgres
 from storage.clauses import Violation, row_words
@@ -37,7 +37,7 @@ class Repair:
     """Puts entries for rows that lack them, as `node` under the version that fills."""
 
     node: Membership
-    ticket: Ticket
+    run_token: RunToken
     descriptor: Descriptor
     storages: int
     buckets: int
@@ -62,7 +62,7 @@ class Repair:
         """A lease for one more transaction, as long as the version that fills is the newest."""
         lease = acquire(leases, self.node, self.descriptor.table_id)
         if lease.descriptor.version != self.descriptor.version:
-            raise RunClosed(f"run {self.ticket.run_id} fills {self.descriptor}, the table is at {lease.descriptor}")
+            raise RunClosed(f"run {self.run_token.run_id} fills {self.descriptor}, the table is at {lease.descriptor}")
         return lease
 
     def _connect(self) -> Connection:
@@ -87,8 +87,8 @@ class Repair:
 
     def _take_token(self, connection: Connection) -> None:
         sql = "SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s AND token = %s FOR SHARE"
-        if connection.execute(sql, (self.ticket.run_id, self.ticket.token)).fetchone() is None:
-            raise RunClosed(f"run {self.ticket.run_id} has another token than {self.ticket.token}")
+        if connection.execute(sql, (self.run_token.run_id, self.run_token.token)).fetchone() is None:
+            raise RunClosed(f"run {self.run_token.run_id} has another token than {self.run_token.token}")
 
     def _enter(self, connection: Connection, lease: Lease) -> None:
         params = postgres.enter_params(

@@ -60,7 +60,7 @@ def tombstones_of(
 
 
 def are_values_left(connection: Connection, descriptor: Descriptor, elements: Elements, storages: int) -> bool:
-    """Whether the snapshot of `connection` shows a pair or tombstone of the columns on any storage."""
+    """True when the snapshot of `connection` shows a pair or tombstone of the columns on any storage."""
     space, columns = key_space(descriptor), column_suffixes(elements.columns)
     for storage in range(1, storages + 1):
         sql = (

@@ -14,7 +14,7 @@ from django.conf import settings
 
 from spark_tasks.checks.foreign_key_checks import newest_versions, references_of
 from spark_tasks.checks.range_check import Judge
-from spark_tasks.chunks.chunk import RunClosed, Ticket
+from spark_tasks.chunks.chunk import RunClosed, RunToken
 from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.chunks.run_ranges import prepare, ranges_left, ranges_over, require_all_done
 from spark_tasks.chunks.snapshot_reads import exported, snapshot
@@ -35,40 +35,40 @@ REPAIRS_MAX = 20
 
 def verify(claim: Claim) -> None:
     """Compare; put the unique entries that nobody holds (R10), and compare again. Raises `RunFailed`."""
-    ticket = Ticket(database_dsn(), claim.run.id, claim.token)
-    found = compare(claim, ticket)
+    run_token = RunToken(database_dsn(), claim.run.id, claim.token)
+    found = compare(claim, run_token)
     for _ in range(REPAIRS_MAX):
         if not is_repairable(found):
             break
-        refused = repair(claim, ticket, found)
-        found = refused if refused.violations else compare(claim, ticket)
+        refused = repair(claim, run_token, found)
+        found = refused if refused.violations else compare(claim, run_token)
     if found.violations:
         raise RunFailed(why_failed(found), violations=found.violations)
 
 
-def compare(claim: Claim, ticket: Ticket) -> Finding:
-    """What is wrong with the elements of the run: named violations, or none. Raises `WasClosed`, `WasPaused`."""
+def compare(claim: Claim, run_token: RunToken) -> Finding:
+    """Violations of the elements of the run: named violations, or none. Raises `WasClosed`, `WasPaused`."""
     descriptor, elements = claim.descriptor(), claim.elements
     demands = as_if_public(descriptor, elements)
     counts = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
-    pieces = begin_anew(claim)
+    key_ranges = begin_anew(claim)
     with (
-        psycopg.connect(ticket.dsn, autocommit=True, **session_options("schemalab verify")) as connection,
+        psycopg.connect(run_token.dsn, autocommit=True, **session_options("schemalab verify")) as connection,
         snapshot(connection),
     ):
         referenced = newest_versions(connection, demands.tables_read)
         judge = Judge(
-            ticket.dsn,
+            run_token.dsn,
             exported(connection),
             descriptor,
             **counts,
             demands=demands,
             references=references_of(descriptor, demands.foreign_keys, referenced, **counts),
             only=elements,
-            ticket=ticket,
+            run_token=run_token,
         )
-        found = gather(spread(judge, pieces, pool=claim.pool))
-        require_all_done(claim, pieces)
+        found = gather(spread(judge, key_ranges, pool=claim.pool))
+        require_all_done(claim, key_ranges)
         for index in judge.indexes:
             judge.entry_judge(index).beside(connection, found)
     found.violations = first_of_each_kind(found.violations)
@@ -83,16 +83,16 @@ def begin_anew(claim: Claim) -> list[KeyRange]:
 
 
 def is_repairable(found: Finding) -> bool:
-    """Whether nothing is wrong but entries that are missing, unique ones that nobody holds among them."""
+    """True when nothing is wrong but entries that are missing, unique ones that nobody holds among them."""
     return bool(found.lacking) and all(kind.startswith("C4 ") for kind in found.counts)
 
 
-def repair(claim: Claim, ticket: Ticket, found: Finding) -> Finding:
+def repair(claim: Claim, run_token: RunToken, found: Finding) -> Finding:
     """Put what is lacking, as a node that leases the version; what was refused is returned. Raises `WasClosed`."""
     refusals = Finding()
-    node = PseudoNode(ticket.dsn, f"repair-{claim.run.id}", pid=os.getpid(), lease_s=settings.LEASE_S)
+    node = PseudoNode(run_token.dsn, f"repair-{claim.run.id}", pid=os.getpid(), lease_s=settings.LEASE_S)
     with node as member:
-        put = Repair(member, ticket, claim.descriptor(), settings.STORAGE_COUNT, settings.BUCKET_COUNT)
+        put = Repair(member, run_token, claim.descriptor(), settings.STORAGE_COUNT, settings.BUCKET_COUNT)
         try:
             for index, refused in put(found.lacking):
                 refusals.note(refused.clause, f"index {index}", 1, [refused])
@@ -107,11 +107,11 @@ def repair(claim: Claim, ticket: Ticket, found: Finding) -> Finding:
 def why_failed(found: Finding) -> str:
     """The verdict in words: what is wrong, how often in all, and the first of each kind by name."""
     kinds: dict[tuple[str, str], list[str]] = {}
-    for said in found.violations:
-        kinds.setdefault((said["clause"], said["element"]), []).append(said["why"])
+    for one in found.violations:
+        kinds.setdefault((one["clause"], one["element"]), []).append(one["why"])
     duplicated = {element for clause, element in kinds if clause == "C6"}
-    told = [kind for kind in kinds if kind[0] != "C4" or kind[1] not in duplicated]  # it lacks what another row has
-    return "; ".join(_kind_words(found.count_of(*kind), kind[1], kinds[kind]) for kind in told)
+    reported = [kind for kind in kinds if kind[0] != "C4" or kind[1] not in duplicated]  # it lacks what another row has
+    return "; ".join(_kind_words(found.count_of(*kind), kind[1], kinds[kind]) for kind in reported)
 
 
 def _kind_words(total: int, element: str, whys: list[str]) -> str:
@@ -125,6 +125,6 @@ def _kind_words(total: int, element: str, whys: list[str]) -> str:
 
 
 def _offender(why: str, breaks: str) -> str:
-    """The row alone, when all that follows it is said of all, or follows from its values."""
-    row, said, rest = why.partition(breaks)
-    return row if said and (not rest or rest.startswith(": ")) else why
+    """The row alone, when all that follows it holds for all, or follows from its values."""
+    row, found, rest = why.partition(breaks)
+    return row if found and (not rest or rest.startswith(": ")) else why

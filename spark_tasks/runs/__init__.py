@@ -1,4 +1,4 @@
-"""What a run is about, as values: pure.
+"""The subject of a run, as values: pure.
 
 run_elements  its elements, by the kind of their pairs
 requirements  what is required of every row

@@ -1,4 +1,4 @@
-"""How large the next chunk is, and how long to wait before it: fast, but never in a writer's way for long.
+"""Sizes the next chunk, and the wait before it: fast, but never in a writer's way for long.
 
 A writer that meets an uncommitted pair waits for the chunk to end. So a chunk lasts at most some milliseconds
 (R3), whatever the machine: its size follows the time that the last one took. Where nobody writes nobody waits,
@@ -8,7 +8,7 @@ How does a worker know? Whoever writes a row looks for it by key first, so Postg
 index; a chunk makes none. A count that stands still for longer than sessions keep theirs back (1 s) says: quiet.
 
 Waiting for a chunk is not all that a writer loses: where cores are few, the work takes them. So it rests after each
-piece of work, the longer the more transactions of nodes run at the same time (`Traffic`): beside writers that never
+read and write, the longer the more transactions of nodes run at the same time (`Traffic`): beside writers that never
 pause it takes an eighth of its time, alone all of it. A throttle that a person sets is kept as it is set.
 """
 
@@ -49,7 +49,7 @@ class Pace:
 
 @dataclass(slots=True)
 class Quiet:
-    """Whether anybody else works with the table, by the count of scans of its index: `since` it has stood still."""
+    """Knows whether others work with the table, by the count of scans of its index: `since` it has stood still."""
 
     scans: int | None = None
     since: float = 0.0
@@ -64,7 +64,7 @@ class Quiet:
 
 @dataclass(slots=True)
 class Traffic:
-    """How many transactions of nodes run at a time, on average of late: `seen` are the looks, (when, how many)."""
+    """Transactions of nodes that run at a time, on average of late: `seen` are the looks, (when, how many)."""
 
     seen: deque[tuple[float, int]] = field(default_factory=deque)
 
@@ -79,24 +79,24 @@ class Traffic:
 
 
 def rest_s(*, seconds: float, traffic: float, rows_per_s_max: float | None) -> float:
-    """How long to rest after `seconds` of work beside so many transactions at a time; not under a throttle."""
+    """The rest after `seconds` of work beside so many transactions at a time; not under a throttle."""
     if rows_per_s_max is not None:
         return 0.0
     return min(REST_S_MAX, seconds * min(RESTS_MAX, RESTS_PER_TRANSACTION * traffic))
 
 
 def share_of_time(*, traffic: float, rows_per_s_max: float | None) -> float:
-    """How much of its time a run works beside so many transactions at a time; the rest of it, it rests."""
+    """The share of its time that a run works beside so many transactions at a time; the rest of it, it rests."""
     return 1.0 if rows_per_s_max is not None else 1 / (1 + min(RESTS_MAX, RESTS_PER_TRANSACTION * traffic))
 
 
 def pairs_allowed(pairs: int, rows_per_s_max: float | None) -> int:
-    """How many of `pairs` go into a chunk under a throttle: those of half a second, so that no wait is long (R11)."""
+    """Those of `pairs` that go into a chunk under a throttle: those of half a second, so that no wait is long (R11)."""
     return pairs if rows_per_s_max is None else max(1, min(pairs, int(rows_per_s_max * THROTTLED_S)))
 
 
 def wait_s(*, rows: int, seconds: float, rows_per_s_max: float | None) -> float:
-    """How long to wait after `rows` rows took `seconds`, so that no more than `rows_per_s_max` go through (R11)."""
+    """The wait after `rows` rows took `seconds`, so that no more than `rows_per_s_max` go through (R11)."""
     if rows_per_s_max is None:
         return 0.0
     return max(0.0, rows / max(rows_per_s_max, 0.001) - seconds)

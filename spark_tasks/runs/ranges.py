@@ -1,4 +1,4 @@
-"""How a key space is cut into ranges: by keys seen in a sample, about equally many rows in each.
+"""Cuts a key space into ranges: by keys seen in a sample, about equally many rows in each.
 
     sample, in key order    a  b  c  d  e  f  g  h        1 of 10,000 rows was seen
     2 of them to a range    [low, c) [c, e) [e, g) [g, high)
@@ -39,19 +39,19 @@ class Reached:
     key: bytes
 
     @property
-    def portion(self) -> tuple[bool, int]:
-        """Which of a range's portions the pair belongs to; they are written in this order."""
+    def batch(self) -> tuple[bool, int]:
+        """The batch of a range to which the pair belongs; they are written in this order."""
         return not is_of_row(self.key), self.storage
 
 
 def is_of_row(key: bytes) -> bool:
-    """Whether a pair is a row's own; an entry of an index otherwise."""
+    """True when a pair is a row's own; an entry of an index otherwise."""
     return bool(PREFIX.unpack_from(key)[2] == PRIMARY)
 
 
-def is_among_rows(piece: KeyRange) -> bool:
-    """Whether a range holds rows; entries of an index otherwise."""
-    return is_of_row(piece.low)
+def is_among_rows(key_range: KeyRange) -> bool:
+    """True when a range holds rows; entries of an index otherwise."""
+    return is_of_row(key_range.low)
 
 
 def split(
@@ -66,12 +66,12 @@ def split(
 
 
 def rows_per_fill_range(*, rows: int, bytes_stored: int, elements: int, workers: int) -> int:
-    """How many rows of a storage a fill takes at once: as many as fit in memory, but work for every worker."""
+    """The rows of a storage that a fill takes at once: as many as fit in memory, but work for every worker."""
     fit = min(FILL_ROWS, FILL_BYTES * rows // max(bytes_stored, 1)) // max(elements, 1)
     return max(ROWS_PER_RANGE, min(fit, -(-rows // workers)))
 
 
-def hands(count: int, workers: int) -> list[list[int]]:
-    """Which of `count` pieces each worker gets: every n-th, so that all work from the start of the key space on."""
+def shares_of(count: int, workers: int) -> list[list[int]]:
+    """The numbers of those of `count` ranges that each worker gets: every n-th, so that all work from the start on."""
     used = min(count, workers)
     return [list(range(first, count, used)) for first in range(used)]

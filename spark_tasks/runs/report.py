@@ -1,4 +1,4 @@
-"""What a judge found in a range, or in many: counts that can be compared, and the first violations by name.
+"""The findings of a judge in a range, or in many: counts that can be compared, and the first violations by name.
 
 Of each kind (a clause, broken by one element) all are counted and the first few named, in key order, so that a
 million rows of one kind neither hide those of another nor fill the memory.
@@ -15,7 +15,7 @@ from storage.clauses import Violation
 NAMED_MAX = 10
 """How many violations of a kind are named."""
 LACKING_MAX = 5_000
-"""How many missing entries are told for repair at a time."""
+"""How many missing entries are reported for repair at a time."""
 
 
 @dataclass
@@ -68,11 +68,11 @@ def first_of_each_kind(violations: list[dict[str, Any]]) -> list[dict[str, Any]]
     """The violations by clause, element and key, as many of each kind as are named."""
     kept: list[dict[str, Any]] = []
     named: Counter[tuple[str, str]] = Counter()
-    for said in sorted(violations, key=lambda v: (v["clause"], v["element"], v["key"], v["storage"], v["why"])):
-        kind = said["clause"], said["element"]
-        if named[kind] < NAMED_MAX and said not in kept[-1:]:
+    for violation in sorted(violations, key=lambda v: (v["clause"], v["element"], v["key"], v["storage"], v["why"])):
+        kind = violation["clause"], violation["element"]
+        if named[kind] < NAMED_MAX and violation not in kept[-1:]:
             named[kind] += 1
-            kept.append(said)
+            kept.append(violation)
     return kept
 
 
@@ -88,5 +88,5 @@ def violation_json(violation: Violation) -> dict[str, Any]:
     return asdict(violation) | {"key": violation.key.hex()}
 
 
-def violation_from_json(said: dict[str, Any]) -> Violation:
-    return Violation(said["clause"], said["storage"], bytes.fromhex(said["key"]), said["why"])
+def violation_from_json(violation: dict[str, Any]) -> Violation:
+    return Violation(violation["clause"], violation["storage"], bytes.fromhex(violation["key"]), violation["why"])

@@ -1,4 +1,4 @@
-"""What a judge demands of every row: the clauses of integrity (C2, C4, C6), and by which elements.
+"""The demands of a judge on every row: the clauses of integrity (C2, C4, C6), and by which elements.
 
 an audit          of what the newest version has public, and of what the version before has while it is leased:
                   whoever reads under it relies on it
@@ -20,7 +20,7 @@ E = TypeVar("E", Column, Constraint)
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What every row has, and keeps to.
+    """All that every row has, and keeps to.
 
     It has a pair of `values` (C2) and its entries (C4), no NULL in `not_null`, breaks none of `constraints` by itself,
     and what its `foreign_keys` refer to is there (C6).
@@ -45,7 +45,7 @@ class Demands:
 
 
 def relied_on(versions: Iterable[Descriptor]) -> Demands:
-    """What the versions in force have public, the newest first: where several say the same, its names count."""
+    """Demands by what the versions in force have public, newest first: where several say the same, its names count."""
     found = list(versions)
     columns = [c for version in found for c in version.stored_columns if c.state is State.PUBLIC]
     constraints = [c for version in found for c in version.constraints if c.state is State.PUBLIC]
@@ -54,7 +54,7 @@ def relied_on(versions: Iterable[Descriptor]) -> Demands:
 
 
 def as_if_public(descriptor: Descriptor, elements: Elements) -> Demands:
-    """What the elements of a run will have to keep to."""
+    """Demands by the elements of a run, which will have to keep to them."""
     return _demands(elements.columns_of(descriptor), elements.constraints_of(descriptor), frozenset(elements.indexes))
 
 

@@ -1,4 +1,4 @@
-"""What a reorganisation works on, sorted by the kind of its pairs.
+"""The elements that a reorganisation works on, sorted by the kind of its pairs.
 
 index     its entries             T·P·I ..           a key space of its own
 column    its values              T·P·0·K(r)·C       among the rows: keys that end with its id
@@ -32,7 +32,7 @@ class Elements:
 
     @property
     def have_values(self) -> bool:
-        """Whether pairs among the rows are theirs."""
+        """True when pairs among the rows are theirs."""
         return bool(self.columns) or self.has_table
 
     def indexes_of(self, descriptor: Descriptor) -> tuple[Index, ...]:
@@ -45,10 +45,10 @@ class Elements:
         return tuple(c for c in descriptor.constraints if c.id in self.constraints)
 
 
-def elements_of(said: Iterable[Mapping[str, Any]]) -> Elements:
+def elements_of(given: Iterable[Mapping[str, Any]]) -> Elements:
     """The elements that a run's JSON names, each {"kind", "id", "name"}. Raises `NotReorganised`."""
     ids: dict[str, list[int]] = {"columns": [], "indexes": [], "constraints": [], "table": []}
-    for element in said:
+    for element in given:
         ids[_group(element)].append(element["id"])
     return Elements(
         tuple(map(ColumnId, ids["columns"])),

@@ -1,4 +1,4 @@
-"""How fast rows go through now, and whether they still do: what an ETA is worth (R11).
+"""Measures how fast rows go through now, and whether they still do: all that an ETA is worth (R11).
 
     rows done   ..:..:..:..:..:..:..:..:..:..:.......
                 [ a window of some seconds ]   stalled: the rate stays what it was, and is labelled
@@ -47,7 +47,7 @@ class Rate:
         return (last[1] - first[1]) / max(last[0] - first[0], SPAN_S_MIN)
 
     def is_stalled(self, now: float) -> bool:
-        """Whether rows have stopped coming; not before the first have come."""
+        """True when rows have stopped coming; not before the first have come."""
         return bool(self.grown) and now - self.grown[-1][0] > max(STALLED_S, GAPS_MAX * self._gap_s)
 
     @property

@@ -22,7 +22,7 @@ def begin() -> None:
 
 
 def is_answering() -> bool:
-    """Whether the JVM has answered of late; a process that does not watch one has nothing to complain about."""
+    """True when the JVM has answered of late; a process that does not watch one has nothing to complain about."""
     return _answered_at is None or time.monotonic() - _answered_at < SILENCE_S_MAX
 
 

@@ -1,6 +1,6 @@
 """One warm SparkSession for the process: threads share it, FAIR scheduling shares it out among changes.
 
-Spark hands out key ranges and starts Python workers; the pairs themselves go straight from PostgreSQL to a
+Spark distributes key ranges and starts Python workers; the pairs themselves go straight from PostgreSQL to a
 worker and back. A small job runs in this very process: an empty Spark job costs more than it would.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from spark_tasks.chunks.chunk import until_closed
-from spark_tasks.runs.ranges import KeyRange, hands
+from spark_tasks.runs.ranges import KeyRange, shares_of
 from spark_tasks.spark.java import find_java_home
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _start() -> "SparkSession":
 
 
 def _configuration(scratch: Path) -> dict[str, str]:
-    """Small and quick to start: the JVM only hands out work, so the slow compiler would never pay."""
+    """Small and quick to start: the JVM only distributes work, so the slow compiler would never pay."""
     return {
         "spark.scheduler.mode": "FAIR",
         "spark.driver.memory": "600m",
@@ -146,31 +146,31 @@ def _nothing(numbers: Iterable[int]) -> Iterator[int]:
 
 
 def workers_expected() -> int:
-    """How many tasks can run at once, without starting a session: local[N] says so; a cluster's size is a guess."""
+    """Tasks that can run at once, known without starting a session: local[N] says so; a cluster's size is a guess."""
     local = re.fullmatch(r"local\[(\d+)\]", settings.SPARK_MASTER)
     return int(local[1]) if local else os.cpu_count() or 1
 
 
 def parallelism() -> int:
-    """How many tasks run at once."""
+    """The number of tasks that run at once."""
     return int(spark().sparkContext.defaultParallelism)
 
 
-def spread(work: Work, pieces: Sequence[KeyRange], *, pool: str) -> list[Any]:
-    """What `work` says of all ranges, in no order; it must be picklable and say JSON.
+def spread(work: Work, key_ranges: Sequence[KeyRange], *, pool: str) -> list[Any]:
+    """Results of `work` for all ranges, in no order; it must be picklable and say JSON.
 
     A worker whose run is closed just stops: the caller looks at the marks.
     """
-    if sum(piece.rows for piece in pieces) < ROWS_IN_PROCESS_MAX:
-        return list(until_closed(work, pieces))
+    if sum(key_range.rows for key_range in key_ranges) < ROWS_IN_PROCESS_MAX:
+        return list(until_closed(work, key_ranges))
     session = spark()
     session.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
-    shares = hands(len(pieces), PARTS_PER_CORE * parallelism())
-    mine = [[pieces[number] for number in share] for share in shares]
+    shares = shares_of(len(key_ranges), PARTS_PER_CORE * parallelism())
+    mine = [[key_ranges[number] for number in share] for share in shares]
 
     def work_on_shares(numbers: Iterable[int]) -> Iterator[str]:
         for number in numbers:
             yield from (json.dumps(result) for result in until_closed(work, mine[number]))
 
     jobs = session.sparkContext.parallelize(range(len(mine)), len(mine))
-    return [json.loads(said) for said in jobs.mapPartitions(work_on_shares).collect()]
+    return [json.loads(result) for result in jobs.mapPartitions(work_on_shares).collect()]

@@ -1,9 +1,9 @@
-"""How far the Spark worker is: starting its session, starting Python, warm. Told while the worker lives.
+"""Phase of the Spark worker: starting its session, starting Python, warm. Reported while the worker lives.
 
     session -> python -> warm          failed: Spark did not start, and why
 
 The first two take seconds, and reorganisations wait for them; the Cluster page shows that. A thread of the worker
-tells the state again and again, so it is gone soon after the worker is, and back soon after Redis is.
+reports the state again and again, so it is gone soon after the worker is, and back soon after Redis is.
 """
 
 import json
@@ -22,14 +22,14 @@ log = logging.getLogger(__name__)
 
 KEY = "schemalab:spark"
 PHASES = ("session", "python", "warm")
-TELL_S = 2.0
-GONE_AFTER_S = 7
+REPORT_S = 2.0
+EXPIRES_S = 7
 REDIS_S_MAX = 0.5
 Json = dict[str, Any]
 
 
-class Telling:
-    """This process's state, told from a thread of its own."""
+class WorkerReport:
+    """This process's state, found from a thread of its own."""
 
     def __init__(self) -> None:
         self._state: Json = {}
@@ -38,48 +38,48 @@ class Telling:
         self._over = threading.Event()
 
     def begin(self) -> None:
-        """The worker is there; from now on its state is told."""
+        """The worker is there; from now on its state is reported."""
         self._began = time.monotonic()
         self._state = {"began_at": timezone.now().isoformat()}
         self.say(PHASES[0])
         threading.Thread(target=self._run, name="state of spark", daemon=True).start()
 
     def end(self) -> None:
-        """The worker goes: its state is not told any more."""
+        """The worker ends: its state is not reported any more."""
         self._over.set()
 
     def say(self, phase: str, error: str = "") -> float:
-        """It is at `phase` now, told at once; the seconds since it began."""
+        """It is at `phase` now, found at once; the seconds since it began."""
         seconds = round(time.monotonic() - self._began, 1) if self._began else 0.0
         with self._lock:
             self._state = self._state | {"phase": phase, "error": error, "seconds": seconds}
-            self._tell()
+            self._report()
         return seconds
 
     def _run(self) -> None:
         """Until the worker goes."""
-        while not self._over.wait(TELL_S):
+        while not self._over.wait(REPORT_S):
             with self._lock:
-                self._tell()
+                self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         try:
-            _redis(settings.REDIS_URL).set(KEY, json.dumps(self._state), ex=GONE_AFTER_S)
+            _redis(settings.REDIS_URL).set(KEY, json.dumps(self._state), ex=EXPIRES_S)
         except (RedisError, OSError) as error:
-            log.debug("state of spark not told: %s", error)
+            log.debug("state of spark not reported: %s", error)
 
 
-telling = Telling()
+report = WorkerReport()
 
 
 def read() -> Json | None:
     """The worker's state; None when no worker tells one."""
     try:
-        told = _redis(settings.REDIS_URL).get(KEY)
+        found = _redis(settings.REDIS_URL).get(KEY)
     except (RedisError, OSError) as error:
         log.debug("state of spark not read: %s", error)
         return None
-    return json.loads(told) if told else None
+    return json.loads(found) if found else None
 
 
 @cache

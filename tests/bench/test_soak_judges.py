@@ -4,12 +4,13 @@ import random
 
 import pytest
 
-from bench.soak import nemesis, options, recovery, victims
-from bench.soak.ledger import Ledger, Row
-from bench.soak.made import is_possible
-from bench.soak.outcomes import Outcome, is_expected, outcome_of
-from bench.soak.samples import fault_of_leases
-from bench.soak.transfers import balances_after, faults_of_balances, first_accounts
+from bench.soak import options
+from bench.soak.clients.ledger import Ledger, Row
+from bench.soak.clients.made import is_possible
+from bench.soak.clients.outcomes import Outcome, is_expected, outcome_of
+from bench.soak.clients.transfers import balances_after, faults_of_balances, first_accounts
+from bench.soak.faults import nemesis, recovery, victims
+from bench.soak.judge.samples import fault_of_leases
 
 RED, BLUE = ("red",), ("blue",)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.soak.pairs import Contents, Pair, contents_of
+from bench.soak.judge.pairs import Contents, Pair, contents_of
 from catalog.descriptor import Descriptor
 from catalog.elements import (
     Column,

@@ -55,7 +55,7 @@ DJANGO = {
 """Django's usual names need no line in a table of contents."""
 
 NO_CONTENTS = {
-    "bench", "bench/soak", "lab/scripts/commands_of", "schemalab", "schemalab/embedded",
+    "lab/scripts/commands_of",
 }  # fmt: skip
 """Packages whose `__init__.py` is no table of contents yet. Take one out when it is; none may come in."""
 

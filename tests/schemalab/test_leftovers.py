@@ -108,7 +108,7 @@ def test_a_frozen_child_of_a_killed_postmaster_is_ended(places: Locations) -> No
 
 def test_a_long_recovery_is_waited_for_and_told(places: Locations, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "START_S_MAX", 2.0)
-    monkeypatch.setattr(postgres, "TELL_AGAIN_S", 0.5)
+    monkeypatch.setattr(postgres, "REPORT_AGAIN_S", 0.5)
     go_on = places.data / "go_on"
     (places.data / "recovery.signal").touch()
     os.chown(places.data / "recovery.signal", places.data.stat().st_uid, -1)

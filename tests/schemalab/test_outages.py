@@ -81,7 +81,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     outages.log.handlers.clear()
 
 
-GONE = "PostgreSQL does not answer (gone); what fails for that is not told until it does"
+GONE = "PostgreSQL does not answer (gone); what fails for that is not logged until it does"
 
 
 def test_a_hundred_failures_are_two_lines(stage: Stage) -> None:

@@ -14,7 +14,7 @@ import pytest
 from schemalab.polling import wait_for
 from schemalab.supervisor.children import Launch
 from schemalab.supervisor.control import CommandRefused, ControlServer, NotRunning, obey, send
-from schemalab.supervisor.process import Supervised, tell_nobody
+from schemalab.supervisor.process import Supervised, report_nothing
 
 LIMIT_S = 20.0
 SLEEPS = "import time; print('here', flush=True); time.sleep(600)"
@@ -170,7 +170,7 @@ def ask(tmp_path: Path, command: str, name: str = "") -> dict[str, Any]:
 
     async def scenario(process: Supervised, heard: Heard) -> None:
         await heard.until("here")
-        async with ControlServer(tmp_path / "c.sock", {"n1": process}, tell_nobody):
+        async with ControlServer(tmp_path / "c.sock", {"n1": process}, report_nothing):
             assert (tmp_path / "c.sock").stat().st_mode & 0o777 == 0o600
             answer.update(await asyncio.to_thread(send, tmp_path / "c.sock", command, name))
 

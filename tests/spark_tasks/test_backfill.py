@@ -8,7 +8,7 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, IndexColumn, IndexId, State
 from spark_tasks.chunks import chunk as marks
-from spark_tasks.chunks.chunk import Order, RunClosed, Ticket
+from spark_tasks.chunks.chunk import RunClosed, RunControl, RunToken
 from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.jobs.phases import prepare_fill
 from spark_tasks.jobs.reorganisations import RUNS, claim_run
@@ -90,12 +90,12 @@ def test_a_writer_that_comes_between_reading_and_writing_wins(stage: Stage, runs
     rows = rows_of(stage, 10)
     stage.insert(rows)
     to_filling(stage)
-    claim, ticket, fill = fill_in_hand(stage, runs)
-    read = [(piece, entries_read(fill, piece)) for piece in pieces(claim)]
+    claim, run_token, fill = fill_in_hand(stage, runs)
+    read = [(key_range, entries_read(fill, key_range)) for key_range in key_ranges(claim)]
     between(stage, rows[3])
-    with ticket.connect() as connection:
-        for piece, found in read:
-            fill.put(backfill.Hand(connection, Order(), Pace()), piece, found)
+    with run_token.connect() as connection:
+        for key_range, found in read:
+            fill.put(backfill.FillWorker(connection, RunControl(), Pace()), key_range, found)
     to_public(stage)
     assert stage.violations(unfinished=frozenset({"index 1"})) == []
     assert len(entries(stage)) == sum(len(rows_in(stage.now, pairs)) for pairs in stage.contents())
@@ -105,23 +105,23 @@ def rows_in(descriptor: Descriptor, pairs: dict[bytes, bytes | None]) -> list[St
     return stored(descriptor, descriptor.placement, sorted(pairs.items()))
 
 
-def fill_in_hand(stage: Stage, runs: Runs) -> tuple[ReorgRun, Ticket, backfill.Fill]:
+def fill_in_hand(stage: Stage, runs: Runs) -> tuple[ReorgRun, RunToken, backfill.Fill]:
     """A claimed fill run, not yet begun."""
     claim = claim_run(runs.start("fill"))
     assert claim is not None
     prepare_fill(claim.run)
-    ticket = Ticket(database_dsn(), claim.run.id, claim.token)
-    return claim.run, ticket, backfill.Fill(ticket, stage.now, Elements(indexes=(BY_NAME.id,)), 2, 3000)
+    run_token = RunToken(database_dsn(), claim.run.id, claim.token)
+    return claim.run, run_token, backfill.Fill(run_token, stage.now, Elements(indexes=(BY_NAME.id,)), 2, 3000)
 
 
-def pieces(run: ReorgRun) -> list[KeyRange]:
+def key_ranges(run: ReorgRun) -> list[KeyRange]:
     ranges = ReorgRange.objects.filter(run=run)
     return [KeyRange(r.storage, bytes(r.low), bytes(r.high), r.rows_total, r.id) for r in ranges]
 
 
-def entries_read(fill: backfill.Fill, piece: KeyRange) -> backfill.Found:
-    with fill.ticket.connect() as connection:
-        return fill.find(connection, piece)
+def entries_read(fill: backfill.Fill, key_range: KeyRange) -> backfill.Found:
+    with fill.run_token.connect() as connection:
+        return fill.find(connection, key_range)
 
 
 def test_a_range_done_twice_is_not_written_twice(stage: Stage, runs: Runs) -> None:
@@ -129,13 +129,13 @@ def test_a_range_done_twice_is_not_written_twice(stage: Stage, runs: Runs) -> No
     stage.insert(rows)
     to_filling(stage)
     run, _, fill = fill_in_hand(stage, runs)
-    read = {piece.id: entries_read(fill, piece) for piece in pieces(run)}
-    assert sum(fill(pieces(run))) == 10
+    read = {key_range.id: entries_read(fill, key_range) for key_range in key_ranges(run)}
+    assert sum(fill(key_ranges(run))) == 10
     stage.sql(f"DELETE FROM storage_1.kv_{stage.table_id} WHERE key = %s", [entry_of(stage, rows[1])])
     before = stage.contents()
-    with fill.ticket.connect() as connection:
-        for piece in pieces(run):
-            fill.put(backfill.Hand(connection, Order(), Pace()), piece, read[piece.id])
+    with fill.run_token.connect() as connection:
+        for key_range in key_ranges(run):
+            fill.put(backfill.FillWorker(connection, RunControl(), Pace()), key_range, read[key_range.id])
     assert stage.contents() == before, "a finished range is never done again (R3)"
 
 
@@ -143,12 +143,12 @@ def test_an_attempt_that_outlived_its_close_writes_nothing(stage: Stage, runs: R
     stage.insert(rows_of(stage, 10))
     to_filling(stage)
     run, _, zombie = fill_in_hand(stage, runs)
-    read = {piece.id: entries_read(zombie, piece) for piece in pieces(run)}
+    read = {key_range.id: entries_read(zombie, key_range) for key_range in key_ranges(run)}
     close_run(run.id)
-    with zombie.ticket.connect() as connection:
-        for piece in pieces(run):
+    with zombie.run_token.connect() as connection:
+        for key_range in key_ranges(run):
             with pytest.raises(RunClosed, match=f"run {run.id} has another token than 1"):
-                zombie.put(backfill.Hand(connection, Order(), Pace()), piece, read[piece.id])
+                zombie.put(backfill.FillWorker(connection, RunControl(), Pace()), key_range, read[key_range.id])
     assert entries(stage) == set()
     assert run_status(run.id).error == "closed before it ended"
     assert claim_run(run.id) is None, "a closed run is never begun again"
@@ -157,16 +157,16 @@ def test_an_attempt_that_outlived_its_close_writes_nothing(stage: Stage, runs: R
 def test_a_chunk_of_a_range_begun_before_the_close_writes_nothing(stage: Stage, runs: Runs) -> None:
     stage.insert(rows_of(stage, 10))
     to_filling(stage)
-    run, ticket, _ = fill_in_hand(stage, runs)
-    with ticket.connect() as connection:
-        begun = [(piece, marks.progress_of(connection, ticket, piece)) for piece in pieces(run)]
+    run, run_token, _ = fill_in_hand(stage, runs)
+    with run_token.connect() as connection:
+        begun = [(key_range, marks.progress_of(connection, run_token, key_range)) for key_range in key_ranges(run)]
         close_run(run.id)
-        for piece, progress in begun:
+        for key_range, progress in begun:
             with (
                 pytest.raises(RunClosed, match=f"run {run.id} has another token than 1"),
-                marks.chunk(connection, ticket, piece, Order(), progress) as leaves,
+                marks.chunk(connection, run_token, key_range, RunControl(), progress) as this_chunk,
             ):
-                leaves.mark = marks.Mark(rows_done=1, rows_total=1, is_done=True)
+                this_chunk.mark = marks.Mark(rows_done=1, rows_total=1, is_done=True)
     assert not ReorgRange.objects.filter(run_id=run.id, is_done=True).exists()
 
 
@@ -182,7 +182,7 @@ def test_a_newer_attempt_shuts_out_the_older_one_and_finishes(stage: Stage, runs
     status = run_status(run.id)
     assert (status.state, status.attempt, status.rows_done) == ("done", 2, 10)
     with pytest.raises(RunClosed):
-        list(zombie(pieces(run)))
+        list(zombie(key_ranges(run)))
 
 
 def fall_silent(stage: Stage, run: ReorgRun) -> None:
@@ -198,8 +198,8 @@ def fall_silent(stage: Stage, run: ReorgRun) -> None:
 def test_closing_waits_for_a_chunk_and_ends_a_session_that_holds_on(stage: Stage, runs: Runs) -> None:
     stage.insert(rows_of(stage, 10))
     to_filling(stage)
-    run, ticket, _ = fill_in_hand(stage, runs)
-    with ticket.connect() as stuck:
+    run, run_token, _ = fill_in_hand(stage, runs)
+    with run_token.connect() as stuck:
         stuck.execute("BEGIN")
         stuck.execute("SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s FOR SHARE", (run.id,))
         close_run(run.id)

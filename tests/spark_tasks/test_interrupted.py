@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from catalog.elements import State
-from spark_tasks.chunks.chunk import Mark, Order, Progress, RunClosed, progress_of
+from spark_tasks.chunks.chunk import Mark, Progress, RunClosed, RunControl, progress_of
 from spark_tasks.jobs.reorganisations import RUNS, claim_run
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.reorganise import backfill, delete
@@ -18,7 +18,7 @@ from storage.arrow.encoding import Pairs
 from storage.clauses import element_label
 from tests.spark_tasks.kinds import BY_SCORE, SCORE, TWIN, UNIQUE, Change
 from tests.spark_tasks.runs import Runs, entries, to_filling
-from tests.spark_tasks.test_backfill import fill_in_hand, pieces, rows_of, runs
+from tests.spark_tasks.test_backfill import fill_in_hand, key_ranges, rows_of, runs
 from tests.spark_tasks.test_kinds import BETWEEN, people
 from tests.storage.stage import BY_NAME, Stage
 
@@ -127,14 +127,14 @@ def test_a_paused_run_commits_no_further_chunk(stage: Stage, small: Runs) -> Non
     """The worker has read its range and has not heard of the pause: the token says so (R7)."""
     stage.insert(rows_of(stage, ROWS))
     to_filling(stage)
-    run, ticket, fill = fill_in_hand(stage, small)
-    with ticket.connect() as connection:
-        hand = backfill.Hand(connection, Order(), Pace())
-        found = [(piece, fill.find(connection, piece)) for piece in pieces(run)]
+    run, run_token, fill = fill_in_hand(stage, small)
+    with run_token.connect() as connection:
+        worker = backfill.FillWorker(connection, RunControl(), Pace())
+        found = [(key_range, fill.find(connection, key_range)) for key_range in key_ranges(run)]
         pause_run(run.id)
-        for piece, there in found:
+        for key_range, there in found:
             with pytest.raises(RunClosed, match="it was closed, paused or taken over"):
-                fill.put(hand, piece, there)
+                fill.put(worker, key_range, there)
     assert (entries(stage), claim_run(run.id)) == (set(), None)
     resume(run.id)
     RUNS.run(run.id)
@@ -158,13 +158,13 @@ def test_a_pause_of_what_is_closed_or_done_changes_nothing(stage: Stage, small: 
 class Worker:
     """A fill of one range that is told when to write its next chunk."""
 
-    def __init__(self, fill: backfill.Fill, connection: psycopg.Connection, piece: KeyRange) -> None:
-        self.fill, self.piece, self.progress = fill, piece, progress_of(connection, fill.ticket, piece)
-        self.hand = backfill.Hand(connection, Order(), Pace(CHUNK))
-        self.parts = fill._parts(self.hand, piece, fill.find(connection, piece), self.progress)
+    def __init__(self, fill: backfill.Fill, connection: psycopg.Connection, key_range: KeyRange) -> None:
+        self.fill, self.key_range, self.progress = fill, key_range, progress_of(connection, fill.run_token, key_range)
+        self.worker = backfill.FillWorker(connection, RunControl(), Pace(CHUNK))
+        self.parts = fill._parts(self.worker, key_range, fill.find(connection, key_range), self.progress)
 
     def chunk(self) -> None:
-        self.fill._write(self.hand, self.piece, *next(self.parts), self.progress)
+        self.fill._write(self.worker, self.key_range, *next(self.parts), self.progress)
 
 
 def test_a_worker_that_is_run_twice_under_one_token_does_no_chunk_twice(
@@ -173,10 +173,10 @@ def test_a_worker_that_is_run_twice_under_one_token_does_no_chunk_twice(
     """Spark may do a task again whose first worker is believed lost and is not."""
     stage.insert(rows_of(stage, ROWS))
     to_filling(stage)
-    run, ticket, fill = fill_in_hand(stage, small)
-    [piece] = [piece for piece in pieces(run) if piece.storage == 1]
-    with ticket.connect() as one, ticket.connect() as another:
-        first, second = (Worker(fill, connection, piece) for connection in (one, another))
+    run, run_token, fill = fill_in_hand(stage, small)
+    [key_range] = [key_range for key_range in key_ranges(run) if key_range.storage == 1]
+    with run_token.connect() as one, run_token.connect() as another:
+        first, second = (Worker(fill, connection, key_range) for connection in (one, another))
         first.chunk()
         with pytest.raises(RunClosed, match="has 1 chunks, this worker knows of 0: another one is at work on it"):
             second.chunk()

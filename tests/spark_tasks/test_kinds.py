@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from catalog.elements import State
-from spark_tasks.chunks.chunk import Order, RunClosed, Ticket
+from spark_tasks.chunks.chunk import RunClosed, RunControl, RunToken
 from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.jobs import phases
 from spark_tasks.jobs.claim import Claim
@@ -173,20 +173,20 @@ def in_hand(stage: Stage, runs: Runs, change: Change) -> tuple[backfill.Fill, li
     claim = claim_run(runs.start("fill", *change.said))
     assert claim is not None
     prepare_fill(claim.run)
-    ticket = Ticket(database_dsn(), claim.run.id, claim.token)
+    run_token = RunToken(database_dsn(), claim.run.id, claim.token)
     ranges = ReorgRange.objects.filter(run=claim.run)
-    pieces = [KeyRange(r.storage, bytes(r.low), bytes(r.high), r.rows_total, r.id) for r in ranges]
-    return backfill.Fill(ticket, stage.now, elements_of(change.said), 2, 3000), pieces
+    key_ranges = [KeyRange(r.storage, bytes(r.low), bytes(r.high), r.rows_total, r.id) for r in ranges]
+    return backfill.Fill(run_token, stage.now, elements_of(change.said), 2, 3000), key_ranges
 
 
-def put(fill: backfill.Fill, piece: KeyRange, found: backfill.Found) -> None:
-    with fill.ticket.connect() as connection:
-        fill.put(backfill.Hand(connection, Order(), Pace()), piece, found)
+def put(fill: backfill.Fill, key_range: KeyRange, found: backfill.Found) -> None:
+    with fill.run_token.connect() as connection:
+        fill.put(backfill.FillWorker(connection, RunControl(), Pace()), key_range, found)
 
 
-def find(fill: backfill.Fill, piece: KeyRange) -> backfill.Found:
-    with fill.ticket.connect() as connection:
-        return fill.find(connection, piece)
+def find(fill: backfill.Fill, key_range: KeyRange) -> backfill.Found:
+    with fill.run_token.connect() as connection:
+        return fill.find(connection, key_range)
 
 
 @pytest.mark.parametrize("between", BETWEEN)
@@ -195,11 +195,11 @@ def test_a_writer_between_reading_and_writing_wins(stage: Stage, runs: Runs, cha
     rows = people(stage)
     stage.insert(rows)
     change.to_filling(stage)
-    fill, pieces = in_hand(stage, runs, change)
-    found = [(piece, find(fill, piece)) for piece in pieces]
+    fill, key_ranges = in_hand(stage, runs, change)
+    found = [(key_range, find(fill, key_range)) for key_range in key_ranges]
     between(stage, rows[8])
-    for piece, there in found:
-        put(fill, piece, there)
+    for key_range, there in found:
+        put(fill, key_range, there)
     verified = runs.do("verify", *change.said)
     assert (verified.state, verified.error) == ("done", "")
     if not any(one.kind.value == "derived column" for one in change.elements):
@@ -213,12 +213,12 @@ def test_an_attempt_that_outlived_its_close_puts_nothing(stage: Stage, runs: Run
     stage.insert(people(stage))
     before = stage.contents()
     change.to_filling(stage)
-    fill, pieces = in_hand(stage, runs, change)
-    found = [(piece, find(fill, piece)) for piece in pieces]
-    close_run(fill.ticket.run_id)
-    for piece, there in found:
+    fill, key_ranges = in_hand(stage, runs, change)
+    found = [(key_range, find(fill, key_range)) for key_range in key_ranges]
+    close_run(fill.run_token.run_id)
+    for key_range, there in found:
         with pytest.raises(RunClosed, match="it was closed, paused or taken over"):
-            put(fill, piece, there)
+            put(fill, key_range, there)
     assert stage.contents() == before
 
 
@@ -227,12 +227,12 @@ def test_an_explicit_null_is_not_overwritten_by_the_fill(stage: Stage, runs: Run
     rows = people(stage)
     stage.insert(rows)
     change.to_filling(stage)
-    fill, pieces = in_hand(stage, runs, change)
-    found = [(piece, find(fill, piece)) for piece in pieces]
+    fill, key_ranges = in_hand(stage, runs, change)
+    found = [(key_range, find(fill, key_range)) for key_range in key_ranges]
     stage.delete(rows[3:4])
     stage.insert([StoredRow(rows[3].key, {**rows[3].columns, ADDED: null})])
-    for piece, there in found:
-        put(fill, piece, there)
+    for key_range, there in found:
+        put(fill, key_range, there)
     assert sorted(filter(None, score(stage).values())) == sorted([FILL_VALUE] * (len(rows) - 1) + [null])
 
 

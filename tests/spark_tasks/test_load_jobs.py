@@ -9,7 +9,7 @@ from lab.management.commands import demo
 from spark_tasks import tasks
 from spark_tasks.jobs import loads
 from spark_tasks.jobs.loads import LOADS, start_anew
-from spark_tasks.load.chunk import Said
+from spark_tasks.load.chunk import PartResult
 from spark_tasks.load.file_rows import CannotLoad
 from spark_tasks.models import LoadJob, LoadMark, RunState
 from tests.storage.stage import Stage
@@ -29,7 +29,7 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]],
     """What reading the file does instead."""
 
     def read(deed: Callable[[], object]) -> None:
-        monkeypatch.setattr(loads, "load_file", lambda job: deed() or [Said(rows=1)])
+        monkeypatch.setattr(loads, "load_file", lambda job: deed() or [PartResult(rows=1)])
 
     return read
 

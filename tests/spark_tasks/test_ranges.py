@@ -15,7 +15,7 @@ from spark_tasks.runs.pacing import (
     rest_s,
     wait_s,
 )
-from spark_tasks.runs.ranges import FILL_ROWS, hands, rows_per_fill_range, split
+from spark_tasks.runs.ranges import FILL_ROWS, rows_per_fill_range, shares_of, split
 
 KEYS = st.binary(min_size=1, max_size=3)
 
@@ -36,10 +36,10 @@ def test_rows_are_shared_out_equally_among_ranges() -> None:
     assert ranges[1].low == (200).to_bytes(2)
 
 
-def test_each_piece_is_in_one_hand_and_all_begin_at_the_start() -> None:
-    assert hands(7, 3) == [[0, 3, 6], [1, 4], [2, 5]]
-    assert hands(2, 8) == [[0], [1]]
-    assert hands(0, 8) == []
+def test_each_range_is_with_one_worker_and_all_begin_at_the_start() -> None:
+    assert shares_of(7, 3) == [[0, 3, 6], [1, 4], [2, 5]]
+    assert shares_of(2, 8) == [[0], [1]]
+    assert shares_of(0, 8) == []
 
 
 @pytest.mark.parametrize(

@@ -151,10 +151,10 @@ def before_the_second_range(monkeypatch: pytest.MonkeyPatch, then: Callable[[], 
     """Do something once a range was judged; the numbers of rows that the ranges had."""
     judge_range, rows = range_check.Judge.range, []
 
-    def judged(self: range_check.Judge, connection: psycopg.Connection[Any], piece: KeyRange) -> Finding:
+    def judged(self: range_check.Judge, connection: psycopg.Connection[Any], key_range: KeyRange) -> Finding:
         if len(rows) == 1:
             then()
-        finding = judge_range(self, connection, piece)
+        finding = judge_range(self, connection, key_range)
         rows.append(finding.rows)
         return finding
 

@@ -48,9 +48,9 @@ def people(stage: Stage) -> Stage:
 def test_what_is_read_at_once_is_what_pages_say(people: Stage, columns: tuple[ColumnId, ...]) -> None:
     space = key_space(people.now)
     for storage in (1, 2):
-        piece = KeyRange(storage, space.low, space.high, 0)
+        key_range = KeyRange(storage, space.low, space.high, 0)
         with psycopg.connect(people.dsn, autocommit=True) as opened, snapshot_reads.snapshot(opened):
-            paged = list(snapshot_reads.rows(opened, people.table_id, piece, columns))
+            paged = list(snapshot_reads.rows(opened, people.table_id, key_range, columns))
         assert as_dict(read(people, storage, columns), columns) == as_dict(paged, columns)
 
 

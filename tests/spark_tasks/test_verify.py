@@ -10,7 +10,7 @@ import pytest
 from catalog.elements import State
 from catalog.types import SqlType
 from spark_tasks.checks import range_check
-from spark_tasks.chunks.chunk import Ticket
+from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.lifecycle import WasClosed
@@ -59,8 +59,8 @@ def ranged(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> int:
 def after_each_range(monkeypatch: pytest.MonkeyPatch, then: Any) -> None:
     judge_range = range_check.Judge.range
 
-    def judged(self: range_check.Judge, connection: psycopg.Connection[Any], piece: KeyRange) -> Finding:
-        found = judge_range(self, connection, piece)
+    def judged(self: range_check.Judge, connection: psycopg.Connection[Any], key_range: KeyRange) -> Finding:
+        found = judge_range(self, connection, key_range)
         then(found)
         return found
 
@@ -171,14 +171,14 @@ class Need:
     number: int
 
     @property
-    def ticket(self) -> Ticket:
-        return Ticket(database_dsn(), self.claim.run.id, self.claim.token)
+    def run_token(self) -> RunToken:
+        return RunToken(database_dsn(), self.claim.run.id, self.claim.token)
 
     def found(self) -> Finding:
-        return verify.compare(self.claim, self.ticket)
+        return verify.compare(self.claim, self.run_token)
 
     def repair(self, found: Finding) -> list[str]:
-        return [refused["why"] for refused in verify.repair(self.claim, self.ticket, found).violations]
+        return [refused["why"] for refused in verify.repair(self.claim, self.run_token, found).violations]
 
     def entries(self) -> dict[str, int]:
         """The names that have an entry, and whose."""

@@ -10,21 +10,21 @@ from django.template.loader import render_to_string
 from catalog.models import StoryEvent
 from spark_tasks import tasks
 from spark_tasks.spark import java, session, warm_up_state
-from spark_tasks.spark.warm_up_state import Telling, read
+from spark_tasks.spark.warm_up_state import WorkerReport, read
 from spark_tasks.streams import _spark
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def worker(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Telling]:
+def worker(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerReport]:
     """A worker of its own, whose session starts at once."""
-    telling = Telling()
-    monkeypatch.setattr(tasks, "telling", telling)
+    report = WorkerReport()
+    monkeypatch.setattr(tasks, "report", report)
     monkeypatch.setattr(session, "spark", lambda: None)
     monkeypatch.setattr(session, "warm_up", lambda: None)
-    yield telling
-    telling.end()
+    yield report
+    report.end()
 
 
 def shown() -> str:
@@ -36,7 +36,9 @@ def test_nothing_is_known_before_the_worker_says_it(redis_url: str) -> None:
     assert "has not said anything yet" in shown()
 
 
-def test_it_starts_its_session_then_python_then_it_is_warm(worker: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_starts_its_session_then_python_then_it_is_warm(
+    worker: WorkerReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[str] = []
     monkeypatch.setattr(session, "spark", lambda: seen.append(shown()))
     monkeypatch.setattr(session, "warm_up", lambda: seen.append(shown()))
@@ -48,7 +50,7 @@ def test_it_starts_its_session_then_python_then_it_is_warm(worker: Telling, monk
     assert StoryEvent.objects.get(stream="cluster").kind == "spark warm"
 
 
-def test_a_session_that_cannot_start_says_why(worker: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_cannot_start_says_why(worker: WorkerReport, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails() -> None:
         raise java.NoJava("there is no Java; install one")
 
@@ -60,9 +62,9 @@ def test_a_session_that_cannot_start_says_why(worker: Telling, monkeypatch: pyte
 
 
 def test_a_redis_that_was_emptied_is_told_again(
-    worker: Telling, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    worker: WorkerReport, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warm_up_state, "TELL_S", 0.05)
+    monkeypatch.setattr(warm_up_state, "REPORT_S", 0.05)
     worker.begin()
     warm_up_state._redis(redis_url).flushall()
     deadline = time.monotonic() + 5
@@ -71,14 +73,14 @@ def test_a_redis_that_was_emptied_is_told_again(
         time.sleep(0.01)
 
 
-def test_without_redis_the_worker_starts_all_the_same(worker: Telling, settings: Any) -> None:
+def test_without_redis_the_worker_starts_all_the_same(worker: WorkerReport, settings: Any) -> None:
     settings.REDIS_URL = "unix:///nowhere/redis.sock"
     worker.begin()
     tasks.warm_up()
     assert read() is None
 
 
-def test_only_a_worker_for_spark_warms_up(worker: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_worker_for_spark_warms_up(worker: WorkerReport, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
     monkeypatch.setattr(tasks.warm_up, "delay", lambda: sent.append("warm up"))
     for name in ("worker@host", "spark@host"):

@@ -99,7 +99,7 @@ def plan_of(ports: Ports, *, nodes: int | None, port: int | None, with_demo: boo
 
 
 def announcement(plan: Plan, seconds: float) -> list[str]:
-    """What a user needs to know now."""
+    """Lines that a user needs now."""
     psql = f"{psql_program()} -h {plan.node_host} -U {sign_in_links.OWNER} -p"
     try:
         token = sign_in_links.make_token(sign_in_links.owner())

@@ -2,7 +2,7 @@
 
 import psycopg
 
-from bench.soak.items import ItemClient
+from bench.soak.clients.items import ItemClient
 from schemalab.testing.cluster import RunningCluster
 
 NEWEST = """

@@ -1,4 +1,4 @@
-"""Who kills and freezes processes: all kinds in turn, from one seed, by the clock or just when a change begins a step.
+"""Kills and freezes processes: all kinds in turn, from one seed, by the clock or just when a change begins a step.
 
 A deck holds every strike there is, and is dealt to its end before it is shuffled again. The store is struck by a deck
 of its own, so that it crashes at least twice a minute whatever else happens. A postmaster that is killed is started
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import psutil
 import psycopg
 
-from bench.soak.actors import Stage
-from bench.soak.recovery import Recovery
-from bench.soak.samples import Sampler, StepSeen
-from bench.soak.victims import Victim, victims
+from bench.soak.clients.actors import Stage
+from bench.soak.faults.recovery import Recovery
+from bench.soak.faults.victims import Victim, victims
+from bench.soak.judge.samples import Sampler, StepSeen
 from schemalab.polling import TookTooLong, wait_for
 from schemalab.supervisor.control import CommandRefused, NotRunning
 from schemalab.testing.cluster import RunningCluster
@@ -36,20 +36,20 @@ KILL, FREEZE, FREEZE_LONG = "kill", "freeze", "freeze beyond a lease"
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    deed: str
+    action: str
     victim: Victim
 
     def __str__(self) -> str:
-        return f"{self.deed} {self.victim.name}"
+        return f"{self.action} {self.victim.name}"
 
     @property
     def crashes_the_store(self) -> bool:
-        return self.deed == KILL and self.victim.is_store
+        return self.action == KILL and self.victim.is_store
 
 
 def strikes_of(all_victims: tuple[Victim, ...]) -> tuple[list[Strike], list[Strike]]:
     """Those that make PostgreSQL recover, and all others."""
-    every = [Strike(deed, victim) for victim in all_victims for deed in (KILL, FREEZE, FREEZE_LONG)]
+    every = [Strike(action, victim) for victim in all_victims for action in (KILL, FREEZE, FREEZE_LONG)]
     return [one for one in every if one.crashes_the_store], [one for one in every if not one.crashes_the_store]
 
 
@@ -97,7 +97,7 @@ class Nemesis:
 
     def _strike(self, strike: Strike, step: StepSeen | None, share: float, at: float) -> None:
         """`share` chooses how long it lasts, `at` which of several processes it is."""
-        if strike.deed == KILL and strike.victim.name == "postmaster":
+        if strike.action == KILL and strike.victim.name == "postmaster":
             if time.monotonic() - self._postmaster_died_at < POSTMASTER_PAUSE_S:
                 return
             self._postmaster_died_at = time.monotonic()
@@ -111,7 +111,7 @@ class Nemesis:
         self.counts[str(strike)] += 1
         if step is not None:
             self.cells[f"{step.kind} | {step.step} | {strike}"] += 1
-        if strike.deed == KILL:
+        if strike.action == KILL:
             self._kill(strike, found)
         else:
             self._freeze(strike, found, self._length_s(strike, share))
@@ -126,7 +126,7 @@ class Nemesis:
         self._recovery.struck(str(strike))
 
     def _length_s(self, strike: Strike, share: float) -> float:
-        low, high = (0.05, 0.6) if strike.deed == FREEZE else (1.2, 2.5)
+        low, high = (0.05, 0.6) if strike.action == FREEZE else (1.2, 2.5)
         return self._lease_s * (low + share * (high - low))
 
     def _freeze(self, strike: Strike, found: list[psutil.Process], seconds: float) -> None:

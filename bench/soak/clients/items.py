@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.soak.actors import Actor, Stage
-from bench.soak.ledger import Image, Ledger, Row
-from bench.soak.outcomes import Outcome
-from bench.soak.sessions import Session, Undone
+from bench.soak.clients.actors import Actor, Stage
+from bench.soak.clients.ledger import Image, Ledger, Row
+from bench.soak.clients.outcomes import Outcome
+from bench.soak.clients.sessions import Session, Undone
 
 MADE = "CREATE TABLE items (id bigint PRIMARY KEY, label text NOT NULL, size integer, colour text, plain text)"
 COLUMNS = "id, label, size, colour"

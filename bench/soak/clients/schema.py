@@ -1,4 +1,4 @@
-"""Who submits schema changes, through nodes or by command; who pauses, resumes and cancels them."""
+"""Submits schema changes, through nodes or by command; pauses, resumes and cancels them."""
 
 import contextlib
 import json
@@ -9,10 +9,10 @@ from typing import Any
 
 import psycopg
 
-from bench.soak.actors import Actor, Stage
+from bench.soak.clients.actors import Actor, Stage
+from bench.soak.clients.outcomes import Outcome
+from bench.soak.clients.sessions import Session
 from bench.soak.kinds import KINDS, REFUSALS, ROWS_FORBID
-from bench.soak.outcomes import Outcome
-from bench.soak.sessions import Session
 from schemalab.testing.cluster import ROOT, RunningCluster
 
 CHANGE_S_MAX = 300.0
@@ -87,7 +87,7 @@ class Operator(Actor):
 
 
 def open_changes(cluster: RunningCluster) -> list[tuple[int, str, str]]:
-    """What has not ended; nothing while the store is away."""
+    """Changes that have not ended; nothing while the store is away."""
     with (
         contextlib.suppress(psycopg.OperationalError),
         psycopg.connect(cluster.database_url, autocommit=True, connect_timeout=5) as database,
@@ -120,11 +120,11 @@ def manage(cluster: RunningCluster, stage: Stage, who: str, *arguments: str) -> 
 
 
 def is_store_away(stderr: str) -> bool:
-    """Whether a command says that the store went while it ran: it has nothing else to say then."""
+    """True when a command says that the store was lost while it ran: it has nothing else to say then."""
     return "OperationalError" in stderr
 
 
 def snapshot_of(cluster: RunningCluster, change_id: int) -> dict[str, Any]:
-    """What `change show` says of a change."""
+    """The output of `change show` for a change."""
     done = cluster.manage("change", "show", str(change_id), "--json", seconds_max=COMMAND_S_MAX)
     return dict(json.loads(done.stdout)) if done.stdout.startswith("{") else {"stderr": done.stderr[-2000:]}

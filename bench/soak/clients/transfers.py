@@ -1,15 +1,15 @@
 """Clients that move amounts between accounts which all of them share: the sum never changes.
 
-Each transfer is a row of its own in the same transaction, so both of its effects can be told from what is found:
+Each transfer is a row of its own in the same transaction, so both of its effects can be seen in what is found:
 every balance is what it was at first plus the transfers that are there. Some transfers are taken back later.
 """
 
 from collections.abc import Iterable, Mapping
 
-from bench.soak.actors import Actor, Stage
-from bench.soak.ledger import Image, Ledger, Row
-from bench.soak.outcomes import Outcome
-from bench.soak.sessions import Session
+from bench.soak.clients.actors import Actor, Stage
+from bench.soak.clients.ledger import Image, Ledger, Row
+from bench.soak.clients.outcomes import Outcome
+from bench.soak.clients.sessions import Session
 
 MADE = (
     "CREATE TABLE accounts (id bigint PRIMARY KEY, owner text NOT NULL, balance bigint NOT NULL, branch integer)",

@@ -1,4 +1,4 @@
-"""How long after each strike every node has served again."""
+"""Seconds from each strike until every node has served again."""
 
 import threading
 import time

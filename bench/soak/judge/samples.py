@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import psycopg
 
-from bench.soak.actors import Stage
+from bench.soak.clients.actors import Stage
 from bench.soak.kinds import kind_of
 
 PAUSE_S = 0.03
@@ -41,7 +41,7 @@ class StepSeen:
 
 
 def fault_of_leases(versions: list[int], newest: int) -> str | None:
-    """What is wrong with the live leases of a table, if anything."""
+    """Faults of the live leases of a table, if there are any."""
     allowed = {newest, newest - 1}
     if not set(versions) <= allowed:
         return f"live leases on versions {versions}, the newest is {newest}"
@@ -77,12 +77,12 @@ class Sampler(threading.Thread):
             fault = fault_of_leases(versions, newest)
             if fault is not None:
                 self._stage.chronicle.violation("samples", f"table {table_id}: {fault}")
-        for number, change, statement, road, kind in database.execute(STEPS).fetchall():
+        for number, change, statement, direction, kind in database.execute(STEPS).fetchall():
             if number not in self._steps_known:
                 self._steps_known.add(number)
-                self._tell(StepSeen(number, change, kind_of(statement), f"{kind} {road}"))
+                self._notify(StepSeen(number, change, kind_of(statement), f"{kind} {direction}"))
 
-    def _tell(self, step: StepSeen) -> None:
+    def _notify(self, step: StepSeen) -> None:
         with self._news:
             self._last = step
             self.steps[step.step] += 1

@@ -1,4 +1,4 @@
-"""What clients have in common: a thread with a name, a generator of chance of its own, and an end."""
+"""Common to all clients: a thread with a name, a generator of chance of its own, and an end."""
 
 import random
 import threading
@@ -6,13 +6,13 @@ import traceback
 from dataclasses import dataclass
 
 from bench.soak.chronicle import Chronicle
-from bench.soak.sessions import Counts, Nodes, Session, Unreachable
+from bench.soak.clients.sessions import Counts, Nodes, Session, Unreachable
 from bench.soak.waits import Waits
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What every actor is given."""
+    """Given to every actor."""
 
     nodes: Nodes
     chronicle: Chronicle

@@ -1,4 +1,4 @@
-"""What must hold when everything is healed: no change open, nothing lost, nothing left over, all answers alike.
+"""Checks what must hold when everything is healed: no change open, nothing lost, nothing left over, all answers alike.
 
 The pair tables are read directly and decoded by `pairs`, then compared with what clients were told, with what each
 node answers, and with the audit.
@@ -18,11 +18,11 @@ import psycopg
 
 from bench.soak import kinds
 from bench.soak.chronicle import Chronicle
-from bench.soak.items import COLOURS, COLUMNS, ItemClient
-from bench.soak.ledger import Row
-from bench.soak.pairs import Contents, contents_of
-from bench.soak.schema import OPEN, snapshot_of
-from bench.soak.transfers import TransferClient, faults_of_balances
+from bench.soak.clients.items import COLOURS, COLUMNS, ItemClient
+from bench.soak.clients.ledger import Row
+from bench.soak.clients.schema import OPEN, snapshot_of
+from bench.soak.clients.transfers import TransferClient, faults_of_balances
+from bench.soak.judge.pairs import Contents, contents_of
 from schemalab.testing.cluster import RunningCluster
 
 CHANGES_S_MAX = 180.0
@@ -193,9 +193,9 @@ class Judge:
                 continue
             self.verdict.audits += 1
             if done.returncode != 0:
-                said = (done.stdout + done.stderr).strip()
-                (self._folder / f"audit-{name}.txt").write_text(said)
-                self.violation(f"audit of {name} ends with {done.returncode}: {said[:400]}")
+                output = (done.stdout + done.stderr).strip()
+                (self._folder / f"audit-{name}.txt").write_text(output)
+                self.violation(f"audit of {name} ends with {done.returncode}: {output[:400]}")
 
     def judge_leftovers(self) -> None:
         """No pair table that belongs to nothing; those of dropped tables go within seconds."""

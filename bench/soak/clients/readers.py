@@ -1,11 +1,11 @@
 """The same question asked in several ways in one snapshot: by scan, by index where there is one, grouped, by key."""
 
-from bench.soak.actors import Actor, Stage
-from bench.soak.items import COLOURS
-from bench.soak.ledger import Row
-from bench.soak.outcomes import Outcome
-from bench.soak.sessions import Session
-from bench.soak.transfers import ACCOUNTS, BRANCHES, TOTAL
+from bench.soak.clients.actors import Actor, Stage
+from bench.soak.clients.items import COLOURS
+from bench.soak.clients.ledger import Row
+from bench.soak.clients.outcomes import Outcome
+from bench.soak.clients.sessions import Session
+from bench.soak.clients.transfers import ACCOUNTS, BRANCHES, TOTAL
 
 
 class Reader(Actor):

@@ -1,8 +1,8 @@
 """Tables made in transactions that commit or roll back, used through other nodes, emptied and dropped."""
 
-from bench.soak.actors import Actor, Stage
-from bench.soak.outcomes import Outcome
-from bench.soak.sessions import Session, Undone
+from bench.soak.clients.actors import Actor, Stage
+from bench.soak.clients.outcomes import Outcome
+from bench.soak.clients.sessions import Session, Undone
 
 ROWS = 3
 UNKNOWN_TABLE = "42P01"
@@ -58,8 +58,8 @@ class TableMaker(Actor):
             found = seen[0] if looked is Outcome.DONE else None
             if not is_possible(outcome, found):
                 what = "is not there" if found is None else f"has {found} rows"
-                said = f"table {name} was {outcome.value} and {what} through {self.session.node}"
-                self.stage.chronicle.violation(self.name, said)
+                words = f"table {name} was {outcome.value} and {what} through {self.session.node}"
+                self.stage.chronicle.violation(self.name, words)
             return
 
     def _empty(self, name: str, made: Outcome) -> None:
@@ -87,7 +87,7 @@ class TableMaker(Actor):
 
 
 def is_possible(outcome: Outcome, rows: int | None) -> bool:
-    """Whether a table made with this outcome may be found with so many rows; None: there is none."""
+    """True when a table made with this outcome may be found with so many rows; None: there is none."""
     if outcome is Outcome.DONE:
         return rows == ROWS
     if outcome is Outcome.REFUSED:

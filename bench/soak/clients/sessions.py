@@ -15,10 +15,10 @@ from typing import Any
 
 import psycopg
 
-from bench.soak import outcomes
 from bench.soak.chronicle import Chronicle
+from bench.soak.clients import outcomes
+from bench.soak.clients.outcomes import Outcome
 from bench.soak.kinds import is_refused_for_now
-from bench.soak.outcomes import Outcome
 from bench.soak.waits import Waits
 
 TRIES_MAX = 12

@@ -1,4 +1,4 @@
-"""What an answer says about a transaction: it took effect, it did not, or nobody can know.
+"""The meaning of an answer for a transaction: it took effect, it did not, or nobody can know.
 
 an error before COMMIT was sent      refused: nothing of it may ever be seen
 an error at COMMIT                   refused, as its code says
@@ -27,5 +27,5 @@ def outcome_of(sqlstate: str | None, *, was_commit_sent: bool) -> Outcome:
 
 
 def is_expected(sqlstate: str | None, also: tuple[str, ...] = ()) -> bool:
-    """Whether a client may see this error while processes die; None: its connection was lost."""
+    """True when a client may see this error while processes die; None: its connection was lost."""
     return sqlstate is None or sqlstate.startswith(TROUBLE) or sqlstate in also

@@ -1,4 +1,4 @@
-"""What one client was told about rows that nobody else writes, held against what is found.
+"""The answers that one client got about rows that nobody else writes, held against what is found.
 
 A row is *certain* (the last write was acknowledged or refused), or *in doubt*: its transaction's outcome is unknown.
 A doubt is one transaction: all its rows as before, or all as after it; once seen after it, never before again (a
@@ -50,7 +50,7 @@ class Ledger:
         self.doubts.append(Doubt(what, before, dict(after)))
 
     def faults(self, found: Mapping[int, Row]) -> list[str]:
-        """What contradicts the ledger in all rows of the range, found at one moment."""
+        """All that contradicts the ledger in all rows of the range, found at one moment."""
         in_doubt = self.keys_in_doubt
         faults = [
             f"{self.name}: row {key} was acknowledged as {row}, found {found.get(key)}"

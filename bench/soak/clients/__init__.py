@@ -1,0 +1,12 @@
+"""Clients of the storm: they write, read and check, and keep what they were answered.
+
+actors     common to all clients: a thread, a generator of chance, an end
+sessions   a client's connection to the nodes, as a correct client uses it
+outcomes   an error's meaning for a transaction: refused or unknown
+ledger     the answers of one client about its rows: certain, or one of two
+items      insert, update, move and delete rows of their own
+transfers  move amounts between accounts that all share
+made       make tables in transactions that commit or roll back
+readers    ask the same question by key, by index and by scan
+schema     submit schema changes; pause, resume and cancel them
+"""

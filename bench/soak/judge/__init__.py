@@ -1,0 +1,6 @@
+"""The judge of the storm, who shares no code with what is judged.
+
+samples  live leases and versions, looked at all the time
+pairs    pair tables decoded by the protocol's text alone
+verdict  all that must hold in the end
+"""
