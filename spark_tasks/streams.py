@@ -19,10 +19,7 @@ def _spark(_id: int) -> Json:
     worker = read_state() or {}
     phase = worker.get("phase", "absent")
     state = {"phase": phase, "step": PHASES.index(phase) + 1 if phase in PHASES else 0, "steps": len(PHASES)}
-    return state | {
-        "began_at": state_read.get("began_at") if state_read else None,
-        "error": state_read["error"] if state_read else "",
-    }
+    return state | {"began_at": worker.get("began_at"), "error": worker.get("error", "")}
 
 
 def _loads(_id: int) -> Json:
