@@ -122,14 +122,14 @@ def begin(key: str) -> Plan | None:
 def known_answer(model: str) -> Json | None:
     """The answer for the same model before, unless it was unknown."""
     kept = Proof.objects.filter(model=model, answer__isnull=False).order_by("answered_at")
-    said = kept.values_list("answer", flat=True)
-    return next((answer for answer in said if answer["verdict"] != "unknown"), None)
+    phrase = kept.values_list("answer", flat=True)
+    return next((answer for answer in phrase if answer["verdict"] != "unknown"), None)
 
 
-def answer(key: str, said: Json, *, model: str = "") -> None:
+def answer(key: str, phrase: Json, *, model: str = "") -> None:
     """Store the answer and tell whoever waits."""
     with transaction.atomic(), connection.cursor() as cursor:
-        Proof.objects.filter(key=key).update(answer=said, model=model, answered_at=now())
+        Proof.objects.filter(key=key).update(answer=phrase, model=model, answered_at=now())
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, key])
 
 

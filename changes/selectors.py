@@ -200,14 +200,14 @@ def timelines(change: Change, state: Execution) -> dict[str, list[dict[str, Any]
     }
 
 
-def step_status(change: Change, state: Execution, road: Direction, begun: Collection[int]) -> list[str]:
+def step_status(change: Change, state: Execution, direction: Direction, begun: Collection[int]) -> list[str]:
     """The status of each step of a direction: done, current, todo; in the end: left unfinished, or never taken."""
-    if road is not state.direction:
+    if direction is not state.direction:
         return status_before_rollback(state.plan.forward, begun, newest=state.plan.base_version + state.published)
     if change.is_open:
         at = -1 if change.status == Status.QUEUED else state.position
         return ["done" if number < at else "current" if number == at else "todo" for number in range(len(state.steps))]
-    return ["never" if road is Direction.FORWARD and change.status != Status.DONE else "done"] * len(state.steps)
+    return ["never" if direction is Direction.FORWARD and change.status != Status.DONE else "done"] * len(state.steps)
 
 
 def times(step: Step | None) -> dict[str, Any]:

@@ -143,8 +143,8 @@ def _append_submitted(change: Change, plan: Plan, ahead: list[Change]) -> None:
     if ahead:
         append_queued(change, ahead[-1])
     if plan.drops_table and (needless := selectors.needless(plan, selectors.behind(change))):
-        said = {"change": change.pk, "table": change.table_name, "needless": needless}
-        append_event("changes needless", change.table_name, said, streams_of(change))
+        phrase = {"change": change.pk, "table": change.table_name, "needless": needless}
+        append_event("changes needless", change.table_name, phrase, streams_of(change))
     notify(change.pk)
 
 

@@ -47,7 +47,7 @@ Pairs = Mapping[bytes, bytes | None]
 class Referenced:
     """A table that foreign keys refer to, as they find it: one of its versions, its pairs on storage 1, 2, ..
 
-    Any version in force will do: what foreign keys rest on does not change while they are there.
+    Any version in force will do: what foreign keys depend on does not change while they are there.
     """
 
     descriptor: Descriptor

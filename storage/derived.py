@@ -5,7 +5,7 @@
     the swap     write-only, derived from twin  public
 
 A derived pair is put by a statement that writes its source, and by no other; a statement that moves the row to
-another key writes all of it. In delete-only the pair goes when its source is written, as an index entry does.
+another key writes all of it. In delete-only the pair is removed when its source is written, as an index entry does.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The pairs of a row: what one statement does to them under one version of its table, and what a fill owes.
+"""The pairs of a row: what one statement does to them under one version of its table, and what a fill puts.
 
 The rule table (`catalog.states`) says what each operation does to each element in each
 state; here that becomes operations on keys. Removals under filling leave tombstones (R5):
@@ -183,7 +183,7 @@ def _update_placement(
     stale: Iterable[ColumnId],
     buckets: int,
 ) -> list[Op]:
-    """The operations of an update in one placement: `writes` are put, the pairs of `stale` columns go.
+    """The operations of an update in one placement: `writes` are put, the pairs of `stale` columns are removed.
 
     A placement that is not read is derived as an index is, and the whole row is its entry: delete-only removes the
     copy when the row changes, write-only puts all of it, because a fill may not have come there yet.
@@ -258,7 +258,7 @@ def _put_row(descriptor: Descriptor, placement: Placement, row: StoredRow, home:
 
 
 def _move_row(descriptor: Descriptor, placement: Placement, row: StoredRow, home: int) -> Iterator[Op]:
-    """Every pair the row has, and those a running fill still owes it: its new place may lie in a finished range."""
+    """Every pair the row has, and those a running fill will put: its new place may lie in a finished range."""
     start = prefix(descriptor, placement.id)
     yield Op(Act.CREATE if placement.state is State.PUBLIC else Act.PUT, home, column_key(start, row.key))
     for column in descriptor.stored_columns:

@@ -107,7 +107,7 @@ def encoded_value(descriptor: Descriptor, row: StoredRow, column_id: ColumnId) -
 
 
 def missing_value(column: Column) -> bytes:
-    """The value that a missing pair of a column reads as: that that a fill owes it, or NULL.
+    """The value that a missing pair of a column reads as: the one that a fill puts, or NULL.
 
     Not only while the fill runs: a node in delete-only must find the entry that a node in write-only has put for a row
     which is not filled yet.

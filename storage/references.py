@@ -10,7 +10,7 @@ lab ask here. Values refer as MATCH SIMPLE says: one NULL among several, and the
 A foreign key is enforced from write-only on, by both tables: rows that refer are refused when nothing is there
 (`asked`), and rows that are referred to are not taken away (`lost`). It is relied on when it is public (C6).
 
-What a statement owes is a list of *demands*, the same for everybody who writes rows; how they are looked up is the
+A statement meets a list of *demands*, the same for everybody who writes rows; how they are looked up is the
 writer's own matter:
 
     rows before and after     demands
@@ -74,7 +74,7 @@ def place_of(referenced: Descriptor, foreign_key: Constraint, values: Values, bu
     return Place(unique_bucket(entry, buckets), prefix(referenced, referenced.placement.id, index.id) + entry)
 
 
-# -- what a statement owes
+# -- the demands of a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def enforced(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
 def demands(
     descriptor: Descriptor, changed: Sequence[Change], among: Iterable[Constraint] | None = None
 ) -> list[Demand]:
-    """All that a statement owes once it has changed these rows, in the order in which it is told.
+    """All demands on a statement that has changed these rows, in the order in which they are reported.
 
     `among`: only by these constraints; else by all that this version enforces.
     """
@@ -140,7 +140,7 @@ def lost(descriptor: Descriptor, referenced: Constraint, changed: Iterable[Chang
     NO ACTION looks at what is there in the end: a row that takes over the values of another one is as good, a new one
     too. RESTRICT looks at each row by itself.
     """
-    gone: dict[Values, Demand] = {}
+    taken_away: dict[Values, Demand] = {}
     has: set[Values | None] = set()
     for number, (before, after) in enumerate(changed):
         had = None if before is None else values_of(descriptor, referenced.columns, before)
@@ -148,8 +148,8 @@ def lost(descriptor: Descriptor, referenced: Constraint, changed: Iterable[Chang
         has.add(now)
         if had is not None and had != now:
             how = referenced.on_delete if after is None else referenced.on_update
-            gone.setdefault(had, Demand(number, referenced, had, how))
-    yield from (demand for values, demand in gone.items() if demand.how == RESTRICT or values not in has)
+            taken_away.setdefault(had, Demand(number, referenced, had, how))
+    yield from (demand for values, demand in taken_away.items() if demand.how == RESTRICT or values not in has)
 
 
 def is_met(

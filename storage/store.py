@@ -129,7 +129,7 @@ class MemoryStore:
         return MemoryTransaction(self, [dict(p) for p in self.pairs], began_at=len(self.writes), began_in=self.life)
 
     def flush(self, commits: int | None = None) -> None:
-        """Make so many of the commits on their way durable and seen, the oldest first; all unless said."""
+        """Make so many of the commits on their way durable and seen, the oldest first; all by default."""
         for one in self.flushing[:commits]:
             for op in one.ops:
                 apply_op(self.pairs[self.home(op) - 1], op)
@@ -184,11 +184,11 @@ class MemoryStore:
         self.flush()
         count = 0
         for number, pairs in enumerate(self.pairs, 1):
-            gone = [k for k, v in pairs.items() if k.startswith(prefix) and (v is None or not tombstones_only)]
-            for key in gone:
+            removed = [k for k, v in pairs.items() if k.startswith(prefix) and (v is None or not tombstones_only)]
+            for key in removed:
                 del pairs[key]
                 self.writes.append((number, key))
-            count += len(gone)
+            count += len(removed)
         return count
 
 

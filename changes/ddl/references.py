@@ -55,9 +55,9 @@ def _columns(items: Iterable[Node], source: Source, after: int) -> tuple[Name, .
 
 def _action(letter: str, of: str, source: Source, after: int) -> str:
     if letter in REFUSED_ACTIONS:
-        said = f"ON {of} {REFUSED_ACTIONS[letter]}"
+        phrase = f"ON {of} {REFUSED_ACTIONS[letter]}"
         hint = "Write NO ACTION or RESTRICT, and let the application change the rows that refer, in one transaction."
-        raise unsupported(said, position=source.find_words(*said.lower().split(), after=after), hint=hint)
+        raise unsupported(phrase, position=source.find_words(*phrase.lower().split(), after=after), hint=hint)
     return ACTIONS[letter]
 
 

@@ -88,13 +88,13 @@ def step(state: Execution, event: Event, now: float) -> Result:
 
 def _start(state: Execution, event: Started, now: float) -> Result:
     """A worker begins or takes over: whatever step it finds, it asks for it."""
-    told = AppendEvent(_story(state, "change started" if state.mode is Mode.QUEUED else "executor replaced"))
+    appended = AppendEvent(_story(state, "change started" if state.mode is Mode.QUEUED else "executor replaced"))
     found = _found(state, event)
     if found.cancel_wanted:
-        return _and(_cancel(found, now), told)
+        return _and(_cancel(found, now), appended)
     if found.mode is Mode.PAUSED:
-        return found, (told,)
-    return _and(_go_on(found, now), told)
+        return found, (appended,)
+    return _and(_go_on(found, now), appended)
 
 
 def _found(state: Execution, event: Started) -> Execution:
@@ -171,10 +171,10 @@ def _failed(state: Execution, event: RunFailed | StepFailed, now: float) -> Resu
     """Before the point of no return a failure rolls back and keeps its error; else it is retried."""
     if isinstance(event, RunFailed) and (state.step is None or state.step.kind is not event.kind):
         return _ignore_late(state, event, event.kind)
-    told = AppendEvent(_story(state, "reorganisation failed", what=where(state), error=event.error))
+    appended = AppendEvent(_story(state, "reorganisation failed", what=where(state), error=event.error))
     if state.direction is Direction.FORWARD and not state.is_past_return:
-        return _and(_roll_back(replace(state, error=event.error, cancel_wanted=None), now), told)
-    return _and(_retry(replace(state, asked=state.is_past_return, trouble=event.error), now), told)
+        return _and(_roll_back(replace(state, error=event.error, cancel_wanted=None), now), appended)
+    return _and(_retry(replace(state, asked=state.is_past_return, trouble=event.error), now), appended)
 
 
 def _retry(state: Execution, now: float) -> Result:
@@ -204,10 +204,10 @@ def _cancel(state: Execution, now: float) -> Result:
     refusal = why_no_cancel(state)
     if refusal is not None:
         return _and(_go_on(replace(state, cancel_wanted=None), now), RefuseCancel(refusal))
-    told = AppendEvent(_story(state, "change cancelling", who=state.cancel_wanted))
+    appended = AppendEvent(_story(state, "change cancelling", who=state.cancel_wanted))
     woken = Mode.LEASE_LOST if state.mode is Mode.PAUSED else state.mode
     cancelled = replace(state, cancelled_by=state.cancel_wanted, cancel_wanted=None, pause_wanted=None, mode=woken)
-    return _and(_roll_back(cancelled, now), told)
+    return _and(_roll_back(cancelled, now), appended)
 
 
 def _pause_requested(state: Execution, event: PauseRequested, now: float) -> Result:
@@ -228,8 +228,8 @@ def _rest(state: Execution) -> Result:
 
 
 def _resume_requested(state: Execution, event: ResumeRequested, now: float) -> Result:
-    told = AppendEvent(_story(state, "change resumed", who=event.who))
-    return _and(_ask(replace(state, retries=0), now), told)
+    appended = AppendEvent(_story(state, "change resumed", who=event.who))
+    return _and(_ask(replace(state, retries=0), now), appended)
 
 
 def _unpause(state: Execution, event: ResumeRequested, now: float) -> Result:
@@ -277,8 +277,8 @@ def _roll_back(state: Execution, now: float) -> Result:
     back = replace(_fresh(state), direction=Direction.BACK, position=0)
     if back.step is None:
         return _finish(back)
-    told = AppendEvent(_story(back, "change rolling back", error=back.error or f"{back.cancelled_by} cancelled it"))
-    return _and(_go_on(back, now), told)
+    appended = AppendEvent(_story(back, "change rolling back", error=back.error or f"{back.cancelled_by} cancelled it"))
+    return _and(_go_on(back, now), appended)
 
 
 def _finish(state: Execution) -> Result:
@@ -299,12 +299,12 @@ def _ask(state: Execution, now: float) -> Result:
     if at.kind is StepKind.PUBLISH:
         what = describe(state.plan, at).partition(": ")[2]
         story = _story(state, "version published", version=at.version, what=what, **_waited(state, now))
-        told = tuple(_of_partner(story, partner, what=_moved_with(at, partner)) for partner in at.partners)
-        return asking, (TryPublish(at.version, at.published, story, at.partners, told),)
+        appended = tuple(_of_partner(story, partner, what=_moved_with(at, partner)) for partner in at.partners)
+        return asking, (TryPublish(at.version, at.published, story, at.partners, appended),)
     if at.kind is StepKind.DRAIN:
         story = _story(state, "version drained", version=at.version, **_waited(state, now))
-        told = tuple(_of_partner(story, partner) for partner in at.partners)
-        return asking, (TryDrain(at.version, story, at.partners, told),)
+        appended = tuple(_of_partner(story, partner) for partner in at.partners)
+        return asking, (TryDrain(at.version, story, at.partners, appended),)
     if at.kind is StepKind.CLOSE:
         return asking, (CloseRun(at.version),)
     kind = "reorganisation resumed" if state.asked or state.trouble else "reorganisation started"

@@ -49,10 +49,10 @@ def _error(error: Json | None, violations: Sequence[Json]) -> Json | None:
     if error is None or len({(v.get("clause"), v.get("element")) for v in violations}) != 1:
         return error
     first, _, _ = violations[0]["why"].partition(f" breaks {violations[0].get('element')}")
-    said, separator, _ = error["message"].partition(f": {first}")
+    phrase, separator, _ = error["message"].partition(f": {first}")
     if not separator:
         return error
-    return error | {"message": f"{said} below" if ", the first " in said else said}
+    return error | {"message": f"{phrase} below" if ", the first " in phrase else phrase}
 
 
 def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:

@@ -110,16 +110,16 @@ def no_return(plan: Plan) -> Json:
 def rollback(plan: Plan) -> Json:
     """The rollback of a cancel or a failure that comes as late as it can."""
     reversible = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return])
-    road = rollback_steps(plan, reversible)
-    return {"summary": _summary(plan, road), "steps": [describe(plan, step) for step in road]}
+    steps = rollback_steps(plan, reversible)
+    return {"summary": _summary(plan, steps), "steps": [describe(plan, step) for step in steps]}
 
 
-def _summary(plan: Plan, road: tuple[Step, ...]) -> str:
-    if not road:
+def _summary(plan: Plan, steps: tuple[Step, ...]) -> str:
+    if not steps:
         return "It takes one version and nothing is lost: there is no rollback, only another change."
-    deleted = [pairs_of(step.elements) for step in road if step.kind in RUNS]
+    deleted = [pairs_of(step.elements) for step in steps if step.kind in RUNS]
     as_before = f"{names_of(plan)} {'are as they were' if plan.partners else 'is as it was'}"
     if deleted:
         return f"What was added is withdrawn again: {', '.join(deleted)} are deleted, and {as_before}."
-    back = ", ".join(f"{t.element} is {t.after.value}" for step in road for t in step.transitions)
+    back = ", ".join(f"{t.element} is {t.after.value}" for step in steps for t in step.transitions)
     return f"Nothing was lost yet: {back} again, and {as_before}."

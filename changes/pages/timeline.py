@@ -30,28 +30,28 @@ POINT_OF = {
 
 
 def points(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool = False) -> list[Json]:
-    """The stations of a road, each done, current or todo, given the number of the step that it is at.
+    """The points of the steps, each done, current or todo, given the number of the step that it is at.
 
     A step has `number`, `kind`, `version`, and for a publish its `table`, `transitions` and `partners`. Of several
-    elements the first that moves at all gives a version its name on the line; what else moves is told beside it. Of
-    several tables the versions are told by name, unless their numbers are the same all the way.
+    elements the first that moves at all gives a version its name on the line; what else moves is shown beside it. Of
+    several tables the versions are shown by name, unless their numbers are the same all the way.
     """
     tables = _tables(steps)
-    road = [_start(steps) | {"tables": tables.get(-1, [])}] if steps else []
+    line = [_start(steps) | {"tables": tables.get(-1, [])}] if steps else []
     for kind, grouped in groupby(steps, key=lambda step: POINT_OF[step["kind"]]):
         group = list(grouped)
         if kind == "state":
             shown = [_states(step) | {"tables": tables.get(step["number"], [])} for step in group]
-            road += [_point(kind, [step], position, is_over) | s for step, s in zip(group, shown, strict=True)]
+            line += [_point(kind, [step], position, is_over) | s for step, s in zip(group, shown, strict=True)]
         else:
-            road.append(_point(kind, group, position, is_over))
-    return road
+            line.append(_point(kind, group, position, is_over))
+    return line
 
 
 def status_before_rollback(steps: Sequence[Step], begun: Collection[int], *, newest: int) -> list[str]:
-    """Of each step of a road on which a change turned: done, left unfinished, or never taken.
+    """The status of each step forward of a change that rolls back: done, left unfinished, or never taken.
 
-    It turned at the last step that was `begun`. Of a publish it is known whether it came about: `newest` is out.
+    It was left at the last step that was `begun`. Of a publish it is known whether it came about: `newest` is out.
     """
     last = max(begun, default=-1)
     is_left = last >= 0 and not (steps[last].kind is StepKind.PUBLISH and steps[last].version <= newest)
@@ -60,15 +60,15 @@ def status_before_rollback(steps: Sequence[Step], begun: Collection[int], *, new
 
 
 def taken(steps: Sequence[Mapping[str, Any]]) -> list[Json]:
-    """The stations of a road that a change has left, as far as it came; no station when it never set out."""
+    """The points of steps that a change has left, as far as it came; none when it never began."""
     walked = [step for step in steps if step["when"] != "never"]
     left = next((step["number"] for step in walked if step["when"] == "left"), None)
-    road = points(walked, -1 if left is None else left, is_over=left is None)
-    return [point | {"when": "left"} if point["when"] == "current" else point for point in road]
+    line = points(walked, -1 if left is None else left, is_over=left is None)
+    return [point | {"when": "left"} if point["when"] == "current" else point for point in line]
 
 
 def _start(steps: Sequence[Mapping[str, Any]]) -> Json:
-    """Where the road begins: the state before its first publish."""
+    """The first point: the state before its first publish."""
     first = next((step for step in steps if step["kind"] == "publish"), None)
     moved = first["transitions"] if first else []
     state = moved[0]["before"] if moved else "public" if first else None

@@ -1,7 +1,7 @@
 """The effect of a move on a descriptor: an element in another state, everything else as it was.
 
-Every kind of element is found and put in its own place here, and nowhere else: planner, way
-back, review and lab ask `state_of` and `with_state`. A NOT NULL is two things in turn: a
+Every kind of element is found and put in its own place here, and nowhere else: planner,
+rollback, review and lab ask `state_of` and `with_state`. A NOT NULL is two things in turn: a
 constraint while it moves, and the column's own property once it is public. A foreign key
 stands in two descriptors, or twice in one that refers to itself: `partner_of` is its other side.
 """
@@ -135,8 +135,8 @@ def publish(
         Transition(element, state_of(before, element) if before else State.ABSENT, state_of(after, element))
         for element in elements
     ]
-    told = tuple(t for t in moves if t.before is not t.after)
-    return Step(StepKind.PUBLISH, after.version, told, after, partners=partners)
+    made = tuple(t for t in moves if t.before is not t.after)
+    return Step(StepKind.PUBLISH, after.version, made, after, partners=partners)
 
 
 def drain(after: Descriptor, partners: tuple[Descriptor, ...] = ()) -> Step:

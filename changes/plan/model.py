@@ -1,4 +1,4 @@
-"""A change as a road of versions (protocol sections 4 and 8).
+"""A change as steps from version to version (protocol sections 4 and 8).
 
     add an index     publish delete-only, drain, publish write-only (filling), drain,
                      clear, fill, verify, close, publish public, drain, purge
@@ -124,7 +124,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A change and the road there. `base` is the descriptor before it (None: the table is new).
+    """A change and the steps there. `base` is the descriptor before it (None: the table is new).
 
     `partners` are the other tables that it moves, as they are before it, by id: those a foreign key spans (L11).
     """
@@ -289,8 +289,8 @@ def why_no_return(plan: Plan) -> str:
     if step.kind is StepKind.DELETE:
         return f"the deletion of {pairs_of(step.elements)} has begun"
     final = [t for t in step.transitions if is_final(plan.moves, t)] or list(step.transitions)
-    said = [f"{t.element} is {t.after.value}" for t in final] or edits(plan)
-    return f"{', '.join(said)} since {plan.table}@{step.version}"
+    phrase = [f"{t.element} is {t.after.value}" for t in final] or edits(plan)
+    return f"{', '.join(phrase)} since {plan.table}@{step.version}"
 
 
 def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:

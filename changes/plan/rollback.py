@@ -1,4 +1,4 @@
-"""The way back from any point of a change before its turn (X4), whatever the change moves.
+"""The rollback from any step before the point of no return (X4), whatever the change moves.
 
     close the run, when one may be open
     b1    what was dropped is public again; what is added and may be written is delete-only
@@ -20,7 +20,7 @@ from changes.plan.model import RUNS, Element, MoveKind, Plan, Step, StepKind, wh
 
 
 def rollback_steps(plan: Plan, published: int) -> tuple[Step, ...]:
-    """The road from where `published` forward versions are out, back to a table as before."""
+    """The steps from where `published` forward versions are out, back to a table as before."""
     if published == 0:
         return ()
     reversible = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return])
@@ -72,7 +72,7 @@ def _may_run(plan: Plan, published: int) -> bool:
 
 
 def _withdrawn(plan: Plan, last: Descriptor) -> Descriptor:
-    """The first version of the way back, its number still to come."""
+    """The first version of the rollback, its number still to come."""
     here = last
     for element in _added(plan):
         here = _hidden(here, element)
@@ -105,7 +105,7 @@ def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
         return here
     columns = {column.id: column for column in base.columns}
     names = {index.id: index.name for index in base.indexes}
-    said = {constraint.id: constraint.name for constraint in base.constraints}
+    old_names = {constraint.id: constraint.name for constraint in base.constraints}
     return replace(
         here,
         name=base.name,
@@ -114,7 +114,7 @@ def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
             for c in here.columns
         ),
         indexes=tuple(replace(i, name=names.get(i.id, i.name)) for i in here.indexes),
-        constraints=tuple(replace(c, name=said.get(c.id, c.name)) for c in here.constraints),
+        constraints=tuple(replace(c, name=old_names.get(c.id, c.name)) for c in here.constraints),
     )
 
 

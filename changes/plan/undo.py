@@ -1,7 +1,7 @@
 """The statement that takes a finished change back: a new change like any other (X7).
 
-What was dropped comes back as a structure; its rows and values do not. Whoever is offered the undo is told so first.
-Names, defaults and types are as they were; what one ALTER TABLE can't say is said beside it.
+What was dropped comes back as a structure; its rows and values do not. Whoever is offered the undo reads that first.
+Names, defaults and types are as they were; what one ALTER TABLE can't say stands beside it.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def _of_table(plan: Plan, move: Move, tables: Tables) -> Undo:
         for one in plan.base.foreign_keys
     ]
     what = " and ".join(what for what, statements in apart.items() if statements)
-    said = "; ".join(statement for statements in apart.values() for statement in statements)
-    return Undo(create_table(plan.base), f"{lost} Its {what} are statements of their own: {said}" if said else lost)
+    phrase = "; ".join(statement for statements in apart.values() for statement in statements)
+    return Undo(create_table(plan.base), f"{lost} Its {what} are statements of their own: {phrase}" if phrase else lost)
 
 
 def _referenced(plan: Plan, foreign_key: Constraint, tables: Tables) -> Descriptor:
@@ -86,7 +86,7 @@ def _of_index(plan: Plan, move: Move) -> str:
 
 def _of_alterations(plan: Plan, tables: Tables) -> Undo:
     assert plan.base is not None, "an altered table was there"
-    said = list(_alterations(plan, plan.base, tables))
+    phrase = list(_alterations(plan, plan.base, tables))
     lost = [
         f"the values of {move.element.name} are gone"
         for move in plan.moves
@@ -98,7 +98,7 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
         f"ALTER TABLE {quoted(plan.table)} {add_foreign_key(plan.base, one, _referenced(plan, one, tables))}"
         for one in _dependents(plan, plan.base)
     ]
-    statement = f"ALTER TABLE {quoted(plan.table)} {', '.join(said)}" if said else apart.pop(0)
+    statement = f"ALTER TABLE {quoted(plan.table)} {', '.join(phrase)}" if phrase else apart.pop(0)
     if apart:
         warning = f"{warning} Statements of their own, afterwards: {'; '.join(apart)}".strip()
     return Undo(statement, warning)
@@ -136,8 +136,8 @@ def _type_back(plan: Plan, base: Descriptor, move: Move) -> Iterator[str]:
 
 
 def _default_back(column: Column) -> str:
-    said = "DROP DEFAULT" if column.default is None else f"SET DEFAULT {column.default}"
-    return f"ALTER COLUMN {quoted(column.name)} {said}"
+    phrase = "DROP DEFAULT" if column.default is None else f"SET DEFAULT {column.default}"
+    return f"ALTER COLUMN {quoted(column.name)} {phrase}"
 
 
 def _not_null_back(plan: Plan, move: Move, back: set[int]) -> Iterator[str]:
@@ -207,9 +207,9 @@ def add_foreign_key(table: Descriptor, foreign_key: Constraint, references: Desc
     own = ", ".join(quoted(table.column(column).name) for column in foreign_key.columns)
     there = ", ".join(quoted(references.column(column).name) for column in foreign_key.reference_columns)
     actions = {"ON DELETE": foreign_key.on_delete, "ON UPDATE": foreign_key.on_update}
-    said = "".join(f" {when} {action.upper()}" for when, action in actions.items() if action != NO_ACTION)
+    phrase = "".join(f" {when} {action.upper()}" for when, action in actions.items() if action != NO_ACTION)
     named = f"ADD CONSTRAINT {quoted(foreign_key.name)} FOREIGN KEY ({own})"
-    return f"{named} REFERENCES {quoted(references.name)} ({there}){said}"
+    return f"{named} REFERENCES {quoted(references.name)} ({there}){phrase}"
 
 
 def create_index(table: Descriptor, index: Index) -> str:

@@ -152,8 +152,8 @@ def set_not_null(sketch: Sketch, action: SetNotNull) -> None:
     """SET NOT NULL and DROP NOT NULL."""
     column, name = column_there(sketch, action.column), action.column
     if column.not_null == action.not_null:
-        said = "is NOT NULL already" if column.not_null else "is not NOT NULL"
-        sketch.notices.append(f"column {name} of {sketch.base.name} {said}, skipping")
+        phrase = "is NOT NULL already" if column.not_null else "is not NOT NULL"
+        sketch.notices.append(f"column {name} of {sketch.base.name} {phrase}, skipping")
         return
     if action.not_null:
         sketch.moves.append(Move(_not_null(sketch, column), MoveKind.ADD))

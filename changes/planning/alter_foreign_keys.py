@@ -159,9 +159,9 @@ def _check_types(
 def _dangers(sketch: Sketch, foreign_key: Constraint, parent: Descriptor) -> list[str]:
     child = sketch.base.name
     own = f"({_names(sketch.planned, foreign_key.columns)})"
-    said = f"{parent.name} ({_names(parent, foreign_key.reference_columns)})"
+    phrase = f"{parent.name} ({_names(parent, foreign_key.reference_columns)})"
     dangers = [
-        f"Every row of {child} is read once; one whose {own} is not in {said} makes the change roll back, "
+        f"Every row of {child} is read once; one whose {own} is not in {phrase} makes the change roll back, "
         "and is named.",
         f"From write-only on a write to {child} that refers to nothing is refused, and so is to delete from "
         f"{parent.name}, or to change, what a row of {child} refers to.",
@@ -170,7 +170,7 @@ def _dangers(sketch: Sketch, foreign_key: Constraint, parent: Descriptor) -> lis
     if len(same) == len(foreign_key.columns):
         values = ", ".join(constant(sketch.planned.column(column).type, value) for column, value in same.items())
         dangers.append(
-            f"All rows of {child} refer to ({values}): {said} must have it, or inserts into {child} that leave it to "
+            f"All rows of {child} refer to ({values}): {phrase} must have it, or inserts into {child} that leave it to "
             "the default are refused until the change has rolled back."
         )
     return dangers

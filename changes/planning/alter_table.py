@@ -42,7 +42,7 @@ def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tab
     sketch = Sketch(table, context, tables, _leaving(action, table))
     _refuse_twice(action)
     for alteration in sorted(action.alterations, key=_turn_of):
-        _take(alteration, sketch)
+        _apply(alteration, sketch)
     if not sketch.moves:
         raise NothingToDo("; ".join(sketch.notices) or f"table {table.name} is so already, skipping")
     sketch.dangers += slow_deletes(sketch)
@@ -52,8 +52,8 @@ def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tab
 def _leaving(action: AlterTable, table: Descriptor) -> frozenset[ConstraintId]:
     """The foreign keys of the table that the statement drops, alone or with a column, wherever it says so."""
     names = {one.name.text for one in action.alterations if isinstance(one, DropConstraint)}
-    said = {one.column.text for one in action.alterations if isinstance(one, DropColumn)}
-    columns = {column.id for column in table.columns if column.name in said}
+    phrase = {one.column.text for one in action.alterations if isinstance(one, DropColumn)}
+    columns = {column.id for column in table.columns if column.name in phrase}
     leaving = (one for one in table.foreign_keys if one.name in names or not columns.isdisjoint(one.columns))
     return frozenset(one.id for one in leaving)
 
@@ -82,7 +82,7 @@ def _refuse_twice(action: AlterTable) -> None:
         seen[name.text] = what
 
 
-def _take(alteration: Alteration, sketch: Sketch) -> None:
+def _apply(alteration: Alteration, sketch: Sketch) -> None:
     match alteration:
         case AddColumn():
             add_column(sketch, alteration)

@@ -72,15 +72,20 @@ def rewritten(plan: Plan, steps: Sequence[str], *, point_of_no_return: object = 
         raise MalformedPlan(f"a plan has 1 to {STEPS_MAX} steps, not {len(steps)}")
     if not moving(plan) or any(element.kind is Kind.DERIVED_COLUMN for element in moving(plan)):
         raise MalformedPlan(f"the steps of {plan.title} can't be rewritten in words: write the plan in full")
-    road: list[Step] = []
+    written: list[Step] = []
     newest = _Newest(plan.base, {partner.table_id: partner for partner in plan.partners})
     for number, text in enumerate(steps, 1):
         step = _step(plan, newest, number, text)
-        road.append(step)
+        written.append(step)
         newest = newest.after(step)
-    if not any(step.kind is StepKind.PUBLISH for step in road):
+    if not any(step.kind is StepKind.PUBLISH for step in written):
         raise MalformedPlan('a plan publishes at least one version: "publish delete-only"')
-    return replace(plan, forward=tuple(road), point_of_no_return=_turn(plan, road, point_of_no_return), dangers=())
+    return replace(
+        plan,
+        forward=tuple(written),
+        point_of_no_return=_point_of_no_return(plan, written, point_of_no_return),
+        dangers=(),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,15 +261,15 @@ def _check_uncovered(here: Descriptor, number: int, element: Element, state: Sta
         raise MalformedPlan(f"step {number}: {element} can't be absent while {', '.join(left)} covers it")
 
 
-def _turn(plan: Plan, road: Sequence[Step], wish: object) -> int:
+def _point_of_no_return(plan: Plan, written: Sequence[Step], asked: object) -> int:
     """The point of no return (X6), as the planner sets it, unless the plan says otherwise."""
-    final = (at for at, step in enumerate(road) if is_point_of_no_return(plan.moves, step))
-    usual = next(final, len(road))
-    if wish is None:
+    final = (at for at, step in enumerate(written) if is_point_of_no_return(plan.moves, step))
+    usual = next(final, len(written))
+    if asked is None:
         return usual
-    if not isinstance(wish, int) or isinstance(wish, bool) or not 1 <= wish <= usual + 1:
-        raise MalformedPlan(f"turn is the number of the step of no return: 1 to {usual + 1}, not {wish!r}")
-    return wish - 1
+    if not isinstance(asked, int) or isinstance(asked, bool) or not 1 <= asked <= usual + 1:
+        raise MalformedPlan(f"turn is the number of the step of no return: 1 to {usual + 1}, not {asked!r}")
+    return asked - 1
 
 
 def _in_full(body: Mapping[str, Any]) -> Plan:
@@ -276,5 +281,5 @@ def _in_full(body: Mapping[str, Any]) -> Plan:
     if not plan.publishes or any(step.descriptor is None for step in plan.publishes):
         raise MalformedPlan("a plan in full publishes at least once, each time transitions and a descriptor")
     if not 1 <= len(plan.forward) <= STEPS_MAX or not 0 <= plan.point_of_no_return <= len(plan.forward):
-        raise MalformedPlan(f"a plan in full has 1 to {STEPS_MAX} steps, and its turn is one of them")
+        raise MalformedPlan(f"a plan in full has 1 to {STEPS_MAX} steps, and its point of no return is one of them")
     return plan

@@ -199,7 +199,7 @@ def _with_foreign_keys(draft: Draft, table: Descriptor, tables: Tables) -> Draft
     gone = tuple(element_of(one) for one in table.foreign_keys)
     partners = partners_of(gone, table, tables)
     names = {partner.table_id: partner.name for partner in (table, *partners)}
-    said = tuple(
+    phrase = tuple(
         f"Foreign key {one.name} to {names[one.references]} is dropped with it, before the table leaves public."
         for one in table.foreign_keys
         if one.references is not None
@@ -208,7 +208,7 @@ def _with_foreign_keys(draft: Draft, table: Descriptor, tables: Tables) -> Draft
         draft,
         moves=(*draft.moves, *(Move(element, MoveKind.DROP) for element in gone)),
         late=frozenset(move.element for move in draft.moves),
-        dangers=(*draft.dangers, *said),
+        dangers=(*draft.dangers, *phrase),
         partners=partners,
     )
 

@@ -85,14 +85,14 @@ class Draft:
 
 def compose(draft: Draft) -> Plan:
     """The plan of everything that `draft` asks for."""
-    road = tuple(_Steps(draft).steps())
-    point_of_no_return = next(at for at, step in enumerate(road) if is_point_of_no_return(draft.moves, step))
+    forward = tuple(_Steps(draft).steps())
+    point_of_no_return = next(at for at, step in enumerate(forward) if is_point_of_no_return(draft.moves, step))
     return Plan(
         draft.table_id,
         draft.table,
         draft.moves,
         draft.base,
-        road,
+        forward,
         point_of_no_return,
         draft.dangers,
         partners=draft.partners,

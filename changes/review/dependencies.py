@@ -83,15 +83,15 @@ def _still_read(at: int, before: Descriptor, after: Descriptor) -> Iterator[Faul
         state = states.get(column.id, State.ABSENT)
         if state is State.PUBLIC:
             continue
-        said = f"column {column.name} becomes {state.value}"
+        phrase = f"column {column.name} becomes {state.value}"
         for constraint in before.constraints:
             if column.id in reads(constraint):
                 witness = "a node that can't write the column any more breaks it for a node that enforces it"
-                why = f"{said} while constraint {constraint.name}, which reads it, is not absent yet: {witness}"
+                why = f"{phrase} while constraint {constraint.name}, which reads it, is not absent yet: {witness}"
                 yield Fault(at, ("C6",), why)
         if column.not_null and not _is_derived(after, column):
             witness = "a node that can't write the column any more leaves rows without a value"
-            yield Fault(at, ("C2",), f"{said} while it is NOT NULL: {witness}")
+            yield Fault(at, ("C2",), f"{phrase} while it is NOT NULL: {witness}")
 
 
 def _forgotten(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault]:
@@ -160,8 +160,8 @@ def _delete_order(at: int, step: Step, deleted: set[Element], versions: Sequence
 def _out_of_order(at: int, step: Step, rank: Callable[[Element], int], why: str) -> Iterator[Fault]:
     ranks = [rank(element) for element in step.elements]
     if ranks != sorted(ranks):
-        said = ", ".join(map(str, step.elements))
-        yield Fault(at, ("C5",), f"{step.kind.value} {said}: {why}")
+        phrase = ", ".join(map(str, step.elements))
+        yield Fault(at, ("C5",), f"{step.kind.value} {phrase}: {why}")
 
 
 def _rank_of_verify(element: Element) -> int:

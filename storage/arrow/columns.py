@@ -1,9 +1,9 @@
 """Pairs of columns, a batch of rows at a time: the vectorised twin of `storage.derived` and `storage.constraints`.
 
-    filling column   default 7      every row without a pair is owed 7
-    derived column   "#2"::bigint   every row without a pair is owed what the expression says
+    filling column   default 7      every row without a pair lacks 7
+    derived column   "#2"::bigint   every row without a pair lacks what the expression says
 
-A fill puts what is owed where nobody else has decided (R2); verification asks which pairs are wrong or missing.
+A fill puts what is lacking where nobody else has decided (R2); verification asks which pairs are wrong or missing.
 """
 
 import pyarrow as pa

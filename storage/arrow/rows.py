@@ -185,7 +185,7 @@ def row_pairs(descriptor: Descriptor, placement: PlacementId, rows: StoredRows) 
 def accepted(descriptor: Descriptor, index: Index, rows: StoredRows, *, now: bool = False) -> pa.Array | None:
     """Mask of the rows with an entry in `index`: None for all, a mask for a partial one. Raises `CannotDerive`.
 
-    `now`: the rows are there already; where the condition has no value, no entry was ever put (`pairs.entry_now`).
+    `now`: the rows exist; where the condition has no value, no entry was ever put (`pairs.entry_now`).
     """
     if index.where is None:
         return None
