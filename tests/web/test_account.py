@@ -17,7 +17,7 @@ from nodes.wire.scram import Exchange, verifier_from
 from schemalab.models import SignInTally
 from schemalab.people.passwords import begin_try
 from schemalab.people.sign_in_links import make_token
-from tests.nodes.raw_client.test_scram import final_message
+from tests.nodes.wire.test_scram import final_message
 
 ClientOf = Callable[[str], Client]
 GOOD = "correct horse battery"
