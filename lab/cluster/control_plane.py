@@ -92,7 +92,7 @@ Locked = Mapping[TableId, Collection[int]]
 
 @dataclass
 class Control:
-    """What the database knows. `published` holds every version of a table, oldest first."""
+    """All that the database knows. `published` holds every version of a table, oldest first."""
 
     lease_s: float = 30.0
     published: dict[TableId, list[Descriptor]] = field(default_factory=dict)

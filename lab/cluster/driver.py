@@ -110,7 +110,7 @@ class Driver:
         world.settle()
 
     def fails(self, world: World, error: str) -> None:
-        """What was asked for cannot be done: a run reports it, or the database refuses the step."""
+        """Fail: it cannot be done; a run reports it, or the database refuses the step."""
         at = self.step
         if at is None or self.asked is None or isinstance(self.asked, events.Wait):
             raise LabError("nothing is asked for that could fail")
@@ -118,7 +118,7 @@ class Driver:
         self.hears(world, events.RunFailed(at.kind, error) if at.kind in RUNS else events.StepFailed(error))
 
     def loses_answer(self, world: World) -> None:
-        """What was asked for is done, and nobody hears of it: it stays asked for."""
+        """Do it so that nobody hears of it: it stays asked for."""
         if self.asked is None:
             raise LabError("nothing is asked for")
         self._answer(world, self.asked)
@@ -156,7 +156,7 @@ class Driver:
         return not isinstance(self.asked, events.Wait)
 
     def _answer(self, world: World, asked: events.Effect) -> events.Event | None:
-        """What came of it; None: a run goes on."""
+        """The outcome; None: a run goes on."""
         match asked:
             case events.TryPublish(_, descriptor, _, partners):
                 return self._publish(world, descriptor, self._kept(world, partners))
@@ -219,7 +219,7 @@ class Driver:
 
     @property
     def filled(self) -> tuple[Element, ...]:
-        """What the change fills, in order; what it moves, when it fills nothing."""
+        """The elements that the change fills, in order; those it moves, when it fills nothing."""
         fills = (step.elements for step in self.state.plan.forward if step.kind is StepKind.FILL)
         return next(fills, tuple(move.element for move in self.state.plan.moves))
 

@@ -1,4 +1,4 @@
-"""What a statement owes to other tables: foreign keys, from both their ends (L11, C6).
+"""Foreign keys of a statement, from both their ends: rows of other tables that it needs (L11, C6).
 
     a row of the child is written     the row that it refers to must be there
     a row of the parent goes          no row of the child may refer to it
@@ -27,7 +27,7 @@ Enter = Callable[[TableId], Descriptor]
 def check_references(
     one: Transaction, descriptor: Descriptor, change: Change, enter: Enter, without: Collection[Without]
 ) -> None:
-    """What a statement has just written, against all foreign keys of its table; raises `BadRow`."""
+    """Check a row that was just written against all foreign keys of its table; raises `BadRow`."""
     for demand in demands(descriptor, [change]):
         if (Without.CHILD_CHECKS if demand.wants_row else Without.PARENT_CHECKS) in without:
             continue

@@ -1,4 +1,4 @@
-"""What a node does with a statement: pin, enter, read, write, commit (T1, T2, T3).
+"""A statement on a node: pin, enter, read, write, commit (T1, T2, T3).
 
     pin      the lease machine grants a version, kept until the transaction ends
     enter    refused below the fence, or when the version is newer than the snapshot
@@ -38,7 +38,7 @@ LEAVES_NOTHING = {Act.TOMBSTONE: Act.REMOVE, Act.TOMBSTONE_UNIQUE: Act.REMOVE_UN
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a statement did: the version it ran under, and the pairs it wrote, in words."""
+    """The result of a statement: the version it ran under, and the pairs it wrote, in words."""
 
     descriptor: Descriptor
     written: tuple[str, ...]
@@ -202,7 +202,7 @@ def _failing(world: World, one: Transaction) -> Iterator[None]:
 
 
 def _refusal(world: World, error: Exception) -> str:
-    """What the store refused, in words rather than keys."""
+    """An error of the store in words rather than keys."""
     if isinstance(error, DuplicateKey):
         newest = world.control.newest(TableId(int.from_bytes(error.key[:4])))
         return f"{subject(newest, error.key)} is there already ({error.sqlstate})"

@@ -2,7 +2,7 @@
 
     clear     tombstones of before the drain go (R6)
     read      a chunk of rows is read in a short snapshot, in key order
-    put       what the rows are owed is put where there is neither a pair nor a tombstone (R2);
+    put       what the rows require is put where there is neither a pair nor a tombstone (R2);
               refused when the run is closed (R7) or the range is done already (R3)
     verify    every row has its pairs and entries, every entry its row, every constraint holds (R10)
 
@@ -72,7 +72,7 @@ def element_of(index: Index) -> Element:
 
 
 def belongs(elements: Elements) -> Callable[[PairName], bool]:
-    """Whether a pair is one of the elements'."""
+    """True if a pair is one of the elements'."""
     indexes = {element.id for element in elements if element.kind.is_index}
     columns = {element.id for element in elements if element.kind.is_column}
 
@@ -112,7 +112,7 @@ def _stored(elements: Elements) -> Elements:
 
 
 def labels(elements: Elements) -> set[str]:
-    """What `storage.clauses` calls them."""
+    """Their names in `storage.clauses`."""
     return {f"{'index' if element.kind.is_index else 'column'} {element.id}" for element in _stored(elements)}
 
 
@@ -161,7 +161,7 @@ def _rows(world: World, run: Run) -> list[StoredRow]:
 
 
 def put_chunk(world: World, run: Run, chunk: Chunk) -> int:
-    """Put what the rows of a chunk that was read before are owed. Returns how many were put; raises `LabError`."""
+    """Put what the rows of a chunk that was read before require. Returns how many were put; raises `LabError`."""
     without = world.control.without
     run.chunks.remove(chunk)
     if chunk.token != run.token and Without.TOKEN not in without:
@@ -179,7 +179,7 @@ def put_chunk(world: World, run: Run, chunk: Chunk) -> int:
 
 
 def required(world: World, under: Descriptor, row: StoredRow) -> list[Op]:
-    """What a fill puts for a row (R2), by the version under which it has read it."""
+    """The pairs that a fill puts for a row (R2), by the version under which it has read it."""
     ops = fill_row(under, row, world.store.buckets)
     if Without.FILL_VALUE not in world.control.without:
         return ops
@@ -215,7 +215,7 @@ def close(run: Run) -> None:
 
 
 def verify(world: World, table: TableId, elements: Elements) -> list[str]:
-    """What is wrong with the elements, compared by content in both directions, as if they were public."""
+    """All that is wrong with the elements, compared by content in both directions, as if they were public."""
     if Without.VERIFICATION in world.control.without:
         return []
     newest = world.control.newest(table)
@@ -240,7 +240,7 @@ def _as_rule(one: Violation) -> Violation:
 
 
 def _is_about(descriptor: Descriptor, elements: Elements) -> Callable[[bytes], bool]:
-    """Whether what is wrong with a key is wrong with one of the elements."""
+    """True if what is wrong with a key is wrong with one of the elements."""
     is_one = belongs(elements)
 
     def is_about(key: bytes) -> bool:

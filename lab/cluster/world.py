@@ -154,7 +154,7 @@ class World:
             self._perform(node, effect)
 
     def _clock(self, node: Node) -> float:
-        """What the node's own clock shows; no less than the time it is woken for, whatever rounding says."""
+        """The time on the node's own clock; no less than the time it is woken for, whatever rounding says."""
         due = self._due(node)
         shown = self.now + node.clock_ahead_s
         return shown if due is None or due > self.now else max(shown, node.leases.wake_at or shown)
@@ -255,7 +255,7 @@ class World:
             self.say(f"{node}: learns of {what} as it renews")
 
     def _answer(self, letter: Letter) -> list[vocabulary.Event]:
-        """What the database says to a request, or what a node that is cut off sees instead."""
+        """The database's answer to a request, or the failure that a node sees which is cut off."""
         node, request = self.nodes[letter.node], letter.content
         match request:
             case vocabulary.Acquire(table):
@@ -358,7 +358,7 @@ class World:
                 self.mail.append(Letter(node.name, News(descriptor.table_id, descriptor.version)))
 
     def hindered_by(self, hindrances: Hindrances, *, of: int) -> str:
-        """Who is in the way, and until when at most; of several tables, which one is said."""
+        """The nodes in the way, and until when at most; of several tables, with the table's name."""
         lines: list[str] = []
         for table, hindrance in hindrances.items():
             lines += self._hindered_by(hindrance, f" of {self.control.newest(table).name}" if of > 1 else "")
@@ -444,7 +444,7 @@ class World:
 
 
 def _failure(lost: vocabulary.Effect | vocabulary.Event) -> vocabulary.Event | None:
-    """What a node hears instead of an answer: whether it was done, it cannot know."""
+    """The failure that a node hears instead of an answer: whether it was done, it cannot know."""
     match lost:
         case vocabulary.Acquire(table) | vocabulary.Acquired(table):
             return vocabulary.AcquireFailed(table, "cannot lease: the connection was lost")

@@ -1,4 +1,4 @@
-"""Which lanes a trace has, and where its arrows go: the explorer's counterexamples and the simulator's findings."""
+"""The lanes of a trace, and its arrows: the explorer's counterexamples and the simulator's findings."""
 
 import re
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ TO_THE_STORE = re.compile(r"\S+: (insert|update|delete|commit|late commit)\b")
 
 
 def _lane(line: str) -> tuple[str, str]:
-    """Who does it, and whether it goes to the store."""
+    """The lane that does it, and whether it goes to the store."""
     node = NODE.match(line)
     if node is not None:
         return node.group(1), STORE if TO_THE_STORE.match(line) else ""

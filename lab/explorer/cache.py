@@ -25,7 +25,7 @@ FOLDER = "explored"
 
 
 def known_answer(home: Path, model: Model) -> Answer | None:
-    """What was found out about this model before."""
+    """The answer that was found for this model before."""
     try:
         body = json.loads(_file(home, model).read_text(encoding="utf-8"))
         return _answer(model, body) if body["model"] == json.loads(json.dumps(model.to_json())) else None
@@ -52,7 +52,7 @@ def _file(home: Path, model: Model) -> Path:
 
 
 def _answer(model: Model, body: dict[str, Any]) -> Answer:
-    """The answer that was written; its steps are taken again, so a counterexample that is none any more is not told."""
+    """The answer that was written; its steps are taken again, so a counterexample that no longer is one is left out."""
     steps = parse(Plain(effects_of(model)), [step["id"] for step in body["counterexample"]])
     return Answer(
         model,

@@ -49,7 +49,7 @@ class CommitWorld:
     flushed_id: int = 1
 
     def status(self, number: int) -> str:
-        """What is said of an id: of the writer that has it in this life, or had it when it was flushed."""
+        """The status of an id: of the writer that has it in this life, or had it when it was flushed."""
         if number >= self.next_id:
             return NOT_GIVEN
         holders = [one for one in self.writers if one.id == number]

@@ -1,4 +1,4 @@
-"""Which rules a proof is about: the text of all the code that the explorer runs.
+"""The rules that a proof is about: the text of all the code that the explorer runs.
 
 An answer that was stored is an answer about that code. When a rule changes, however little, old
 answers say nothing any more; so their keys carry this fingerprint.

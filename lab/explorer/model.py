@@ -1,4 +1,4 @@
-"""What is explored: one element or several on their way through states, and the rules that are left out.
+"""A model: one element or several on their way through states, and the rules that are left out.
 
     index   absent, delete-only, write-only, public     2 nodes, 2 rows, 2 values,
             any number of operations, two live versions, fence on, nothing left out
@@ -258,7 +258,7 @@ def kind_named(text: str) -> Kind:
 
 
 def kinds_described(text: str) -> dict[str, Any]:
-    """What "optional-column+index", or "optional-column+foreign-key", says of a model."""
+    """The fields of a model that "optional-column+index", or "optional-column+foreign-key", gives."""
     parts = text.replace("-", " ").split("+")
     if text.replace("-", " ").strip() == SELF_REFERENCE:
         return {"kind": Kind.CONSTRAINT, "also": (), "refers_to_itself": True}
@@ -340,7 +340,7 @@ def _check_stages(model: Model) -> None:
 
 
 def _form(model: Model) -> str:
-    """What a stage of this model looks like."""
+    """The form of a stage of this model."""
     if model.has_placements:
         return "old+new, such as public+delete-only"
     if model.foreign_key:

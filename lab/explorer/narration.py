@@ -332,7 +332,7 @@ def _row_words(row: Sequence[object]) -> str:
 
 
 def statement_words(statement: Statement) -> str:
-    """What a client asks for: "deletes row 1"."""
+    """A client's request in words: "deletes row 1"."""
     what, row, other = statement
     whose = _row_words(row_of(statement))
     if what in (DELETE, DELETE_PARENT):

@@ -17,9 +17,9 @@ A foreign key is a part of its own, on the model's two tables: child stands for 
 that is referred to, and both get versions and are drained where the plan says so. A column of it that moves in the
 same plan is explored with it, unless the column is public in every version that enforces the foreign key: then they
 have no pair and no rule in common. Of a table that refers to itself both ends are in one version, and a part of its own
-when all that it rests on is public wherever it is enforced; else it has no model.
+when all that it needs is public wherever it is enforced; else it has no model.
 
-Of a part without a model nothing is said, and so not of the whole plan; the others are explored all the same, and its
+A part without a model is unknown, and so is the whole plan; the others are explored all the same, and its
 columns without it.
 """
 
@@ -66,7 +66,7 @@ class Parts:
 
     @property
     def why_unknown(self) -> str:
-        """What is said when all that can be explored is proved, and something can't."""
+        """The reason to show when all that can be explored is proved, and something can't."""
         proved = "; ".join(map(str, self.explored))
         return f"a part of it cannot be explored: {'; '.join(self.left_out)}. The rest is proved: {proved}"
 
@@ -74,7 +74,7 @@ class Parts:
 def prove(plan: Plan, *, nodes: int = 3, budget: Budget = PROMPTLY, watch: Watch | None = None) -> Answer:
     """Explore `plan` with a cancel at any moment before its point of no return. Raises `BadModel`.
 
-    When a part has no model, nothing is said of the whole but a counterexample; `why` says what is proved.
+    When a part has no model, the whole is unknown but for a counterexample; `why` says what is proved.
     """
     parts = parts_of(plan, nodes=nodes)
     answer = prove_parts(parts.explored, budget=budget, watch=watch)
@@ -109,7 +109,7 @@ def prove_parts(parts: Sequence[Part], *, budget: Budget = PROMPTLY, watch: Watc
 
 
 def _together(answers: Sequence[Answer]) -> dict[str, bool]:
-    """What happened: in every part that was about it."""
+    """All that happened: in every part that was about it."""
     seen: dict[str, bool] = {}
     for answer in answers:
         seen |= {what: did and seen.get(what, True) for what, did in answer.sometimes.items()}
@@ -242,16 +242,16 @@ def _part_to_itself(plan: Plan, elements: tuple[Element, ...], *, nodes: int) ->
 
 
 def _unsteady(plan: Plan, element: Element) -> tuple[Element, ...]:
-    """What a foreign key rests on and is not public wherever it is enforced."""
-    below = [one for one in moving(plan) if _rests_on(plan, element, one)]
-    roads = [plan.forward, *(rollback_steps(plan, done) for done in _ways(plan))]
-    versions = [step.published for road in roads for step in road if step.descriptor is not None]
+    """The elements that a foreign key needs and that are not public wherever it is enforced."""
+    below = [one for one in moving(plan) if _needs(plan, element, one)]
+    directions = [plan.forward, *(rollback_steps(plan, done) for done in _ways(plan))]
+    versions = [step.published for steps in directions for step in steps if step.descriptor is not None]
     enforced = [version for version in versions if state_of(version, element) is not State.ABSENT]
     return tuple(one for one in below if any(state_of(version, one) is not State.PUBLIC for version in enforced))
 
 
-def _rests_on(plan: Plan, element: Element, one: Element) -> bool:
-    """Whether the foreign key `element` needs `one` in its own table: for what it refers to there, too."""
+def _needs(plan: Plan, element: Element, one: Element) -> bool:
+    """True if the foreign key `element` needs `one` in its own table: for what it refers to there, too."""
     definition = definition_of(element, _versions(plan))
     if isinstance(definition, Constraint) and definition.references == plan.table_id:
         columns = frozenset(definition.columns) | frozenset(definition.reference_columns)
@@ -261,7 +261,7 @@ def _rests_on(plan: Plan, element: Element, one: Element) -> bool:
 
 
 def _ways(plan: Plan) -> range:
-    """After how many of its publishes the plan may turn back."""
+    """After how many of its publishes the plan may roll back."""
     return range(1, 1 + sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return]))
 
 

@@ -21,7 +21,7 @@ UP = {
     Kind.UNIQUE_INDEX: "absent,delete-only,write-only,public",
     Kind.CONSTRAINT: "absent,write-only,public",
 }
-"""How each kind is added (section 4); it is dropped the same way back."""
+"""How each kind is added (section 4); it is dropped through the same states."""
 
 RESHARD = "public+absent,public+delete-only,public+write-only,write-only+public,delete-only+public,absent+public"
 """The old and the new placement of a table whose sharding changes."""

@@ -83,7 +83,7 @@ def _header() -> tuple[str, str]:
 
 
 def _left_out(model: Model) -> str:
-    """How the model differs from a usual one."""
+    """Differences of the model from a usual one."""
     usual = Model(model.kind, model.stages, also=model.also, pair=model.pair, foreign_key=model.foreign_key)
     usual = replace(usual, refers_to_itself=model.refers_to_itself)
     words = [WORDS[b] for b in Broken if b in model.broken]

@@ -2,7 +2,7 @@
 
     proved     every world within the bounds was seen, and none was broken
     violated   a broken world, and the steps that lead there
-    unknown    the budget was spent first: nothing is said
+    unknown    the budget was spent first
 
 The search is in the atomic space where that is sound, in the plain one where it is not.
 """
@@ -27,7 +27,7 @@ from lab.explorer.witness import Steps, faults_after, from_atomic, from_plain
 
 
 def expected(model: Model, program: Program) -> list[int]:
-    """What must have happened somewhere, or a proof says nothing about it."""
+    """Things that must have happened somewhere, or a proof says nothing about it."""
     if model.kind is Kind.TABLE and (State.PUBLIC,) not in model.stages:
         return []
     found = [Seen.OLD_VERSION_WROTE]
@@ -42,7 +42,7 @@ def expected(model: Model, program: Program) -> list[int]:
 
 
 def may_fail(model: Model) -> bool:
-    """Whether what users wrote can make a verification fail: duplicates, or rows that break a constraint.
+    """True if what users wrote can make a verification fail: duplicates, or rows that break a constraint.
 
     A new column has its fill value in all old rows, and an optional one nothing: there is nothing to complain of; but
     what the fill value refers to may not be there.
@@ -77,7 +77,7 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What exploring a model came to."""
+    """The result of exploring a model."""
 
     model: Model
     verdict: Verdict
@@ -93,7 +93,7 @@ class Answer:
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether something that the proof should have been about never happened."""
+        """True if something that the proof should have been about never happened."""
         return not all(self.sometimes.values())
 
     @property

@@ -194,7 +194,7 @@ def _shorter(steps: Steps) -> Iterator[Steps]:
 
 
 def _clauses(plain: Plain, steps: Steps) -> set[str]:
-    """How the world at the end of these steps is broken; nothing when they cannot be taken."""
+    """The clauses that the world breaks at the end of these steps; nothing when they cannot be taken."""
     try:
         return {fault.clause for fault in plain.faults(replay(plain, steps)[-1])}
     except Impossible:

@@ -1,4 +1,4 @@
-"""What is in the store of a model, what events do to it, and what is wrong with it.
+"""The store of a model: its contents, the effects of events on them, and all that is wrong with them.
 
 numbered         contents under small numbers, slots as bits
 statements       the statements of clients

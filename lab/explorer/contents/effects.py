@@ -1,4 +1,4 @@
-"""What statements, fills and deletions do to the contents of the model's table.
+"""Effects of statements, fills and deletions on the contents of the model's table.
 
 Nothing is decided here: contents are pairs, and each effect is worked out once by calling
 `storage.mutations`, `storage.store` and `storage.clauses` on them, and then remembered
@@ -110,7 +110,7 @@ class Effects(Judgement):
         return contents
 
     def given_rows(self, contents: int) -> tuple[str | int, ...]:
-        """What `given` has to be told to make these contents."""
+        """The arguments with which `given` makes these contents."""
         values = {encoded(value): value for value in range(self.model.values + 1)} | {UNTOLD: NO_VALUE}
         return tuple("-" if told is None else values[told] for told in self.known[contents].told)
 
@@ -125,13 +125,13 @@ class Effects(Judgement):
         return found
 
     def refused(self, contents: int, schema: Schema) -> int:
-        """What of `Seen` the statements show that these versions refuse for what other rows are."""
+        """The bits of `Seen` for statements that these versions refuse for what other rows are."""
         return Seen.NOTHING
 
     def effect(
         self, contents: int, schema: Schema, statement: Statement, unseen: int = 0, snapshot: int | None = None
     ) -> Effect | None:
-        """What a transaction does that ran `statement`; None when it is refused.
+        """The effect of a transaction that ran `statement`; None when it is refused.
 
         `unseen` are slots a reorganisation has written since the transaction's snapshot: it neither reads nor removes
         those pairs (E: a DELETE misses what the snapshot can't see); its upsert of one is a conflict, so a refusal.
@@ -170,7 +170,7 @@ class Effects(Judgement):
         return Effect(after, touched, written, Seen.OLD_VERSION_CLEANED if cleaned else Seen.NOTHING)
 
     def _accepted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
-        """What a node that uses these versions does for a statement; None when it refuses."""
+        """The operations of a node that uses these versions; None when it refuses."""
         return self.operations(self.program.descriptors[schema[0]], snapshot, statement)
 
     def operations(self, schema: Descriptor, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
@@ -224,7 +224,7 @@ class Effects(Judgement):
         ]
 
     def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
-        """What a statement reads: the pairs of its row."""
+        """The slots that a statement reads: the pairs of its row."""
         keys = {row_key_of(statement[1])} | ({row_key_of(statement[2])} if statement[0] == MOVE else set())
         for home, pairs in enumerate(snapshot):
             for key in pairs:
@@ -239,7 +239,7 @@ class Effects(Judgement):
         ]
 
     def _told(self, told: Acknowledged, statement: Statement) -> Acknowledged:
-        """What users know after the statement was acknowledged."""
+        """The rows that users know of after the statement was acknowledged."""
         what, row, other = statement
         rows = list(told)
         if what == DELETE:
@@ -256,14 +256,14 @@ class Effects(Judgement):
     # Reorganisation
 
     def read_range(self, contents: int, schema: int, number: int) -> int:
-        """What a fill will put for the rows of range `number`, as it reads them now: the number of a chunk."""
+        """The number of the chunk that a fill will put for the rows of range `number`, as it reads them now."""
         key = contents, schema, number
         if key not in self._reads:
             self._reads[key] = self.chunk(self._fill_ops(contents, self.program.descriptors[schema], number))
         return self._reads[key]
 
     def _fill_ops(self, contents: int, schema: Descriptor, number: int) -> tuple[Op, ...]:
-        """What an insert of these rows would have put for the elements that are filled."""
+        """The pairs that these rows require of a fill (R2)."""
         rows = self._rows(schema, self.known[contents].storages())
         wanted = {row_key_of(row) for row in rows_of_range(self.model, number)}
         found: list[Op] = []
@@ -328,7 +328,7 @@ class Effects(Judgement):
         if stop.do is Do.DELETE:
             return self.delete(contents, stop).after, at + 1, Seen.NOTHING
         if stop.do is Do.VERIFY and not self.verifies(contents, self._next_version(at)):
-            assert stop.otherwise is not None, "a verification has a way back"
+            assert stop.otherwise is not None, "a verification has steps back"
             return contents, stop.otherwise, Seen.VERIFY_FAILED
         return contents, at + 1, Seen.NOTHING
 
@@ -361,7 +361,7 @@ class Effects(Judgement):
 
 
 def _may_assign(schema: Descriptor, column: Column, old: StoredRow, value: int) -> bool:
-    """Whether an update to this value is taken and changes anything."""
+    """True if an update to this value is taken and changes anything."""
     if column.state is not State.PUBLIC:
         return False
     return readable_columns(schema, old)[column.id] != encoded(value)

@@ -1,11 +1,11 @@
-"""What statements do where rows of one table refer to rows of another.
+"""Effects of statements where rows of one table refer to rows of another.
 
     child    insert, update, delete, change of key     a written row asks whether what it refers to is there
     parent   insert, delete, change of key             a row that goes asks whether another one refers to it
 
 Each asks only when its own table's version enforces the foreign key, and the other table is read under whatever
 version the node has of that: so a child in write-only beside a parent in absent is a node like any other. What a
-statement owes, and where what it refers to would be, is said by `storage.references`; here is only where that is
+statement requires, and where what it refers to would be, `storage.references` knows; here is only where that is
 looked up. A row that only gets another key refers to what it referred to before, and is not asked.
 
 Both tables' pairs are in one store. A child's write reads the pair of its parent, a parent's removal reads the pairs
@@ -79,7 +79,7 @@ class LinkedEffects(Effects):
         return name_of(self.table_of(key), key)
 
     def table_of(self, key: bytes) -> Descriptor:
-        """Whose pair a key is, in a version in which everything is there."""
+        """The table that a key is of, in a version in which everything is there."""
         return self.tables[IDS.index(PREFIX.unpack_from(key)[0])]
 
     def given_rows(self, contents: int) -> tuple[str | int, ...]:
@@ -106,7 +106,7 @@ class LinkedEffects(Effects):
         return self._refusals[key]
 
     def _wanted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
-        """What a statement does unless the foreign key forbids it; None when its row is not there, or there already."""
+        """The operations of a statement unless the foreign key forbids it; None when its row is missing, or exists."""
         child, parent = self._both(schema)
         if statement[0] not in OF_PARENTS:
             return self.operations(child, snapshot, statement)
@@ -121,14 +121,14 @@ class LinkedEffects(Effects):
         return in_order(update_row(parent, old, {}, new_key=new.key) if moved else delete_row(parent, old))
 
     def _why_refused(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> int:
-        """What of `Seen` shows that the foreign key forbids a statement; nothing when it does not."""
+        """The bits of `Seen` when the foreign key forbids a statement; nothing when it does not."""
         for demand in self._demands(schema, snapshot, statement):
             if not self._is_met(schema, snapshot, demand):
                 return Seen.CHILD_REFUSED if demand.wants_row else Seen.PARENT_REFUSED
         return Seen.NOTHING
 
     def _demands(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> list[Demand]:
-        """What a statement owes by its own table's version, but for the rule that the model lacks."""
+        """The demands of a statement by its own table's version, but for the rule that the model lacks."""
         table = self._both(schema)[PARENT if statement[0] in OF_PARENTS else CHILD]
         return owed(self.model, table, self._change(table, snapshot, statement))
 
@@ -199,7 +199,7 @@ class LinkedEffects(Effects):
                 yield Fault("lost write", parent.version, f"parent {at} is not as it was acknowledged")
 
     def _broken(self, storages: list[Pairs], in_force: InForce, *, ended: bool) -> Iterator[Fault]:
-        """What any version of either table that nodes may use says of its pairs: each relies on what itself bears."""
+        """The faults that the versions of both tables which nodes may use find: each relies on what itself bears."""
         pairs = [{k: v for k, v in storages[0].items() if self.table_of(k) is table} for table in self.tables]
         children, parents = ([self.program.descriptors[place] for place in places] for places in in_force)
         found: dict[str, Fault] = {}
@@ -223,7 +223,7 @@ def _as_parent_sees(child: Descriptor, parent: Descriptor) -> Descriptor:
 
 
 def _has_column(child: Descriptor) -> bool:
-    """Whether this version knows the column that refers; where it does not, nothing refers."""
+    """True if this version knows the column that refers; where it does not, nothing refers."""
     return any(column.id == A for column in child.columns)
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with contents: the clauses under each version in force, and what users would miss.
+"""Faults of contents: the clauses under each version in force, and what users would miss.
 
 lost write       an acknowledged row or value that a reader does not find
 read twice       a row that is read in two placements
@@ -20,7 +20,7 @@ from storage.pairs import PairName, StoredRow, name_of, rows_of
 
 
 class Judgement(NumberedContents):
-    """What breaks in the contents of a model, worked out when first asked for."""
+    """The faults in the contents of a model, worked out when first asked for."""
 
     def __init__(self, model: Model, program: Program) -> None:
         super().__init__(2 if model.has_placements else 1)
@@ -32,14 +32,14 @@ class Judgement(NumberedContents):
         return name_of(self.widest, key)
 
     def faults(self, contents: int, in_force: InForce, ended: bool) -> tuple[Fault, ...]:
-        """What is wrong with these contents under versions that are in force together."""
+        """The faults of these contents under versions that are in force together."""
         key = contents, in_force, ended
         if key not in self._faults:
             self._faults[key] = tuple(self._judge(contents, in_force, ended))
         return self._faults[key]
 
     def verifies(self, contents: int, schema: Schema) -> bool:
-        """Whether verification finds the element whole: nothing breaks under the version that makes it public."""
+        """True if verification finds the element whole: nothing breaks under the version that makes it public."""
         described = self.program.descriptors[schema[0]]
         unfinished = element_labels(described, self.model)
         return not check(described, self.known[contents].storages(), unfinished=unfinished)

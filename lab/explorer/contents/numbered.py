@@ -1,4 +1,4 @@
-"""What is in the store of a model, under small numbers.
+"""Contents of a model's store, under small numbers.
 
     contents 17    row 1 with a = 11, its entry, a tombstone; row 1 is acknowledged with a = 11
     slot 3         a key of a storage; sets of slots are bits
@@ -53,7 +53,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What an event does: contents after it, the slots it read or wrote, those it wrote, and what was seen."""
+    """The effect of an event: contents after it, the slots it read or wrote, those it wrote, and what was seen."""
 
     after: int
     touched: int

@@ -2,7 +2,7 @@
 
     stage   the foreign key's state: one descriptor bears it from both its ends, so one version moves both
 
-A value is a row here: what `a` holds is the key of the row that it refers to, of itself perhaps. One statement may owe
+A value is a row here: what `a` holds is the key of the row that it refers to, of itself perhaps. One statement may need
 from both ends, a change of key above all: what it refers to must be there, and nobody may refer to what is gone. Both
 are looked up among the rows as the statement leaves them, and what is looked up is read, so it conflicts with whoever
 writes that (T1).
@@ -29,7 +29,7 @@ _LEAVES_OUT = {True: Broken.CHILD_UNCHECKED, False: Broken.PARENT_UNCHECKED}
 
 
 def owed(model: Model, table: Descriptor, change: Change) -> list[Demand]:
-    """What a statement owes that changes a row of this version, but for the rule that the model lacks."""
+    """The demands of a statement that changes a row of this version, but for the rule that the model lacks."""
     return [one for one in demands(table, [change]) if not model.lacks(_LEAVES_OUT[one.wants_row])]
 
 
@@ -56,7 +56,7 @@ class SelfEffects(Effects):
         return seen
 
     def _why_refused(self, table: Descriptor, snapshot: list[Pairs], statement: Statement, ops: list[Op]) -> int:
-        """What of `Seen` shows that the foreign key forbids a statement; nothing when it does not."""
+        """The bits of `Seen` when the foreign key forbids a statement; nothing when it does not."""
         left = self._after(snapshot, ops)
         for demand in self._owed(table, snapshot, statement, left):
             if not self._is_met(table, left, demand):
@@ -116,5 +116,5 @@ class SelfEffects(Effects):
 
 
 def _reference(value: int) -> bytes:
-    """What the column a holds that refers to this row; 0 is NULL."""
+    """The value of the column a that refers to this row; 0 is NULL."""
     return encoding.NULL if value == 0 else row_key_of(value)

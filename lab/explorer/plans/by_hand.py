@@ -44,7 +44,7 @@ def written_by_hand(model: Model) -> Plan:
 
 
 def _takes_away(moves: Sequence[Move], step: Step) -> bool:
-    """Whether nothing is left afterwards of something that is dropped: there is nothing to go back to."""
+    """True if nothing is left afterwards of something that is dropped: there is nothing to go back to."""
     dropped = {move.element for move in moves if move.kind is MoveKind.DROP}
     return any(one.element in dropped and one.after is State.ABSENT for one in step.transitions)
 
@@ -70,7 +70,7 @@ class _Pen:
             yield self._run(StepKind.PURGE, filled)
 
     def _reorganise(self, arriving: frozenset[int]) -> Iterator[Step]:
-        """What has to happen before something becomes public."""
+        """The steps before something becomes public."""
         kinds = self.model.walkers
         filled = frozenset(at for at in arriving if kinds[at].is_filled)
         if not arriving or self.model.lacks(Broken.SKIPPED):
@@ -119,7 +119,7 @@ class _Pen:
         return publish(last[CHILD], new[CHILD], self.elements, partners)
 
     def _filling(self, before: Stage, after: Stage) -> frozenset[int]:
-        """What the version with `before` fills, when `after` comes next (R4): write-only, and about to be public."""
+        """The elements that the version with `before` fills, when `after` comes next (R4): those about to be public."""
         if self.model.pair:
             return NOTHING
         arriving = self._arriving(before, after)

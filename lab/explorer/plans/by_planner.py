@@ -25,9 +25,9 @@ def plan_by_planner(model: Model) -> Plan:
     plan = _composed(model) if model.statement == MOVES else _of_statement(model)
     elements = elements_of(model)
     stages = (tuple(state_of(step.published, element) for element in elements) for step in plan.publishes)
-    for stage, said in zip(stages, model.stages[1:], strict=True):
-        if stage != said[: len(elements)]:
-            raise BadModel(f"the planner publishes {stage_name(stage)} where the model says {stage_name(said)}")
+    for stage, named in zip(stages, model.stages[1:], strict=True):
+        if stage != named[: len(elements)]:
+            raise BadModel(f"the planner publishes {stage_name(stage)} where the model says {stage_name(named)}")
     return plan
 
 

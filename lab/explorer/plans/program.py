@@ -33,7 +33,7 @@ StepsBack = Callable[[int], Sequence[Step]]
 
 
 class Do(Enum):
-    """What the executor does at a stop."""
+    """The executor's act at a stop."""
 
     PUBLISH = "publish"
     DRAIN = "drain"
@@ -103,7 +103,7 @@ class Stop:
 
     @property
     def next_schema(self) -> Schema:
-        """What is newest after this publish."""
+        """The newest version of each table after this publish."""
         places = zip(self.published, self.tables, strict=True)
         return tuple(table.schemas[table.newest] if new == UNCHANGED else new for new, table in places)
 
@@ -112,7 +112,7 @@ class Stop:
         return product(*(range(v, table.newest + 1) for v, table in zip(use, self.tables, strict=True)))
 
     def lifted(self, use: Use) -> Use:
-        """What a node has come to, versions that the fence has left behind lifted to it."""
+        """The versions that a node has come to, those that the fence has left behind lifted to it."""
         return tuple(max(v, table.fence) for v, table in zip(use, self.tables, strict=True))
 
     def schema(self, use: Use) -> Schema:
@@ -136,7 +136,7 @@ def plan_of(model: Model) -> Plan:
 
 
 def program_of(model: Model) -> Program:
-    """What the executor does in a model."""
+    """The program of a model."""
     plan = plan_of(model)
     return program(model, plan, partial(_steps_back, model, plan))
 

@@ -116,7 +116,7 @@ def _element(model: Model, kind: Kind, number: int) -> Element:
 def tables_of(
     model: Model, stage: Stage, versions: Sequence[int], *, filling: frozenset[int] = NOTHING
 ) -> tuple[Descriptor, ...]:
-    """All tables of the model, each in the version that is said, their elements in the states of `stage`."""
+    """All tables of the model, each in the version that is given, their elements in the states of `stage`."""
     if not model.foreign_key:
         return (descriptor(model, stage, versions[0], filling=filling),)
     *columns, child, parent = stage
@@ -249,12 +249,12 @@ def _placements(model: Model, stage: Stage, filling: bool) -> tuple[Placement, .
 
 
 def refuses(described: Descriptor, row: StoredRow) -> bool:
-    """Whether a writer of this version is refused such a row: a constraint, moving or public, does not hold."""
+    """True if a writer of this version is refused such a row: a constraint, moving or public, does not hold."""
     return bool(constraint_violations(described, row))
 
 
 def names_of(model: Model) -> list[str]:
-    """How each element of the model is called, in the order of a stage."""
+    """The names of the model's elements, in the order of a stage."""
     if model.kinds == TWINS:
         return ["column a", "its twin"]
     indexes = iter(INDEX_NAMES.values())
@@ -277,7 +277,7 @@ def _constraint_name(model: Model) -> str:
 
 
 def part_of(model: Model, name: PairName) -> int | None:
-    """Which of the model's elements a pair belongs to, counted from 0; None for what does not move."""
+    """The place of the model's element that a pair belongs to, counted from 0; None for what does not move."""
     if model.has_placements:
         return 0 if name.placement == NEW else None
     if model.kind is Kind.TABLE:
@@ -292,7 +292,7 @@ def part_of(model: Model, name: PairName) -> int | None:
 
 
 def element_labels(described: Descriptor, model: Model) -> frozenset[str]:
-    """What `storage.clauses` calls the elements: their tombstones are allowed until the change has ended."""
+    """The names of the elements in `storage.clauses`: their tombstones are allowed until the change has ended."""
     elements: list[Column | Index | Placement] = [*described.indexes]
     elements += [c for c in described.columns if c.id != ID]
     elements += described.placements if model.has_placements else ()

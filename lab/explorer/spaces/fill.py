@@ -42,7 +42,7 @@ def closed(ranges: Ranges) -> Ranges:
 
 
 def fill_steps(effects: Effects, stop: Stop, ranges: Ranges, contents: int, crashes: int) -> Iterator[FillStep]:
-    """What the workers of the fill may do. `attempt` 1 is the worker that began, 2 the one that took over."""
+    """Steps that the workers of the fill may take. `attempt` 1 is the worker that began, 2 the one that took over."""
     runs = stop.do is Do.FILL
     for number, (done, *attempts) in enumerate(ranges):
         for at, chunk in enumerate(attempts):

@@ -46,7 +46,7 @@ NOTHING_HELD = Held(0, live=False)
 
 
 class Transaction(NamedTuple):
-    """An open transaction. `held` are its versions; `live` is told there where the node has a newer one.
+    """An open transaction. `held` are its versions; `live` stands there where the node has a newer one.
 
     `snapshot` are the contents it reads, when that matters: where what it has read may change before it commits.
     """
@@ -153,7 +153,7 @@ class Plain:
         return [(step, self.hindrance(config, step)) for step in self.candidates(config)]
 
     def lease_steps(self, name: str) -> Iterator[Step]:
-        """What may become of a node's leases."""
+        """Steps of a node's leases."""
         yield from ((name, "acquire", table) if table else (name, "acquire") for table in self.tables)
         yield name, "expire"
 
@@ -193,7 +193,7 @@ class Plain:
                 possible = any(step == s for s, *_ in self._fill_steps(config))
                 return "" if possible else "no worker is at this point"
             case ("cancel",):
-                return "" if stop.cancel is not None else "there is no way back any more, or nothing to cancel"
+                return "" if stop.cancel is not None else "nothing can be rolled back any more, or nothing to cancel"
             case ("given", *rows):
                 if not config.given:
                     return "rows are given before anything happens"
@@ -380,7 +380,7 @@ class Plain:
     # What is true
 
     def faults(self, config: Config) -> tuple[Fault, ...]:
-        """What is wrong now, under every version in force: one the fence lets in (or, without it, leased)."""
+        """The faults now, under every version in force: one the fence lets in (or, without it, leased)."""
         stop = self.stops[config.stop]
         in_force = tuple(self._in_force(config, stop, at) for at in self._all)
         found = self.effects.faults(config.contents, in_force, stop.do is Do.END)
@@ -443,7 +443,7 @@ def _open(config: Config) -> list[Transaction]:
 
 
 def _leased(node: Node) -> bool:
-    """Whether the lease that a node's transaction rests on is live."""
+    """True if the lease is live that a node's transaction uses."""
     open_one = node.transaction
     assert open_one is not None
     pairs = zip(node.held, open_one.held, strict=True)

@@ -50,7 +50,7 @@ UNSAFE_HERE = frozenset({Broken.SEEN_ONLY, Broken.EARLY, Broken.SNAPSHOT})
 
 
 def fits(model: Model) -> bool:
-    """Whether a proof found here is one: see above. A counterexample always is."""
+    """True if a proof found here is one: see above. A counterexample always is."""
     return model.fence and not model.broken & UNSAFE_HERE
 
 
@@ -86,12 +86,12 @@ class Atomic:
                 yield step, World(stop, after, versions, others, left, operations), seen
 
     def faults(self, world: World) -> tuple[Fault, ...]:
-        """What is wrong in this world: every version from the fence to the newest is in force."""
+        """The faults in this world: every version from the fence to the newest is in force."""
         at = world.stop
         return self.effects.faults(world.contents, self.in_force[at], self.stops[at].do is Do.END)
 
     def _commits(self, at: int, contents: int, versions: tuple[Use, ...]) -> list[Commit]:
-        """What transactions may do. Many worlds share the answer."""
+        """Commits that transactions may make. Many worlds share the answer."""
         key = at, contents, versions
         found = self._known_commits.get(key)
         if found is None:
@@ -135,7 +135,7 @@ class Atomic:
 
 
 def seen_of(stop: Stop, used: Use) -> int:
-    """What a transaction shows that uses these versions."""
+    """The bits of `Seen` for a transaction that uses these versions."""
     behind = [version < table.newest for version, table in zip(used, stop.tables, strict=True)]
     if not any(behind):
         return Seen.NOTHING

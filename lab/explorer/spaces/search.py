@@ -40,7 +40,7 @@ UNHURRIED = Budget()
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a search is: worlds seen, worlds waiting, events deep, seconds."""
+    """Progress of a search: worlds seen, worlds waiting, events deep, seconds."""
 
     states: int
     waiting: int
@@ -49,12 +49,12 @@ class Progress:
 
 
 Watch = Callable[[Progress], bool]
-"""Is told how far the search is; answers whether it shall go on."""
+"""Hears how far the search is; answers whether it shall go on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[W]):
-    """What a search came to. `path` leads to a broken world; `why_unknown` is set when it gave up."""
+    """The result of a search. `path` leads to a broken world; `why_unknown` is set when it gave up."""
 
     states: int
     depth: int

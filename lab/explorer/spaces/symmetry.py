@@ -106,7 +106,7 @@ class Symmetry:
 
 
 def _renamings(model: Model) -> Iterator[tuple[Renaming, tuple[int, ...], tuple[int, ...]]]:
-    """Names, where what is told of each row goes, where each range goes. The first one changes nothing."""
+    """Names, the place of what was acknowledged of each row, the place of each range. The first one changes nothing."""
     rows, values = tuple(range(1, model.rows + 1)), tuple(range(1, model.values + 1))
     alike = not model.has_placements
     values_alike = alike and Kind.REQUIRED_COLUMN not in model.kinds and not (model.check or model.partial)
