@@ -420,8 +420,8 @@ SWITCHES = (
     Switch(
         "X6",
         "a cancel that comes before the turn is heard before the publish",
-        "changes.driver.driver:Driver._try_publish",
-        "if now.hear_wishes():",
+        "changes.driver.versions:Versions.publish",
+        "if now.feed_requests():",
         "if False:",
         "changes/driver/test_driver.py::test_x6_a_cancel_at_any_moment_wins_or_is_refused",
     ),
