@@ -55,10 +55,6 @@ class MoveKind(Enum):
     ALTER = "alter"
 
 
-COLUMNS = frozenset({Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN})
-INDEXES = frozenset({Kind.INDEX, Kind.UNIQUE_INDEX})
-
-
 @dataclass(frozen=True, slots=True)
 class Element:
     """An element as a change moves it. The id of a table is its table id.

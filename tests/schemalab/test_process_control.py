@@ -16,7 +16,7 @@ from catalog.story import sentence
 from leases.models import Node
 from schemalab.people.roles import give_roles
 from schemalab.supervisor.control import CommandRefused
-from schemalab.supervisor.crash_events import told
+from schemalab.supervisor.crash_events import append
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_url")]
 
@@ -64,7 +64,7 @@ def test_an_operator_kills_a_node_by_name(operator: Client, supervisor: list[tup
 
 @pytest.mark.django_db(transaction=True)
 def test_the_story_says_who() -> None:
-    assert told("process killed", "n3", {"who": "olga"})
+    assert append("process killed", "n3", {"who": "olga"})
     event = StoryEvent.objects.get()
     assert sentence(event.kind, event.payload) == "olga killed process n3; it stays down until it is started."
 
