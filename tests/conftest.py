@@ -100,6 +100,8 @@ def folder_of(item: pytest.Item) -> str:
 def group_of(item: pytest.Item) -> str:
     """Which tests run in the same process (`--dist loadgroup`): those that share something slow to start."""
     folder = folder_of(item)
+    if folder in ("schemalab", "web") and uses(item, "cluster"):
+        return "integration"
     is_shared = folder in ("integration", "browser", "spark_tasks") or (folder == "nodes" and uses(item, "cluster"))
     return folder if is_shared else str(item.path)
 

@@ -114,14 +114,20 @@ class Watch:
 
 def weigh(pids: Iterable[int | None]) -> dict[int, int]:
     """The memory of each process with its descendants, in bytes: what was allocated and touched, no files."""
-    children: dict[int, list[psutil.Process]] = defaultdict(list)
-    memory: dict[int, int] = {}
-    for process in psutil.process_iter(["ppid", "memory_info"]):
-        children[process.info["ppid"]].append(process)
-        used = process.info["memory_info"]
-        memory[process.pid] = used.rss - used.shared if used else 0
+    processes: dict[int, psutil.Process] = {}
+    children: dict[int, list[int]] = defaultdict(list)
+    for process in psutil.process_iter():
+        with suppress(psutil.NoSuchProcess):
+            children[process.ppid()].append(process.pid)
+            processes[process.pid] = process
 
     def total(pid: int) -> int:
-        return memory.get(pid, 0) + sum(total(child.pid) for child in children[pid])
+        return own(pid) + sum(map(total, children[pid]))
+
+    def own(pid: int) -> int:
+        with suppress(psutil.NoSuchProcess, KeyError):
+            used = processes[pid].memory_info()
+            return int(used.rss - used.shared)
+        return 0
 
     return {pid: total(pid) for pid in pids if pid is not None}

@@ -102,4 +102,4 @@ def test_a_page_that_cannot_be_told_is_closed_so_that_the_browser_opens_another(
             browser.next("never")
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == consumers.BROKEN
-    assert "a page cannot be told what is new" in caplog.text
+    assert "a page cannot be sent what is new" in caplog.text
