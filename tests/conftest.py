@@ -82,14 +82,22 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long ones first, so that two processes end together; browser tests last, for good.
+ORDER = ["integration", "nodes", "nodes-2", "spark_tasks"]
+"""Groups that take longest, so that both processes end together; browser tests are last, see below."""
 
-    Playwright leaves an event loop in the thread, in which no other may be run.
-    """
-    items.sort(key=lambda item: {"integration": 0, "browser": 2}.get(folder_of(item), 1))
+
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long groups first; browser tests last, for good: Playwright leaves an event loop in the thread."""
     for item in items:
         item.add_marker(pytest.mark.xdist_group(group_of(item)))
+    items.sort(key=lambda item: position_of(group_of(item)))
+
+
+def position_of(group: str) -> int:
+    if group == "browser":
+        return len(ORDER) + 1
+    return ORDER.index(group) if group in ORDER else len(ORDER)
 
 
 def folder_of(item: pytest.Item) -> str:
@@ -97,13 +105,19 @@ def folder_of(item: pytest.Item) -> str:
     return Path(item.path).relative_to(Path(__file__).parent).parts[0]
 
 
+def room_of(item: pytest.Item) -> str:
+    """The second folder, or the file."""
+    return Path(item.path).relative_to(Path(__file__).parent).parts[1]
+
+
 def group_of(item: pytest.Item) -> str:
     """Which tests run in the same process (`--dist loadgroup`): those that share something slow to start."""
     folder = folder_of(item)
     if folder in ("schemalab", "web") and uses(item, "cluster"):
         return "integration"
-    is_shared = folder in ("integration", "browser", "spark_tasks") or (folder == "nodes" and uses(item, "cluster"))
-    return folder if is_shared else str(item.path)
+    if folder == "nodes" and uses(item, "cluster"):
+        return "nodes" if room_of(item) in ("execution", "session", "clients") else "nodes-2"
+    return folder if folder in ("integration", "browser", "spark_tasks") else str(item.path)
 
 
 def uses(item: pytest.Item, fixture: str) -> bool:
