@@ -4,6 +4,7 @@ cluster/    a whole cluster as one deterministic value
 scripts/    golden scripts: sentences about a cluster, and what they showed
 simulator/  one seed, one history in which much goes wrong
 explorer/   every schedule of a small model
+sessions/   what stage, exercises and classroom show, worked out from a set-up and steps
 matrix/     every kind of change, interrupted at every step in every way
 diagrams/   traces as SVG
 mutations   which rule is noticed by what, when it is left out

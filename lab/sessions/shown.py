@@ -1,0 +1,260 @@
+"""The one shape of everything a session shows, whichever machine it runs on: the explorer's model, the lab's cluster,
+or the handbooks of the first chapter.
+
+    Shown
+      trace      one line per step of the session, those after `at` included: going back keeps the future
+      strip      a row per clause, a cell per position 0..n
+      offers     what each actor may do at `at`, and what it may not do and why
+      cluster    versions, nodes, messages, pairs as they are at `at`, with the difference to the position before
+      probe      what readers find by table and by index under each version in force
+
+Texts are `Text`: a template in English and what stands in it, so that a page can put them into another language.
+The browser draws this; it never works anything out from it (no rule of the protocol is written in JavaScript).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A sentence: `template` in English with `{names}`, and what they stand for: words, numbers, or texts themselves.
+
+    >>> str(Text("{node} leases {version}", {"node": "n1", "version": "v2"}))
+    'n1 leases v2'
+    """
+
+    template: str
+    values: Mapping[str, "str | int | Text"] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.template.format_map({name: str(value) for name, value in self.values.items()})
+
+
+NOTHING = Text("")
+
+
+class Severity(Enum):
+    """How bad a broken clause is: `lab.md`, "Danger is not damage"."""
+
+    HOLDS = "holds"
+    DANGER = "danger"
+    """Broken under an older version in force only, which could not tidy up: nobody has met it yet."""
+
+    DAMAGE = "damage"
+    """Somebody meets it: C2, C4, C5, C6, a lost write, or a third version."""
+
+
+class Difference(Enum):
+    """A pair, against the position before."""
+
+    SAME = ""
+    ADDED = "+"
+    REMOVED = "-"
+    CHANGED = "~"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A step somebody may want to take; `why_not` is empty when it may be taken.
+
+    `statement` names a group: the single steps of one statement (begin, read, write, commit) have the same one, and an
+    offer that takes all of them at once has `takes` of several step ids. `changes_nothing`: it leaves all as it is.
+    """
+
+    id: str
+    actor: str
+    label: Text
+    takes: tuple[str, ...] = ()
+    why_not: Text = NOTHING
+    rule: str = ""
+    is_statement: bool = False
+    changes_nothing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element in a version: its state is a value of `catalog.elements.State`."""
+
+    name: str
+    kind: str
+    state: str
+    is_filling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a table."""
+
+    table: str
+    number: int
+    elements: tuple[Element, ...]
+    is_newest: bool
+    is_in_force: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A node's lease. `left_s` and `length_s` are seconds, where the session has a clock."""
+
+    table: str
+    version: int
+    is_live: bool
+    left_s: float | None = None
+    length_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """An open transaction: the version it pinned of each table, and what it has done so far."""
+
+    versions: Mapping[str, int]
+    did: Text
+    why_not_commit: Text = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node: `condition` is running, frozen, down or cut off."""
+
+    name: str
+    condition: str
+    leases: tuple[Lease, ...]
+    transactions: tuple[Transaction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """On its way to a node, or from it."""
+
+    id: str
+    sender: str
+    receiver: str
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A pair of the store. Entries stand beside the row they belong to: `row` is its number, or "" when it has none.
+
+    `sort` is row, value or entry. `unseen_by` are the versions in force that do not know of the pair's element.
+    """
+
+    id: str
+    table: str
+    storage: str
+    row: str
+    sort: str
+    key: str
+    value: str
+    difference: Difference
+    is_tombstone: bool = False
+    dangles: bool = False
+    unseen_by: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """A step of the executor: `status` is done, now or ahead."""
+
+    text: Text
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """How things are at a position."""
+
+    versions: tuple[Version, ...]
+    nodes: tuple[Node, ...]
+    pairs: tuple[Pair, ...]
+    plan: tuple[PlanStep, ...] = ()
+    messages: tuple[Message, ...] = ()
+    clock_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A clause under a version that does not hold at a position."""
+
+    clause: str
+    version: int
+    severity: Severity
+    why: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """A clause, and how it is at each position, the start first."""
+
+    clause: str
+    cells: tuple[Severity, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a query finds under a version in force: rows, by the table and by an index."""
+
+    version: int
+    query: str
+    by_table: tuple[str, ...]
+    by_index: tuple[str, ...] | None
+    """None where the version may not read the index."""
+
+    @property
+    def differs(self) -> bool:
+        return self.by_index is not None and set(self.by_index) != set(self.by_table)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceLine:
+    """A step that was taken: an arrow from `actor` to `to` ("" when it concerns nobody else)."""
+
+    id: str
+    actor: str
+    to: str
+    text: Text
+    severity: Severity = Severity.HOLDS
+    is_refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The first step of a session that could not be taken: the trace ends before it."""
+
+    at: int
+    step: str
+    why: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Everything shown at position `at` of a session (0: before its first step)."""
+
+    at: int
+    actors: tuple[str, ...]
+    offers: tuple[Offer, ...]
+    cluster: Cluster
+    verdicts: tuple[Verdict, ...]
+    strip: tuple[Strip, ...]
+    probe: tuple[Probe, ...]
+    trace: tuple[TraceLine, ...]
+    refused: Refused | None = None
+
+
+def to_json(value: Any, say: Callable[[Text], str] = str) -> Any:
+    """`Shown`, or a part of it, as JSON has it: enums by value, texts as `say` words them (English unless told)."""
+    if isinstance(value, Text):
+        return say(value)
+    if is_dataclass(value):
+        body = {f.name: to_json(getattr(value, f.name), say) for f in fields(value)}
+        return body | {"differs": value.differs} if isinstance(value, Probe) else body
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {name: to_json(one, say) for name, one in value.items()}
+    if isinstance(value, tuple | list | frozenset):
+        return [to_json(one, say) for one in value]
+    return value
