@@ -37,7 +37,7 @@ NOTHING = Text("")
 
 
 class Severity(Enum):
-    """How bad a broken clause is: `lab.md`, "Danger is not damage"."""
+    """The weight of a broken clause: danger is not damage."""
 
     HOLDS = "holds"
     DANGER = "danger"
@@ -165,7 +165,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """How things are at a position."""
+    """Versions, nodes and pairs at a position."""
 
     versions: tuple[Version, ...]
     nodes: tuple[Node, ...]
@@ -195,7 +195,7 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a query finds under a version in force: rows, by the table and by an index."""
+    """Rows that a query finds under a version in force, by the table and by an index."""
 
     version: int
     query: str
