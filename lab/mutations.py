@@ -1,4 +1,4 @@
-"""Which rule is noticed by what, when it is left out: the check of our own tests.
+"""The rules that can be left out, and what notices the loss of each: the check of our own tests.
 
 A rule that the lab can leave out (`lab.cluster.control_plane.Without`) is left out in a run of the simulator whose seed
 is known to need it, or in a golden script; a rule that lives in PostgreSQL or in a shell is switched off in production
@@ -419,7 +419,7 @@ SWITCHES = (
     ),
     Switch(
         "X6",
-        "a cancel that comes before the turn is heard before the publish",
+        "a cancel that comes before the point of no return is heard before the publish",
         "changes.driver.versions:Versions.publish",
         "if now.feed_requests():",
         "if False:",
@@ -492,7 +492,7 @@ IN_TESTS = (
         "closing waits for a chunk",
         (f"{FILL_TESTS}test_closing_waits_for_a_chunk_and_ends_a_session_that_holds_on",),
     ),
-    InTest("R9", "a dropped table goes row by row", (f"{FILL_TESTS}test_a_dropped_table_goes_row_by_row",)),
+    InTest("R9", "a dropped table is deleted row by row", (f"{FILL_TESTS}test_a_dropped_table_goes_row_by_row",)),
     InTest(
         "R10",
         "verification by content, both directions, by name",
@@ -520,14 +520,18 @@ IN_TESTS = (
     InTest(
         "X4",
         "a cancelled change rolls back to the table as it was",
-        ("changes/driver/test_driver.py::test_x4_a_cancelled_change_walks_back_to_the_table_as_it_was",),
+        ("changes/driver/test_driver.py::test_x4_a_cancelled_change_rolls_back_to_the_table_as_it_was",),
     ),
     InTest(
         "X5",
         "a bad statement stores nothing",
         ("changes/driver/test_driver.py::test_x5_a_bad_statement_stores_nothing",),
     ),
-    InTest("X7", "each step is told", ("changes/driver/test_driver.py::test_x7_each_step_keeps_when_it_ran",)),
+    InTest(
+        "X7",
+        "each step is kept with its times",
+        ("changes/driver/test_driver.py::test_x7_each_step_keeps_when_it_ran",),
+    ),
 )
 
 UNSWITCHED = {
@@ -537,7 +541,7 @@ UNSWITCHED = {
 
 BEHIND = (
     Behind("R3", (Without.ONCE,), "the token (R7) while the run is open or closed, tombstones (R5) until it is"),
-    Behind("L8", (Without.GRACE,), "the node hears at its next renewal that its lease is gone; T4 ends the session"),
+    Behind("L8", (Without.GRACE,), "the node hears at its next renewal that its lease has ended; T4 ends the session"),
     Behind("T4", (Without.DEADLINE,), "lock and fence (T2): the deadline only makes stragglers end early"),
 )
 

@@ -1,6 +1,6 @@
 """Proofs for whoever asks by name: one at a time, in a process of their own, so that no change waits for one.
 
-Whoever asks is told "unknown" after two seconds (`changes.proofs`). On a busy machine a search may take longer; it
+Whoever asks gets "unknown" after two seconds (`changes.proofs`). On a busy machine a search may take longer; it
 goes on for a while, because its answer is kept, and the page that asked shows it when it comes. The limits of the
 task itself are for what follows a search that found something: making the counterexample short.
 """
@@ -44,15 +44,15 @@ def prove_plan(key: str) -> None:
     try:
         parts = parts_of(plan, nodes=NODES)
         known = digest(parts.explored)
-        said = proofs.known_answer(known) or prove_parts(parts.explored, budget=BUDGET).to_json()
-        if said["verdict"] == Verdict.PROVED.value and parts.left_out:
-            said |= {"verdict": Verdict.UNKNOWN.value, "why": parts.why_unknown}
+        found = proofs.known_answer(known) or prove_parts(parts.explored, budget=BUDGET).to_json()
+        if found["verdict"] == Verdict.PROVED.value and parts.left_out:
+            found |= {"verdict": Verdict.UNKNOWN.value, "why": parts.why_unknown}
     except (BadModel, UndefinedState) as error:
         proofs.answer(key, {"verdict": "unknown", "why": f"it cannot be explored: {error}"})
     except SoftTimeLimitExceeded:
         proofs.answer(key, {"verdict": "unknown", "why": f"gave up after {SECONDS_MAX} s"})
     else:
-        proofs.answer(key, said, model=known)
+        proofs.answer(key, found, model=known)
 
 
 def usual_plans() -> list[Plan]:

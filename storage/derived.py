@@ -100,7 +100,7 @@ def after_update(
     return StoredRow(key, columns), frozenset(puts), frozenset(removes)
 
 
-def owed(descriptor: Descriptor, column: Column, row: StoredRow) -> bytes | None:
+def value_to_fill(descriptor: Descriptor, column: Column, row: StoredRow) -> bytes | None:
     """The value that a running fill would put where `column` has no pair: None for nothing, or when it will fail."""
     if not column.filling:
         return None

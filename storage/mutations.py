@@ -26,7 +26,7 @@ from catalog.elements import EXISTS, Column, ColumnId, Index, IndexId, Kind, Pla
 from catalog.states import Write, rule
 from storage import encoding
 from storage.buckets import BUCKETS, crc32c
-from storage.derived import after_update, derived_columns, derived_value, owed, with_derived
+from storage.derived import after_update, derived_columns, derived_value, value_to_fill, with_derived
 from storage.pairs import (
     COLUMN,
     EMPTY,
@@ -262,7 +262,7 @@ def _move_row(descriptor: Descriptor, placement: Placement, row: StoredRow, home
     start = prefix(descriptor, placement.id)
     yield Op(Act.CREATE if placement.state is State.PUBLIC else Act.PUT, home, column_key(start, row.key))
     for column in descriptor.stored_columns:
-        value = row.columns.get(column.id) or owed(descriptor, column, row)
+        value = row.columns.get(column.id) or value_to_fill(descriptor, column, row)
         if column.state is not State.ABSENT and value is not None:
             yield Op(Act.PUT, home, column_key(start, row.key, column.id), value)
 

@@ -31,7 +31,7 @@ class DuplicateKey(StoreError):
     sqlstate = "23505"
 
     def __init__(self, key: bytes) -> None:
-        super().__init__(f"a live pair is there already: {key.hex()}")
+        super().__init__(f"a live pair exists already: {key.hex()}")
         self.key = key
 
 
@@ -95,7 +95,7 @@ def apply_op(pairs: dict[bytes, bytes | None], op: Op) -> None:
         pairs[op.key] = put(pairs, op)
 
 
-class Fate(Enum):
+class TransactionStatus(Enum):
     """The outcome of a transaction."""
 
     OPEN = "open"
@@ -119,7 +119,7 @@ class MemoryStore:
     life: int = 1
     next_id: int = 1
     flushed_id: int = 1
-    fates: dict[int, Fate] = field(default_factory=dict)
+    statuses: dict[int, TransactionStatus] = field(default_factory=dict)
     flushing: "list[MemoryTransaction]" = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -135,26 +135,30 @@ class MemoryStore:
                 apply_op(self.pairs[self.home(op) - 1], op)
                 self.writes.append((self.home(op), op.key))
             self.flushed_id = max(self.flushed_id, one.next_id)
-            one.end(Fate.COMMITTED)
+            one.end(TransactionStatus.COMMITTED)
         del self.flushing[:commits]
 
     def crash(self, kept: int = 0) -> None:
         """All transactions end; of the commits on their way only the first `kept` had been flushed."""
         self.flush(kept)
         for one in self.flushing:
-            one.end(Fate.ABORTED)
+            one.end(TransactionStatus.ABORTED)
         self.flushing.clear()
-        self.fates = {number: fate for number, fate in self.fates.items() if number < self.flushed_id}
-        self.fates |= {number: Fate.ABORTED for number, fate in self.fates.items() if fate is Fate.OPEN}
+        self.statuses = {number: status for number, status in self.statuses.items() if number < self.flushed_id}
+        self.statuses |= {
+            number: TransactionStatus.ABORTED
+            for number, status in self.statuses.items()
+            if status is TransactionStatus.OPEN
+        }
         self.next_id = self.flushed_id
         self.life += 1
 
     def status(self, number: int) -> str:
         """The status of an id (`storage.commit_outcomes`): of whoever has it now."""
-        fate = self.fates.get(number)
-        if fate is None:
+        status = self.statuses.get(number)
+        if status is None:
             return NOT_GIVEN
-        return "in progress" if fate in (Fate.OPEN, Fate.FLUSHING) else fate.value
+        return "in progress" if status in (TransactionStatus.OPEN, TransactionStatus.FLUSHING) else status.value
 
     def contents(self) -> list[dict[bytes, bytes | None]]:
         return [dict(p) for p in self.pairs]
@@ -203,7 +207,7 @@ class MemoryTransaction:
     points: set[tuple[int, bytes]] = field(default_factory=set)
     ranges: list[tuple[int, bytes, bytes]] = field(default_factory=list)
     began_in: int = 1
-    fate: Fate = Fate.OPEN
+    status: TransactionStatus = TransactionStatus.OPEN
     id: int | None = None
     next_id: int = 0
     """The id that was to be given next when COMMIT was sent."""
@@ -237,27 +241,27 @@ class MemoryTransaction:
                 self.rollback()
                 raise SerializationFailure(f"another transaction changed {key.hex()} since this one began")
         if not self.ops:
-            self.end(Fate.COMMITTED)
+            self.end(TransactionStatus.COMMITTED)
             return
         self.next_id = self.store.next_id
-        self.end(Fate.FLUSHING)
+        self.end(TransactionStatus.FLUSHING)
         self.store.flushing.append(self)
 
     def rollback(self) -> None:
         self.ops.clear()
-        self.end(Fate.ABORTED)
+        self.end(TransactionStatus.ABORTED)
 
-    def end(self, fate: Fate) -> None:
-        """Note what becomes of it; in another life its id may be another one's."""
+    def end(self, status: TransactionStatus) -> None:
+        """Note its status; in another life its id may be another one's."""
         if self.id is not None and self.began_in == self.store.life:
-            self.store.fates[self.id] = fate
-        self.fate = fate
+            self.store.statuses[self.id] = status
+        self.status = status
 
     def _take_id(self) -> None:
         if self.id is None:
             self.id = self.store.next_id
             self.store.next_id += 1
-            self.store.fates[self.id] = Fate.OPEN
+            self.store.statuses[self.id] = TransactionStatus.OPEN
 
     def _changed_since(self) -> Iterator[tuple[int, bytes]]:
         yield from self.store.writes[self.began_at :]

@@ -23,7 +23,7 @@ from leases.holdings import NodeLeases
 from leases.rules import Hindrance
 from storage.clauses import Referenced, Violation, check
 from storage.pairs import Pair
-from storage.store import Fate, MemoryStore, MemoryTransaction
+from storage.store import MemoryStore, MemoryTransaction, TransactionStatus
 
 DELIVERIES_MAX = 10_000
 """So many letters may follow from one event; more means that the cluster talks to itself."""
@@ -65,11 +65,11 @@ class Transaction:
     @property
     def is_committing(self) -> bool:
         """From here on nobody can end it."""
-        return self.store.fate is Fate.FLUSHING
+        return self.store.status is TransactionStatus.FLUSHING
 
     @property
     def holds_locks(self) -> bool:
-        return self.store.fate in (Fate.OPEN, Fate.FLUSHING)
+        return self.store.status in (TransactionStatus.OPEN, TransactionStatus.FLUSHING)
 
     def uses(self, table: TableId, version: int) -> bool:
         return table in self.pins and self.pins[table][1] == version
@@ -105,14 +105,14 @@ class World:
     granted: dict[int, int] = field(default_factory=dict)
     refused: dict[int, str] = field(default_factory=dict)
     requests: int = 0
-    said: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
 
     def copy(self) -> "World":
         """A world that goes its own way from here."""
         return copy.deepcopy(self)
 
     def say(self, line: str) -> None:
-        self.said.append(line)
+        self.output.append(line)
 
     def table_name(self, table: TableId, version: int) -> str:
         return f"{self.control.newest(table).name}@{version}"
@@ -333,7 +333,7 @@ class World:
         if (
             is_over
             and one.ended is None
-            and one.store.fate is Fate.OPEN
+            and one.store.status is TransactionStatus.OPEN
             and not self.control.without & {Without.FENCE, Without.DEADLINE}
         ):
             self.say(f"{one.actor}: its transaction is past its deadline and ends")
@@ -385,7 +385,7 @@ class World:
         """Its session is ended from outside: nothing of it will be acknowledged (L8, T4). A COMMIT is done first."""
         if one.is_committing:
             self.store.flush()
-        if one.store.fate is Fate.OPEN:
+        if one.store.status is TransactionStatus.OPEN:
             one.ended = reason
             one.store.rollback()
 

@@ -24,8 +24,8 @@ def picture_of_answer(answer: Answer, *, alone: bool = True) -> str:
     nodes = [f"n{number + 1}" for number in range(answer.model.nodes)]
     stores = NAMES if answer.model.foreign_key else (STORE,)
     events = [
-        _event(step, told, _store(stores, answer.steps[: at + 1]))
-        for at, (step, told) in enumerate(zip(answer.steps, answer.sentences, strict=True))
+        _event(step, sentence, _store(stores, answer.steps[: at + 1]))
+        for at, (step, sentence) in enumerate(zip(answer.steps, answer.sentences, strict=True))
     ]
     used = {lane for event in events for lane in (event.actor, event.to)}
     lanes = [lane for lane in (*nodes, EXECUTOR, FILL, CATALOG, *stores) if lane in used or lane in nodes]
@@ -74,10 +74,10 @@ def picture_of_run(outcome: Outcome, commands: Sequence[str] = (), *, alone: boo
     """The events of a simulator's run, each with what the cluster said to it. `commands` come first."""
     lab, events = Lab(), []
     for number, line in enumerate([*commands, *(event.line for event in outcome.happened)], 1):
-        said, refused = played_lines(lab, line)
-        told = "; ".join([line, *said]) if said else line
+        output, refused = played_lines(lab, line)
+        sentence = "; ".join([line, *output])
         lane, to = _lane(line)
-        events.append(Event(lane, f"{number}", told, "" if refused else to, is_refused=refused))
+        events.append(Event(lane, f"{number}", sentence, "" if refused else to, is_refused=refused))
     used = {lane for event in events for lane in (event.actor, event.to) if lane}
     nodes = sorted(used - {CLUSTER, CHANGES, STORE})
     lanes = [*nodes, *(lane for lane in (CHANGES, CLUSTER, STORE) if lane in used)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from lab.explorer.contents.numbered import Fault
 from storage.commit_outcomes import NOT_GIVEN, Outcome, commit_outcome
-from storage.store import Fate
+from storage.store import TransactionStatus
 
 CRASHES_MAX = 2
 
@@ -29,11 +29,11 @@ class SeenOfCommits:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """One transaction. `fate` is what became of it, `told` what its client heard; `life` that of its session."""
+    """One transaction. `told` is what its client heard, `life` that of its session."""
 
     life: int = 0
     id: int = 0
-    fate: Fate = Fate.OPEN
+    status: TransactionStatus = TransactionStatus.OPEN
     told: Outcome | None = None
     is_lost: bool = False
 
@@ -53,10 +53,14 @@ class CommitWorld:
         if number >= self.next_id:
             return NOT_GIVEN
         holders = [one for one in self.writers if one.id == number]
-        if any(one.fate is Fate.COMMITTED for one in holders):
+        if any(one.status is TransactionStatus.COMMITTED for one in holders):
             return "committed"
         in_this_life = [one for one in holders if one.life == self.life]
-        return "in progress" if any(one.fate in (Fate.OPEN, Fate.FLUSHING) for one in in_this_life) else "aborted"
+        return (
+            "in progress"
+            if any(one.status in (TransactionStatus.OPEN, TransactionStatus.FLUSHING) for one in in_this_life)
+            else "aborted"
+        )
 
 
 Step = tuple[tuple[object, ...], CommitWorld, int]
@@ -84,7 +88,7 @@ class Commits:
 
     def _of_writer(self, world: CommitWorld, number: int, writer: Writer) -> Iterator[Step]:
         name = f"n{number + 1}"
-        if writer.told is not None or (writer.fate is Fate.ABORTED and not writer.is_lost):
+        if writer.told is not None or (writer.status is TransactionStatus.ABORTED and not writer.is_lost):
             return
         if not writer.life:
             yield (name, "begins"), with_writer(world, number, replace(writer, life=world.life)), 0
@@ -93,15 +97,15 @@ class Commits:
             is_again = any(one.id == world.next_id for one in world.writers)
             flags = SeenOfCommits.ID_GIVEN_AGAIN if is_again else 0
             yield (name, "writes"), replace(begun, next_id=world.next_id + 1), flags
-        elif writer.fate is Fate.OPEN:
-            sent = with_writer(world, number, replace(writer, fate=Fate.FLUSHING))
+        elif writer.status is TransactionStatus.OPEN:
+            sent = with_writer(world, number, replace(writer, status=TransactionStatus.FLUSHING))
             yield (name, "sends COMMIT"), replace(sent, flushing=(*world.flushing, number)), 0
         else:
             yield from self._outcomes(world, number, writer, name)
 
     def _outcomes(self, world: CommitWorld, number: int, writer: Writer, name: str) -> Iterator[Step]:
         """The answer comes once it is flushed, or the session is lost and the node asks."""
-        if writer.fate is Fate.COMMITTED and not writer.is_lost:
+        if writer.status is TransactionStatus.COMMITTED and not writer.is_lost:
             yield (name, "is answered"), with_writer(world, number, replace(writer, told=Outcome.COMMITTED)), 0
         asked_in = world.life if self.keeps_life else writer.life
         outcome = commit_outcome(world.status(writer.id), began_in=str(writer.life), asked_in=str(asked_in))
@@ -126,7 +130,7 @@ def with_writer(world: CommitWorld, number: int, writer: Writer) -> CommitWorld:
 def flushed(world: CommitWorld, commits: int) -> CommitWorld:
     """The oldest ones are durable; so is every id that was given before."""
     for number in world.flushing[:commits]:
-        world = with_writer(world, number, replace(world.writers[number], fate=Fate.COMMITTED))
+        world = with_writer(world, number, replace(world.writers[number], status=TransactionStatus.COMMITTED))
         world = replace(world, flushed_id=max(world.flushed_id, world.writers[number].id + 1))
     return replace(world, flushing=world.flushing[commits:])
 
@@ -139,15 +143,19 @@ def crashed(world: CommitWorld, kept: int) -> CommitWorld:
 
 
 def _after_crash(one: Writer) -> Writer:
-    if not one.life or one.told is not None or (one.fate is Fate.ABORTED):
+    if not one.life or one.told is not None or (one.status is TransactionStatus.ABORTED):
         return one
-    was_sent = one.fate in (Fate.FLUSHING, Fate.COMMITTED)
-    return replace(one, is_lost=was_sent, fate=Fate.COMMITTED if one.fate is Fate.COMMITTED else Fate.ABORTED)
+    was_sent = one.status in (TransactionStatus.FLUSHING, TransactionStatus.COMMITTED)
+    return replace(
+        one,
+        is_lost=was_sent,
+        status=TransactionStatus.COMMITTED if one.status is TransactionStatus.COMMITTED else TransactionStatus.ABORTED,
+    )
 
 
 def _faults(writers: Iterable[Writer]) -> Iterator[Fault]:
     for number, one in enumerate(writers, start=1):
-        if one.told is Outcome.COMMITTED and one.fate is not Fate.COMMITTED:
+        if one.told is Outcome.COMMITTED and one.status is not TransactionStatus.COMMITTED:
             yield Fault("lost write", 1, f"n{number} was told that it has committed, and the store has lost it")
-        if one.told is Outcome.ABORTED and one.fate is not Fate.ABORTED:
+        if one.told is Outcome.ABORTED and one.status is not TransactionStatus.ABORTED:
             yield Fault("lost write", 1, f"n{number} was told that nothing was committed, and it was")

@@ -1,4 +1,4 @@
-"""What the lab's commands have in common: they need no database, and bad usage is one line and exit code 2."""
+"""The base of the lab's commands: they need no database, and bad usage is one line and exit code 2."""
 
 import sys
 from argparse import ArgumentParser

@@ -58,7 +58,7 @@ def sample(cells: Sequence[Cell], count: int, *, offset: int = 0) -> list[Cell]:
 
 
 def run_cells(cells: Sequence[Cell], *, without: frozenset[Without] = frozenset(), jobs: int = 1) -> Iterator[Shown]:
-    """What each cell showed, in order."""
+    """Run the cells and yield what each showed, in order."""
     if jobs == 1:
         memory = Memory()
         yield from (run_cell(cell, memory, without) for cell in cells)
@@ -82,7 +82,7 @@ def _shares(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
 
 @dataclass
 class Report:
-    """What the cells showed, by kind and step. `wrong` are those in which something was."""
+    """Outcomes of cells, by kind and step. `wrong` are those in which something was found."""
 
     cells: int = 0
     events: int = 0

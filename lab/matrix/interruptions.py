@@ -1,4 +1,4 @@
-"""What may come between a change and its end, and how the change must end after it (X2, X4, X6)."""
+"""The interruptions that may come between a change and its end, and how the change must end after each (X2, X4, X6)."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -38,7 +38,7 @@ ERRORS = frozenset({Interruption.ERROR_ONCE, Interruption.ERROR_FOR_GOOD})
 
 
 def expected_outcome(plan: Plan, direction: Direction, position: int, interruption: Interruption) -> Outcome:
-    """How the change must end: only a cancel or an error before the point of no return turns it (X6)."""
+    """The end that the change must have: only a cancel or an error before the point of no return rolls it back (X6)."""
     if direction is Direction.BACK:
         return Outcome.CANCELLED
     is_late = position > plan.point_of_no_return or (

@@ -1,4 +1,4 @@
-"""What two nodes write and read while a change goes on: a fixed round that meets every way a pair may change.
+"""Writes and reads of two nodes while a change goes on: fixed rounds that meet every way a pair may change.
 
     a value changes, there and back        (2)
     a row goes, and comes again the same   (3): its entries' tombstones are overwritten
@@ -22,26 +22,26 @@ KEYS = ("1", "2", "3", "4")
 MAY_BE_NULL = "note"
 
 
-def value_of(column: Column, key: str, point_of_no_return: int) -> str:
+def value_of(column: Column, key: str, round_number: int) -> str:
     """A literal that no other row has in this column; numbers in text, so that its type can change."""
     if column.name == "boss":
         return "1"
     if column.name in ("owner", "second"):
-        return str(1 + point_of_no_return % 2)
-    if column.name == MAY_BE_NULL and point_of_no_return % 3 == 0:
+        return str(1 + round_number % 2)
+    if column.name == MAY_BE_NULL and round_number % 3 == 0:
         return "null"
-    number = key if point_of_no_return % 2 else f"{key}0"
+    number = key if round_number % 2 else f"{key}0"
     return f"'{number}'" if column.type is SqlType.TEXT else number
 
 
-def insert(node: str, table: Descriptor, key: str, point_of_no_return: int) -> Event:
-    values = tuple(value_of(column, key, point_of_no_return) for column in table.public_columns[1:])
+def insert(node: str, table: Descriptor, key: str, round_number: int) -> Event:
+    values = tuple(value_of(column, key, round_number) for column in table.public_columns[1:])
     line = f"{node}: insert {table.name} ({', '.join((key, *values))})"
     return Event(line, Write(node, "insert", key, values), table=table.name)
 
 
-def update(node: str, table: Descriptor, key: str, column: Column, point_of_no_return: int) -> Event:
-    value = value_of(column, key, point_of_no_return)
+def update(node: str, table: Descriptor, key: str, column: Column, round_number: int) -> Event:
+    value = value_of(column, key, round_number)
     line = f"{node}: update {table.name} ({key}) set {column.name} = {value}"
     return Event(line, Write(node, "update", key, (value,), column.name), table=table.name)
 
@@ -76,22 +76,22 @@ def tables_of(lab: Lab, tables: Collection[TableId] = ()) -> list[Descriptor]:
     return [table for table in newest if table.state is State.PUBLIC]
 
 
-def meanwhile(lab: Lab, tables: Sequence[TableId], point_of_no_return: int) -> Iterator[Event]:
-    """Events of one turn on these tables: a write of each node, on different rows, and now and then a read."""
+def meanwhile(lab: Lab, tables: Sequence[TableId], round_number: int) -> Iterator[Event]:
+    """Events of one round on these tables: a write of each node, on different rows, and now and then a read."""
     for offset, table in enumerate(tables_of(lab, tables)):
         for number, node in enumerate(("n1", "n2")):
-            yield write(node, table, point_of_no_return + 3 * number + offset)
-        if point_of_no_return % 3 == offset:
+            yield write(node, table, round_number + 3 * number + offset)
+        if round_number % 3 == offset:
             yield Event(
-                f"n{1 + point_of_no_return % 2}: select {table.name}",
-                reads=f"n{1 + point_of_no_return % 2}",
+                f"n{1 + round_number % 2}: select {table.name}",
+                reads=f"n{1 + round_number % 2}",
                 table=table.name,
             )
 
 
-def write(node: str, table: Descriptor, point_of_no_return: int) -> Event:
-    columns, lap = table.public_columns[1:], point_of_no_return // 6
-    match point_of_no_return % 6:
+def write(node: str, table: Descriptor, round_number: int) -> Event:
+    columns, lap = table.public_columns[1:], round_number // 6
+    match round_number % 6:
         case 0 if columns:
             return update(node, table, "2", columns[lap % len(columns)], lap // len(columns) + 1)
         case 1:

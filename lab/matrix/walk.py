@@ -43,7 +43,7 @@ Place = tuple[Direction, int]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Interrupt a change of this kind, on this direction, at this step, in this way."""
+    """Interrupt a change of this kind, in this direction, at this step, in this way."""
 
     kind: ChangeKind
     direction: Direction
@@ -56,7 +56,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a cell showed: how the change ended, and what was wrong (None: nothing)."""
+    """The result of a cell: how the change ended, and what was wrong (None: nothing)."""
 
     cell: Cell
     outcome: str
@@ -66,13 +66,13 @@ class Shown:
 
 @dataclass
 class Walk:
-    """A cell on its way. `interrupted`: its interruption has come; `turned`: it was cancelled, to meet the way back."""
+    """A cell on its way. `interrupted`: its interruption has come; `cancelled`: to meet the rollback."""
 
     cell: Cell
     simulation: Simulation
-    point_of_no_return: int = 0
+    round_number: int = 0
     interrupted: bool = False
-    turned: bool = False
+    cancelled: bool = False
     fails: StepKind | None = None
     late: list[str] = field(default_factory=list)
 
@@ -102,10 +102,10 @@ class Walk:
             self.simulation.do(event)
 
     def meanwhile(self) -> None:
-        """The clients' next turn."""
-        for event in traffic.meanwhile(self.simulation.lab, self.tables, self.point_of_no_return):
+        """The clients' next round."""
+        for event in traffic.meanwhile(self.simulation.lab, self.tables, self.round_number):
             self.happens(event)
-        self.point_of_no_return += 1
+        self.round_number += 1
 
     def find(self, rule: str, why: str) -> None:
         self.simulation.finding = self.simulation.finding or Finding(rule, why)
@@ -129,18 +129,18 @@ class Walk:
             if not self.interrupted and self._is_there():
                 self.interrupted = True
                 INTERRUPT[self.cell.interruption](self)
-            elif self._turns_back():
-                self.turned = True
+            elif self._is_last_moment_to_cancel():
+                self.cancelled = True
                 self.do("cancel")
             else:
                 self._next()
             self.meanwhile()
         self.find("X4", f"the change goes on after {TURNS_MAX} turns: it is {self.driver.state.mode.value}")
 
-    def _turns_back(self) -> bool:
-        """Of a cell on the way back: the last moment at which a cancel is taken."""
+    def _is_last_moment_to_cancel(self) -> bool:
+        """Of a cell in the rollback: the last moment at which a cancel is accepted."""
         state, plan = self.driver.state, self.plan
-        if self.cell.direction is not Direction.BACK or self.turned or self.driver.asked is None:
+        if self.cell.direction is not Direction.BACK or self.cancelled or self.driver.asked is None:
             return False
         return state.position == last_cancel(plan)
 
@@ -319,7 +319,7 @@ def _node_freeze(walk: Walk) -> None:
         or traffic.tables_of(walk.simulation.lab)[0]
     )
     walk.happens(Event("n2.a: begin"))
-    walk.happens(traffic.update("n2.a", table, "2", table.public_columns[1], walk.point_of_no_return))
+    walk.happens(traffic.update("n2.a", table, "2", table.public_columns[1], walk.round_number))
     walk.do("n2: freeze")
     for _ in range(FROZEN_TURNS):
         walk.do("tick 1 s")

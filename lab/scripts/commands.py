@@ -6,7 +6,7 @@
     n1.b: insert users (1, 'a')       a second session of n1
 
 `COMMANDS` is the whole language: a pattern, how it is written, what it does; `lab.scripts.commands_of`
-fills it. A command returns the lines it says, or raises `LabError`.
+fills it. A command returns the lines it prints, or raises `LabError`.
 """
 
 import re
@@ -109,13 +109,13 @@ def command(usage: str, pattern: str, does: str) -> Callable[[Handler], Handler]
 
 
 def perform(lab: Lab, line: str) -> list[str]:
-    """What a command says; raises `Refusal` when it is refused or not understood."""
+    """Run a command and return its output. Raises `Refusal` when it is refused or not understood."""
     one, match = _understood(line)
     try:
         one.handler(lab, match)
     except REFUSALS as error:
-        raise Refusal(str(error), _said(lab)) from error
-    return _said(lab)
+        raise Refusal(str(error), _output(lab)) from error
+    return _output(lab)
 
 
 @lru_cache(maxsize=10_000)
@@ -127,21 +127,21 @@ def _understood(line: str) -> tuple[Command, Match]:
     raise Refusal(f"{line!r} is no command", [])
 
 
-def _said(lab: Lab) -> list[str]:
-    """What the command led to; a line that is repeated is told once, with how often."""
+def _output(lab: Lab) -> list[str]:
+    """The lines that the command led to; one that is repeated comes once, with how often."""
     lab.world.settle()
     _hear_callers(lab)
-    lab.world.said, said = [], lab.world.said
-    counted = ((line, sum(1 for _ in same)) for line, same in groupby(said))
+    lab.world.output, lines = [], lab.world.output
+    counted = ((line, sum(1 for _ in same)) for line, same in groupby(lines))
     return [line if times == 1 else f"{line} ({times} times)" for line, times in counted]
 
 
 class Refusal(LabError):
-    """A command that was refused, and what had been said before that."""
+    """A command that was refused, and its output until then."""
 
-    def __init__(self, message: str, said: list[str]) -> None:
+    def __init__(self, message: str, output: list[str]) -> None:
         super().__init__(message)
-        self.said = said
+        self.output = output
 
 
 def _hear_callers(lab: Lab) -> None:

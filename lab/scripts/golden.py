@@ -38,15 +38,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a block said now. `unexpected` are refusals without `!`, and `!` without refusal."""
+    """The output of a block now. `unexpected` are refusals without `!`, and `!` without refusal."""
 
     block: Block
-    said: tuple[str, ...]
+    output: tuple[str, ...]
     unexpected: tuple[str, ...]
 
     @property
     def is_same(self) -> bool:
-        return self.said == self.block.recorded and not self.unexpected
+        return self.output == self.block.recorded and not self.unexpected
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,36 +132,36 @@ def play(text: str) -> Played:
 
 
 def _play_block(lab: Lab, block: Block) -> Outcome:
-    said: list[str] = []
+    output: list[str] = []
     unexpected: list[str] = []
     for line in block.commands:
         if not line.startswith("#"):
-            said += _play_line(lab, line, unexpected)
-    return Outcome(block, tuple(said), tuple(unexpected))
+            output += _play_line(lab, line, unexpected)
+    return Outcome(block, tuple(output), tuple(unexpected))
 
 
 def _play_line(lab: Lab, line: str, unexpected: list[str]) -> list[str]:
     must_fail = line.startswith("!")
-    said, refused = played_lines(lab, line.removeprefix("!").strip())
+    output, refused = played_lines(lab, line.removeprefix("!").strip())
     if refused and not must_fail:
-        unexpected.append(f"{line}: refused: {said[-1].removeprefix(REFUSED)}")
+        unexpected.append(f"{line}: refused: {output[-1].removeprefix(REFUSED)}")
     if must_fail and not refused:
         unexpected.append(f"{line}: not refused")
-    return said
+    return output
 
 
 def played_lines(lab: Lab, line: str) -> tuple[list[str], bool]:
-    """What a command said, and whether it was refused: then its last line says why."""
+    """The output of a command, and whether it was refused: then its last line is the reason."""
     try:
         return perform(lab, line), False
     except Refusal as refusal:
-        return [*refusal.said, f"{REFUSED}{refusal}"], True
+        return [*refusal.output, f"{REFUSED}{refusal}"], True
 
 
 def _block_text(outcome: Outcome) -> str:
-    return "\n".join((*outcome.block.commands, SEPARATOR, *outcome.said, ""))
+    return "\n".join((*outcome.block.commands, SEPARATOR, *outcome.output, ""))
 
 
 def _difference(outcome: Outcome) -> Iterator[str]:
-    for line in difflib.unified_diff(outcome.block.recorded, outcome.said, "recorded", "now", lineterm="", n=1):
+    for line in difflib.unified_diff(outcome.block.recorded, outcome.output, "recorded", "now", lineterm="", n=1):
         yield f"  {line}"

@@ -61,7 +61,7 @@ def new_row(descriptor: Descriptor, values: Sequence[str | None]) -> StoredRow:
 
 
 def _default(column: Column) -> bytes:
-    """What an insert puts that cannot name the column: its default, when that is a literal."""
+    """The value that an insert puts that cannot name the column: its default, when that is a literal."""
     if column.default is not None and LITERAL.fullmatch(column.default):
         return stored(column.type, _literal(column.default))
     return column.fill_value if column.fill_value is not None else encoding.NULL
@@ -88,7 +88,7 @@ def key_of(descriptor: Descriptor, values: Sequence[str | None]) -> bytes:
 def assignments(
     descriptor: Descriptor, old: StoredRow, pairs: Iterable[tuple[str, str | None]]
 ) -> tuple[dict[ColumnId, bytes], bytes | None]:
-    """What an UPDATE assigns: encoded values of non-key columns, and the new K(r) when the key changes."""
+    """The assignments of an UPDATE: encoded values of non-key columns, and the new K(r) when the key changes."""
     assigned = {}
     for name, text in pairs:
         column = _public(descriptor, name)
@@ -133,11 +133,11 @@ def key_text(descriptor: Descriptor, key: bytes) -> str:
 def pair_text(descriptor: Descriptor, pair: Pair) -> str:
     """One pair in words."""
     key, value = pair
-    return subject(descriptor, key, value) + _said(descriptor, key, value)
+    return subject(descriptor, key, value) + _content(descriptor, key, value)
 
 
 def subject(descriptor: Descriptor, key: bytes, value: bytes | None = None) -> str:
-    """Whose pair a key is, in words. Of a unique entry, `value` says whose."""
+    """The owner of a pair by its key, in words. Of a unique entry, `value` says whose it is."""
     try:
         name = name_of(descriptor, key)
     except StrayKey:
@@ -165,7 +165,7 @@ def _column(descriptor: Descriptor, name: PairName) -> str:
         return f" column {name.column}"
 
 
-def _said(descriptor: Descriptor, key: bytes, value: bytes | None) -> str:
+def _content(descriptor: Descriptor, key: bytes, value: bytes | None) -> str:
     if value is None:
         return " tombstone"
     try:

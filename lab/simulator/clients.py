@@ -1,4 +1,4 @@
-"""What clients do: transactions, and statements whose values fit the columns that there are.
+"""The clients of a run: transactions, and statements whose values fit the columns that there are.
 
 A session knows the columns of the version it uses, or of the newest one, whose lease its node may not have yet: then
 its statement is refused, as a client's is that was written for another version of the table.

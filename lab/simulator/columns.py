@@ -1,4 +1,4 @@
-"""Which column a value belongs to, whatever its name and its type have become.
+"""The column that a value belongs to, whatever its name and its type have become.
 
     users@1   age int                        a row is acknowledged with age = 1
     users@4   age int, and its twin, text    the twin has a new id; its values are the old column's
@@ -39,7 +39,7 @@ class Columns:
         return known
 
     def meant(self, write: Write, descriptor: Descriptor) -> RowWrite:
-        """What a statement that succeeded under this version has written; a column in write-only got its default."""
+        """The values that a successful statement wrote under this version; a column in write-only got its default."""
         table = descriptor.table_id
         if write.verb == "update":
             column = descriptor.column_named(str(write.column))

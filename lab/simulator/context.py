@@ -1,4 +1,4 @@
-"""What a kind of event looks at when it is asked for the next line: the cluster, the seed, the seed's habits.
+"""The context in which a kind of event is asked for the next line: the cluster, the seed, the seed's habits.
 
 An event is a line of the scripts' language; of a statement that writes or reads rows also what it means for the ledger.
 """
@@ -27,8 +27,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What a seed does how often, to which rows. `haste`: how soon a session that has begun goes on and ends.
+    """The habits of a seed: what it does how often, to which rows.
 
+    `haste`: how soon a session that has begun goes on and ends.
     `family`: the kinds of change it prefers (`lab.simulator.ddl_generator`).
     """
 

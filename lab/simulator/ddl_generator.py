@@ -1,6 +1,6 @@
-"""Which change is submitted next: one statement of DDL on the tables as they are now.
+"""The change that is submitted next: one statement of DDL on the tables as they are now.
 
-    index     an index comes or goes, plain or unique
+    index     an index is added or dropped, plain or unique
     table     pets comes or goes
     alter     one to three actions in one ALTER TABLE: columns, NOT NULL, CHECK, foreign keys, types, names
     refer     a foreign key comes or goes, between the two tables or within one
@@ -32,7 +32,7 @@ CASTS = {
 
 
 def family(rng: Random) -> tuple[float, ...]:
-    """How often a seed submits each kind of change."""
+    """Cumulative weights: how often a seed submits each kind of change."""
     return tuple(accumulate(weight * rng.choice((0.2, 1.0, 1.0, 4.0)) for weight, _ in FAMILIES))
 
 
@@ -114,8 +114,8 @@ def _alter(now: Situation) -> Made:
     for nth in range(1 + int(now.rng.random() * 3)):
         column = _one(now, columns) if columns else None
         parts.append(_part(now, table, column, f"{len(now.lab.changes)}{'abc'[nth]}"))
-    said = [part for part in dict.fromkeys(parts) if part is not None]
-    return f"alter table {table.name} {', '.join(said)}" if said else None
+    distinct = [part for part in dict.fromkeys(parts) if part is not None]
+    return f"alter table {table.name} {', '.join(distinct)}" if distinct else None
 
 
 def _part(now: Situation, table: Descriptor, column: Column | None, label: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What may happen next: one line of a script, chosen by the seed among what makes sense now.
+"""The events that may happen next: one line of a script, chosen by the seed among what makes sense now.
 
 A kind of event is drawn by weight and then asked for a line; a kind that has none now is drawn again.
 Each seed has habits of its own: some kinds often, some rarely, some faults not at all; so runs differ more
@@ -20,7 +20,7 @@ from lab.simulator.ddl_generator import PETS, family, submit
 from lab.simulator.faults import Fault
 from lab.simulator.oracle import Write
 from leases.gossip import News
-from storage.store import Fate
+from storage.store import TransactionStatus
 
 __all__ = ["CLOSING_ROUNDS_MAX", "Event", "Situation", "calm", "ending", "habits", "next_event", "opening"]
 
@@ -45,7 +45,7 @@ def habits(rng: Random, faults: frozenset[Fault]) -> Habits:
 
 
 def next_event(now: Situation) -> Event:
-    """What happens next."""
+    """The next event."""
     for _ in range(DRAWS_MAX):
         _, _, maker = now.rng.choices(KINDS, cum_weights=now.habits.weights)[0]
         made = maker(now)
@@ -123,7 +123,7 @@ def run_failure(now: Situation) -> Made:
     return "fail run" if driver.state.mode is Mode.ASKING else None
 
 
-def wish(now: Situation) -> Made:
+def request(now: Situation) -> Made:
     return now.pick("cancel", "pause", "resume", "cancel") if now.change is not None else None
 
 
@@ -200,7 +200,7 @@ def unanswered_commit(now: Situation) -> Made:
     ready = [
         actor
         for actor, one in world.transactions.items()
-        if one.store.fate is Fate.OPEN and one.store.ops and not world.nodes[one.node].is_frozen
+        if one.store.status is TransactionStatus.OPEN and one.store.ops and not world.nodes[one.node].is_frozen
     ]
     return f"{ready[int(now.rng.random() * len(ready))]}: send commit" if ready else None
 
@@ -237,7 +237,7 @@ KINDS: tuple[tuple[float, Fault | None, Maker], ...] = (
     (1.5, Fault.ZOMBIE, zombie_executor),
     (1, Fault.OPERATOR, operator),
     (0.8, Fault.OPERATOR, release),
-    (1.5, Fault.OPERATOR, wish),
+    (1.5, Fault.OPERATOR, request),
     (15, Fault.FORGET, unanswered_commit),
     (12, Fault.FORGET, store_crash),
 )

@@ -1,4 +1,4 @@
-"""What may go wrong in a run, by name."""
+"""The faults of a run, by name."""
 
 from collections.abc import Iterable
 from enum import Enum

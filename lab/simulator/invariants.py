@@ -1,4 +1,4 @@
-"""What must hold after every event, whatever came first, and what must be true at the end.
+"""Invariants: rules that hold after every event, whatever came first, and those that must hold at the end.
 
     L1    what a node believes it may use, the database has leased to it at least as long
     L2    live leases of a table are on its two newest versions
@@ -47,7 +47,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What is wrong with some pairs under one version (the first violation), and the rows they hold."""
+    """Verdict on some pairs under one version: the first violation, and the rows they hold."""
 
     broken: tuple[str, str] | None
     rows: tuple[str, ...]
@@ -107,7 +107,7 @@ class Judge:
                 yield from self._judge(descriptor)
 
     def _verification(self, driver: Driver) -> Iterator[Finding]:
-        """What the fill and the writers left is right: only rows that break what is added make it fail (R10)."""
+        """Pairs that the fill and the writers left are right: only rows that break what is added make it fail (R10)."""
         state = driver.state
         if state.error and state.error != RUN_ERROR and not _is_of_the_rows(state.plan, state.error):
             yield Finding("R10", f"verification of {state.plan.title} fails: {state.error}")
@@ -193,17 +193,17 @@ class Judge:
     def _difference(self, there: tuple[str, ...], acknowledged: list[str]) -> str:
         missing = [row for row in acknowledged if row not in there]
         extra = [row for row in there if row not in acknowledged]
-        told = [f"acknowledged but not there: {', '.join(missing)}"] if missing else []
-        return "; ".join([*told, *([f"there but not acknowledged: {', '.join(extra)}"] if extra else [])])
+        parts = [f"acknowledged but not there: {', '.join(missing)}"] if missing else []
+        return "; ".join([*parts, *([f"there but not acknowledged: {', '.join(extra)}"] if extra else [])])
 
     def _lost(self) -> frozenset[TableId]:
-        """The tables whose rows are meant to go: their deletion has begun."""
+        """The tables whose rows are to be deleted: their deletion has begun."""
         return frozenset(driver.table for driver in self.lab.changes if _is_deleting_rows(driver))
 
     # Reads and the end
 
     def read(self, actor: str, descriptor: Descriptor, rows: list[str]) -> Finding | None:
-        """Whether a query saw what it must see."""
+        """Compare what a query saw with what it must see."""
         expected = self.columns.texts(self.ledger.seen(actor, descriptor.table_id), descriptor)
         if descriptor.table_id in self._lost() or sorted(rows) == expected:
             return None
@@ -244,7 +244,7 @@ def _referenced(descriptor: Descriptor) -> list[TableId]:
 
 
 def _is_of_the_rows(plan: Plan, error: str) -> bool:
-    """Whether what went wrong is what rows may do: be no value of the new type, or break what is being added."""
+    """The error may be of the rows alone: they have no value of the new type, or break what is being added."""
     kinds = {element.kind for element in plan.moving(MoveKind.ADD)}
     if error.startswith(("C6: ", "C4: ")) and Kind.UNIQUE_INDEX in kinds:
         return all(one[:4] in ("C6: ", "C4: ") for one in error.split("; "))
@@ -262,7 +262,7 @@ def _is_deleting_rows(driver: Driver) -> bool:
 
 
 def is_same_schema(one: Descriptor, other: Descriptor | None) -> bool:
-    """Equal but for the version and the ids that are used up; None: the table is gone."""
+    """Equal but for the version and the ids that are used up; None: the table is dropped."""
     if other is None:
         return one.state is State.ABSENT
     return _bare(one) == _bare(other)

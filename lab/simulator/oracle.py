@@ -24,7 +24,7 @@ class Inconsistent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What a statement says of one row: `insert`, `update` (of one column), `move` (to another key), `delete`."""
+    """A statement about one row: `insert`, `update` (of one column), `move` (to another key), `delete`."""
 
     actor: str
     verb: str
@@ -35,15 +35,15 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class RowWrite:
-    """What it did, under the version that it ran under."""
+    """The effect of a statement under the version that it ran under."""
 
-    said: Write
+    statement: Write
     values: Mapping[ColumnId, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """What an open transaction sees, and what it wrote."""
+    """The rows that an open transaction sees, and what it wrote."""
 
     rows: dict[TableId, Rows]
     writes: list[tuple[TableId, RowWrite]] = field(default_factory=list)
@@ -61,10 +61,10 @@ class Ledger:
 
     def wrote(self, table: TableId, write: RowWrite) -> None:
         """A statement succeeded: acknowledged at once outside of a transaction."""
-        if write.said.actor not in self.opened:
+        if write.statement.actor not in self.opened:
             _do(self.tables.setdefault(table, {}), write)
             return
-        snapshot = self.opened[write.said.actor]
+        snapshot = self.opened[write.statement.actor]
         _do(snapshot.rows.setdefault(table, {}), write)
         snapshot.writes.append((table, write))
 
@@ -83,9 +83,9 @@ class Ledger:
 
 
 def _do(rows: Rows, done: RowWrite) -> None:
-    write = done.said
+    write = done.statement
     if (write.verb == "insert") is (write.key in rows):
-        raise Inconsistent(f"{write.actor}: {write.verb} of row {write.key} succeeded, but it is {_there(rows, write)}")
+        raise Inconsistent(f"{write.actor}: {write.verb} of row {write.key} succeeded, but it {_there(rows, write)}")
     if write.verb == "delete":
         del rows[write.key]
     elif write.verb == "move":
@@ -102,4 +102,4 @@ def _move(rows: Rows, write: Write) -> None:
 
 
 def _there(rows: Rows, write: Write) -> str:
-    return "there already" if write.key in rows else "not there"
+    return "existed" if write.key in rows else "did not exist"

@@ -12,7 +12,7 @@ from lab.simulator.simulation import Outcome, Setup, simulate
 
 @dataclass
 class Report:
-    """What a range came to. `shortest` is the first finding, minimised; `sometimes` counts what happened."""
+    """The result of a range. `shortest` is the first finding, minimised; `sometimes` counts what happened."""
 
     runs: int = 0
     seconds: float = 0.0

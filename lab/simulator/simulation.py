@@ -17,20 +17,20 @@ from random import Random
 from catalog.descriptor import Descriptor
 from changes.plan.model import Move
 from lab.cluster.control_plane import Without
-from lab.scripts.commands_of import TOLD_OF_COMMIT, Lab, Refusal, perform
+from lab.scripts.commands_of import COMMIT_ANSWERS, Lab, Refusal, perform
 from lab.simulator.events import CLOSING_ROUNDS_MAX, Event, Situation, calm, ending, habits, next_event, opening
 from lab.simulator.faults import ALL, Fault
 from lab.simulator.invariants import Finding, Judge, Memory
 from lab.simulator.oracle import Inconsistent, Ledger
 from storage import commit_outcomes
-from storage.store import Fate, MemoryTransaction
+from storage.store import MemoryTransaction, TransactionStatus
 
 EVENTS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What all runs of a range share. `without`: rules left out, to see that it is noticed."""
+    """The setup that all runs of a range share. `without`: rules left out, to see that it is noticed."""
 
     events: int = EVENTS
     faults: frozenset[Fault] = ALL
@@ -86,67 +86,70 @@ class Simulation:
     def _happen(self, event: Event) -> None:
         verb = event.line.rpartition(": ")[2].split(" ")[0]
         try:
-            said = perform(self.lab, event.line)
+            output = perform(self.lab, event.line)
         except Refusal:
             self.counts[f"{verb} refused"] += 1
-            self._learn_fates()
+            self._learn_outcomes()
         else:
             self.counts[verb] += 1
-            self._learn_fates()
-            self._note(event, verb, said)
+            self._learn_outcomes()
+            self._note(event, verb, output)
         finally:
             for actor in [actor for actor in self.ledger.opened if actor not in self.lab.world.transactions]:
                 self.ledger.forget(actor)
             self.sent = {actor: one for actor, one in self.sent.items() if actor in self.lab.world.transactions}
 
-    def _note(self, event: Event, verb: str, said: list[str]) -> None:
-        """What a statement that succeeded means for the ledger."""
+    def _note(self, event: Event, verb: str, output: list[str]) -> None:
+        """Enter a statement that succeeded into the ledger."""
         actor = event.line.partition(":")[0]
         if event.write is not None:
-            used = self._version(f"{actor}: under ", said)
+            used = self._version(f"{actor}: under ", output)
             self.ledger.wrote(used.table_id, self.judge.columns.meant(event.write, used))
         elif event.reads is not None:
-            self.finding = self.judge.read(event.reads, self._version(f"{actor}: ", said), _rows(event.reads, said))
+            self.finding = self.judge.read(event.reads, self._version(f"{actor}: ", output), _rows(event.reads, output))
         elif verb == "begin":
             self.ledger.begin(actor)
         elif verb == "send":
             self.sent[actor] = self.lab.world.transactions[actor].store
         elif verb == "ask":
-            self._hear(actor, said[-1].removeprefix(f"{actor}: "))
+            self._check_answer(actor, output[-1].removeprefix(f"{actor}: "))
         elif verb in ("commit", "late"):
             self._acknowledged(actor)
         elif verb in ("release", "revoke"):
             self.judge.is_blind_to_leases = True
 
-    def _learn_fates(self) -> None:
-        """What the store has done by now with each COMMIT on its way, in order; nobody has said it yet."""
+    def _learn_outcomes(self) -> None:
+        """Follow what the store has done by now with each COMMIT on its way, in order; no node has reported it yet."""
         for actor, one in self.sent.items():
-            if actor in self.ledger.opened and one.fate is Fate.COMMITTED:
+            if actor in self.ledger.opened and one.status is TransactionStatus.COMMITTED:
                 self.ledger.commit(actor)
-            elif one.fate is Fate.ABORTED:
+            elif one.status is TransactionStatus.ABORTED:
                 self.ledger.forget(actor)
 
     def _acknowledged(self, actor: str) -> None:
         one = self.sent.pop(actor, None)
         if one is None:
             self.ledger.commit(actor)
-        elif one.fate is not Fate.COMMITTED:
-            self.finding = Finding("lost", f"{actor} was told that its transaction has committed, but it was lost")
+        elif one.status is not TransactionStatus.COMMITTED:
+            self.finding = Finding("lost", f"{actor} heard that its transaction has committed, but it was lost")
 
-    def _hear(self, actor: str, told: str) -> None:
-        """What a node tells of a lost COMMIT must be so; that nobody knows is always true."""
-        self.counts[f"told that {told}"] += 1
-        if told == TOLD_OF_COMMIT[commit_outcomes.Outcome.COMMITTED]:
+    def _check_answer(self, actor: str, answer: str) -> None:
+        """A node's answer about a lost COMMIT must be true; that nobody knows always is."""
+        self.counts[f"answered: {answer}"] += 1
+        if answer == COMMIT_ANSWERS[commit_outcomes.Outcome.COMMITTED]:
             self._acknowledged(actor)
-        elif told != TOLD_OF_COMMIT[commit_outcomes.Outcome.IN_PROGRESS]:
+        elif answer != COMMIT_ANSWERS[commit_outcomes.Outcome.IN_PROGRESS]:
             one = self.sent.pop(actor)
-            if told == TOLD_OF_COMMIT[commit_outcomes.Outcome.ABORTED] and one.fate is not Fate.ABORTED:
-                self.finding = Finding("lost", f"{actor} was told that nothing was committed, but it was")
+            if (
+                answer == COMMIT_ANSWERS[commit_outcomes.Outcome.ABORTED]
+                and one.status is not TransactionStatus.ABORTED
+            ):
+                self.finding = Finding("lost", f"{actor} heard that nothing was committed, but it was")
 
-    def _version(self, beginning: str, said: list[str]) -> Descriptor:
+    def _version(self, beginning: str, output: list[str]) -> Descriptor:
         """The version that a statement says it ran under."""
-        told = next(line for line in reversed(said) if line.startswith(beginning))
-        name, _, version = told.removeprefix(beginning).partition(":")[0].partition("@")
+        line = next(line for line in reversed(output) if line.startswith(beginning))
+        name, _, version = line.removeprefix(beginning).partition(":")[0].partition("@")
         control = self.lab.world.control
         return control.version(control.find(name), int(version))
 
@@ -166,15 +169,15 @@ class Simulation:
 
 
 def _kind_of(move: Move) -> str:
-    """What a change moves, for the counts: "index add"."""
+    """The kind of a move, for the counts: "index add"."""
     spans_tables = move.element.partner is not None
     return f"{'foreign key' if spans_tables else move.element.kind.value} {move.kind.value}"
 
 
-def _rows(actor: str, said: list[str]) -> list[str]:
-    """The rows that a query said it saw."""
-    told = next(line for line in reversed(said) if line.startswith(f"{actor}: "))
-    listed = told.split(": ", 2)[2]
+def _rows(actor: str, output: list[str]) -> list[str]:
+    """The rows that a query saw, as it printed them."""
+    line = next(line for line in reversed(output) if line.startswith(f"{actor}: "))
+    listed = line.split(": ", 2)[2]
     return [] if listed == "no row" else [f"({row}" for row in listed.removeprefix("(").split(", (")]
 
 

@@ -8,16 +8,16 @@ from lab.simulator.simulation import Outcome
 
 
 def script_of(outcome: Outcome, without: frozenset[Without]) -> str:
-    """The events of a run, refused ones marked, then what the clauses say; with all that it says now."""
+    """The events of a run, refused ones marked, then what the clauses say; with all that it prints now."""
     lab = Lab()
-    told = [_said(lab, line) for line in without_lines(without)]
-    told += [_said(lab, event.line) for event in outcome.happened]
+    lines = [_performed(lab, line) for line in without_lines(without)]
+    lines += [_performed(lab, event.line) for event in outcome.happened]
     if outcome.at_end:
-        told += _to_the_end(lab)
+        lines += _to_the_end(lab)
     names = dict.fromkeys(versions[-1].name for versions in lab.world.control.published.values())
-    told += [_said(lab, f"{what} {name}") for name in names for what in ("pairs", "check")]
+    lines += [_performed(lab, f"{what} {name}") for name in names for what in ("pairs", "check")]
     seed = "" if outcome.seed is None else f"Seed {outcome.seed}. "
-    text = "\n".join([f"# {seed}{outcome.finding or 'Nothing was found.'}", *told, SEPARATOR, ""])
+    text = "\n".join([f"# {seed}{outcome.finding or 'Nothing was found.'}", *lines, SEPARATOR, ""])
     return play(text).text
 
 
@@ -27,13 +27,13 @@ def without_lines(without: frozenset[Without]) -> list[str]:
 
 
 def _to_the_end(lab: Lab) -> list[str]:
-    told = [_said(lab, event.line) for event in calm(lab)]
+    lines = [_performed(lab, event.line) for event in calm(lab)]
     for _ in range(CLOSING_ROUNDS_MAX):
-        told += [_said(lab, event.line) for event in ending(lab)]
-    return told
+        lines += [_performed(lab, event.line) for event in ending(lab)]
+    return lines
 
 
-def _said(lab: Lab, line: str) -> str:
+def _performed(lab: Lab, line: str) -> str:
     """The line as a script has it: with `!` when it is refused."""
     try:
         perform(lab, line)

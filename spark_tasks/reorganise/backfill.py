@@ -51,7 +51,7 @@ from spark_tasks.chunks.scan import rows_at_once
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange, Reached
 from spark_tasks.runs.run_elements import Elements
-from storage.arrow.columns import owed_pairs
+from storage.arrow.columns import fill_pairs
 from storage.arrow.encoding import Pairs, concat, copy_payload
 from storage.arrow.rows import StoredRows, index_entries
 from storage.mutations import source_columns
@@ -146,7 +146,7 @@ class Fill:
 
     def _batches(self, storage: int, parts: list[StoredRows]) -> Iterator[Batch]:
         placement = self.descriptor.placement.id
-        values = [owed_pairs(self.descriptor, placement, column, rows) for column in self.columns for rows in parts]
+        values = [fill_pairs(self.descriptor, placement, column, rows) for column in self.columns for rows in parts]
         entries: dict[int, list[Pairs]] = {}
         for index in self.indexes:
             pairs = concat(index_entries(self.descriptor, placement, index, rows) for rows in parts)

@@ -31,7 +31,7 @@ def column_pairs(
     return Pairs(join(start, keys, end), values)
 
 
-def owed_pairs(descriptor: Descriptor, placement: PlacementId, column: Column, rows: StoredRows) -> Pairs:
+def fill_pairs(descriptor: Descriptor, placement: PlacementId, column: Column, rows: StoredRows) -> Pairs:
     """The pairs that the fill of a column puts: one for each row that was read without one. Raises `CannotDerive`.
 
     A fill value, or what the expression of a derived column says. `rows` hold the column itself, when pairs that are

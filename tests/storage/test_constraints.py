@@ -73,8 +73,10 @@ def test_enforced_from_write_only_on_and_relied_on_in_public(state: State, enfor
 
 
 def test_a_filling_column_reads_as_its_fill_value() -> None:
-    owed = encoding.encode(SqlType.INTEGER, 21)
-    filling = replace(PLAIN.columns[2], state=State.WRITE_ONLY, added_with_default=True, fill_value=owed, filling=True)
+    fill_value = encoding.encode(SqlType.INTEGER, 21)
+    filling = replace(
+        PLAIN.columns[2], state=State.WRITE_ONLY, added_with_default=True, fill_value=fill_value, filling=True
+    )
     descriptor = replace(constrained(ADULT), columns=(*PLAIN.columns[:2], filling))
     assert constraint_violations(descriptor, StoredRow(user(1, "ann").key, {})) == []
 

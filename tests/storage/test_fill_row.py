@@ -70,7 +70,7 @@ def at_once(descriptor: Descriptor, rows: list[pairs.StoredRow]) -> dict[bytes, 
     found: dict[bytes, bytes] = {}
     for column in descriptor.columns:
         if column.filling:
-            found |= as_dict(arrow_columns.owed_pairs(descriptor, place, column, page))
+            found |= as_dict(arrow_columns.fill_pairs(descriptor, place, column, page))
     for index in descriptor.indexes:
         if index.filling:
             found |= as_dict(arrow_rows.index_entries(descriptor, place, index, page))
@@ -79,15 +79,15 @@ def at_once(descriptor: Descriptor, rows: list[pairs.StoredRow]) -> dict[bytes, 
 
 @settings(max_examples=200)
 @given(descriptor=filling(), rows=stored())
-def test_arrow_owes_many_rows_what_each_is_owed(descriptor: Descriptor, rows: list[pairs.StoredRow]) -> None:
+def test_arrow_fills_many_rows_as_each_alone(descriptor: Descriptor, rows: list[pairs.StoredRow]) -> None:
     for row in rows:  # row by row: of several refusals each names the first it meets
         alone = outcome(lambda row=row: at_once(descriptor, [row]))
         assert alone == outcome(lambda row=row: one_by_one(descriptor, [row]))
     try:
-        owed = one_by_one(descriptor, rows)
+        expected = one_by_one(descriptor, rows)
     except pairs.CannotDerive:
         return
-    assert at_once(descriptor, rows) == owed
+    assert at_once(descriptor, rows) == expected
 
 
 @settings(max_examples=100)
@@ -95,12 +95,12 @@ def test_arrow_owes_many_rows_what_each_is_owed(descriptor: Descriptor, rows: li
 def test_a_row_that_was_filled_is_as_if_it_had_been_inserted(
     descriptor: Descriptor, rows: list[pairs.StoredRow]
 ) -> None:
-    """Every pair that an insert puts for an element that is filled is owed, or is there."""
+    """Every pair that an insert puts for an element that is filled is a pair of the fill, or exists."""
     for row in rows:
         columns = {c.id: pairs.missing_value(c) for c in descriptor.stored_columns if c.derived is None}
         try:
             inserted = insert_row(descriptor, pairs.StoredRow(row.key, {**columns, **row.columns}))
-            owed = {op.key: op for op in fill_row(descriptor, row)}
+            expected = {op.key: op for op in fill_row(descriptor, row)}
         except pairs.CannotDerive:
             continue
         for op in inserted:
@@ -108,7 +108,7 @@ def test_a_row_that_was_filled_is_as_if_it_had_been_inserted(
             column = None if name.column in (None, 0) else descriptor.column(name.column)
             element = descriptor.index(name.index) if name.index else column
             if element is not None and element.filling and name.column not in row.columns:
-                assert (owed[op.key].bucket, owed[op.key].value) == (op.bucket, op.value)
+                assert (expected[op.key].bucket, expected[op.key].value) == (op.bucket, op.value)
 
 
 @pytest.mark.parametrize("by_value", [False, True], ids=["spread by key", "spread by value"])

@@ -102,22 +102,24 @@ def test_a_change_of_key_moves_every_pair_also_those_the_version_cannot_name() -
     assert [op.value for op in ops if op.key == age] == [row.columns[AGE]]
 
 
-def test_a_row_that_moves_under_a_fill_takes_along_what_the_fill_owes_it() -> None:
+def test_a_row_that_moves_under_a_fill_takes_along_what_the_fill_would_put() -> None:
     """Its new place may lie in a range that is filled already (found by the explorer, C2)."""
-    owed = encoding.encode(SqlType.INTEGER, 7)
-    filling = replace(PLAIN.columns[2], state=State.WRITE_ONLY, added_with_default=True, fill_value=owed, filling=True)
+    fill_value = encoding.encode(SqlType.INTEGER, 7)
+    filling = replace(
+        PLAIN.columns[2], state=State.WRITE_ONLY, added_with_default=True, fill_value=fill_value, filling=True
+    )
     adding = replace(PLAIN, columns=(*PLAIN.columns[:2], filling))
     row, moved = StoredRow(row_key(PLAIN, [1]), {NAME: text("ann")}), row_key(PLAIN, [2])
     ops = update_row(adding, row, {}, new_key=moved)
     age = column_key(prefix(adding, adding.placement.id), moved, AGE)
-    assert [op.value for op in ops if op.key == age] == [owed]
+    assert [op.value for op in ops if op.key == age] == [fill_value]
 
 
 def test_a_row_that_is_not_filled_yet_has_the_same_entry_for_a_node_in_delete_only() -> None:
     """Or the entry that a node in write-only has put outlives the row (found by a walk, C5)."""
-    owed = encoding.encode(SqlType.INTEGER, 7)
+    fill_value = encoding.encode(SqlType.INTEGER, 7)
     index = Index(IndexId(1), "by_age", (IndexColumn(AGE), IndexColumn(NAME)), state=State.DELETE_ONLY)
-    age = replace(PLAIN.columns[2], state=State.DELETE_ONLY, added_with_default=True, fill_value=owed)
+    age = replace(PLAIN.columns[2], state=State.DELETE_ONLY, added_with_default=True, fill_value=fill_value)
     early = replace(PLAIN, columns=(*PLAIN.columns[:2], age), indexes=(index,))
     filling = {"state": State.WRITE_ONLY, "filling": True}
     columns, indexes = (*PLAIN.columns[:2], replace(age, **filling)), (replace(index, **filling),)

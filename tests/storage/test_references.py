@@ -68,7 +68,7 @@ def test_a_key_is_found_where_its_row_lies():
     assert ops[place.key] == place.bucket
 
 
-def owed(descriptor, changed):
+def demands_of(descriptor, changed):
     """What the rows ask for, in the words of a test: the row concerned, what is wanted, and the values."""
     return [
         (demand.row, "a row with" if demand.wants_row else "none that refers to", *demand.values)
@@ -95,28 +95,33 @@ THERE, NOBODY = "a row with", "none that refers to"
 def test_what_a_changed_row_of_the_child_asks(before, after, asks):
     """As PostgreSQL does: a row that refers to what it referred to before is not asked again."""
     child, _ = linked(trips(), airports())
-    assert owed(child, [(before, after)]) == asks
+    assert demands_of(child, [(before, after)]) == asks
 
 
 def test_equal_values_are_asked_once_and_of_the_first_row_that_has_them():
     child, _ = linked(trips(), airports())
     changed = [(trip(1, "LAX"), trip(1, "LAX")), (None, trip(2, "LAX")), (None, trip(3, "CDG")), (None, trip(4, "LAX"))]
-    assert owed(child, changed) == [(1, THERE, text("LAX")), (2, THERE, text("CDG"))]
+    assert demands_of(child, changed) == [(1, THERE, text("LAX")), (2, THERE, text("CDG"))]
 
 
 @pytest.mark.parametrize("state", [State.WRITE_ONLY, State.PUBLIC])
-def test_both_tables_owe_from_write_only_on(state):
+def test_both_tables_make_demands_from_write_only_on(state):
     child, parent = linked(trips(), airports(), state)
-    assert owed(child, [(None, trip(1, "LAX"))]) == [(0, THERE, text("LAX"))]
-    assert owed(parent, [(airport("LAX"), None)]) == [(0, NOBODY, text("LAX"))]
+    assert demands_of(child, [(None, trip(1, "LAX"))]) == [(0, THERE, text("LAX"))]
+    assert demands_of(parent, [(airport("LAX"), None)]) == [(0, NOBODY, text("LAX"))]
 
 
-def test_of_one_row_what_refers_to_it_is_told_first():
+def test_of_one_row_what_refers_to_it_is_named_first():
     """As PostgreSQL's triggers fire: row by row, the table that is referred to before the one that refers."""
     child, other = linked(trips(), airports())
     both = replace(child, constraints=(*child.constraints, replace(REFERRED, references=other.table_id)))
     changed = [(trip(1, "LAX"), trip(2, "CDG")), (trip(3, "CDG"), trip(4, "LAX"))]
-    assert [(row, what) for row, what, _ in owed(both, changed)] == [(0, NOBODY), (0, THERE), (1, NOBODY), (1, THERE)]
+    assert [(row, what) for row, what, _ in demands_of(both, changed)] == [
+        (0, NOBODY),
+        (0, THERE),
+        (1, NOBODY),
+        (1, THERE),
+    ]
     only_child = demands(both, changed, both.foreign_keys)
     assert [demand.wants_row for demand in only_child] == [True, True]
 
@@ -127,13 +132,13 @@ def test_values_that_another_row_takes_over(how, gone, taker):
     """NO ACTION looks at what is there in the end; RESTRICT at each row."""
     _, parent = linked(trips(), airports(), column=TRIP_CITY, to=CITY, **how)
     changed = [(airport("A", "Paris"), airport("A", "Rome")), (taker, airport("B", "Paris"))]
-    assert owed(parent, changed) == gone + ([(1, NOBODY, text("Oslo"))] if taker else [])
+    assert demands_of(parent, changed) == gone + ([(1, NOBODY, text("Oslo"))] if taker else [])
 
 
 def test_deleted_and_untouched_rows():
     _, parent = linked(trips(), airports())
     changed = [(airport("A"), None), (airport("B", "Oslo"), airport("B", "Rome"))]
-    assert owed(parent, changed) == [(0, NOBODY, text("A"))]
+    assert demands_of(parent, changed) == [(0, NOBODY, text("A"))]
 
 
 @pytest.mark.parametrize(("after", "how"), [(None, RESTRICT), (airport("B"), NO_ACTION)])

@@ -18,7 +18,7 @@ from storage import encoding
 from storage.buckets import BUCKETS
 from storage.clauses import check
 from storage.constraints import constraint_violations
-from storage.derived import owed
+from storage.derived import value_to_fill
 from storage.mutations import Act, Op, delete_row, entry_bucket, in_order, insert_row, update_row
 from storage.pairs import (
     COLUMN,
@@ -294,10 +294,10 @@ class Walk:
             raise Failed("a row breaks the constraint")
 
     def put(self, row: StoredRow) -> None:
-        """What a fill owes the row as it was read; put only where nobody has decided (R2)."""
+        """Put what a fill puts for the row as it was read, only where nobody has decided (R2)."""
         for column_id in self.scenario.columns:
             column = self.now.column(column_id)
-            value = None if column_id in row.columns else owed(self.now, column, row)
+            value = None if column_id in row.columns else value_to_fill(self.now, column, row)
             if value is not None:
                 start = prefix(self.now, self.now.placement.id)
                 bucket = row_bucket(self.now, self.now.placement, row, BUCKETS)

@@ -3,8 +3,8 @@
     airlines, airports, planes    small tables
     flights                       336,776 rows of nine columns and a key: large enough to see a backfill
 
-Tables are created by ordinary changes, rows come by a bulk load on the workers' Spark session. What is there
-already is left alone, so loading twice is nothing; `reset` drops the tables first.
+Tables are created by ordinary changes, rows come by a bulk load on the workers' Spark session. What exists is
+left alone, so loading twice does nothing; `reset` drops the tables first.
 """
 
 import time
@@ -95,10 +95,10 @@ class Command(BaseCommand):
     help = "Load the demo's tables, or drop and load them anew. Needs the running cluster's workers."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("deed", choices=["load", "reset"])
+        parser.add_argument("action", choices=["load", "reset"])
 
-    def handle(self, *args: Any, deed: str, **options: Any) -> None:
-        if deed == "reset":
+    def handle(self, *args: Any, action: str, **options: Any) -> None:
+        if action == "reset":
             for table in reversed(TABLES):
                 if table_named(table.name) is not None:
                     self._change(f"DROP TABLE {table.name}")

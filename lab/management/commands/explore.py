@@ -48,10 +48,10 @@ class Command(LabCommand):
         parser.add_argument("--states", help="one per version, such as absent,delete-only,write-only,public")
         parser.add_argument("--fill", default="correct", help=f"rules left out: {', '.join(b.value for b in Broken)}")
         for size, usual in (("nodes", 2), ("rows", 2), ("values", 2), ("versions", 2), ("crashes", 1)):
-            parser.add_argument(f"--{size}", type=int, default=usual, help=f"{usual} unless said")
+            parser.add_argument(f"--{size}", type=int, default=usual, help=f"{usual} by default")
         parser.add_argument("--ranges", type=int, help="of the fill; 2 unless there are fewer rows")
         parser.add_argument(
-            "--operations", type=int, default=ANY_NUMBER, help="transactions in all; any number unless said"
+            "--operations", type=int, default=ANY_NUMBER, help="transactions in all; any number by default"
         )
         parser.add_argument("--no-fence", action="store_true", help="leases alone keep old versions out")
         for option in ("moves", "nulls", "cancels", "pair", "apart", "check", "partial"):
@@ -89,7 +89,7 @@ class Command(LabCommand):
         if options["json"]:
             self.stdout.write(json.dumps(answer.to_json() | {"known": is_known}, indent=2))
         else:
-            self._tell(answer, is_known=is_known)
+            self._print(answer, is_known=is_known)
         raise SystemExit(EXIT_CODES[answer.verdict])
 
     def _answer(self, model: Model, budget: Budget, options: dict[str, Any]) -> tuple[Answer, bool]:
@@ -124,14 +124,13 @@ class Command(LabCommand):
                 answers.append((variant, answer))
         self.stdout.write(write_table(answers), ending="")
 
-    def _tell(self, answer: Answer, *, is_known: bool) -> None:
-        told = answer.to_json()
+    def _print(self, answer: Answer, *, is_known: bool) -> None:
         self.stdout.write(f"{answer.model.title}\n{answer.model.bounds}")
         self.stdout.write(
             f"{answer.verdict.value}: {answer.states} states, {answer.depth} events deep, {answer.seconds:.2f} s"
             + (" (known from before: --again explores it anew)" if is_known else "")
         )
-        for number, step in enumerate(told["counterexample"], 1):
+        for number, step in enumerate(answer.to_json()["counterexample"], 1):
             self.stdout.write(f"{number:3}  {step['id']:24} {step['sentence']}")
         for fault in answer.faults:
             self.stdout.write(f"{fault.clause} under v{fault.version}: {fault.why}")

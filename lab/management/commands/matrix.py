@@ -20,7 +20,7 @@ from lab.matrix.walk import Shown
 from lab.simulator.simulation import Outcome
 from lab.simulator.to_script import script_of
 
-SAYS_EVERY_S = 5.0
+REPORTS_EVERY_S = 5.0
 WRONG_SHOWN = 10
 
 
@@ -31,7 +31,7 @@ class Command(LabCommand):
         parser.add_argument("--kind", action="append", default=[], metavar="WORDS", help="kinds that are called so")
         parser.add_argument("--interruption", action="append", default=[], metavar="NAME", help="only this one")
         parser.add_argument("--sample", type=int, metavar="N", help="about so many cells, spread evenly")
-        parser.add_argument("--jobs", type=int, default=1, help="processes; 1 unless said")
+        parser.add_argument("--jobs", type=int, default=1, help="processes; 1 by default")
         parser.add_argument("--without", action="append", default=[], metavar="RULE", help="leave out a rule")
         parser.add_argument("--golden", metavar="FILE", help="write the first wrong cell there, as a script")
         parser.add_argument("--json", action="store_true")
@@ -48,12 +48,12 @@ class Command(LabCommand):
         lines = lines_of(kinds)
         cells = cells_of(lines, interruptions)
         cells = cells if options["sample"] is None else sample(cells, options["sample"])
-        began = said = time.monotonic()
+        began = shown_at = time.monotonic()
 
         def watch(report: Report) -> None:
-            nonlocal said
-            if not options["json"] and time.monotonic() - said >= SAYS_EVERY_S:
-                said = time.monotonic()
+            nonlocal shown_at
+            if not options["json"] and time.monotonic() - shown_at >= REPORTS_EVERY_S:
+                shown_at = time.monotonic()
                 self.stderr.write(f"{report.cells} of {len(cells)} cells, {len(report.wrong)} wrong", ending="\n")
 
         report = report_on(cells, without=without, jobs=options["jobs"], watch=watch)
@@ -62,10 +62,10 @@ class Command(LabCommand):
         if options["json"]:
             self.stdout.write(json.dumps(_json(lines, report, time.monotonic() - began), indent=2))
         else:
-            self._tell(lines, report, time.monotonic() - began)
+            self._print(lines, report, time.monotonic() - began)
         raise SystemExit(1 if report.wrong else 0)
 
-    def _tell(self, lines: list[Line], report: Report, seconds: float) -> None:
+    def _print(self, lines: list[Line], report: Report, seconds: float) -> None:
         kind = None
         for line in lines:
             showed = report.by_line.get((line.kind.name, line.direction, line.position))

@@ -24,7 +24,7 @@ from lab.simulator.simulation import EVENTS, Outcome, Setup, simulate
 from lab.simulator.to_script import lines_of, script_of, without_lines
 
 SEEDS = "1..100"
-SAYS_EVERY_S = 2.0
+REPORTS_EVERY_S = 2.0
 EVENTS_MAX = 100_000
 
 
@@ -33,13 +33,13 @@ class Command(LabCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         which = parser.add_mutually_exclusive_group()
-        which.add_argument("--seeds", metavar="A..B", default=SEEDS, help=f"the runs; {SEEDS} unless said")
+        which.add_argument("--seeds", metavar="A..B", default=SEEDS, help=f"the runs; {SEEDS} by default")
         which.add_argument("--seed", type=int, metavar="N", help="one run")
         known = ", ".join(fault.value for fault in Fault)
         parser.add_argument("--faults", default="all", help=f"all, none, or some of {known}")
-        parser.add_argument("--events", type=int, default=EVENTS, help=f"events of a run; {EVENTS} unless said")
+        parser.add_argument("--events", type=int, default=EVENTS, help=f"events of a run; {EVENTS} by default")
         parser.add_argument("--without", action="append", default=[], metavar="RULE", help="leave out a rule")
-        parser.add_argument("--jobs", type=int, default=1, help="processes; 1 unless said")
+        parser.add_argument("--jobs", type=int, default=1, help="processes; 1 by default")
         parser.add_argument("--golden", metavar="FILE", help="write the run (shortened if it found something) there")
         parser.add_argument("--svg", metavar="FILE", help="write the same as a sequence diagram there")
         parser.add_argument("--rules", action="store_true", help="print which rule is noticed by what when it is off")
@@ -65,26 +65,26 @@ class Command(LabCommand):
         if options["json"]:
             self.stdout.write(json.dumps(_json(report, setup), indent=2))
         else:
-            self._tell(report, setup)
+            self._print(report, setup)
         raise SystemExit(0 if report.found is None else 1)
 
     def _watch(self, runs: int, *, quiet: bool) -> Callable[[Report], bool]:
-        """Says from time to time how far it is, on stderr."""
-        began = said = time.monotonic()
+        """Reports progress from time to time, on stderr."""
+        began = shown_at = time.monotonic()
 
         def watch(report: Report) -> bool:
-            nonlocal said
+            nonlocal shown_at
             now = time.monotonic()
             report.seconds = now - began
-            if not quiet and now - said >= SAYS_EVERY_S:
-                said = now
+            if not quiet and now - shown_at >= REPORTS_EVERY_S:
+                shown_at = now
                 rate = report.runs / report.seconds
                 self.stderr.write(f"{report.runs} of {runs} runs, {rate:.0f}/s, {report.events} events", ending="\n")
             return True
 
         return watch
 
-    def _tell(self, report: Report, setup: Setup) -> None:
+    def _print(self, report: Report, setup: Setup) -> None:
         self.stdout.write(f"{report.runs} runs, {report.events} events, {report.seconds:.1f} s: {_verdict(report)}")
         if report.found is None or report.shortest is None:
             return
@@ -142,7 +142,7 @@ def _json(report: Report, setup: Setup) -> dict[str, Any]:
 
 
 def _setup(options: dict[str, Any]) -> Setup:
-    """What the options say. Raises `CommandError` with one line."""
+    """The setup that the options ask for. Raises `CommandError` with one line."""
     if not 0 <= options["events"] <= EVENTS_MAX:
         raise CommandError(f"--events {options['events']} is not between 0 and {EVENTS_MAX}", returncode=2)
     if options["jobs"] < 1:

@@ -2,8 +2,8 @@
 
 from lab.scripts.commands import COMMANDS, Lab, Refusal, perform
 from lab.scripts.commands_of import changes, nodes, reorganisation, rows, schema
-from lab.scripts.commands_of.rows import TOLD_OF_COMMIT
+from lab.scripts.commands_of.rows import COMMIT_ANSWERS
 
 __all__ = [
-    "COMMANDS", "TOLD_OF_COMMIT", "Lab", "Refusal", "changes", "nodes", "perform", "reorganisation", "rows", "schema",
+    "COMMANDS", "COMMIT_ANSWERS", "Lab", "Refusal", "changes", "nodes", "perform", "reorganisation", "rows", "schema",
 ]  # fmt: skip

@@ -19,8 +19,8 @@ RUN_ERROR = "the disk is full"
 def _plan(lab: Lab, match: Match) -> None:
     plan = planned(lab, match[1])
     for number, step in enumerate(plan.forward):
-        point_of_no_return = "  (no return from here)" if number == plan.point_of_no_return else ""
-        lab.world.say(f"{number + 1}. {describe(plan, step)}{point_of_no_return}")
+        mark = "  (no return from here)" if number == plan.point_of_no_return else ""
+        lab.world.say(f"{number + 1}. {describe(plan, step)}{mark}")
     for danger in plan.dangers:
         lab.world.say(f"mind: {danger}")
 
@@ -67,12 +67,12 @@ def _run(lab: Lab, match: Match) -> None:
 
 @command("cancel | pause | resume", r"cancel|pause|resume", "what a person may ask of the change")
 def _ask(lab: Lab, match: Match) -> None:
-    wishes: dict[str, Event] = {
+    requests: dict[str, Event] = {
         "cancel": CancelRequested("ann"),
         "pause": PauseRequested("ann"),
         "resume": ResumeRequested("ann"),
     }
-    lab.change.hears(lab.world, wishes[match[0]])
+    lab.change.hears(lab.world, requests[match[0]])
 
 
 @command("crash worker [late]", r"crash worker( late)?", "the worker dies; late: after doing what was asked")

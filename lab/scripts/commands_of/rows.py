@@ -8,7 +8,7 @@ from lab.scripts.commands import Lab, Match, command
 from lab.scripts.text import literals
 from storage.commit_outcomes import Outcome
 
-TOLD_OF_COMMIT = {
+COMMIT_ANSWERS = {
     Outcome.COMMITTED: "it has committed",
     Outcome.ABORTED: "nothing was committed (40001)",
     Outcome.UNKNOWN: "nobody knows (08007)",
@@ -50,7 +50,7 @@ def _send_commit(lab: Lab, match: Match) -> None:
 @command("SESSION: ask", r"([\w.]+): ask", "no answer to COMMIT came: what does the store say of its id? (T7)")
 def _ask(lab: Lab, match: Match) -> None:
     outcome = node_statements.ask_outcome(lab.world, match[1])
-    lab.world.say(f"{match[1]}: {TOLD_OF_COMMIT[outcome]}")
+    lab.world.say(f"{match[1]}: {COMMIT_ANSWERS[outcome]}")
 
 
 @command("SESSION: insert TABLE (..)", r"([\w.]+): insert (\w+) (\(.*\))", "insert a row")

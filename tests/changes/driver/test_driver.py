@@ -273,7 +273,7 @@ def test_x3_a_submission_without_a_broker_is_stored_all_the_same(settings, monke
 # --- X4, X6: cancel, pause, resume
 
 
-def test_x4_a_cancelled_change_walks_back_to_the_table_as_it_was(cluster):
+def test_x4_a_cancelled_change_rolls_back_to_the_table_as_it_was(cluster):
     made()
     change = services.submit("CREATE INDEX a ON users (age)", who="ann")
     before = newest_descriptor(change.table_id)

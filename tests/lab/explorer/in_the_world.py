@@ -185,7 +185,7 @@ class Run:
         before = self.driver.asked
         self.driver.do(self.world)
         assert self.driver.asked is not before, before
-        assert not isinstance(self.driver.asked, events.Wait), self.world.said
+        assert not isinstance(self.driver.asked, events.Wait), self.world.output
 
     # What is true
 

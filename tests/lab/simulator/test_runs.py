@@ -56,7 +56,7 @@ def test_nothing_is_found_in_a_short_range(short_range: Report) -> None:
         pytest.param("crash", id="nodes and workers died"),
         pytest.param("store", id="the store crashed"),
         pytest.param("ask", id="the outcome of a lost COMMIT was asked for"),
-        pytest.param("told that nobody knows (08007)", id="the outcome of a lost COMMIT was not known"),
+        pytest.param("answered: nobody knows (08007)", id="the outcome of a lost COMMIT was not known"),
     ],
 )
 def test_what_must_happen_sometimes_for_the_range_to_mean_anything(short_range: Report, happening: str) -> None:
@@ -120,7 +120,7 @@ def test_a_finding_becomes_a_golden_script_that_shows_it() -> None:
     assert script.startswith(f"# Seed {shortest.seed}. C7: a tombstone is left")
     played = play(script)
     assert played.is_same
-    assert "C7: a tombstone is left" in played.outcomes[-1].said[-1]
+    assert "C7: a tombstone is left" in played.outcomes[-1].output[-1]
     assert [line for line in lines_of(shortest.happened) if line not in script] == []
 
 

@@ -73,10 +73,10 @@ def key_of(row: pairs.StoredRow) -> bytes:
 
 @settings(max_examples=60)
 @given(rows=stored())
-def test_a_fill_owes_its_value_to_rows_without_a_pair(rows: list[pairs.StoredRow]) -> None:
+def test_a_fill_puts_its_value_for_rows_without_a_pair(rows: list[pairs.StoredRow]) -> None:
     column = Column(TWIN, "more", SqlType.INTEGER, State.WRITE_ONLY, fill_value=OWED, filling=True)
     descriptor = replace(PLAIN, columns=(*PLAIN.columns, column))
-    found = arrow_columns.owed_pairs(descriptor, PLAIN.placement.id, column, page_of(descriptor, rows))
+    found = arrow_columns.fill_pairs(descriptor, PLAIN.placement.id, column, page_of(descriptor, rows))
     assert as_dict(found) == {key_of(row): OWED for row in rows if TWIN not in row.columns}
 
 
@@ -92,14 +92,14 @@ EXPRESSIONS = [
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 @settings(max_examples=60)
 @given(rows=stored(), not_null=st.booleans())
-def test_a_fill_owes_what_the_expression_says(expression: str, rows: list[pairs.StoredRow], not_null: bool) -> None:
+def test_a_fill_puts_what_the_expression_says(expression: str, rows: list[pairs.StoredRow], not_null: bool) -> None:
     descriptor, twin = with_twin(expression, not_null=not_null)
 
     def one_by_one() -> dict[bytes, bytes]:
         return {key_of(r): derived_value(descriptor, twin, r) for r in rows if TWIN not in r.columns}
 
     def at_once() -> dict[bytes, bytes]:
-        return as_dict(arrow_columns.owed_pairs(descriptor, PLAIN.placement.id, twin, page_of(descriptor, rows)))
+        return as_dict(arrow_columns.fill_pairs(descriptor, PLAIN.placement.id, twin, page_of(descriptor, rows)))
 
     assert outcome(at_once) == outcome(one_by_one)
 
@@ -124,12 +124,12 @@ CONSTRAINTS = [
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 @settings(max_examples=60)
-@given(rows=stored(), owes=st.booleans())
+@given(rows=stored(), is_filling=st.booleans())
 def test_rows_that_break_a_constraint_are_found(
-    constraint: Constraint, rows: list[pairs.StoredRow], owes: bool
+    constraint: Constraint, rows: list[pairs.StoredRow], is_filling: bool
 ) -> None:
     age = replace(PLAIN.columns[2], state=State.WRITE_ONLY, fill_value=OWED, filling=True)
-    columns = (*PLAIN.columns[:2], age if owes else PLAIN.columns[2])
+    columns = (*PLAIN.columns[:2], age if is_filling else PLAIN.columns[2])
     descriptor = replace(PLAIN, columns=columns, constraints=(constraint,))
     found = arrow_columns.breaks(descriptor, constraint, page_of(descriptor, rows)).to_pylist()
     assert found == [bool(constraint_violations(descriptor, row)) for row in rows]

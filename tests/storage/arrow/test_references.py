@@ -87,10 +87,10 @@ def found_of(places: Places, number: int) -> tuple[bytes, int] | None:
 
 def expected(foreign_key: Constraint, row: StoredRow) -> tuple[bytes, int] | None:
     """Where a new row's demand is looked up: a load asks for the same as an INSERT."""
-    owed = demands(child(), [(None, row)], [foreign_key])
-    if not owed:
+    wanted = demands(child(), [(None, row)], [foreign_key])
+    if not wanted:
         return None
-    place = place_of(parent(), foreign_key, owed[0].values, BUCKETS)
+    place = place_of(parent(), foreign_key, wanted[0].values, BUCKETS)
     return place.key, storage_of(place.bucket, STORAGES, BUCKETS)
 
 
