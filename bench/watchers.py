@@ -38,8 +38,9 @@ def measure(cluster: RunningCluster) -> list[Figure]:
             "p95 at most 150 ms",
             f"p50 {1000 * statistics.median(delays):.0f} ms, p95 {1000 * percentile(delays, 0.95):.0f} ms, "
             f"worst {1000 * max(delays):.0f} ms ({events} events)",
-            f"{ROUNDS} indexes come and go on an empty table, a second apart. From the event's own time, taken in its"
-            f" transaction before the commit, to the message parsed by the client; all {CLIENTS} share one process.",
+            f"{ROUNDS} indexes are created and dropped on an empty table, a second apart. From the event's own time,"
+            f" taken in its transaction before the commit, to the message parsed by the client; all {CLIENTS} share"
+            " one process.",
         )
     ]
 

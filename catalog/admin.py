@@ -41,11 +41,11 @@ class DescriptorAdmin(ReadOnlyAdmin):
 
 @admin.register(StoryEvent)
 class StoryEventAdmin(ReadOnlyAdmin):
-    list_display = ("at", "stream", "seq", "kind", "told")
+    list_display = ("at", "stream", "seq", "kind", "text")
     list_filter = ("kind", "stream")
     search_fields = ("subject",)
     ordering = ("-at", "stream")
 
     @admin.display(description=gettext_lazy("story"))
-    def told(self, event: StoryEvent) -> str:
+    def text(self, event: StoryEvent) -> str:
         return sentence(event.kind, event.payload)

@@ -30,10 +30,10 @@ class UnknownKind(KeyError):
 
 SENTENCES: dict[str, str] = {
     "table created": "{table} was created.",
-    "table dropped": "{table} is gone; its name is free again.",
+    "table dropped": "{table} was dropped; its name is free again.",
     "change submitted": "{who} submitted change {change}: {statement}",
     "change queued": "Change {change} waits behind change {behind}: both move {table}.",
-    "changes needless": "Change {change} drops {table}: {needless} need not go before it, and may be cancelled.",
+    "changes needless": "Change {change} drops {table}: {needless} need not run before it, and may be cancelled.",
     "change started": "Change {change} started.",
     "nothing to do": "Change {change} has nothing to do: {why}.",
     "version published": "{table} v{version} published: {what}.",
@@ -43,7 +43,7 @@ SENTENCES: dict[str, str] = {
     "reorganisation started": "{What} started: {rows} to do.",
     "reorganisation finished": "{What} finished: {rows} in {seconds} s.",
     "reorganisation failed": "{What} failed: {error}",
-    "reorganisation resumed": "{What} leads on where it stopped: {why}.",
+    "reorganisation resumed": "{What} resumed where it stopped: {why}.",
     "executor replaced": "Another worker took over change {change}.",
     "change pausing": "{who} paused change {change}.",
     "change resumed": "{who} resumed change {change}.",
@@ -81,7 +81,7 @@ UNCOUNTED: dict[str, str] = {
     "reorganisation finished": "{What} finished in {seconds} s.",
 }
 """The same of work that counts no rows."""
-UNEXPLAINED: dict[str, str] = {"reorganisation resumed": "{What} leads on where it stopped."}
+UNEXPLAINED: dict[str, str] = {"reorganisation resumed": "{What} resumed where it stopped."}
 """The same when nothing was wrong: somebody had paused it, or its driver was replaced."""
 NO_ROWS = UNCOUNTED | {"reorganisation finished": "{What} finished: nothing to do."}
 

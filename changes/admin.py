@@ -36,11 +36,13 @@ class ChangeAdmin(ReadOnlyAdmin):
     def cancel(self, request: HttpRequest, chosen: QuerySet[Change]) -> None:
         self._for_each(request, chosen, services.cancel, _("Cancel asked for"))
 
-    def _for_each(self, request: HttpRequest, chosen: QuerySet[Change], wish: Callable[..., None], log: str) -> None:
+    def _for_each(
+        self, request: HttpRequest, chosen: QuerySet[Change], intervene: Callable[..., None], log: str
+    ) -> None:
         done, may_steer_all = 0, selectors.may_steer_all(request.user)
         for change in chosen:
             try:
-                wish(change.pk, who=request.user.get_username(), may_steer_all=may_steer_all)
+                intervene(change.pk, who=request.user.get_username(), may_steer_all=may_steer_all)
             except services.ChangeError as error:
                 self.message_user(request, str(error), messages.ERROR)
             else:

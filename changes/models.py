@@ -40,8 +40,9 @@ class Change(models.Model):
     `table_ids` are all the tables it moves, in the order in which they are locked: with a foreign key the other table,
     too (L11). They are settled once the change begins, when it is planned on the tables as they are then. `names` are
     what the statement's names stand for, settled when it was submitted (`changes.ddl.bindings`).
-    `executor_state` is the machine's, without its plan. `wishes` are requests of people and the driver has not heard
-    yet, in order: {"wish": "cancel", "who": ..}. Whoever publishes looks at them under the row's lock (X6).
+    `executor_state` is the machine's, without its plan. `wishes` are pending requests of people, in the order in
+    which they came, until the driver has heard them: {"wish": "cancel", "who": ..}. Whoever publishes looks at them
+    under the row's lock (X6).
     """
 
     table_id = models.IntegerField()

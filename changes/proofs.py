@@ -122,14 +122,14 @@ def begin(key: str) -> Plan | None:
 def known_answer(model: str) -> Json | None:
     """The answer for the same model before, unless it was unknown."""
     kept = Proof.objects.filter(model=model, answer__isnull=False).order_by("answered_at")
-    phrase = kept.values_list("answer", flat=True)
-    return next((answer for answer in phrase if answer["verdict"] != "unknown"), None)
+    answers = kept.values_list("answer", flat=True)
+    return next((found for found in answers if found["verdict"] != "unknown"), None)
 
 
-def answer(key: str, phrase: Json, *, model: str = "") -> None:
-    """Store the answer and tell whoever waits."""
+def answer(key: str, found: Json, *, model: str = "") -> None:
+    """Store the answer and notify whoever waits."""
     with transaction.atomic(), connection.cursor() as cursor:
-        Proof.objects.filter(key=key).update(answer=phrase, model=model, answered_at=now())
+        Proof.objects.filter(key=key).update(answer=found, model=model, answered_at=now())
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, key])
 
 

@@ -190,13 +190,16 @@ def timelines(change: Change, state: Execution) -> dict[str, list[dict[str, Any]
     shown = {Direction.FORWARD: state.plan.forward} | (
         {Direction.BACK: state.steps} if state.direction is Direction.BACK else {}
     )
-    statuses = {road: step_status(change, state, road, {number for at, number in kept if at is road}) for road in shown}
+    begun = {direction: {number for at, number in kept if at is direction} for direction in shown}
+    statuses = {direction: step_status(change, state, direction, begun[direction]) for direction in shown}
     return {
-        road.value: [
-            step_json(state.plan, number, step) | times(kept.get((road, number))) | {"when": statuses[road][number]}
+        direction.value: [
+            step_json(state.plan, number, step)
+            | times(kept.get((direction, number)))
+            | {"when": statuses[direction][number]}
             for number, step in enumerate(steps)
         ]
-        for road, steps in shown.items()
+        for direction, steps in shown.items()
     }
 
 
@@ -250,8 +253,8 @@ def _in_the_way(cursor: Any, table: TableId, version: int, kind: StepKind) -> tu
 
 
 SILENT_S = 5.0
-RESTING = frozenset({"clear", "fill", "delete", "purge"})
-"""The runs that rest beside traffic; a verification only reads."""
+YIELDING = frozenset({"clear", "fill", "delete", "purge"})
+"""The runs that give way to traffic; a verification only reads."""
 
 
 def progress_of(change_id: int) -> list[dict[str, Any]]:
@@ -295,6 +298,6 @@ def _run_json(run: ReorgRun) -> dict[str, Any]:
 
 def _works(run: ReorgRun, pulse: ReorgPulse) -> float:
     """The share of its time that it works; less than all of it while it rests beside the traffic of nodes."""
-    if run.state != RunState.RUNNING or run.kind not in RESTING:
+    if run.state != RunState.RUNNING or run.kind not in YIELDING:
         return 1.0
     return share_of_time(traffic=pulse.traffic, rows_per_s_max=pulse.rows_per_s_max)

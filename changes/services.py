@@ -143,8 +143,8 @@ def _append_submitted(change: Change, plan: Plan, ahead: list[Change]) -> None:
     if ahead:
         append_queued(change, ahead[-1])
     if plan.drops_table and (needless := selectors.needless(plan, selectors.behind(change))):
-        phrase = {"change": change.pk, "table": change.table_name, "needless": needless}
-        append_event("changes needless", change.table_name, phrase, streams_of(change))
+        details = {"change": change.pk, "table": change.table_name, "needless": needless}
+        append_event("changes needless", change.table_name, details, streams_of(change))
     notify(change.pk)
 
 
@@ -264,10 +264,10 @@ def answered_in_time(so: str) -> Iterator[None]:
         raise TryAgain(f"{so}: the database took too long to answer; try again") from error
 
 
-def _request(change: Change, wish: str, who: str) -> None:
+def _request(change: Change, kind: str, who: str) -> None:
     if len(change.wishes) >= REQUESTS_MAX:
         raise TooMany(f"change {change.pk} has {len(change.wishes)} requests to hear first")
-    change.wishes = [*change.wishes, {"wish": wish, "who": who}]
+    change.wishes = [*change.wishes, {"wish": kind, "who": who}]
     change.save(update_fields=["wishes"])
     notify(change.pk)
     if change.status in (Status.PAUSED, Status.QUEUED):

@@ -106,39 +106,44 @@ def change(request: HttpRequest, change_id: int) -> HttpResponse:
 @login_required
 @permission_required("changes.change_change", raise_exception=True)
 @require_http_methods(["GET", "POST"])
-def act(request: HttpRequest, change_id: int, deed: str) -> HttpResponse:
-    """First what it will do, then, on POST, do it. What cannot be done now is answered with 409 and the reason."""
+def act(request: HttpRequest, change_id: int, intervention: str) -> HttpResponse:
+    """Show what it will do; on POST, do it. What cannot be done now is answered with 409 and the reason."""
     found = services.Change.objects.filter(pk=change_id).first()
-    if found is None or deed not in ACTS:
-        raise Http404(f"there is no change {change_id}, or nothing called {deed}")
+    if found is None or intervention not in ACTS:
+        raise Http404(f"there is no change {change_id}, or nothing called {intervention}")
     who, may_steer_all = request.user.get_username(), selectors.may_steer_all(request.user)
     if request.method == "GET":
         refusal = why_not_whose(found.who, who, may_steer_all=may_steer_all)
-        return _before_acting(request, found, deed, refusal)
+        return _before_acting(request, found, intervention, refusal)
     try:
-        ACTS[deed](change_id, who=who, may_steer_all=may_steer_all)
+        ACTS[intervention](change_id, who=who, may_steer_all=may_steer_all)
     except services.ChangeError as error:
         found.refresh_from_db()
-        return _before_acting(request, found, deed, str(error))
-    messages.success(request, {"cancel": _("It will roll back."), "pause": _("It will pause.")}.get(deed, _("On.")))
+        return _before_acting(request, found, intervention, str(error))
+    answers = {"cancel": _("It will roll back."), "pause": _("It will pause."), "resume": _("It goes on.")}
+    messages.success(request, answers[intervention])
     return redirect("change", change_id)
 
 
-def _before_acting(request: HttpRequest, found: services.Change, deed: str, refusal: str | None) -> HttpResponse:
-    """The change as it stands, what the deed would do, and the steps back from here; or why it is refused."""
+def _before_acting(
+    request: HttpRequest, found: services.Change, intervention: str, refusal: str | None
+) -> HttpResponse:
+    """The change as it stands, what the intervention would do, the steps of a rollback; or why it is refused."""
     standing = selectors.standing_of(found)
-    refusal = refusal or why_not(Intervention(deed), standing)
+    refusal = refusal or why_not(Intervention(intervention), standing)
     steps = (
-        rollback_steps(standing.state.plan, standing.state.published) if deed == "cancel" and refusal is None else ()
+        rollback_steps(standing.state.plan, standing.state.published)
+        if intervention == "cancel" and refusal is None
+        else ()
     )
-    road = [plan_json.step_json(standing.state.plan, number, step) for number, step in enumerate(steps)]
+    rollback = [plan_json.step_json(standing.state.plan, number, step) for number, step in enumerate(steps)]
     context = {
         "section": "changes",
-        "deed": deed,
+        "intervention": intervention,
         "refusal": refusal,
         "change": change_page.view(selectors.change_snapshot(found.pk), []),
-        "back": points(road, -1),
-        "back_steps": road,
+        "back": points(rollback, -1),
+        "back_steps": rollback,
     }
     return render(request, "change_act.html", context, status=200 if refusal is None else 409)
 

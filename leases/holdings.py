@@ -112,7 +112,7 @@ class TableLeases:
 
     @property
     def has_given_up(self) -> bool:
-        """It is behind and will not get the newer version: the table is gone, or the database does not answer."""
+        """It is behind and will not get the newer version: the table is dropped, or the database does not answer."""
         return self.is_behind and self.acquisition is None and self.failures >= TRIES_MAX
 
     @property

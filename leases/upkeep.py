@@ -90,7 +90,7 @@ def _release_idle(leases: holdings.TableLeases, table: TableId, *, draining: boo
     """L4: an older version goes with its last reference; the newest held only when it will not be needed.
 
     The newest is never released while an acquisition is on its way, which may be of the same version: the two could
-    arrive in either order, and a node that serves again by then would believe in a row that is gone.
+    arrive in either order, and a node that serves again by then would believe in a row that has been deleted.
     """
     keeps_newest = leases.acquisition is not None or not (draining or leases.has_given_up)
     newest = leases.newest_version
@@ -117,7 +117,7 @@ def _look(leases: holdings.TableLeases, table: TableId, now: float, *, draining:
     """Begin an acquisition when somebody waits or news came; one at a time (L3).
 
     The newest version is never acquired while it is being released: the two could
-    arrive in either order, and the node would believe in a row that is gone.
+    arrive in either order, and the node would believe in a row that has been deleted.
     """
     wanted = bool(leases.waiters) or (leases.looks_for_news and now >= leases.look_at)
     if draining or not wanted or leases.is_releasing_newest or leases.acquisition is not None:

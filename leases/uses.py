@@ -130,7 +130,7 @@ class Uses:
         return idle
 
     def end(self, requests: Iterable[RequestId]) -> list[Pin]:
-        """These references are gone. Whoever used them."""
+        """These references have been released, whoever used them."""
         ended = [self._by_request[request] for request in requests if request in self._by_request]
         for use in ended:
             self._forget(use)

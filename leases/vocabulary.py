@@ -116,7 +116,7 @@ class RenewFailed:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """The row is gone."""
+    """The row has been deleted."""
 
     table: TableId
     version: int

@@ -100,8 +100,8 @@ def _constraint(constraint: Constraint, names: Mapping[ColumnId, str], others: O
     """The rule in words. A foreign key is called so in both its tables, and leads to the other one."""
     of = ", ".join(names[column] for column in constraint.columns)
     if constraint.rule not in LINKS:
-        phrase = f"{constraint.rule}: {named(constraint.expression, names) if constraint.expression else of}"
-        return _shown("constraint", constraint.id, constraint.name, constraint, phrase)
+        text = f"{constraint.rule}: {named(constraint.expression, names) if constraint.expression else of}"
+        return _shown("constraint", constraint.id, constraint.name, constraint, text)
     how = "".join(f", on {when} restrict" for when, does in _actions(constraint) if does == RESTRICT)
     here, there = f"({of}) {LINKS[constraint.rule]} ", there_of(constraint, {**others, own.table_id: own})
     shown = _shown("foreign key", constraint.id, constraint.name, constraint, f"{here}{there}{how}")

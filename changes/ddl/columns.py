@@ -109,7 +109,7 @@ def read_column(node: Node, source: Source) -> ColumnDef:
     sql_type, is_serial = read_type(node.type_name, source)
     clauses = _Clauses(Name(node.colname, position), sql_type, source)
     for item in node.constraints:
-        clauses.take(item.constraint)
+        clauses.add(item.constraint)
     return clauses.column(position, is_serial=is_serial)
 
 
@@ -152,17 +152,17 @@ class _Clauses:
         self.uniques: list[NewUnique] = []
         self.foreign_keys: list[NewForeignKey] = []
 
-    def take(self, constraint: Node) -> None:
+    def add(self, constraint: Node) -> None:
         kind = kind_of(constraint)
         if kind in ("CONSTR_NULL", "CONSTR_NOTNULL"):
-            self._take_null(constraint, is_null=kind == "CONSTR_NULL")
+            self._add_null(constraint, is_null=kind == "CONSTR_NULL")
         elif kind == "CONSTR_DEFAULT":
             self._once(not self.has_default, "multiple default values specified", constraint)
             self.has_default = True
             self.default = read_default(self.type, constraint.raw_expr, self.source, self.name.text)
             self.default_position = self.where(constraint.location)
         elif kind == "CONSTR_IDENTITY":
-            self._take_identity(constraint)
+            self._add_identity(constraint)
         elif kind == "CONSTR_PRIMARY":
             self.is_key = True
         else:
@@ -174,11 +174,11 @@ class _Clauses:
             else:
                 self.foreign_keys.append(read)
 
-    def _take_null(self, constraint: Node, *, is_null: bool) -> None:
+    def _add_null(self, constraint: Node, *, is_null: bool) -> None:
         self._once(self.null in (None, is_null), "conflicting NULL/NOT NULL declarations", constraint)
         self.null = is_null
 
-    def _take_identity(self, constraint: Node) -> None:
+    def _add_identity(self, constraint: Node) -> None:
         self._once(not self.identity, "multiple identity specifications", constraint)
         position = self.where(constraint.location)
         if self.type not in (SqlType.INTEGER, SqlType.BIGINT):

@@ -40,7 +40,7 @@ def read_foreign_key(constraint: Node, source: Source, *, column: Name | None = 
 
 
 def refuse_in_new_table(foreign_key: NewForeignKey, table: Name) -> DdlError:
-    """A table is created alone: a foreign key moves two tables, step by step."""
+    """A table is created alone: a foreign key changes two tables, step by step."""
     columns = ", ".join(column.text for column in foreign_key.columns)
     there = ", ".join(column.text for column in foreign_key.reference_columns)
     to = f"{foreign_key.references} ({there})" if there else foreign_key.references.text
@@ -55,9 +55,9 @@ def _columns(items: Iterable[Node], source: Source, after: int) -> tuple[Name, .
 
 def _action(letter: str, of: str, source: Source, after: int) -> str:
     if letter in REFUSED_ACTIONS:
-        phrase = f"ON {of} {REFUSED_ACTIONS[letter]}"
+        clause = f"ON {of} {REFUSED_ACTIONS[letter]}"
         hint = "Write NO ACTION or RESTRICT, and let the application change the rows that refer, in one transaction."
-        raise unsupported(phrase, position=source.find_words(*phrase.lower().split(), after=after), hint=hint)
+        raise unsupported(clause, position=source.find_words(*clause.lower().split(), after=after), hint=hint)
     return ACTIONS[letter]
 
 

@@ -105,7 +105,7 @@ def _found(state: Execution, event: Started) -> Execution:
     if at is not None and at.kind is StepKind.PUBLISH and event.newest == at.version:
         return _advanced(state)
     what = f"change {state.change} finds {state.plan.table}@{event.newest}, but left it at version {state.version}"
-    raise IllegalTransition(f"{what}: somebody else moved it. Before that: {_told(state)}")
+    raise IllegalTransition(f"{what}: somebody else moved it. Before that: {_history(state)}")
 
 
 def _drift(state: Execution, event: LeaseLost, now: float) -> Result:
@@ -386,13 +386,13 @@ def _summary(event: Event) -> str:
             return kind_in_words(type(event))
 
 
-def _told(state: Execution) -> str:
+def _history(state: Execution) -> str:
     return ", ".join(state.history) or "nothing"
 
 
 def _message(state: Execution, event: Event) -> str:
     here = f"change {state.change} of {state.plan.title} is {state.mode.value} at: {where(state)}"
-    return f"{here}. It cannot take {_summary(event)}. Before that: {_told(state)}"
+    return f"{here}. It cannot take {_summary(event)}. Before that: {_history(state)}"
 
 
 def _nothing(state: Execution, event: Event, now: float) -> Result:

@@ -22,7 +22,9 @@ GIVES_WAY_AT = 0.9
 
 def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
     """Everything the page of a change shows."""
-    taken = [step | {"is_back": road == "back"} for road, steps in snapshot["roads"].items() for step in steps]
+    taken = [
+        step | {"is_back": direction == "back"} for direction, steps in snapshot["roads"].items() for step in steps
+    ]
     violations = [v for run in snapshot["runs"] for v in run["violations"]]
     return summary(snapshot, leases) | {
         "dangers": snapshot["plan"]["dangers"],
@@ -39,7 +41,7 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "why_not": snapshot["why_not"],
         "steered_by": snapshot["steered_by"],
         "is_past_return": snapshot["is_past_return"],
-        "wishes": [wish["wish"] for wish in snapshot["wishes"]],
+        "pending": [request["wish"] for request in snapshot["wishes"]],
         "undo": snapshot["undo"],
     }
 
@@ -49,10 +51,10 @@ def _error(error: Json | None, violations: Sequence[Json]) -> Json | None:
     if error is None or len({(v.get("clause"), v.get("element")) for v in violations}) != 1:
         return error
     first, _, _ = violations[0]["why"].partition(f" breaks {violations[0].get('element')}")
-    phrase, separator, _ = error["message"].partition(f": {first}")
+    beginning, separator, _ = error["message"].partition(f": {first}")
     if not separator:
         return error
-    return error | {"message": f"{phrase} below" if ", the first " in phrase else phrase}
+    return error | {"message": f"{beginning} below" if ", the first " in beginning else beginning}
 
 
 def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:
@@ -78,7 +80,7 @@ def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) ->
         "is_back": is_back,
         "took_s": span_s(snapshot["started_at"], snapshot["ended_at"]),
         "now": step["text"] if step and snapshot["status"] in MOVING else "",
-        "road": back_timeline(snapshot) if is_back else forward_timeline(snapshot),
+        "timeline": back_timeline(snapshot) if is_back else forward_timeline(snapshot),
         "wait": wait(snapshot, leases),
         "progress": progress(snapshot),
     }

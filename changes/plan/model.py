@@ -285,8 +285,8 @@ def why_no_return(plan: Plan) -> str:
     if step.kind is StepKind.DELETE:
         return f"the deletion of {pairs_of(step.elements)} has begun"
     final = [t for t in step.transitions if is_final(plan.moves, t)] or list(step.transitions)
-    phrase = [f"{t.element} is {t.after.value}" for t in final] or edits(plan)
-    return f"{', '.join(phrase)} since {plan.table}@{step.version}"
+    final_states = [f"{t.element} is {t.after.value}" for t in final] or edits(plan)
+    return f"{', '.join(final_states)} since {plan.table}@{step.version}"
 
 
 def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:

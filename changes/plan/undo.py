@@ -52,15 +52,17 @@ def _of_table(plan: Plan, move: Move, tables: Tables) -> Undo:
     if move.kind is MoveKind.ADD:
         return Undo(f"DROP TABLE {name}", f"All rows written to {move.element.name} since are deleted.")
     assert plan.base is not None, "what is dropped was there"
-    lost = f"Only the structure comes back: the rows of {plan.table} are gone."
+    lost = f"Only the structure comes back: the rows of {plan.table} are deleted."
     apart = {"indexes": [create_index(plan.base, index) for index in plan.base.public_indexes]}
     apart["foreign keys"] = [
         f"ALTER TABLE {name} {add_foreign_key(plan.base, one, _referenced(plan, one, tables))}"
         for one in plan.base.foreign_keys
     ]
     what = " and ".join(what for what, statements in apart.items() if statements)
-    phrase = "; ".join(statement for statements in apart.values() for statement in statements)
-    return Undo(create_table(plan.base), f"{lost} Its {what} are statements of their own: {phrase}" if phrase else lost)
+    afterwards = "; ".join(statement for statements in apart.values() for statement in statements)
+    return Undo(
+        create_table(plan.base), f"{lost} Its {what} are statements of their own: {afterwards}" if afterwards else lost
+    )
 
 
 def _referenced(plan: Plan, foreign_key: Constraint, tables: Tables) -> Descriptor:
@@ -86,9 +88,9 @@ def _of_index(plan: Plan, move: Move) -> str:
 
 def _of_alterations(plan: Plan, tables: Tables) -> Undo:
     assert plan.base is not None, "an altered table was there"
-    phrase = list(_alterations(plan, plan.base, tables))
+    clauses = list(_alterations(plan, plan.base, tables))
     lost = [
-        f"the values of {move.element.name} are gone"
+        f"the values of {move.element.name} are deleted"
         for move in plan.moves
         if move.kind is MoveKind.DROP and move.element.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)
     ]
@@ -98,16 +100,15 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
         f"ALTER TABLE {quoted(plan.table)} {add_foreign_key(plan.base, one, _referenced(plan, one, tables))}"
         for one in _dependents(plan, plan.base)
     ]
-    statement = f"ALTER TABLE {quoted(plan.table)} {', '.join(phrase)}" if phrase else apart.pop(0)
+    statement = f"ALTER TABLE {quoted(plan.table)} {', '.join(clauses)}" if clauses else apart.pop(0)
     if apart:
         warning = f"{warning} Statements of their own, afterwards: {'; '.join(apart)}".strip()
     return Undo(statement, warning)
 
 
 def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
-    """The clauses, one for each move; what goes with a column that is dropped needs none."""
-    gone = set(plan.moving(MoveKind.ADD))
-    fresh = {element.id for element in gone if element.kind.is_column}
+    """The clauses, one for each move; what is dropped with a column needs none."""
+    fresh = {element.id for element in plan.moving(MoveKind.ADD) if element.kind.is_column}
     back = {e.id for e in plan.moving(MoveKind.DROP) if e.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)}
     for move in plan.moves:
         element = move.element
@@ -136,8 +137,8 @@ def _type_back(plan: Plan, base: Descriptor, move: Move) -> Iterator[str]:
 
 
 def _default_back(column: Column) -> str:
-    phrase = "DROP DEFAULT" if column.default is None else f"SET DEFAULT {column.default}"
-    return f"ALTER COLUMN {quoted(column.name)} {phrase}"
+    action = "DROP DEFAULT" if column.default is None else f"SET DEFAULT {column.default}"
+    return f"ALTER COLUMN {quoted(column.name)} {action}"
 
 
 def _not_null_back(plan: Plan, move: Move, back: set[int]) -> Iterator[str]:
@@ -149,7 +150,7 @@ def _not_null_back(plan: Plan, move: Move, back: set[int]) -> Iterator[str]:
 
 
 def _without(plan: Plan, element: Element, fresh: set[int]) -> Iterator[str]:
-    """Drop what was added, unless it goes with an added column."""
+    """Drop what was added, unless it is dropped with an added column."""
     if element.kind.is_column:
         yield f"DROP COLUMN {quoted(element.name)}"
         return
@@ -166,8 +167,8 @@ def _dropped_indexes(plan: Plan, base: Descriptor) -> list[Index]:
 def _dependents(plan: Plan, base: Descriptor) -> list[Constraint]:
     """The foreign keys that were dropped with the index they refer by: they need it first."""
     indexes = {index.id for index in _dropped_indexes(plan, base)}
-    gone = {element.id for element in plan.moving(MoveKind.DROP) if element.partner is not None}
-    own = (one for one in base.foreign_keys if one.id in gone and one.references == base.table_id)
+    dropped = {element.id for element in plan.moving(MoveKind.DROP) if element.partner is not None}
+    own = (one for one in base.foreign_keys if one.id in dropped and one.references == base.table_id)
     return [one for one in own if one.index in indexes]
 
 
@@ -207,9 +208,9 @@ def add_foreign_key(table: Descriptor, foreign_key: Constraint, references: Desc
     own = ", ".join(quoted(table.column(column).name) for column in foreign_key.columns)
     there = ", ".join(quoted(references.column(column).name) for column in foreign_key.reference_columns)
     actions = {"ON DELETE": foreign_key.on_delete, "ON UPDATE": foreign_key.on_update}
-    phrase = "".join(f" {when} {action.upper()}" for when, action in actions.items() if action != NO_ACTION)
+    suffix = "".join(f" {when} {action.upper()}" for when, action in actions.items() if action != NO_ACTION)
     named = f"ADD CONSTRAINT {quoted(foreign_key.name)} FOREIGN KEY ({own})"
-    return f"{named} REFERENCES {quoted(references.name)} ({there}){phrase}"
+    return f"{named} REFERENCES {quoted(references.name)} ({there}){suffix}"
 
 
 def create_index(table: Descriptor, index: Index) -> str:

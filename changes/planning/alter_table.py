@@ -41,7 +41,7 @@ def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tab
     """The draft of everything that an ALTER TABLE does; raises `DdlError`, or `NothingToDo`."""
     sketch = Sketch(table, context, tables, _leaving(action, table))
     _refuse_twice(action)
-    for alteration in sorted(action.alterations, key=_turn_of):
+    for alteration in sorted(action.alterations, key=_order_of):
         _apply(alteration, sketch)
     if not sketch.moves:
         raise NothingToDo("; ".join(sketch.notices) or f"table {table.name} is so already, skipping")
@@ -52,13 +52,13 @@ def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tab
 def _leaving(action: AlterTable, table: Descriptor) -> frozenset[ConstraintId]:
     """The foreign keys of the table that the statement drops, alone or with a column, wherever it says so."""
     names = {one.name.text for one in action.alterations if isinstance(one, DropConstraint)}
-    phrase = {one.column.text for one in action.alterations if isinstance(one, DropColumn)}
-    columns = {column.id for column in table.columns if column.name in phrase}
+    dropped = {one.column.text for one in action.alterations if isinstance(one, DropColumn)}
+    columns = {column.id for column in table.columns if column.name in dropped}
     leaving = (one for one in table.foreign_keys if one.name in names or not columns.isdisjoint(one.columns))
     return frozenset(one.id for one in leaving)
 
 
-def _turn_of(alteration: Alteration) -> int:
+def _order_of(alteration: Alteration) -> int:
     """Drops first, then new columns and types, so that dependents of columns find them as they will be."""
     order = (DropConstraint, DropColumn, SetType, AddColumn)
     return order.index(type(alteration)) if type(alteration) in order else len(order)

@@ -56,11 +56,11 @@ def _refuse_type_change(sketch: Sketch, column: Column, action: SetType) -> None
     name, position = column.name, action.column.position
     if column.id in sketch.base.primary_key or column.id in sketch.base.sharding_key:
         raise impossible(f"a type change of {name}, a column of the key,", position, "Create another table.")
-    resting = [index.name for index in sketch.base.indexes if column.id in reads(index)]
-    resting += [_called(one, sketch) for one in sketch.base.constraints if column.id in reads(one)]
-    if resting:
-        hint = f"Drop {', '.join(resting)}, change the type, and create it again."
-        what = f"a type change of {name}, which is indexed or constrained by {', '.join(resting)},"
+    dependents = [index.name for index in sketch.base.indexes if column.id in reads(index)]
+    dependents += [_called(one, sketch) for one in sketch.base.constraints if column.id in reads(one)]
+    if dependents:
+        hint = f"Drop {', '.join(dependents)}, change the type, and create it again."
+        what = f"a type change of {name}, which is indexed or constrained by {', '.join(dependents)},"
         raise unsupported(what, position=position, hint=hint)
     if column.identity:
         raise unsupported(f"a type change of {name}, an identity column,", position=position)

@@ -4,7 +4,7 @@
     bigint    <-> integer, text       timestamp <-> timestamptz, date, text
     double    <-> text                boolean, uuid <-> text
 
-Not every value of the one is a value of the other: the fill and, until the old side is gone, writers refuse those.
+Not every value of the one is a value of the other: the fill and, until the old side is dropped, writers refuse those.
 """
 
 from __future__ import annotations

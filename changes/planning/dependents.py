@@ -74,7 +74,7 @@ def slow_without(
 
 
 def _staying(table: Descriptor, leaving: Collection[ConstraintId]) -> Iterator[Constraint]:
-    """The foreign keys to the table when the foreign keys of its own that leave are gone."""
+    """The foreign keys to the table when the foreign keys of its own that leave are dropped."""
     return (one for one in table.referenced_by if one.references != table.table_id or one.partner not in leaving)
 
 

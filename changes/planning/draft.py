@@ -191,8 +191,8 @@ class Sketch:
         return column.id
 
     def _check_stays(self, column: ColumnId, what: str, position: Position) -> None:
-        for gone, why in ((self.dropped, "drops"), (self.retyped, "gives another type")):
-            if column in gone:
+        for dropped, why in ((self.dropped, "drops"), (self.retyped, "gives another type")):
+            if column in dropped:
                 message = f"{what} reads column {self.planned.column(column).name}, which this statement {why}"
                 raise DdlError(NOT_SUPPORTED, message, position=position, hint="Send two statements.")
 
@@ -226,11 +226,11 @@ class Sketch:
 
     def _late(self) -> frozenset[Element]:
         """Dropped columns and indexes that a dropped constraint depends on: it is absent before they leave public."""
-        gone = {move.element for move in self.moves if move.kind is MoveKind.DROP}
+        dropped = {move.element for move in self.moves if move.kind is MoveKind.DROP}
         constraints = {one.id: one for one in self.base.constraints}
-        columns: set[int] = {element.column for element in gone if element.column is not None}
+        columns: set[int] = {element.column for element in dropped if element.column is not None}
         indexes: set[int] = set()
-        for element in gone:
+        for element in dropped:
             if element.kind is Kind.CONSTRAINT and element.column is None:
                 one = constraints[ConstraintId(element.id)]
                 columns |= reads(one)
@@ -239,7 +239,7 @@ class Sketch:
                     indexes.add(one.index)
         return frozenset(
             element
-            for element in gone
+            for element in dropped
             if (element.kind.is_index and element.id in indexes)
             or (element.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN) and element.id in columns)
         )
@@ -262,19 +262,19 @@ def check_constraint_name(name: Name, table: Descriptor, also: AbstractSet[str] 
         raise DdlError(DUPLICATE_OBJECT, message, position=name.position, hint=hint)
 
 
-def public_index(name: Name, table: Descriptor, *, doing: str = "dropped") -> Index:
+def public_index(name: Name, table: Descriptor, *, what: str = "dropped") -> Index:
     """The index of that name, which must be public."""
     index = next((index for index in table.indexes if index.name == name.text), None)
     if index is None:
         raise DdlError(UNDEFINED_OBJECT, f'index "{name}" does not exist', position=name.position)
     if index.state is not State.PUBLIC:
-        message = f"index {index.name} is {index.state.value}: only a public index can be {doing}"
+        message = f"index {index.name} is {index.state.value}: only a public index can be {what}"
         raise DdlError(NOT_READY, message, position=name.position, hint="Another change of it has not ended.")
     return index
 
 
 def check_public(name: str, what: str, state: State, position: Position) -> None:
-    """Refuse what is on its way."""
+    """Refuse an element that is not public: another change moves it."""
     if state is not State.PUBLIC:
         message = f"{what} {name} is {state.value}: only a public {what} can be used or changed"
         raise DdlError(NOT_READY, message, position=position, hint="Another change of it has not ended.")

@@ -196,19 +196,19 @@ def _with_foreign_keys(draft: Draft, table: Descriptor, tables: Tables) -> Draft
     """A table that is dropped takes its foreign keys along: they are absent before it leaves public."""
     for one in table.foreign_keys:
         check_public(one.name, "constraint", one.state, None)
-    gone = tuple(element_of(one) for one in table.foreign_keys)
-    partners = partners_of(gone, table, tables)
+    foreign_keys = tuple(element_of(one) for one in table.foreign_keys)
+    partners = partners_of(foreign_keys, table, tables)
     names = {partner.table_id: partner.name for partner in (table, *partners)}
-    phrase = tuple(
+    warnings = tuple(
         f"Foreign key {one.name} to {names[one.references]} is dropped with it, before the table leaves public."
         for one in table.foreign_keys
         if one.references is not None
     )
     return replace(
         draft,
-        moves=(*draft.moves, *(Move(element, MoveKind.DROP) for element in gone)),
+        moves=(*draft.moves, *(Move(element, MoveKind.DROP) for element in foreign_keys)),
         late=frozenset(move.element for move in draft.moves),
-        dangers=(*draft.dangers, *phrase),
+        dangers=(*draft.dangers, *warnings),
         partners=partners,
     )
 

@@ -46,7 +46,7 @@ def rename_column(action: RenameColumn, table: Descriptor) -> Draft:
 
 def rename_index(action: RenameIndex, table: Descriptor) -> Draft:
     """ALTER INDEX .. RENAME TO."""
-    index = public_index(action.index, table, doing="renamed")
+    index = public_index(action.index, table, what="renamed")
     new = replace(index, name=action.new.text)
     draft = _renamed(table, Element(index.kind, index.id, index.name))
 

@@ -148,10 +148,10 @@ def _fill_order(
 def _delete_order(at: int, step: Step, deleted: set[Element], versions: Sequence[Descriptor]) -> Iterator[Fault]:
     for element in step.elements:
         if element.kind.is_index:
-            gone = {
+            dropped_columns = {
                 column for column in deleted if column.kind.is_column and column.id in columns_read(element, versions)
             }
-            for column in gone:
+            for column in dropped_columns:
                 why = f"the values of {column} are deleted before the entries of {element}, which covers it"
                 yield Fault(at, ("C5",), why)
         deleted.add(element)
@@ -160,8 +160,8 @@ def _delete_order(at: int, step: Step, deleted: set[Element], versions: Sequence
 def _out_of_order(at: int, step: Step, rank: Callable[[Element], int], why: str) -> Iterator[Fault]:
     ranks = [rank(element) for element in step.elements]
     if ranks != sorted(ranks):
-        phrase = ", ".join(map(str, step.elements))
-        yield Fault(at, ("C5",), f"{step.kind.value} {phrase}: {why}")
+        elements = ", ".join(map(str, step.elements))
+        yield Fault(at, ("C5",), f"{step.kind.value} {elements}: {why}")
 
 
 def _rank_of_verify(element: Element) -> int:
@@ -185,14 +185,14 @@ def plan_faults(plan: Plan) -> Iterator[Fault]:
 def _contradictions(plan: Plan) -> Iterator[Fault]:
     added, dropped = plan.moving(MoveKind.ADD), set(plan.moving(MoveKind.DROP))
     versions = [step.published for step in plan.publishes]
-    gone = {element.id for element in dropped if element.kind.is_column}
+    dropped_columns = {element.id for element in dropped if element.kind.is_column}
     for element in added:
         if element in dropped:
             yield Fault(0, (), f"{element} is added and dropped in one plan: it has no rollback")
         if element.kind.is_index or element.kind is Kind.CONSTRAINT:
-            for column in sorted(gone & columns_read(element, versions)):
+            for column in sorted(dropped_columns & columns_read(element, versions)):
                 name = next((one.name for one in dropped if one.kind.is_column and one.id == column), str(column))
-                yield Fault(0, ("C5",), f"{element} rests on column {name}, which the same plan drops")
+                yield Fault(0, ("C5",), f"{element} depends on column {name}, which the same plan drops")
 
 
 def _irreversible(plan: Plan) -> Iterator[Fault]:

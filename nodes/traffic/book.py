@@ -135,7 +135,7 @@ class Book:
             self.rows[action.key] = after
 
     def after(self, action: Write) -> Row | None:
-        """The row as it is once `action` has taken effect; None when it is gone."""
+        """The row as it is once `action` has taken effect; None when it is deleted."""
         if isinstance(action, Insert):
             return action.row
         if isinstance(action, Delete):

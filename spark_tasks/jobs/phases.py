@@ -81,7 +81,7 @@ def _fill_size(elements: int) -> Size:
 
 
 def delete(claim: Claim) -> None:
-    """Each phase ends before the next begins: an entry whose row's values are gone would be an orphan (C5)."""
+    """Each phase ends before the next begins: an entry whose row's values are deleted would be an orphan (C5)."""
     descriptor, elements, table_id = claim.descriptor(), claim.elements, claim.run.table_id
     if elements.has_table:
         prepare(claim.run, ranges_over(table_id, [key_space(descriptor)]))

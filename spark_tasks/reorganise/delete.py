@@ -150,7 +150,7 @@ def empty(connection: Connection, run_token: RunToken, key_ranges: Iterable[KeyR
                 if not is_done:
                     keep_pace(run_token, control, rows=count, seconds=time.perf_counter() - began)
         except RangeDone:
-            pass  # by another attempt: what was to be removed is gone
+            pass  # by another attempt: what was to be removed has been removed
         yield removed
 
 

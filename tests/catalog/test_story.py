@@ -35,13 +35,13 @@ from catalog.templatetags.look import arrows
         pytest.param(
             "reorganisation resumed",
             {"what": "fill index by_dest", "rows": 9, "why": ""},
-            "Fill index by_dest leads on where it stopped.",
+            "Fill index by_dest resumed where it stopped.",
             id="after a pause there is no reason to tell",
         ),
         pytest.param(
             "reorganisation resumed",
             {"what": "fill index by_dest", "why": "the connection was lost"},
-            "Fill index by_dest leads on where it stopped: the connection was lost.",
+            "Fill index by_dest resumed where it stopped: the connection was lost.",
             id="after a failure there is",
         ),
         pytest.param("table created", {"table": "users"}, "users was created.", id="a name stays as it is"),

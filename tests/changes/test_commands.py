@@ -160,6 +160,6 @@ def test_the_undo_of_a_dropped_table_restores_its_structure_and_says_so():
     made("CREATE TABLE \"q t\" (a int, b text DEFAULT 'it''s', n bigserial, c date NOT NULL, PRIMARY KEY (b, a))")
     change = made('DROP TABLE "q t"')
     undo = json.loads(run("change", "show", str(change.pk), "--json"))["undo"]
-    assert undo["warning"] == "Only the structure comes back: the rows of q t are gone."
+    assert undo["warning"] == "Only the structure comes back: the rows of q t are deleted."
     again = made(undo["statement"])
     assert again.table_name == "q t"

@@ -119,7 +119,13 @@ RETIRED = (
         "pending requests",
         names=r"\bwish(es)?\b",
         text=r"\bwish(es|ed)?\b",
-        allowed=(Allowed(r"^wishes$", "a column of changes_change", ("changes/models.py", "changes/admin.py")),),
+        allowed=(
+            Allowed(
+                r"^wishes$|`wishes`",
+                "a column of changes_change",
+                ("changes/models.py", "changes/admin.py", "changes/services.py"),
+            ),
+        ),
     ),
     Retired(
         "Grip, LostTheTable, ADRIFT",

@@ -33,7 +33,7 @@ def shown() -> str:
 
 def test_nothing_is_known_before_the_worker_says_it(redis_url: str) -> None:
     assert read() is None
-    assert "has not said anything yet" in shown()
+    assert "has not reported yet" in shown()
 
 
 def test_it_starts_its_session_then_python_then_it_is_warm(

@@ -123,7 +123,7 @@ def test_the_cluster_tells_what_happens(client_of: ClientOf, flights: Table, cha
 
 def test_an_empty_cluster_says_what_will_come(client_of: ClientOf) -> None:
     body = client_of("lea").get("/").content.decode()
-    assert "All is quiet" in body
+    assert "No change is running" in body
     assert "No node has joined yet." in body
 
 
@@ -215,7 +215,7 @@ def test_an_error_is_marked_at_its_place(client_of: ClientOf, flights: Table) ->
 
 def test_the_cluster_shows_what_its_nodes_do(client_of: ClientOf, redis_url: str) -> None:
     Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=1, pid=1)
-    assert "No node tells its figures" in client_of("lea").get("/").content.decode()
+    assert "No node reports figures" in client_of("lea").get("/").content.decode()
     with Redis.from_url(redis_url) as client:
         client.lpush("schemalab:samples:n1", Sample(5, 1234.0, 0.38, 1260, open_transactions=2).to_text())
     page = client_of("lea").get("/").content.decode()

@@ -26,30 +26,30 @@ class Command(BaseCommand):
     help = "Submit a schema change, look at changes, wait for one, pause, resume or cancel it."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        deeds = parser.add_subparsers(dest="deed", required=True)
-        submit = deeds.add_parser("submit", help="submit a statement")
+        actions = parser.add_subparsers(dest="action", required=True)
+        submit = actions.add_parser("submit", help="submit a statement")
         submit.add_argument("statement", nargs="?", metavar="DDL")
         submit.add_argument("--file", metavar="F", help="read the statement from a file")
         submit.add_argument("--wait", action="store_true", help="print its steps, and end when it ends")
         submit.add_argument("--timeout", type=float, metavar="S", help="wait at most so many seconds")
-        deeds.add_parser("list", help="the newest changes").add_argument(
+        actions.add_parser("list", help="the newest changes").add_argument(
             "--open", action="store_true", help="only open"
         )
-        for deed in ("show", "wait", "pause", "resume", "cancel"):
-            one = deeds.add_parser(deed, help=f"{deed} a change")
+        for action in ("show", "wait", "pause", "resume", "cancel"):
+            one = actions.add_parser(action, help=f"{action} a change")
             one.add_argument("id", type=int, metavar="ID")
-            if deed == "wait":
+            if action == "wait":
                 one.add_argument("--timeout", type=float, metavar="S", help="wait at most so many seconds")
-        for deed in deeds.choices.values():
-            deed.add_argument("--json", action="store_true", help="print the result as JSON")
+        for one in actions.choices.values():
+            one.add_argument("--json", action="store_true", help="print the result as JSON")
 
-    def handle(self, *args: Any, deed: str, **options: Any) -> None:
-        if deed == "submit":
+    def handle(self, *args: Any, action: str, **options: Any) -> None:
+        if action == "submit":
             self._submit(options)
-        elif deed == "list":
+        elif action == "list":
             self._list(options)
         else:
-            self._one(deed, options)
+            self._one(action, options)
 
     def _submit(self, options: dict[str, Any]) -> None:
         statement = statement_of(options["statement"], options["file"])
@@ -69,29 +69,29 @@ class Command(BaseCommand):
         for line in [] if options["json"] else lines:
             self.stdout.write(f"{line['id']:5}  {line['status']:12}  {tables(line):20}  {line['statement']}")
 
-    def _one(self, deed: str, options: dict[str, Any]) -> None:
+    def _one(self, action: str, options: dict[str, Any]) -> None:
         change_id = options["id"]
         if not Change.objects.filter(pk=change_id).exists():
             raise CommandError(f"there is no change {change_id}", returncode=2)
-        wishes: dict[str, Callable[..., None]] = {
+        interventions: dict[str, Callable[..., None]] = {
             "pause": services.pause,
             "resume": services.resume,
             "cancel": services.cancel,
         }
-        if deed in wishes:
+        if action in interventions:
             with refusals():
-                wishes[deed](change_id, who=getpass.getuser())
-        if deed == "wait":
+                interventions[action](change_id, who=getpass.getuser())
+        if action == "wait":
             self._wait(change_id, options)
         elif options["json"]:
             self._print_json(change_id)
-        elif deed == "show":
+        elif action == "show":
             self._show(selectors.change_snapshot(change_id))
         else:
-            self.stdout.write(f"{deed} of change {change_id} is asked for")
+            self.stdout.write(f"{action} of change {change_id} is requested")
 
     def _wait(self, change_id: int, options: dict[str, Any]) -> None:
-        """Tell the change's story as it happens; its end is the answer."""
+        """Print the change's story as it happens; its end is the answer."""
         deadline = None if options.get("timeout") is None else time.monotonic() + options["timeout"]
         for event in notices.follow(change_id, until=deadline):
             if not options["json"]:
@@ -112,12 +112,12 @@ class Command(BaseCommand):
     def _show(self, seen: dict[str, Any]) -> None:
         self.stdout.write(f"change {seen['id']} by {seen['who']}: {seen['statement']}")
         self.stdout.write(f"{seen['status']}" + (f": {seen['error']['message']}" if seen["error"] else ""))
-        for road, steps in seen["roads"].items():
+        for direction, steps in seen["roads"].items():
             for step in (step for step in steps if step["when"] != "never"):
                 mark = MARKS.get(step["when"], step["when"])
                 waited = f" (waited {step['waited_s']:.1f} s)" if step["waited_s"] else ""
                 tries = f" ({step['tries']} tries)" if step["tries"] > 1 else ""
-                self.stdout.write(f"{road:8} {mark:5} {step['text']}{waited}{tries}")
+                self.stdout.write(f"{direction:8} {mark:5} {step['text']}{waited}{tries}")
         for blocker in seen["blockers"]:
             where = (
                 f"{blocker['table']} v{blocker['version']}" if seen["plan"]["partners"] else f"v{blocker['version']}"

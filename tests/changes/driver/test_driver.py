@@ -490,7 +490,7 @@ def test_a_drop_that_waits_says_what_it_makes_needless_and_how_to_cancel_that():
     assert selectors.change_snapshot(drop.pk)["needless"] == [first.pk, second.pk]
     told = StoryEvent.objects.get(stream=f"change:{drop.pk}", kind="changes needless")
     assert sentence(told.kind, told.payload) == (
-        f"Change {drop.pk} drops users: change {first.pk} and change {second.pk} need not go before it,"
+        f"Change {drop.pk} drops users: change {first.pk} and change {second.pk} need not run before it,"
         " and may be cancelled."
     )
     services.cancel(first.pk, who="eve")

@@ -84,8 +84,8 @@ def test_the_undo_of_every_kind_can_be_planned(name: str) -> None:
 
 
 UNDOS = {
-    "drop a table": "Only the structure comes back: the rows of people are gone.",
-    "drop an optional column": "Only the structure comes back: the values of town are gone.",
+    "drop a table": "Only the structure comes back: the rows of people are deleted.",
+    "drop an optional column": "Only the structure comes back: the values of town are deleted.",
     "drop a column that an index covers": 'afterwards: CREATE UNIQUE INDEX "one_name"',
     "add a table": "All rows written to t since are deleted.",
 }

@@ -1,0 +1,88 @@
+"""Texts of the pages and their Chinese: every text is translated, and what is compiled is what is written.
+
+After a text has changed: edit locale/zh_Hans/LC_MESSAGES/django.po, then `manage.py compilemessages`.
+"""
+
+import ast
+import gettext
+import re
+from pathlib import Path
+
+import pytest
+from django.utils.translation import templatize
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "locale/zh_Hans/LC_MESSAGES"
+STRING = r'"((?:[^"\\]|\\.)*)"'
+FIRST_ARGUMENT = {"gettext": 0, "gettext_lazy": 0, "gettext_noop": 0, "_": 0, "ngettext": 0, "pgettext": 1}
+"""The place of the text among the arguments of a function that marks it."""
+NO_APPS = ("tests", "bench", ".venv", "static", "docs")
+
+
+def joined(strings: str) -> str:
+    """The text of a run of quoted strings, as in a .po file."""
+    return "".join(ast.literal_eval(f'"{one}"') for one in re.findall(STRING, strings))
+
+
+def catalogue() -> dict[str, str]:
+    """The written texts and their Chinese; of a plural the only form that Chinese has."""
+    found = {}
+    for block in (FOLDER / "django.po").read_text(encoding="utf-8").split("\n\n")[1:]:
+        text = re.search(rf"^msgid ((?:{STRING}\n?)+)", block, re.MULTILINE)
+        chinese = re.search(rf"^msgstr(?:\[0\])? ((?:{STRING}\n?)+)", block, re.MULTILINE)
+        assert text is not None, block
+        assert chinese is not None, block
+        found[joined(text[1])] = joined(chinese[1])
+    return found
+
+
+def texts_of(python: str) -> list[str]:
+    """The texts that a module marks for translation."""
+    calls = [node for node in ast.walk(ast.parse(python)) if isinstance(node, ast.Call)]
+    found = []
+    for call in calls:
+        name = getattr(call.func, "id", None)
+        at = FIRST_ARGUMENT.get(name) if name is not None else None
+        if at is not None and len(call.args) > at and isinstance(call.args[at], ast.Constant):
+            found.append(call.args[at].value)
+    return found
+
+
+def calls_in(template: str) -> str:
+    """A template's texts as calls in Python, without what stands between them."""
+    source = templatize(template)
+    names = "|".join(name for name in FIRST_ARGUMENT if name != "_")
+    return "\n".join(
+        match[0] for match in re.finditer(rf"(?:\b(?:{names})|\b_)\((?:[^()\"']|{STRING}|'(?:[^'\\]|\\.)*')*\)", source)
+    )
+
+
+def marked() -> dict[str, str]:
+    """Every text that is marked for translation, and a file that has it."""
+    found = {}
+    for path in sorted(ROOT.rglob("*.html")):
+        if path.relative_to(ROOT).parts[0] not in NO_APPS:
+            found |= dict.fromkeys(texts_of(calls_in(path.read_text(encoding="utf-8"))), path.name)
+    for path in sorted(ROOT.rglob("*.py")):
+        if path.relative_to(ROOT).parts[0] not in NO_APPS:
+            found |= dict.fromkeys(texts_of(path.read_text(encoding="utf-8")), path.name)
+    return found
+
+
+def test_every_text_has_its_chinese() -> None:
+    known = catalogue()
+    assert {text: where for text, where in marked().items() if not known.get(text)} == {}
+
+
+def test_what_is_compiled_is_what_is_written() -> None:
+    with (FOLDER / "django.mo").open("rb") as file:
+        compiled = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]
+    texts = {key[0] if isinstance(key, tuple) else key: value for key, value in compiled.items() if key}
+    assert {text.rpartition("\x04")[2]: value for text, value in texts.items()} == catalogue()
+
+
+@pytest.mark.parametrize("part", ["change", "lanes", "plan", "headline"])
+def test_texts_of_a_template_are_found(part: str) -> None:
+    template = (ROOT / f"templates/parts/{part}.html").read_text(encoding="utf-8")
+    marks = len(re.findall(r"{% (?:blocktranslate|translate \")", template))
+    assert len(texts_of(calls_in(template))) == marks > 0
