@@ -43,7 +43,7 @@ check: setup
 
 test: check
 	@$(BIN)/python -m tests.chromium
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
 prove: setup
 	@$(BIN)/python manage.py explore --table | diff docs/reference/safe-sequences.md -

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import django
@@ -12,6 +11,7 @@ from django.conf import settings
 
 from schemalab.testing.cluster import RunningCluster, running_cluster
 from schemalab.testing.services import surround
+from tests.groups import GroupScheduling, position_of
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # how long an example takes is no test (see bench/)
 hypothesis.settings.load_profile("untimed")
@@ -82,43 +82,10 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
 
-ORDER = ["integration", "nodes", "nodes-2", "spark_tasks"]
-"""Groups that take longest, so that both processes end together; browser tests are last, see below."""
-
-
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
+@pytest.hookimpl(trylast=True)  # pytest-django has an order of its own, which is kept within a group
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long groups first; browser tests last, for good: Playwright leaves an event loop in the thread."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group_of(item)))
-    items.sort(key=lambda item: position_of(group_of(item)))
+    items.sort(key=lambda item: position_of(item.nodeid))
 
 
-def position_of(group: str) -> int:
-    if group == "browser":
-        return len(ORDER) + 1
-    return ORDER.index(group) if group in ORDER else len(ORDER)
-
-
-def folder_of(item: pytest.Item) -> str:
-    """The folder of `tests` that the test is in, however deep."""
-    return Path(item.path).relative_to(Path(__file__).parent).parts[0]
-
-
-def room_of(item: pytest.Item) -> str:
-    """The second folder, or the file."""
-    return Path(item.path).relative_to(Path(__file__).parent).parts[1]
-
-
-def group_of(item: pytest.Item) -> str:
-    """Which tests run in the same process (`--dist loadgroup`): those that share something slow to start."""
-    folder = folder_of(item)
-    if folder in ("schemalab", "web") and uses(item, "cluster"):
-        return "integration"
-    if folder == "nodes" and uses(item, "cluster"):
-        return "nodes" if room_of(item) in ("execution", "session", "clients") else "nodes-2"
-    return folder if folder in ("integration", "browser", "spark_tasks") else str(item.path)
-
-
-def uses(item: pytest.Item, fixture: str) -> bool:
-    return fixture in getattr(item, "fixturenames", ())
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> GroupScheduling | None:
+    return GroupScheduling(config, log) if config.getvalue("dist") == "loadgroup" else None

@@ -1,7 +1,7 @@
 """A real browser on the real cluster: Debian's chromium, driven by Playwright.
 
-Playwright's synchronous interface leaves an event loop in the test's thread, in which Django's ORM refuses to work: ask
-the database through `cluster.database_url` and psycopg instead.
+While Playwright's synchronous interface is open, an event loop runs in the test's thread, in which Django's ORM refuses
+to work: ask the database through `cluster.database_url` and psycopg instead.
 """
 
 import os
@@ -25,7 +25,9 @@ PAGE_S_MAX = 15
 NewPage = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(
+    scope="module"
+)  # the event loop ends with it: tests that come after these need their thread for themselves
 def browser() -> Iterator[Browser]:
     if not CHROMIUM.exists():
         pytest.skip(MISSING)

@@ -184,15 +184,8 @@ def test_nothing_happens(busy: RunningCluster, traffic: Traffic, index: str) -> 
     assert_consistent(busy)
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        pytest.param(("n2", "worker", "redis"), marks=pytest.mark.soak),
-        pytest.param(("spark",), marks=pytest.mark.soak),
-        ("postgres",),
-    ],
-    ids=", ".join,
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("names", [("n2", "worker", "redis"), ("spark",), ("postgres",)], ids=", ".join)
 def test_processes_are_killed_in_mid_fill(
     busy: RunningCluster, traffic: Traffic, index: str, names: tuple[str, ...]
 ) -> None:

@@ -1,0 +1,57 @@
+"""Which tests run in the same process: those that share something slow to start.
+
+    product   the whole cluster: tests/integration, then tests/browser
+    nodes-1   a small cluster of nodes, in two halves
+    nodes-2
+    spark     one warm Spark session
+    a file    everything else, by itself
+
+`--dist loadgroup` of pytest-xdist 3.8 cannot be used: it writes the group into a test's id, which pytest 9.2 no longer
+lets it do, so it silently deals out single tests. The groups are told from the path, so that the process that deals
+them out needs no test to be collected.
+"""
+
+from pathlib import PurePath
+
+from xdist.scheduler import LoadScopeScheduling
+
+FIRST = ("product", "nodes-1", "nodes-2", "spark")
+"""The longest, so that all processes end together."""
+
+ROOMS_WITH_NODES = {
+    "clients": "nodes-1",
+    "session": "nodes-1",
+    "people": "nodes-1",
+    "store": "nodes-1",
+    "execution": "nodes-2",
+    "foreign_keys": "nodes-2",
+}
+
+
+def group_of(path: str) -> str:
+    """The group of a test, or of a file of tests, by its path: "tests/nodes/wire/test_scram.py::test_x"."""
+    file = path.split("::")[0]
+    match PurePath(file).parts[1:]:
+        case ("integration" | "browser", *_):
+            return "product"
+        case ("spark_tasks", *_):
+            return "spark"
+        case ("nodes", _):
+            return "nodes-2"
+        case ("nodes", room, _) if room in ROOMS_WITH_NODES:
+            return ROOMS_WITH_NODES[room]
+    return file
+
+
+def position_of(path: str) -> tuple[int, bool]:
+    """The place of a test among all: of the product's, those in a browser come last."""
+    group = group_of(path)
+    place = FIRST.index(group) if group in FIRST else len(FIRST)
+    return place, path.startswith("tests/browser/")
+
+
+class GroupScheduling(LoadScopeScheduling):
+    """Deals out whole groups, in the order in which they were collected."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
