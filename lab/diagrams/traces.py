@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from lab.diagrams.sequence import Event, draw
+from lab.explorer.lanes import CATALOG, EXECUTOR, FILL, STORE, ends
 from lab.explorer.plans.small_tables import CHILD, NAMES, PARENT
 from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import step_id
@@ -12,8 +13,6 @@ from lab.scripts.commands_of import Lab
 from lab.scripts.golden import played_lines
 from lab.simulator.simulation import Outcome
 
-STORE, EXECUTOR, FILL, CATALOG = "store", "executor", "fill", "versions"
-WRITES = frozenset({"clear", "purge", "delete"})
 NODE = re.compile(r"(\w+)(?:\.\w+)?: ")
 CHANGES, CLUSTER = "change", "cluster"
 OF_A_CHANGE = ("step", "run", "create", "drop", "alter", "read ", "put ", "cancel", "pause", "resume", "start worker")
@@ -45,29 +44,8 @@ def _store(stores: Sequence[str], steps: Sequence[Step]) -> str:
 
 
 def _event(step: Step, sentence: str, store: str) -> Event:
-    name = step_id(step)
-    match step:
-        case ("given", *_):
-            return Event(EXECUTOR, name, sentence, store)
-        case ("publish", _):
-            return Event(EXECUTOR, name, sentence, CATALOG)
-        case ("fill", "read", *_):
-            return Event(store, name, sentence, FILL)
-        case ("fill", "put", *_):
-            return Event(FILL, name, sentence, store)
-        case ("fill", *_):
-            return Event(FILL, name, sentence)
-        case (str(word), *_) if word in WRITES:
-            return Event(EXECUTOR, name, sentence, store)
-        case (str(node), "acquire"):
-            return Event(CATALOG, name, sentence, node)
-        case (str(node), "read", *_):
-            return Event(store, name, sentence, node)
-        case (str(node), "commit" | "run", *_):
-            return Event(node, name, sentence, store)
-        case (str(node), *verbs) if verbs and node[0] == "n":
-            return Event(node, name, sentence)
-    return Event(EXECUTOR, name, sentence)
+    actor, to = ends(step, store)
+    return Event(actor, step_id(step), sentence, to)
 
 
 def picture_of_run(outcome: Outcome, commands: Sequence[str] = (), *, alone: bool = True) -> str:

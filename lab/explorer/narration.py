@@ -50,7 +50,7 @@ from storage.pairs import PairName
 
 def tell(plain: Plain, steps: Sequence[Step]) -> list[str]:
     """One sentence for each step. The steps must be possible, one after the other."""
-    teller = _LinkedTeller(plain) if plain.model.foreign_key else _Teller(plain)
+    teller = teller_of(plain)
     config, told = plain.start(), []
     for step in steps:
         after, _ = plain.after(config, step)
@@ -59,7 +59,11 @@ def tell(plain: Plain, steps: Sequence[Step]) -> list[str]:
     return told
 
 
-class _Teller:
+def teller_of(plain: Plain) -> "Teller":
+    return _LinkedTeller(plain) if plain.model.foreign_key else Teller(plain)
+
+
+class Teller:
     """Words for one model."""
 
     def __init__(self, plain: Plain) -> None:
@@ -108,7 +112,7 @@ class _Teller:
             case ("end",):
                 return f"the executor ends the session of {name}, whose lease is over"
             case ("read", *row):
-                return f"{name} reads {_row_words(row)}"
+                return f"{name} reads {row_words(row)}"
             case ("write", statement):
                 return f"{name} {statement_words(statement)}"  # type: ignore[arg-type]
         statement = step[2] if step[1] == "run" else open_one.statement
@@ -254,7 +258,7 @@ class _Teller:
         return f"{states}, filling" if filling else states
 
 
-class _LinkedTeller(_Teller):
+class _LinkedTeller(Teller):
     """Words for two tables and the foreign key between them."""
 
     def _given(self, rows: Sequence[object]) -> list[str]:
@@ -327,14 +331,15 @@ def _tables_words(use: Use, tables: Sequence[int]) -> str:
     return f"{' and '.join(named)} {'is' if len(named) == 1 else 'are'}"
 
 
-def _row_words(row: Sequence[object]) -> str:
+def row_words(row: Sequence[object]) -> str:
+    """The row of a statement: "row 1", "parent 2"."""
     return " ".join(map(str, row)) if len(row) > 1 else f"row {row[0]}"
 
 
 def statement_words(statement: Statement) -> str:
     """A client's request in words: "deletes row 1"."""
     what, row, other = statement
-    whose = _row_words(row_of(statement))
+    whose = row_words(row_of(statement))
     if what in (DELETE, DELETE_PARENT):
         return f"deletes {whose}"
     if what in (MOVE, MOVE_PARENT):

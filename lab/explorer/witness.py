@@ -9,6 +9,7 @@ replayed in the plain model is no counterexample: it would be a mistake of the e
 broken in the same way, until nothing can go.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from lab.explorer.contents.numbered import Fault
@@ -42,7 +43,7 @@ def parse(plain: Plain, ids: Sequence[str]) -> Steps:
     config, found = plain.start(), []
     for number, name in enumerate(ids, 1):
         candidates = {step_id(step): step for step in plain.candidates(config)}
-        step = candidates.get(name) or _given(name)
+        step = candidates.get(name) or given_named(name)
         why = "there is no such step here" if step is None else plain.hindrance(config, step)
         if step is None or why:
             raise Impossible(f"step {number}, {name}, may not be taken: {why}")
@@ -51,9 +52,12 @@ def parse(plain: Plain, ids: Sequence[str]) -> Steps:
     return tuple(found)
 
 
-def _given(name: str) -> Step | None:
+def given_named(name: str) -> Step | None:
+    """The step that gives the first rows, by its name."""
     word, *rows = name.split(".")
-    return (word, *(row if row == "-" else int(row) for row in rows)) if word == "given" else None
+    if word != "given" or not all(re.fullmatch(r"-|-?\d{1,3}", row) for row in rows):
+        return None
+    return (word, *(row if row == "-" else int(row) for row in rows))
 
 
 def from_atomic(atomic: Atomic, plain: Plain, path: Sequence[World], least: Callable[[World], World]) -> Steps:

@@ -4,5 +4,15 @@
        │
        └── a link: set-up, parameters, rules left out, steps, position, and the fingerprint of the rules
 
-shown  the one shape that stage, exercises and classroom are given, whichever kind of session it is
+shown          the one shape that stage, exercises and classroom are given, whichever kind of session it is
+session        a session as a value, and as the text of a link
+setup          what a set-up is: its machine, its parameters, the rules that may be left out
+setups         all set-ups by their names
+replay         everything that a session shows at a position
+model_setups   set-ups that run on an explorer's model
+model_session  positions that a list of steps leads through, on such a model
+model_cluster  its world drawn as a cluster: versions, nodes, pairs, plan
+grain          what each actor may do: a statement as one button, or in single steps
+probe          what a query finds by the table and by an index
+severity       danger is not damage
 """

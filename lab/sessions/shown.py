@@ -29,6 +29,9 @@ class Text:
     template: str
     values: Mapping[str, "str | int | Text"] = field(default_factory=dict)
 
+    def __bool__(self) -> bool:
+        return bool(self.template)
+
     def __str__(self) -> str:
         return self.template.format_map({name: str(value) for name, value in self.values.items()})
 

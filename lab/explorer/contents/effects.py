@@ -79,7 +79,7 @@ class Effects(Judgement):
 
     def first_contents(self) -> list[int]:
         """The contents a search starts from: every way the rows may be before the change begins."""
-        found = [self.number([{} for _ in range(self.storages)], (None,) * len(self.subjects))]
+        found = [self.empty()]
         if self.model.pair:
             return found
         for subject in self.subjects:
@@ -90,6 +90,10 @@ class Effects(Judgement):
                         found += [] if effect is None else [effect.after]
         return list(dict.fromkeys(found))
 
+    def empty(self) -> int:
+        """No rows at all."""
+        return self.number([{} for _ in range(self.storages)], (None,) * len(self.subjects))
+
     def _first_schema(self) -> Schema:
         first = self.program.stops[0]
         return first.schema((1,) * len(first.tables))
@@ -99,10 +103,13 @@ class Effects(Judgement):
 
         None when there are no such contents.
         """
-        contents = self.first_contents()[0]
+        contents = self.empty()
+        if len(rows) != len(self.subjects):
+            return None
         for (insert, row), value in zip(self.subjects, rows, strict=True):
             if value != "-":
-                assert isinstance(value, int)
+                if not isinstance(value, int) or (insert, row, value) not in self.statements:
+                    return None
                 effect = self.effect(contents, self._first_schema(), (insert, row, value))
                 if effect is None:
                     return None

@@ -119,7 +119,7 @@ class Plain:
         stop = int(self.model.pair)
         first = (Held(1, live=True) if self._leasable(self.stops[stop], at, 1) else NOTHING_HELD for at in self._all)
         node = Node(tuple(first))
-        empty = self.effects.first_contents()[0]
+        empty = self.effects.empty()
         return Config(
             stop, empty, (node,) * self.model.nodes, NO_RANGES, self.model.crashes, self.model.operations, given=True
         )
@@ -382,18 +382,21 @@ class Plain:
     def faults(self, config: Config) -> tuple[Fault, ...]:
         """The faults now, under every version in force: one the fence lets in (or, without it, leased)."""
         stop = self.stops[config.stop]
-        in_force = tuple(self._in_force(config, stop, at) for at in self._all)
+        in_force = tuple(self.in_force(config, at) for at in self._all)
         found = self.effects.faults(config.contents, in_force, stop.do is Do.END)
-        return found or self._too_many_versions(config, stop)
+        return found or self.too_many_versions(config)
 
-    def _in_force(self, config: Config, stop: Stop, at: int) -> tuple[int, ...]:
-        table = stop.tables[at]
+    def in_force(self, config: Config, at: int) -> tuple[int, ...]:
+        """The places (in `Program.descriptors`) of a table's versions in force, oldest first."""
+        table = self.stops[config.stop].tables[at]
         if self.model.fence:
             return table.in_force
         leased = {version for _, version, live in self._leases(config, at) if live}
         return tuple(table.schemas[version] for version in sorted({table.newest} | leased))
 
-    def _too_many_versions(self, config: Config, stop: Stop) -> tuple[Fault, ...]:
+    def too_many_versions(self, config: Config) -> tuple[Fault, ...]:
+        """The leases that break the limit of two versions, unless the model allows more."""
+        stop = self.stops[config.stop]
         if self.model.versions > 2:
             return ()
         found = []

@@ -1,0 +1,266 @@
+"""A model's world drawn as a cluster: versions, nodes, pairs beside their rows, the plan, what a fill has in hand.
+
+Pairs carry their difference against the position before, and the versions in force that do not know their element.
+Removed ones are listed too: a page draws them going.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import count
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, FOREIGN_KEY, PRIMARY, State
+from catalog.types import SqlType
+from changes.plan.element_states import is_filling, state_of
+from lab.explorer.lanes import EXECUTOR, FILL, STORE
+from lab.explorer.narration import row_words, statement_words
+from lab.explorer.plans.program import Do, Stop
+from lab.explorer.plans.small_tables import (
+    CHILD,
+    FIRST_VALUE,
+    IDS,
+    INDEX_NAMES,
+    LINK_NAME,
+    NEW,
+    OLD,
+    TWIN,
+    elements_of,
+    names_of,
+)
+from lab.explorer.spaces.fill import UNREAD
+from lab.explorer.spaces.full_space import HAS_READ, HAS_WRITTEN, Config, Plain
+from lab.explorer.spaces.full_space import Node as ModelNode
+from lab.explorer.spaces.full_space import Transaction as ModelTransaction
+from lab.sessions.probe import probes
+from lab.sessions.shown import (
+    NOTHING,
+    Cluster,
+    Difference,
+    Element,
+    Lease,
+    Message,
+    Node,
+    Pair,
+    PlanStep,
+    Probe,
+    Text,
+    Transaction,
+    Version,
+)
+from storage import encoding
+from storage.pairs import PREFIX, PairName, rows_of
+
+Slot = tuple[int, bytes]
+ONE_TABLE = "t"
+
+
+class Drawing:
+    """One position of a model, and the one before it, drawn."""
+
+    def __init__(self, plain: Plain, config: Config, before: Config) -> None:
+        self.plain, self.model, self.effects = plain, plain.model, plain.effects
+        self.config, self.before = config, before
+        self.stop = plain.stops[config.stop]
+        self.tables = plain.tables if self.model.foreign_key else (ONE_TABLE,)
+        self.in_force = [
+            [self.effects.program.descriptors[place] for place in plain.in_force(config, at)]
+            for at in range(len(self.tables))
+        ]
+
+    @property
+    def actors(self) -> tuple[str, ...]:
+        fills = any(stop.do is Do.FILL for stop in self.plain.stops)
+        return (*map(str, self.plain.names), EXECUTOR, *((FILL,) if fills else ()))
+
+    def cluster(self) -> Cluster:
+        return Cluster(
+            tuple(self._versions()),
+            tuple(map(self._node, map(str, self.plain.names), self.config.nodes)),
+            tuple(self._pairs()),
+            tuple(self._plan()),
+            tuple(self._messages()),
+        )
+
+    def probes(self) -> tuple[Probe, ...]:
+        """For each version in force, what queries for each value find."""
+        nulls = any(statement[2] == 0 and statement[0] == "insert" for statement in self.effects.statements)
+        values = range(0 if nulls else 1, self.model.values + 1)
+        held = self.effects.known[self.config.contents].storages()
+        found: list[Probe] = []
+        for number, descriptors in enumerate(self.in_force):
+            of_table = {
+                at: {key: value for key, value in pairs.items() if self._table_of(key) == number}
+                for at, pairs in enumerate(held)
+            }
+            for described in descriptors:
+                found += probes(described, list(of_table.values()), values)
+        return tuple(found)
+
+    # Versions
+
+    def _versions(self) -> Iterator[Version]:
+        for at, (table, versions) in enumerate(zip(self.tables, self.stop.tables, strict=True)):
+            known = {described.version for described in self.in_force[at]}
+            for number in range(1, versions.newest + 1):
+                described = self.effects.program.descriptor(self.stop, number, at)
+                elements = tuple(self._elements(described))
+                yield Version(table, number, elements, number == versions.newest, number in known)
+
+    def _elements(self, described: Descriptor) -> Iterator[Element]:
+        if self.model.has_placements:
+            for number, name in ((OLD, "the old placement"), (NEW, "the new placement")):
+                found = next((p for p in described.placements if p.id == number), None)
+                state = State.ABSENT if found is None else found.state
+                yield Element(name, "placement", state.value, found is not None and found.filling)
+            return
+        names, elements = names_of(self.model), elements_of(self.model)
+        for name, element, kind in zip(names, elements, self.model.kinds, strict=True):
+            if self.model.foreign_key and element.name == LINK_NAME:
+                state = next((one.state for one in described.constraints), State.ABSENT)
+                yield Element(LINK_NAME, FOREIGN_KEY, state.value)
+            elif not self.model.foreign_key or described.table_id == IDS[CHILD]:
+                yield Element(name, kind.value, state_of(described, element).value, is_filling(described, element))
+
+    # Nodes
+
+    def _node(self, name: str, node: ModelNode) -> Node:
+        held = list(zip(self.tables, node.held, strict=True))
+        open_one = node.transaction
+        if open_one is not None:
+            pinned = zip(self.tables, open_one.held, node.held, strict=True)
+            held += [(table, one) for table, one, now in pinned if one.version != now.version]
+        leases = tuple(Lease(table, one.version, one.live) for table, one in held if one.version)
+        is_frozen = bool(leases) and not any(lease.is_live for lease in leases)
+        transactions = () if open_one is None else (self._transaction(name, open_one),)
+        return Node(name, "frozen" if is_frozen else "running", leases, transactions)
+
+    def _transaction(self, name: str, one: ModelTransaction) -> Transaction:
+        did = Text("has begun")
+        why = NOTHING
+        if one.phase == HAS_READ:
+            did = Text("has read {row}", {"row": row_words(one.row)})
+        if one.phase == HAS_WRITTEN and one.statement is not None:
+            did = Text("has written: {what}", {"what": statement_words(one.statement)})
+            hindrance = self.plain.hindrance(self.config, (name, "commit"))
+            why = Text("{why}", {"why": hindrance}) if hindrance else NOTHING
+        return Transaction(dict(zip(self.tables, one.use, strict=True)), did, why)
+
+    # Pairs
+
+    def _pairs(self) -> Iterator[Pair]:
+        now, old = self._held(self.config), self._held(self.before)
+        drawn = [self._pair(slot, now, old) for slot in now.keys() | old.keys()]
+        yield from sorted(drawn, key=_order)
+
+    def _held(self, config: Config) -> dict[Slot, bytes | None]:
+        pairs = self.effects.known[config.contents].pairs
+        return {(home, key): value for home, items in enumerate(pairs) for key, value in items}
+
+    def _pair(self, slot: Slot, now: Mapping[Slot, bytes | None], old: Mapping[Slot, bytes | None]) -> Pair:
+        home, key = slot
+        is_there = slot in now
+        value = now[slot] if is_there else old[slot]
+        difference = Difference.SAME if slot in old else Difference.ADDED
+        if not is_there:
+            difference = Difference.REMOVED
+        elif slot in old and old[slot] != value:
+            difference = Difference.CHANGED
+        name, at = self.effects.name_of(key), self._table_of(key)
+        owner = name.row_key if name.row_key is not None else value
+        is_entry = name.index != PRIMARY
+        sort = "entry" if is_entry else "row" if name.column == EXISTS else "value"
+        return Pair(
+            f"{home + 1}.{key.hex()}",
+            self.tables[at],
+            f"{STORE} {home + 1}" if self.effects.storages > 1 else STORE,
+            "" if owner is None else _number(owner),
+            sort,
+            self._key_words(name),
+            "" if value is None or sort != "value" else _value(value),
+            difference,
+            is_tombstone=value is None,
+            dangles=is_there
+            and value is not None
+            and is_entry
+            and owner is not None
+            and self._is_hole(name, at, owner),
+            unseen_by=tuple(one.version for one in self.in_force[at] if not _knows(one, name)),
+        )
+
+    def _table_of(self, key: bytes) -> int:
+        return IDS.index(PREFIX.unpack_from(key)[0]) if self.model.foreign_key else 0
+
+    def _key_words(self, name: PairName) -> str:
+        where = " (new)" if self.model.has_placements and name.placement == NEW else ""
+        if name.index != PRIMARY:
+            assert name.values is not None
+            return f"{INDEX_NAMES[name.index]}: {_value(name.values)}{where}"
+        if name.column == EXISTS:
+            return f"row{where}"
+        return f"{'a (twin)' if name.column == TWIN else 'a'}{where}"
+
+    def _is_hole(self, name: PairName, at: int, owner: bytes) -> bool:
+        """True if an entry leads to a row that is not there, in its own placement."""
+        widest = self.effects.widest
+        placement = next(p for p in widest.placements if p.id == name.placement)
+        pairs = self._held(self.config).items()
+        rows = rows_of(widest, placement, sorted((key, value) for (_, key), value in pairs))
+        return at == CHILD and all(row.key != owner for row in rows)
+
+    # Plan and fill
+
+    def _plan(self) -> Iterator[PlanStep]:
+        """The stops of the way that the executor is on: forward, or back."""
+        stops = self.plain.stops
+        begins = next((at + 1 for at in range(self.config.stop - 1, -1, -1) if stops[at].do is Do.END), 0)
+        for at in count(begins):
+            status = "done" if at < self.config.stop else "now" if at == self.config.stop else "ahead"
+            if stops[at].do is Do.END:
+                return
+            yield PlanStep(self._stop_text(stops[at]), status)
+
+    def _stop_text(self, stop: Stop) -> Text:
+        return Text("{act}", {"act": f"{stop.do.value} v{stop.version}" if stop.version else stop.do.value})
+
+    def _messages(self) -> Iterator[Message]:
+        """The pairs that a worker of the fill has read and will put."""
+        for number, (_, *attempts) in enumerate(self.config.ranges, 1):
+            for attempt, chunk in enumerate(attempts, 1):
+                if chunk > UNREAD:
+                    keys = [self.effects.name_of(op.key) for op in self.effects.chunks[chunk]]
+                    what = ", ".join(self._key_words(name) for name in keys)
+                    text = Text("holds {pairs}", {"pairs": what}) if keys else Text("has nothing to put")
+                    yield Message(f"fill.{number}.{attempt}", FILL, STORE, text)
+
+
+ORDER = {"row": 0, "value": 1, "entry": 2}
+
+
+def _order(pair: Pair) -> tuple[str, str, str, int, str]:
+    """Rows beside their values and entries; what is of no row last."""
+    return pair.table, pair.row or "~", pair.storage, ORDER[pair.sort], pair.id
+
+
+def _knows(described: Descriptor, name: PairName) -> bool:
+    """True if a version contains the element of a pair, in whatever state."""
+    if described.state is State.ABSENT:
+        return False
+    placement = next((p for p in described.placements if p.id == name.placement), None)
+    if placement is None or placement.state is State.ABSENT:
+        return False
+    if name.index != PRIMARY:
+        return any(index.id == name.index and index.state is not State.ABSENT for index in described.indexes)
+    is_row = name.column == EXISTS
+    return is_row or any(c.id == name.column and c.state is not State.ABSENT for c in described.columns)
+
+
+def _number(key: bytes) -> str:
+    number, _ = encoding.decode(SqlType.BIGINT, key)
+    return str(number)
+
+
+def _value(data: bytes) -> str:
+    """A value as sentences name it: 1 for 11; a row's number, where a row refers to one."""
+    number, _ = encoding.decode(SqlType.BIGINT, data)
+    if number is None:
+        return "NULL"
+    return str(number if int(str(number)) < FIRST_VALUE else int(str(number)) - FIRST_VALUE + 1)

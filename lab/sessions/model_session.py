@@ -1,0 +1,151 @@
+"""A session on an explorer's model: positions that a list of steps leads through.
+
+    position ──step──► position ──step──► ..     each step once: what it leads to, its sentence, what it broke
+
+A model's positions do not depend on how they were come to, so all sessions on it share them: a session of 200 steps
+is 200 look-ups. Their number is bounded (`POSITIONS_MAX`); beyond it they are worked out anew.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from lab.explorer.contents.foreign_keys import effects_of
+from lab.explorer.contents.numbered import Fault
+from lab.explorer.lanes import STORE, actor_of, ends
+from lab.explorer.model import Model
+from lab.explorer.narration import teller_of
+from lab.explorer.plans.small_tables import CHILD, NAMES, PARENT
+from lab.explorer.spaces.fill import Step
+from lab.explorer.spaces.full_space import Config, Plain, step_id
+from lab.explorer.witness import given_named
+from lab.sessions.grain import offers
+from lab.sessions.model_cluster import Drawing
+from lab.sessions.model_setups import model_of
+from lab.sessions.session import BadSession, Session
+from lab.sessions.setup import Setup
+from lab.sessions.severity import CLAUSES, severity_of, verdicts_of, worst
+from lab.sessions.shown import Refused, Severity, Shown, Strip, Text, TraceLine
+
+POSITIONS_MAX = 20_000
+MACHINES_MAX = 32
+
+
+@dataclass(slots=True, eq=False)
+class Position:
+    """A state of the model's world, and the steps that were taken from it."""
+
+    config: Config
+    faults: tuple[Fault, ...]
+    newest: int
+    taken: dict[str, "Taken"] = field(default_factory=dict)
+
+    def severity(self, clause: str) -> Severity:
+        return worst(severity_of(fault, self.newest) for fault in self.faults if fault.clause == clause)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """A step that was taken, and where it led."""
+
+    step: Step
+    after: Position
+    line: TraceLine
+
+
+class Machine:
+    """A model with its first rows, and all positions that sessions have come to."""
+
+    def __init__(self, model: Model, rows: Sequence[str | int]) -> None:
+        self.plain = Plain(effects_of(model))
+        self.model, self.teller = model, teller_of(self.plain)
+        self.lock = threading.Lock()
+        self.first = self.plain.start()
+        if rows:
+            step: Step = ("given", *rows)
+            why = self.plain.hindrance(self.first, step)
+            if why:
+                raise BadSession(f"rows {', '.join(map(str, rows))}: {why}")
+            self.first = self.plain.after(self.first, step)[0]
+        self.positions: dict[Config, Position] = {}
+
+    def follow(self, steps: Sequence[str]) -> tuple[list[Position], list[TraceLine], Refused | None]:
+        """The positions that the steps lead through, the first included, as far as they can be taken."""
+        if len(self.positions) > POSITIONS_MAX:
+            self.positions.clear()
+        position = self.at(self.first)
+        positions = [position]
+        lines: list[TraceLine] = []
+        for number, name in enumerate(steps):
+            taken = position.taken.get(name) or self._take(position, name)
+            if isinstance(taken, Text):
+                return positions, lines, Refused(number, name, taken)
+            position = taken.after
+            positions.append(position)
+            lines.append(taken.line)
+        return positions, lines, None
+
+    def at(self, config: Config) -> Position:
+        """The position of a state."""
+        found = self.positions.get(config)
+        if found is None:
+            newest = self.plain.stops[config.stop].newest
+            faults = tuple(dict.fromkeys((*self.plain.faults(config), *self.plain.too_many_versions(config))))
+            found = self.positions[config] = Position(config, faults, newest)
+        return found
+
+    def _take(self, position: Position, name: str) -> Taken | Text:
+        """The step of that name taken, or why it cannot be."""
+        config = position.config
+        candidates = {step_id(step): step for step in self.plain.candidates(config)}
+        step = candidates.get(name) or given_named(name)
+        if step is None:
+            return Text("there is no such step here")
+        why = self.plain.hindrance(config, step)
+        if why:
+            return Text("{why}", {"why": why})
+        after = self.at(self.plain.after(config, step)[0])
+        broken = [fault for fault in after.faults if fault not in position.faults]
+        severity = worst(severity_of(fault, after.newest) for fault in broken)
+        sentence = Text("{sentence}", {"sentence": self.teller.sentence(config, step, after.config)})
+        actor, lanes = actor_of(step), ends(step, self._store(config, step))
+        to = next((lane for lane in lanes if lane != actor), "")
+        taken = position.taken[name] = Taken(step, after, TraceLine(name, actor, to, sentence, severity))
+        return taken
+
+    def _store(self, config: Config, step: Step) -> str:
+        """The lane of the table that a step is about; a commit is about what was written before it."""
+        if len(self.plain.tables) == 1:
+            return STORE
+        about = step_id(step)
+        if step[1:] == ("commit",):
+            one = config.nodes[self.plain.names.index(step[0])].transaction  # type: ignore[arg-type]
+            about = "" if one is None or one.statement is None else one.statement[0]
+        return NAMES[PARENT if "parent" in about else CHILD]
+
+
+@lru_cache(maxsize=MACHINES_MAX)
+def machine_of(model: Model, rows: tuple[str | int, ...]) -> Machine:
+    return Machine(model, rows)
+
+
+def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
+    """Everything about a position of a session on a model. Raises `BadSession`."""
+    machine = machine_of(*model_of(setup, session))
+    with machine.lock:
+        positions, lines, refused = machine.follow(session.steps)
+        place = len(positions) - 1 if at is None else max(0, min(at, len(positions) - 1))
+        position, before = positions[place], positions[max(place - 1, 0)]
+        drawing = Drawing(machine.plain, position.config, before.config)
+        return Shown(
+            place,
+            drawing.actors,
+            offers(machine.plain, position.config, single_steps=single_steps),
+            drawing.cluster(),
+            verdicts_of(position.faults, position.newest),
+            tuple(Strip(clause, tuple(one.severity(clause) for one in positions)) for clause in CLAUSES),
+            drawing.probes(),
+            tuple(lines),
+            refused,
+        )

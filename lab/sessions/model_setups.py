@@ -1,0 +1,259 @@
+"""Set-ups whose machine is an explorer's model: chapters 1 to 5, 8, 9, 11, 13, every built-in variant, any model.
+
+    model_of(setup, session)   the model of a session, rules left out, and the rows that are there at first
+
+A session may leave out a rule of the model by the name `manage.py explore` knows it by, the fence, or the limit of
+two versions.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from catalog.elements import Kind
+from lab.explorer.model import BadModel, Broken, Model, from_json, kind_named, stage_named
+from lab.explorer.variants import RESHARD, UP, all_variants, stages
+from lab.sessions.session import BadSession, Session, Value
+from lab.sessions.setup import MODEL, LeftOut, Parameter, Setup
+from lab.sessions.shown import Text
+
+FENCE, TWO_VERSIONS = "fence", "two-versions"
+
+PROTECTS: Mapping[str, Text] = {
+    FENCE: Text("T2: a store accepts no transaction of a version that is older than the fence"),
+    TWO_VERSIONS: Text("L2, L7: at most two versions are in use at once"),
+    "skipped": Text("R1: rows that were there before get their entries"),
+    "early": Text("L9: the fill begins when nobody uses an older version any more"),
+    "blind": Text("R2: what a writer has put or removed wins over the fill"),
+    "exists-only": Text("R2: the fill puts nothing where a pair or a tombstone is"),
+    "not-cleared": Text("R6: tombstones from before the drain are cleared before the fill"),
+    "seen-only": Text("R5: a removal leaves a tombstone whether or not it sees a pair"),
+    "purged": Text("R7: no tombstone is removed while a range may still write"),
+    "twice": Text("R3: a range that is done is never done again"),
+    "no-close": Text("R7: the run is closed before the next version is published"),
+    "no-purge": Text("R8: tombstones are removed at the end"),
+    "delete-early": Text("L9: pairs are deleted when nobody uses an older version any more"),
+    "no-delete": Text("X4: pairs are deleted before the element is absent"),
+    "visible-move": Text("a change of key carries all columns of the row, also those the version cannot name"),
+    "values-first": Text("entries are deleted before the values that they are made of"),
+    "index-first": Text("a missing value reads as the fill value, for the fill too"),
+    "early-turn": Text("X6: after the point of no return nothing is cancelled"),
+    "unverified": Text("R10: rows are verified before the element is public"),
+    "one-drained": Text("L11: both tables are drained before rows are verified"),
+    "child-unchecked": Text("a row that is written must find the row that it refers to"),
+    "parent-unchecked": Text("a row that another one refers to is not removed"),
+    "snapshot": Text("T1: what a transaction has read does not change before it commits"),
+}
+"""What each rule protects, by its id."""
+
+
+def _may(*ids: str) -> tuple[LeftOut, ...]:
+    return tuple(LeftOut(name, PROTECTS[name]) for name in ids)
+
+
+LADDER = _may(FENCE, TWO_VERSIONS)
+FILL = _may("skipped", "early", "blind", "exists-only", "not-cleared", "seen-only", "purged", "twice", "no-close")
+FILLED = (*LADDER, *FILL, *_may("no-purge"))
+VERIFIED = (*FILLED, *_may("unverified"))
+ALL = _may(*PROTECTS)
+
+
+def _rows(*rows: str | int) -> Parameter:
+    return Parameter("rows", list(rows), Text("the rows that are there at first: the value of a of each, - for none"))
+
+
+def _states(default: str) -> Parameter:
+    return Parameter("states", default, Text("the states, one for each version"))
+
+
+FULL = UP[Kind.INDEX]
+NODE_2_IS_AHEAD = ("publish.2", "n2.acquire")
+AT_THE_FILL = (*("publish.2", "n1.acquire", "n2.acquire", "publish.3", "n1.acquire", "n2.acquire", "drain.3", "clear"),)
+
+ONE_TABLE = Text("One table t (id, a), two nodes, the index by_a on a.")
+
+
+def _setups() -> tuple[Setup, ...]:
+    return (
+        Setup(
+            "one-jump",
+            MODEL,
+            Text("One jump"),
+            Text("The index goes from absent to public at once: n1 still uses v1, n2 uses v2."),
+            (_rows(),),
+            LADDER,
+            chapter="01-one-jump",
+            begins=NODE_2_IS_AHEAD,
+        ),
+        Setup(
+            "delete-only",
+            MODEL,
+            Text("Delete-only in between"),
+            Text("The index is absent, delete-only, public: n1 still uses v1, n2 uses v2."),
+            (_rows(),),
+            FILLED,
+            chapter="02-delete-only",
+            begins=NODE_2_IS_AHEAD,
+        ),
+        Setup(
+            "write-only",
+            MODEL,
+            Text("Write-only in between"),
+            Text("The index is absent, write-only, public: n1 still uses v1, n2 uses v2."),
+            (_rows(),),
+            FILLED,
+            chapter="03-why-write-only",
+            begins=NODE_2_IS_AHEAD,
+        ),
+        Setup(
+            "full-ladder",
+            MODEL,
+            Text("The full ladder"),
+            Text("The index is absent, delete-only, write-only, filled, public."),
+            (_rows(),),
+            FILLED,
+            chapter="03-why-write-only",
+        ),
+        Setup(
+            "fill",
+            MODEL,
+            Text("A fill beside writers"),
+            Text("v3 is write-only and drained, row 1 has a = 1: the fill is about to read."),
+            (_rows(1),),
+            FILLED,
+            single_steps=True,
+            chapter="04-reorganise",
+            begins=AT_THE_FILL,
+        ),
+        Setup(
+            "two-versions",
+            MODEL,
+            Text("Two versions at most"),
+            Text("The full ladder from its start: both nodes use v1."),
+            (_rows(),),
+            FILLED,
+            chapter="05-two-versions",
+        ),
+        Setup(
+            "optional-column",
+            MODEL,
+            Text("An optional column"),
+            Text("The column a may be missing in a row."),
+            (_states(UP[Kind.OPTIONAL_COLUMN]), _rows()),
+            (*LADDER, *_may("delete-early", "no-delete", "no-purge")),
+            chapter="08-other-elements",
+        ),
+        Setup(
+            "required-column",
+            MODEL,
+            Text("A required column"),
+            Text("The column a is NOT NULL and has a default."),
+            (_states(UP[Kind.REQUIRED_COLUMN]), _rows()),
+            (*FILLED, *_may("delete-early", "no-delete")),
+            chapter="08-other-elements",
+        ),
+        Setup(
+            "unique-index",
+            MODEL,
+            Text("A unique index over duplicates"),
+            Text("Rows 1 and 2 have the same value, and the index is to be unique."),
+            (_states(FULL), _rows(1, 1)),
+            VERIFIED,
+            chapter="09-unique",
+        ),
+        Setup(
+            "placement",
+            MODEL,
+            Text("Another sharding key"),
+            Text("A second placement of the table is filled, and is read in the end."),
+            (_states(RESHARD), _rows()),
+            (*FILLED, *_may("delete-early", "no-delete")),
+            chapter="11-sharding-key",
+        ),
+        Setup(
+            "variant",
+            MODEL,
+            Text("A built-in model"),
+            Text("A model of the page of safe sequences."),
+            (Parameter("name", "index-in-one-step", Text("the name of the model")), _rows()),
+            ALL,
+        ),
+        Setup(
+            "model",
+            MODEL,
+            Text("A model of your own"),
+            Text("A model as the explorer prints it."),
+            (Parameter("model", "", Text("the model, as JSON")), _rows()),
+            ALL,
+        ),
+    )
+
+
+MODEL_SETUPS: Mapping[str, Setup] = {setup.name: setup for setup in _setups()}
+
+
+def _index(states: str) -> Callable[[Mapping[str, Value]], Model]:
+    return lambda _: Model(Kind.INDEX, stages(states), rows=1, ranges=1)
+
+
+def _element(kind: Kind, **sizes: int) -> Callable[[Mapping[str, Value]], Model]:
+    return lambda values: Model(kind, _stages_of(values), **sizes)  # type: ignore[arg-type]
+
+
+def _variant(values: Mapping[str, Value]) -> Model:
+    found = all_variants().get(str(values["name"]))
+    if found is None:
+        raise BadSession(f"there is no built-in model {str(values['name'])[:60]}")
+    return found.model
+
+
+def _own(values: Mapping[str, Value]) -> Model:
+    try:
+        body = json.loads(str(values["model"]))
+        return from_json(body)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise BadSession(f"this is no model: {error}") from error
+
+
+MODELS: Mapping[str, Callable[[Mapping[str, Value]], Model]] = {
+    "one-jump": _index("absent,public"),
+    "delete-only": _index("absent,delete-only,public"),
+    "write-only": _index("absent,write-only,public"),
+    "full-ladder": _index(FULL),
+    "fill": _index(FULL),
+    "two-versions": _index(FULL),
+    "optional-column": _element(Kind.OPTIONAL_COLUMN, rows=1, ranges=1),
+    "required-column": _element(Kind.REQUIRED_COLUMN, rows=1, ranges=1),
+    "unique-index": _element(kind_named("unique index")),
+    "placement": _element(Kind.PLACEMENT),
+    "variant": _variant,
+    "model": _own,
+}
+"""The model of each set-up, from the values of its parameters."""
+
+
+def model_of(setup: Setup, session: Session) -> tuple[Model, tuple[str | int, ...]]:
+    """The model of a session, and its first rows (none: they are not given). Raises `BadSession`."""
+    values = setup.values(session)
+    setup.check_left_out(session)
+    try:
+        model = _without(MODELS[setup.name](values), session.left_out)
+    except BadModel as error:
+        raise BadSession(str(error)) from error
+    rows = values["rows"]
+    assert isinstance(rows, list)
+    return model, tuple(rows)
+
+
+def _stages_of(values: Mapping[str, Value]) -> tuple[tuple[object, ...], ...]:
+    return tuple(stage_named(text) for text in str(values["states"]).split(","))
+
+
+def _without(model: Model, left_out: frozenset[str]) -> Model:
+    """The model without these rules; its plan is written by hand then, by the same versions."""
+    if not left_out:
+        return model
+    broken = frozenset(Broken(name) for name in left_out - {FENCE, TWO_VERSIONS})
+    versions = 3 if TWO_VERSIONS in left_out else model.versions
+    fence = model.fence and FENCE not in left_out
+    return replace(model, broken=model.broken | broken, versions=versions, fence=fence, statement="")

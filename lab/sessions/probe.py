@@ -1,0 +1,86 @@
+"""The rows that `SELECT .. WHERE a = 1` finds under a version, by the table and by an index.
+
+    by table   the rows that are there, with the values that this version reads (`storage.mutations`)
+    by index   the entries that the node's own planner would read (`nodes.sql.access_paths`), and where they lead
+
+An entry that leads to no row with that value is shown as the row's number and a hole, "1 ∅": a query reads it in vain,
+and a unique index refuses because of it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Index, State
+from catalog.types import SqlType
+from expressions.rows import compiled
+from expressions.typed import Context
+from lab.explorer.contents.numbered import Pairs
+from lab.explorer.plans.small_tables import FIRST_VALUE, value_column
+from lab.sessions.shown import Probe
+from nodes.sql.access_paths import Range, access
+from storage import encoding
+from storage.buckets import BUCKETS
+from storage.mutations import readable_columns
+from storage.pairs import StoredRow, name_of, rows_of
+
+HOLE = "∅"
+
+
+def probes(described: Descriptor, storages: Sequence[Pairs], values: Iterable[int]) -> Iterator[Probe]:
+    """A probe for each value (0: NULL) under one version; of all rows where it has no column a to ask for."""
+    if described.state is not State.PUBLIC:
+        return
+    rows = _rows(described, storages)
+    column = value_column(described)
+    if column is None or column.state is not State.PUBLIC:
+        yield Probe(described.version, f"SELECT id FROM {described.name}", tuple(map(_number, rows)), None)
+        return
+    for value in values:
+        data = encoding.encode(SqlType.BIGINT, FIRST_VALUE - 1 + value if value else None)
+        query = f"SELECT id FROM {described.name} WHERE a {f'= {value}' if value else 'IS NULL'}"
+        found = {key: row for key, row in rows.items() if readable_columns(described, row).get(column.id) == data}
+        test = f"= {FIRST_VALUE - 1 + value}" if value else "IS NULL"
+        by_table = tuple(map(_number, found))
+        ways = [way for way in (_way(described, index, test) for index in described.public_indexes) if way is not None]
+        if not ways:
+            yield Probe(described.version, query, by_table, None)
+        for ranges in ways:
+            led_to = _entries(described, storages, ranges)
+            yield Probe(described.version, query, by_table, tuple(_led_to(key, found) for key in led_to))
+
+
+def _rows(described: Descriptor, storages: Sequence[Pairs]) -> dict[bytes, StoredRow]:
+    pairs = sorted((pair for held in storages for pair in held.items()), key=_key)
+    return {row.key: row for row in rows_of(described, described.placement, pairs)}
+
+
+@lru_cache(maxsize=1024)
+def _way(described: Descriptor, index: Index, test: str) -> tuple[Range, ...] | None:
+    """The ranges of an index that a node reads for a condition on the column a; None when it does not use the index."""
+    column = value_column(described)
+    assert column is not None
+    condition = compiled(described, f'"#{column.id}" {test}')
+    way = access(replace(described, indexes=(index,)), [condition], Context(), storages=1, buckets=BUCKETS)
+    return None if way.index is None else way.ranges
+
+
+def _entries(described: Descriptor, storages: Sequence[Pairs], ranges: Sequence[Range]) -> list[bytes]:
+    """The K(r) that the live entries within these ranges name, in the index's order."""
+    live = sorted((key, value) for pairs in storages for key, value in pairs.items() if value is not None)
+    entries = [(key, value) for key, value in live if any(low <= key < high for low, high in ranges)]
+    return [name_of(described, key).row_key or value for key, value in entries]
+
+
+def _led_to(key: bytes, rows: dict[bytes, StoredRow]) -> str:
+    return _number(key) if key in rows else f"{_number(key)} {HOLE}"
+
+
+def _number(key: bytes) -> str:
+    number, _ = encoding.decode(SqlType.BIGINT, key)
+    return str(number)
+
+
+def _key(pair: tuple[bytes, bytes | None]) -> bytes:
+    return pair[0]

@@ -1,0 +1,50 @@
+"""Everything that a session shows at a position, whichever machine it runs on.
+
+    show(session)         its end
+    show(session, 3)      after three steps; those that follow stay in the trace
+
+A step that cannot be taken ends the trace: `Shown.refused` says which, and why.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from lab.sessions import model_session
+from lab.sessions.session import BadSession as BadSession
+from lab.sessions.session import Session, Value, check_steps
+from lab.sessions.session import first_difference as first_difference
+from lab.sessions.setup import MODEL, Setup
+from lab.sessions.setups import setup_named
+from lab.sessions.shown import Shown
+
+
+class Show(Protocol):
+    """Shows a position of a session of one kind."""
+
+    def __call__(self, setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown: ...
+
+
+MACHINES: Mapping[str, Show] = {MODEL: model_session.show}
+
+
+def show(session: Session, at: int | None = None, *, single_steps: bool | None = None) -> Shown:
+    """Position `at` of a session (None: its end; beyond it, too). Raises `BadSession`.
+
+    `single_steps`: statements in single steps, as the set-up says by default.
+    """
+    setup = setup_named(session.setup)
+    check_steps(session.steps)
+    single = setup.single_steps if single_steps is None else single_steps
+    return MACHINES[setup.kind](setup, session, at, single_steps=single)
+
+
+def new_session(
+    name: str, parameters: Mapping[str, Value] | None = None, left_out: frozenset[str] = frozenset()
+) -> Session:
+    """A session of a set-up as it begins: of its first steps, those that can be taken. Raises `BadSession`."""
+    session = Session(name, {} if parameters is None else parameters, left_out)
+    for step in setup_named(name).begins:
+        longer = Session(name, session.parameters, left_out, (*session.steps, step))
+        if show(longer, single_steps=True).refused is None:
+            session = longer
+    return session

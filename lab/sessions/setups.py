@@ -1,0 +1,17 @@
+"""All set-ups by their names, of each kind of machine."""
+
+from collections.abc import Mapping
+
+from lab.sessions.model_setups import MODEL_SETUPS
+from lab.sessions.session import BadSession
+from lab.sessions.setup import Setup
+
+SETUPS: Mapping[str, Setup] = {**MODEL_SETUPS}
+
+
+def setup_named(name: str) -> Setup:
+    """Raises `BadSession` when there is no such set-up."""
+    found = SETUPS.get(name)
+    if found is None:
+        raise BadSession(f"there is no set-up {name[:60]}; set-ups are: {', '.join(SETUPS)}")
+    return found

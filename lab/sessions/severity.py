@@ -1,0 +1,39 @@
+"""Danger is not damage: how much a broken clause weighs, by the version under which it is broken.
+
+C3 under v1, v2 is the newest    danger: v1 could not tidy up; nobody has met it yet
+C5 under v2, C4 under v3         damage: a query finds a row that is not there, or misses one
+"""
+
+from collections.abc import Iterable, Sequence
+
+from lab.explorer.contents.numbered import Fault
+from lab.sessions.shown import Severity, Text, Verdict
+
+MET_BY_USERS = frozenset({"C2", "C4", "C5", "C6", "lost write", "read twice", "refused writes", "two versions"})
+"""Broken under any version in force, somebody meets it."""
+
+CLAUSES = ("C1", "C2", "C3", "C4", "C5", "C6", "C7", "lost write", "read twice", "refused writes", "two versions")
+"""The rows of a strip."""
+
+_WEIGHT = {Severity.HOLDS: 0, Severity.DANGER: 1, Severity.DAMAGE: 2}
+
+
+def severity_of(fault: Fault, newest: int) -> Severity:
+    """The weight of a fault where `newest` is the newest version of the table."""
+    is_damage = fault.clause in MET_BY_USERS or fault.version >= newest
+    return Severity.DAMAGE if is_damage else Severity.DANGER
+
+
+def worst(severities: Iterable[Severity]) -> Severity:
+    return max(severities, key=_WEIGHT.__getitem__, default=Severity.HOLDS)
+
+
+def verdicts_of(faults: Sequence[Fault], newest: int) -> tuple[Verdict, ...]:
+    """A verdict for each clause and version, its first fault in words."""
+    first: dict[tuple[str, int], Fault] = {}
+    for fault in faults:
+        first.setdefault((fault.clause, fault.version), fault)
+    return tuple(
+        Verdict(fault.clause, fault.version, severity_of(fault, newest), Text("{why}", {"why": fault.why}))
+        for _, fault in sorted(first.items())
+    )
