@@ -35,6 +35,12 @@ CHAINS = {
     "behind comments": ("SELECT 1", "+/* a, b */a.--x, y\nand"),
     "behind quotes": ("SELECT ''", "||E'\\',\\''||$a$,$$,$a$||\",\""),
     "cases": ("SELECT 1", " + CASE WHEN a THEN b ELSE c END"),
+    "joins behind numbers that end with a point": ("SELECT 1 FROM a", " JOIN a ON 1."),
+    "joins behind numbers with a point inside": ("SELECT 1 FROM a", " JOIN a ON 1_0.5"),
+    "joins behind numbers that begin with a point": ("SELECT 1 FROM a", " JOIN a ON .5"),
+    "time zones that are numbers": ("SELECT a", " AT TIME ZONE 1."),
+    "named operators before numbers": ("SELECT 1", " OPERATOR(+) 1."),
+    "cases with fields named like their end": ("SELECT 1", " + CASE WHEN $1.end THEN ٣.end ELSE 1"),
 }
 
 
@@ -42,6 +48,7 @@ CHAINS = {
 def test_a_text_that_would_end_the_process_is_refused_instead(name: str) -> None:
     start, link = CHAINS[name]
     text = start + link * TIMES
+    assert grammar.nesting(text) > grammar.NESTING_MAX
     with pytest.raises(SqlError, match="nested too deeply") as caught:
         parse_statements(text)
     assert caught.value.sqlstate == "54001"
@@ -85,7 +92,8 @@ LINKS = st.sampled_from(
         *(link for _, link in CHAINS.values()), " AND b", " OR b", ", b", " = b", " <= b", " NOT IN (1, 2)", "[1]",
         " + (b", ")", " || f(a, ", " + CASE b WHEN 1 THEN", " END", " ELSE", " WHEN", "/* ( */", "--(\n", " * - ",
         " IS DISTINCT FROM b", " NOT BETWEEN SYMMETRIC a AND", " + $$(,$$", " AS x", " FROM a", " ORDER BY a", " WHERE",
-        " + (SELECT 1", " EXCEPT ALL SELECT", " || U&'\\0061'", " + a.b", " AS case", " AS end", " AS and",
+        " + (SELECT 1", " EXCEPT ALL SELECT", " || U&'\\0061'", " + a.b",
+        " + $1.end", " + .5", " AS case", " AS end", " AS and",
     ]
 )  # fmt: skip
 

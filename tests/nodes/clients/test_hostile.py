@@ -18,6 +18,7 @@ HOSTILE = {
     "casts that nest to the left": ("SELECT 1" + "::int" * 50_000, "54001"),
     "set operations that nest to the left": ("SELECT 1" + " UNION SELECT 1" * 40_000, "54001"),
     "joins that nest to the left": ("SELECT 1 FROM v" + " JOIN v ON true" * 40_000, "54001"),
+    "joins behind numbers that end with a point": ("SELECT 1 FROM v" + " JOIN v ON 1." * 40_000, "54001"),
     "a pattern that can be laid in countless ways": (
         "SELECT count(*) FROM {t} WHERE v LIKE '" + "%a" * 30 + "%b'",
         None,
