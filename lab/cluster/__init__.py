@@ -1,6 +1,6 @@
 """A whole cluster as one deterministic value: the product's machines around a store in memory.
 
-world            nodes, database, store, the mail between them, a clock
+world            nodes, database, store, the messages between them, a clock
 control_plane    catalog, lease rows, fences, locks
 node_statements  what a node does with a statement (T1 to T3)
 foreign_keys     what a statement asks of other tables (L11)

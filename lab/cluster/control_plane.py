@@ -49,7 +49,7 @@ class Without(Enum):
     PURGE = "purge"
     """leave the tombstones of a fill (R8)"""
     DELETION = "deletion"
-    """leave the entries of an index that goes (R8, X4)"""
+    """leave the entries of a dropped index (R8, X4)"""
     EXECUTOR = "executor"
     """let a worker that was replaced act (X2)"""
     SNAPSHOT = "snapshot"

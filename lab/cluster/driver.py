@@ -25,16 +25,16 @@ from storage.pairs import CannotDerive
 STEPS_MAX = 200
 """A change takes a dozen steps; one that takes so many runs in a circle."""
 
-TOLD = {
+SENTENCES = {
     "change started": "change {change} starts",
     "executor replaced": "another worker takes over change {change}",
-    "change pausing": "change {change} rests, as {who} wished",
+    "change pausing": "change {change} pauses, as {who} requested",
     "change resumed": "change {change} goes on",
     "change cancelling": "{who} cancels change {change}",
     "change rolling back": "change {change} rolls back: {error}",
     "reorganisation failed": "failed: {error}",
 }
-"""The stories that a script shows; the others are seen by what they tell of."""
+"""The stories that a script shows; the others are seen by their effects."""
 
 
 @dataclass
@@ -77,8 +77,8 @@ class Driver:
     def _take(self, world: World, effect: events.Effect) -> None:
         match effect:
             case events.AppendEvent(story):
-                if story.kind in TOLD:
-                    world.say(TOLD[story.kind].format_map(story.payload))
+                if story.kind in SENTENCES:
+                    world.say(SENTENCES[story.kind].format_map(story.payload))
             case events.RefuseCancel():
                 pass
             case events.Finish(outcome, error, _):

@@ -17,7 +17,7 @@ from catalog.elements import NodeId, State, TableId
 from catalog.types import BadValue
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.foreign_keys import check_references
-from lab.cluster.world import Letter, Node, Transaction, World
+from lab.cluster.world import Message, Node, Transaction, World
 from lab.scripts.text import BadRow, assignments, key_of, new_row, op_text, row_text, subject
 from leases import vocabulary
 from leases.rules import NotLeasable, check_leasable
@@ -83,7 +83,7 @@ def ask_for(world: World, node: Node, table: TableId, *, fresh: bool = False) ->
 def unpin(world: World, node: NodeId, table: TableId, request: int) -> None:
     """The node hears of it at once, a frozen one when it thaws."""
     if world.nodes[node].is_running:
-        world.mail.append(Letter(node, vocabulary.Unpin(request, table)))
+        world.messages.append(Message(node, vocabulary.Unpin(request, table)))
         world.settle()
 
 
@@ -205,7 +205,7 @@ def _refusal(world: World, error: Exception) -> str:
     """An error of the store in words rather than keys."""
     if isinstance(error, DuplicateKey):
         newest = world.control.newest(TableId(int.from_bytes(error.key[:4])))
-        return f"{subject(newest, error.key)} is there already ({error.sqlstate})"
+        return f"{subject(newest, error.key)} exists already ({error.sqlstate})"
     if isinstance(error, SerializationFailure):
         return f"another transaction changed what this one read or wrote ({error.sqlstate})"
     return str(error)

@@ -1,12 +1,12 @@
-"""A whole cluster as one deterministic value: nodes, their database, the store, the mail between them, a clock.
+"""A whole cluster as one deterministic value: nodes, their database, the store, the messages between them, a clock.
 
-    node n1 ── lease machine ──> mail ──> Control (leases, versions, fences)
-       │  └─ transactions ─────────────> MemoryStore (pairs)
-       └────────────── news <── mail <── publish
+    node n1 ── lease machine ──> messages ──> Control (leases, versions, fences)
+       │  └─ transactions ─────────────────> MemoryStore (pairs)
+       └────────────── news <── messages <── publish
 
-Nothing happens by itself: a letter is delivered, time passes, a statement runs because somebody
+Nothing happens by itself: a message is delivered, time passes, a statement runs because somebody
 called the method. `settle` delivers all that may be delivered, which is what golden scripts want; the
-letters of a node that `holds_mail` are delivered one by one, in any order. Every rule is the product's:
+messages of a node that `holds_messages` are delivered one by one, in any order. Every rule is the product's:
 `leases.machine`, `leases.rules`, `storage.mutations`, `changes.executor.machine`; there is no second one here.
 """
 
@@ -26,14 +26,14 @@ from storage.pairs import Pair
 from storage.store import MemoryStore, MemoryTransaction, TransactionStatus
 
 DELIVERIES_MAX = 10_000
-"""So many letters may follow from one event; more means that the cluster talks to itself."""
+"""So many messages may follow from one event; more means that the cluster talks to itself."""
 
 WAKINGS_MAX = 1_000
 """So often may nodes wake in one span of time; more means that one spins."""
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Message:
     """On its way: a request to the database, or something a node is going to hear."""
 
     node: NodeId
@@ -84,20 +84,20 @@ class Node:
     is_running: bool = True
     is_frozen: bool = False
     is_cut_off: bool = False
-    holds_mail: bool = False
+    holds_messages: bool = False
     clock_ahead_s: float = 0.0
     taken: dict[TableId, list[int]] = field(default_factory=dict)
 
 
 @dataclass
 class World:
-    """The cluster. `said` is what happened, in words, since somebody last asked. `by_hand`: runs go in single steps."""
+    """The cluster. `output`: what happened, in words, since somebody last asked. `by_hand`: runs go in single steps."""
 
     control: Control = field(default_factory=Control)
     store: MemoryStore = field(default_factory=MemoryStore)
     nodes: dict[NodeId, Node] = field(default_factory=dict)
     transactions: dict[str, Transaction] = field(default_factory=dict)
-    mail: list[Letter] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     now: float = 0.0
     by_hand: bool = False
     loses_news: bool = False
@@ -128,22 +128,22 @@ class World:
 
     def start_node(self, name: NodeId) -> None:
         incarnation = self.control.start_node(name)
-        self.mail = [letter for letter in self.mail if letter.node != name]
+        self.messages = [message for message in self.messages if message.node != name]
         self._drop_transactions(name)
         ahead_s = self.nodes[name].clock_ahead_s if name in self.nodes else 0.0
         self.nodes[name] = Node(name, NodeLeases(name, incarnation), clock_ahead_s=ahead_s)
 
     def stop_node(self, name: NodeId) -> None:
-        """The process is gone, its sessions with it; its leases run on until they expire."""
+        """The process has ended, its sessions with it; its leases run on until they expire."""
         node = self.nodes[name]
         node.is_running, node.taken = False, {}
-        self.mail = [letter for letter in self.mail if letter.node != name]
+        self.messages = [message for message in self.messages if message.node != name]
         self._drop_transactions(name)
 
     def _drop_transactions(self, name: NodeId) -> None:
         for one in self.transactions.values():
             if one.node == name:
-                self.end_transaction(one, "its node is gone")
+                self.end_transaction(one, "its node has ended")
         self.transactions = {actor: one for actor, one in self.transactions.items() if one.node != name}
 
     def hears(self, name: NodeId, event: vocabulary.Event) -> None:
@@ -162,7 +162,7 @@ class World:
     def _perform(self, node: Node, effect: vocabulary.Effect) -> None:
         match effect:
             case vocabulary.Acquire() | vocabulary.Renew() | vocabulary.Release():
-                self.mail.append(Letter(node.name, effect))
+                self.messages.append(Message(node.name, effect))
             case vocabulary.Grant(request, _, version):
                 self.granted[int(str(request))] = version
             case vocabulary.Refuse(request, _, _, reason):
@@ -184,7 +184,7 @@ class World:
                 self.end_transaction(one, reason)
         node.taken = {table: [r for r in taken if r not in requests] for table, taken in node.taken.items()}
 
-    # Mail
+    # Messages
 
     def settle(self) -> None:
         """Deliver everything that may be delivered, in order."""
@@ -193,49 +193,49 @@ class World:
             if at is None:
                 return
             self.deliver(at)
-        raise AssertionError(f"more than {DELIVERIES_MAX} letters followed from one event")
+        raise AssertionError(f"more than {DELIVERIES_MAX} messages followed from one event")
 
     def deliverable(self) -> Iterator[int]:
-        """The letters that nobody holds back."""
-        for at, letter in enumerate(self.mail):
-            node = self.nodes[letter.node]
-            if not node.holds_mail and (letter.is_request or not node.is_frozen):
+        """The messages that nobody holds back."""
+        for at, message in enumerate(self.messages):
+            node = self.nodes[message.node]
+            if not node.holds_messages and (message.is_request or not node.is_frozen):
                 yield at
 
     def deliver(self, at: int) -> None:
-        """A letter arrives: the database answers a request, a node hears the rest."""
-        letter = self.mail.pop(at)
-        if not letter.is_request:
-            self._tell(letter)
+        """A message arrives: the database answers a request, a node hears the rest."""
+        message = self.messages.pop(at)
+        if not message.is_request:
+            self._notify(message)
             return
-        for answer in self._answer(letter):
-            self.mail.append(Letter(letter.node, answer))
+        for answer in self._answer(message):
+            self.messages.append(Message(message.node, answer))
 
     def lose(self, at: int) -> None:
-        """A letter is lost: news without a trace (L6); of a request or its answer the node learns that it failed."""
-        letter = self.mail[at]
-        instead = _failure(letter.content)
-        if instead is None and not isinstance(letter.content, News):
-            raise LabError(f"what {letter.node} is going to hear is its own: it can't be lost")
-        self.mail[at : at + 1] = [] if instead is None else [Letter(letter.node, instead)]
+        """A message is lost: news without a trace (L6); of a request or its answer the node learns that it failed."""
+        message = self.messages[at]
+        instead = _failure(message.content)
+        if instead is None and not isinstance(message.content, News):
+            raise LabError(f"what {message.node} is going to hear is its own: it can't be lost")
+        self.messages[at : at + 1] = [] if instead is None else [Message(message.node, instead)]
 
-    def _tell(self, letter: Letter) -> None:
-        content = letter.content
+    def _notify(self, message: Message) -> None:
+        content = message.content
         match content:
             case vocabulary.Acquired(table, version):
-                self.say(f"{letter.node}: leased {self.table_name(table, version)}")
-                content = self._counted_late(letter.node, content)
+                self.say(f"{message.node}: leased {self.table_name(table, version)}")
+                content = self._counted_late(message.node, content)
             case vocabulary.Released(table, version):
-                self.say(f"{letter.node}: released {self.table_name(table, version)}")
+                self.say(f"{message.node}: released {self.table_name(table, version)}")
             case vocabulary.Renewed(outcomes):
                 for one in outcomes:
-                    self._tell_renewal(letter.node, one)
+                    self._report_renewal(message.node, one)
             case vocabulary.AcquireFailed(table, reason, _):
-                if not self.nodes[letter.node].leases.table(table).waiters:
-                    self.say(f"{letter.node}: {reason}")
+                if not self.nodes[message.node].leases.table(table).waiters:
+                    self.say(f"{message.node}: {reason}")
             case vocabulary.RenewFailed() | vocabulary.ReleaseFailed():
-                self.say(f"{letter.node}: {content.reason}")
-        self.hears(letter.node, content)  # type: ignore[arg-type]  # no request, hence an event
+                self.say(f"{message.node}: {content.reason}")
+        self.hears(message.node, content)  # type: ignore[arg-type]  # no request, hence an event
 
     def _counted_late(self, name: NodeId, answer: vocabulary.Acquired) -> vocabulary.Acquired:
         """As a node without L1 would take it: the span counted from now."""
@@ -245,7 +245,7 @@ class World:
             return answer
         return replace(answer, remaining_s=answer.remaining_s + self._clock(node) - acquisition.asked_at)
 
-    def _tell_renewal(self, node: NodeId, one: vocabulary.RenewOutcome) -> None:
+    def _report_renewal(self, node: NodeId, one: vocabulary.RenewOutcome) -> None:
         what = self.table_name(one.table, one.version)
         if one.outcome is not vocabulary.Renewal.LOST:
             self.say(f"{node}: {one.outcome.value} {what}")
@@ -254,9 +254,9 @@ class World:
         else:
             self.say(f"{node}: learns of {what} as it renews")
 
-    def _answer(self, letter: Letter) -> list[vocabulary.Event]:
+    def _answer(self, message: Message) -> list[vocabulary.Event]:
         """The database's answer to a request, or the failure that a node sees which is cut off."""
-        node, request = self.nodes[letter.node], letter.content
+        node, request = self.nodes[message.node], message.content
         match request:
             case vocabulary.Acquire(table):
                 return [self._acquire(node, table)]
@@ -355,7 +355,7 @@ class World:
             return
         for node in self.nodes.values():
             if node.is_running:
-                self.mail.append(Letter(node.name, News(descriptor.table_id, descriptor.version)))
+                self.messages.append(Message(node.name, News(descriptor.table_id, descriptor.version)))
 
     def hindered_by(self, hindrances: Hindrances, *, of: int) -> str:
         """The nodes in the way, and until when at most; of several tables, with the table's name."""

@@ -3,8 +3,8 @@
     writer   begins (its session knows the life), writes (takes an id), sends COMMIT, is answered or asks
     store    flushes the oldest COMMIT on its way; crashes, and loses those that are not flushed, ids and all
 
-What the answers prove is the product's own `commit_outcome`. Nobody may be told what is not so: that its rows are
-there when the store has lost them, or that nothing was committed when it was.
+What the answers prove is the product's own `commit_outcome`. No answer may be false: that rows are there when
+the store has lost them, or that nothing was committed when it was.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,12 +29,12 @@ class SeenOfCommits:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """One transaction. `told` is what its client heard, `life` that of its session."""
+    """One transaction. `answer` is what its client heard, `life` that of its session."""
 
     life: int = 0
     id: int = 0
     status: TransactionStatus = TransactionStatus.OPEN
-    told: Outcome | None = None
+    answer: Outcome | None = None
     is_lost: bool = False
 
 
@@ -88,7 +88,7 @@ class Commits:
 
     def _of_writer(self, world: CommitWorld, number: int, writer: Writer) -> Iterator[Step]:
         name = f"n{number + 1}"
-        if writer.told is not None or (writer.status is TransactionStatus.ABORTED and not writer.is_lost):
+        if writer.answer is not None or (writer.status is TransactionStatus.ABORTED and not writer.is_lost):
             return
         if not writer.life:
             yield (name, "begins"), with_writer(world, number, replace(writer, life=world.life)), 0
@@ -106,11 +106,11 @@ class Commits:
     def _outcomes(self, world: CommitWorld, number: int, writer: Writer, name: str) -> Iterator[Step]:
         """The answer comes once it is flushed, or the session is lost and the node asks."""
         if writer.status is TransactionStatus.COMMITTED and not writer.is_lost:
-            yield (name, "is answered"), with_writer(world, number, replace(writer, told=Outcome.COMMITTED)), 0
+            yield (name, "is answered"), with_writer(world, number, replace(writer, answer=Outcome.COMMITTED)), 0
         asked_in = world.life if self.keeps_life else writer.life
         outcome = commit_outcome(world.status(writer.id), began_in=str(writer.life), asked_in=str(asked_in))
         if outcome is not Outcome.IN_PROGRESS:
-            yield (name, "asks"), with_writer(world, number, replace(writer, told=outcome)), SEEN[outcome]
+            yield (name, "asks"), with_writer(world, number, replace(writer, answer=outcome)), SEEN[outcome]
 
     def faults(self, world: CommitWorld) -> tuple[Fault, ...]:
         return tuple(_faults(world.writers))
@@ -143,7 +143,7 @@ def crashed(world: CommitWorld, kept: int) -> CommitWorld:
 
 
 def _after_crash(one: Writer) -> Writer:
-    if not one.life or one.told is not None or (one.status is TransactionStatus.ABORTED):
+    if not one.life or one.answer is not None or (one.status is TransactionStatus.ABORTED):
         return one
     was_sent = one.status in (TransactionStatus.FLUSHING, TransactionStatus.COMMITTED)
     return replace(
@@ -155,7 +155,7 @@ def _after_crash(one: Writer) -> Writer:
 
 def _faults(writers: Iterable[Writer]) -> Iterator[Fault]:
     for number, one in enumerate(writers, start=1):
-        if one.told is Outcome.COMMITTED and one.status is not TransactionStatus.COMMITTED:
-            yield Fault("lost write", 1, f"n{number} was told that it has committed, and the store has lost it")
-        if one.told is Outcome.ABORTED and one.status is not TransactionStatus.ABORTED:
-            yield Fault("lost write", 1, f"n{number} was told that nothing was committed, and it was")
+        if one.answer is Outcome.COMMITTED and one.status is not TransactionStatus.COMMITTED:
+            yield Fault("lost write", 1, f"n{number} heard that it has committed, and the store has lost it")
+        if one.answer is Outcome.ABORTED and one.status is not TransactionStatus.ABORTED:
+            yield Fault("lost write", 1, f"n{number} heard that nothing was committed, and it was")

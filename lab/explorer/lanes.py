@@ -36,6 +36,6 @@ def ends(step: Step, store: str) -> tuple[str, str]:
 
 
 def actor_of(step: Step) -> str:
-    """Who takes the step: a node, the fill or the executor."""
+    """The actor of the step: a node, the fill or the executor."""
     first = str(step[0])
     return first if first == FILL or (len(step) > 1 and first[0] == "n") else EXECUTOR

@@ -94,7 +94,7 @@ WORDS: Mapping[Broken, str] = {
     Broken.UNVERIFIED: "nothing is verified",
     Broken.ONE_DRAINED: "only the table that refers is drained before verification (L11)",
     Broken.CHILD_UNCHECKED: "a row that is written is not asked whether what it refers to is there",
-    Broken.PARENT_UNCHECKED: "a row that goes is not asked whether another one refers to it",
+    Broken.PARENT_UNCHECKED: "a deleted row is not asked whether another one refers to it",
     Broken.SNAPSHOT: "what a transaction has read may change before it commits: only its writes conflict (T1)",
 }
 

@@ -48,22 +48,22 @@ from storage import encoding
 from storage.pairs import PairName
 
 
-def tell(plain: Plain, steps: Sequence[Step]) -> list[str]:
+def narrate(plain: Plain, steps: Sequence[Step]) -> list[str]:
     """One sentence for each step. The steps must be possible, one after the other."""
-    teller = teller_of(plain)
-    config, told = plain.start(), []
+    narrator = narrator_of(plain)
+    config, sentences = plain.start(), []
     for step in steps:
         after, _ = plain.after(config, step)
-        told.append(teller.sentence(config, step, after))
+        sentences.append(narrator.sentence(config, step, after))
         config = after
-    return told
+    return sentences
 
 
-def teller_of(plain: Plain) -> "Teller":
-    return _LinkedTeller(plain) if plain.model.foreign_key else Teller(plain)
+def narrator_of(plain: Plain) -> "Narrator":
+    return _LinkedNarrator(plain) if plain.model.foreign_key else Narrator(plain)
 
 
-class Teller:
+class Narrator:
     """Words for one model."""
 
     def __init__(self, plain: Plain) -> None:
@@ -84,12 +84,12 @@ class Teller:
             case ("drain", _):
                 return f"{self._drained(before)}: nobody uses an older version any more"
             case ("cancel",):
-                return "the change is cancelled and turns back"
+                return "the change is cancelled and rolls back"
             case ("close",):
                 return "all ranges are done, the run is closed: no worker may write any more"
             case ("verify",):
                 way = after.stop != before.stop + 1
-                return "verification fails: the change turns back" if way else "verification finds everything"
+                return "verification fails: the change rolls back" if way else "verification finds everything"
         changes = self._changes(before, after)
         what = {"clear": "tombstones are cleared", "purge": "tombstones are purged"}
         return f"{what.get(str(step[0]), f'what {self._deleted(before)} has in the store is deleted')}: {changes}"
@@ -258,7 +258,7 @@ class Teller:
         return f"{states}, filling" if filling else states
 
 
-class _LinkedTeller(Teller):
+class _LinkedNarrator(Narrator):
     """Words for two tables and the foreign key between them."""
 
     def _given(self, rows: Sequence[object]) -> list[str]:

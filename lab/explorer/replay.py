@@ -12,7 +12,7 @@ from typing import Any
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Fault
 from lab.explorer.model import Model
-from lab.explorer.narration import tell
+from lab.explorer.narration import narrate
 from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Config, Impossible, Plain, step_id
 from lab.explorer.witness import parse
@@ -40,7 +40,9 @@ class Position:
     refused: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        steps = [{"id": step_id(s), "sentence": told} for s, told in zip(self.steps, self.sentences, strict=True)]
+        steps = [
+            {"id": step_id(s), "sentence": sentence} for s, sentence in zip(self.steps, self.sentences, strict=True)
+        ]
         return {
             "model": self.model.to_json(),
             "hash": self.model.digest,
@@ -71,7 +73,7 @@ def _position(plain: Plain, steps: tuple[Step, ...], refused: str) -> Position:
     for step in steps:
         config = plain.after(config, step)[0]
     offers = tuple(Offer(step_id(step), _actor(plain, step), why) for step, why in plain.offers(config))
-    return Position(plain.model, steps, tuple(tell(plain, steps)), offers, plain.faults(config), config, refused)
+    return Position(plain.model, steps, tuple(narrate(plain, steps)), offers, plain.faults(config), config, refused)
 
 
 def _actor(plain: Plain, step: Step) -> str:

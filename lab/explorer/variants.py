@@ -273,26 +273,28 @@ def _broken_plans() -> Iterator[Variant]:
     yield _plan("values-deleted-before-entries", index, "PP Pw dd --", "C5", broken=frozenset({Broken.VALUES_FIRST}))
     ahead = "an optional column has no value in any state before public: the rule asks more than is needed"
     yield _plan("index-ahead-of-optional-column", index, "-- dd dw PP", note=ahead)
-    owed = "a missing value reads as its fill value in every state: the rule asks more than is needed"
-    yield _plan("index-ahead-of-required-column", f"{REQUIRED}index", "-- dd dw ww PP", note=owed)
-    yield _plan("index-public-before-required-column", f"{REQUIRED}index", "-- dd ww wP PP", note=owed)
+    reads_fill_value = "a missing value reads as its fill value in every state: the rule asks more than is needed"
+    yield _plan("index-ahead-of-required-column", f"{REQUIRED}index", "-- dd dw ww PP", note=reads_fill_value)
+    yield _plan("index-public-before-required-column", f"{REQUIRED}index", "-- dd ww wP PP", note=reads_fill_value)
     reads_null = frozenset({Broken.INDEX_FIRST})
     yield _plan("missing-value-read-as-null", f"{REQUIRED}index", "-- dd ww PP", "C5", broken=reads_null)
     yield _plan("not-null-while-column-leaves", constraint, "PP dw d- --", "refused writes")
     yield _plan("not-null-after-column-left", constraint, "PP Pw dw d- --", "refused writes")
     together = "the constraint is no longer relied on, and whoever still keeps it can name the column"
     yield _plan("not-null-absent-as-column-leaves", constraint, "PP Pw d- --", note=together)
-    yield _plan("not-null-while-required-column-leaves", f"{REQUIRED}constraint", "PP ww d- --", note=owed)
-    yield _plan("not-null-before-required-column", f"{REQUIRED}constraint", "-- dw ww PP", note=owed)
+    yield _plan("not-null-while-required-column-leaves", f"{REQUIRED}constraint", "PP ww d- --", note=reads_fill_value)
+    yield _plan("not-null-before-required-column", f"{REQUIRED}constraint", "-- dw ww PP", note=reads_fill_value)
     yield _plan("not-null-before-its-column", constraint, "-- dw ww PP", "refused writes")
     yield _plan("not-null-on-optional-column", constraint, "-- d- ww PP", "refused writes")
-    yield _plan("not-null-public-before-required-column", f"{REQUIRED}constraint", "-- d- ww wP PP", note=owed)
+    yield _plan(
+        "not-null-public-before-required-column", f"{REQUIRED}constraint", "-- d- ww wP PP", note=reads_fill_value
+    )
     yield _plan("not-null-public-while-column-leaves", constraint, "PP dP d- --", "C2")
     nothing = "a missing value refers to nothing, and nobody puts one: the rule asks more than is needed"
     linked, required_link = f"{OPTIONAL}foreign-key", f"{REQUIRED}foreign-key"
     yield _plan("foreign-key-while-column-leaves", linked, "PPP dww d-- ---", note=nothing)
     yield _plan("foreign-key-before-its-column", linked, "--- dww www PPP", note=nothing)
-    yield _plan("foreign-key-before-required-column", required_link, "--- dww www PPP", note=owed)
+    yield _plan("foreign-key-before-required-column", required_link, "--- dww www PPP", note=reads_fill_value)
     unverified = frozenset({Broken.UNVERIFIED})
     yield _plan("foreign-key-of-required-column-unverified", required_link, "--- d-- www PPP", "C6", broken=unverified)
     yield _plan("foreign-key-of-column-in-child-only", linked, "--- d-- ww- PP-", "C6")

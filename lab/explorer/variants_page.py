@@ -16,7 +16,7 @@ state within the bounds was seen and satisfied all clauses under every version i
 lost, and that what the proof is about did happen somewhere. *Violated* comes with the shortest way into a broken
 state. `manage.py explore --variant NAME` shows any of them.
 
-Unless said: 2 nodes, 2 rows, 2 values, any number of operations, a fill of 2 ranges with one worker believed dead.
+By default: 2 nodes, 2 rows, 2 values, any number of operations, a fill of 2 ranges with one worker believed dead.
 A foreign key is between two tables that nodes lease one by one: its states are the child's + the parent's, and 2 rows
 refer to 2 parents or to none.
 """
@@ -67,10 +67,10 @@ def story(variant: Variant, answer: Answer) -> str:
     return "\n".join(_story_lines(variant, answer, answer.sentences))
 
 
-def _story_lines(variant: Variant, answer: Answer, told: Sequence[str]) -> Iterator[str]:
+def _story_lines(variant: Variant, answer: Answer, sentences: Sequence[str]) -> Iterator[str]:
     yield f"### {variant.name}"
     yield ""
-    for number, (step, sentence) in enumerate(zip(answer.steps, told, strict=True), 1):
+    for number, (step, sentence) in enumerate(zip(answer.steps, sentences, strict=True), 1):
         yield f"{number}. `{step_id(step)}` {sentence}"
     yield ""
     yield "; ".join(f"**{fault.clause}** under v{fault.version}: {fault.why}" for fault in answer.faults) + "."

@@ -17,7 +17,7 @@ from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Fault, Seen
 from lab.explorer.model import COLUMNS, Model
-from lab.explorer.narration import tell
+from lab.explorer.narration import narrate
 from lab.explorer.plans.program import Do, Program
 from lab.explorer.spaces.full_space import Plain, sorted_nodes, step_id
 from lab.explorer.spaces.reduced_space import Atomic, World, fits
@@ -38,7 +38,7 @@ def expected(model: Model, program: Program) -> list[int]:
         found += [Seen.FILL_MET_TOMBSTONE, Seen.FILL_MET_PAIR]
         found += [Seen.RANGE_TRIED_TWICE] if model.crashes else []
     found += [Seen.VERIFY_FAILED] if Do.VERIFY in acts and may_fail(model) else []
-    return found + ([Seen.TURNED_BACK] if model.cancels else [])
+    return found + ([Seen.CANCELLED] if model.cancels else [])
 
 
 def may_fail(model: Model) -> bool:
@@ -67,8 +67,8 @@ SENTENCES = {
     Seen.OLD_VERSION_WROTE: "a node one version behind wrote after the next was published",
     Seen.OLD_VERSION_CLEANED: "a node one version behind removed a pair",
     Seen.RANGE_TRIED_TWICE: "a second worker took over a range",
-    Seen.VERIFY_FAILED: "verification failed and the change went back",
-    Seen.TURNED_BACK: "the change was cancelled on its way",
+    Seen.VERIFY_FAILED: "verification failed and the change rolled back",
+    Seen.CANCELLED: "the change was cancelled on its way",
     Seen.TABLES_APART: "a node wrote that knew the newest version of one table and an older one of the other",
     Seen.CHILD_REFUSED: "a row was refused because what it refers to is not there",
     Seen.PARENT_REFUSED: "a row was not let go because another one refers to it",
@@ -103,12 +103,12 @@ class Answer:
     @property
     def sentences(self) -> list[str]:
         """The counterexample, a sentence for each step."""
-        return tell(Plain(effects_of(self.model, self.program)), self.steps)
+        return narrate(Plain(effects_of(self.model, self.program)), self.steps)
 
     def to_json(self) -> dict[str, Any]:
-        told = self.sentences
         counterexample = [
-            {"id": step_id(step), "sentence": sentence} for step, sentence in zip(self.steps, told, strict=True)
+            {"id": step_id(step), "sentence": sentence}
+            for step, sentence in zip(self.steps, self.sentences, strict=True)
         ]
         return {
             "verdict": self.verdict.value,

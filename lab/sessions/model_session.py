@@ -15,7 +15,7 @@ from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Fault
 from lab.explorer.lanes import STORE, actor_of, ends
 from lab.explorer.model import Model
-from lab.explorer.narration import teller_of
+from lab.explorer.narration import narrator_of
 from lab.explorer.plans.small_tables import CHILD, NAMES, PARENT
 from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Config, Plain, step_id
@@ -59,7 +59,7 @@ class Machine:
 
     def __init__(self, model: Model, rows: Sequence[str | int]) -> None:
         self.plain = Plain(effects_of(model))
-        self.model, self.teller = model, teller_of(self.plain)
+        self.model, self.narrator = model, narrator_of(self.plain)
         self.lock = threading.Lock()
         self.first = self.plain.start()
         if rows:
@@ -108,7 +108,7 @@ class Machine:
         after = self.at(self.plain.after(config, step)[0])
         broken = [fault for fault in after.faults if fault not in position.faults]
         severity = worst(severity_of(fault, after.newest) for fault in broken)
-        sentence = Text("{sentence}", {"sentence": self.teller.sentence(config, step, after.config)})
+        sentence = Text("{sentence}", {"sentence": self.narrator.sentence(config, step, after.config)})
         actor, lanes = actor_of(step), ends(step, self._store(config, step))
         to = next((lane for lane in lanes if lane != actor), "")
         taken = position.taken[name] = Taken(step, after, TraceLine(name, actor, to, sentence, severity))

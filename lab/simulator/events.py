@@ -130,26 +130,26 @@ def request(now: Situation) -> Made:
 # Faults
 
 
-def mail(now: Situation) -> Made:
-    """One letter of a node that holds its mail arrives: the oldest, or the last."""
-    held = [name for name, node in now.lab.world.nodes.items() if node.holds_mail]
+def delivery(now: Situation) -> Made:
+    """One message of a node that holds its messages arrives: the oldest, or the last."""
+    held = [name for name, node in now.lab.world.nodes.items() if node.holds_messages]
     frozen = [name for name in held if now.lab.world.nodes[name].is_frozen]
-    waiting = (letter for letter in now.lab.world.mail if letter.node in held)
-    letters = [letter for letter in waiting if letter.is_request or letter.node not in frozen]
-    if not letters:
+    waiting = (message for message in now.lab.world.messages if message.node in held)
+    messages = [message for message in waiting if message.is_request or message.node not in frozen]
+    if not messages:
         return None
-    name = letters[int(now.rng.random() * len(letters))].node
+    name = messages[int(now.rng.random() * len(messages))].node
     return f"{name}: deliver{' last' if now.rng.random() < 0.3 else ''}"
 
 
 def hold(now: Situation) -> Made:
     node = now.node
-    return f"{node.name}: {'let go' if node.holds_mail else 'hold'}"
+    return f"{node.name}: {'flush' if node.holds_messages else 'hold'}"
 
 
 def loss(now: Situation) -> Made:
-    """A letter that waits is lost, or the next news."""
-    lost = [one for one in now.lab.world.mail if one.is_request or isinstance(one.content, News)]
+    """A message that waits is lost, or the next news."""
+    lost = [one for one in now.lab.world.messages if one.is_request or isinstance(one.content, News)]
     if lost:
         return f"{lost[0].node}: lose{' last' if now.rng.random() < 0.5 else ''}"
     return "spread news" if now.lab.world.loses_news else "lose news"
@@ -223,7 +223,7 @@ KINDS: tuple[tuple[float, Fault | None, Maker], ...] = (
     (4, None, submit),
     (26, None, step),
     (2, None, start),
-    (10, Fault.DELAY, mail),
+    (10, Fault.DELAY, delivery),
     (3, Fault.DELAY, hold),
     (2, Fault.LOSS, loss),
     (0.7, Fault.LOSS, cut),
@@ -286,7 +286,7 @@ def calm(lab: Lab) -> list[Event]:
     lines = ["spread news"]
     lines += ["store flushes"] if lab.world.store.flushing else []
     for name, node in lab.world.nodes.items():
-        lines += [f"{name}: mend", f"{name}: let go", f"{name}: thaw"]
+        lines += [f"{name}: mend", f"{name}: flush", f"{name}: thaw"]
         lines += [] if node.is_running else [f"{name}: start"]
         lines.append(f"{name}: undrain")
     return [Event(line) for line in lines]

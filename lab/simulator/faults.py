@@ -14,7 +14,7 @@ class Fault(Enum):
     LOSS = "loss"
     """news, requests and answers are lost; a node is cut off from the database"""
     DELAY = "delay"
-    """a node's mail waits, and arrives in any order"""
+    """a node's messages wait, and arrive in any order"""
     CRASH = "crash"
     """nodes and workers die, a reorganisation reports an error"""
     FREEZE = "freeze"

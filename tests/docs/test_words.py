@@ -3,37 +3,14 @@
 python -m tests.docs.words changes/planning     all hits in a folder or file
 """
 
-from pathlib import Path
-
 import pytest
 
-from tests.docs.words import RETIRED, Text, files, hits, hits_of, room
-
-NOT_YET = Path(__file__).with_name("not_yet.txt").read_text(encoding="utf-8").split()
-"""Rooms in which retired words are left. Take a room out once it is clean; none may come in."""
+from tests.docs.words import RETIRED, Text, files, hits, hits_of
 
 
-def rooms_with_hits() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for path in files():
-        for hit in hits(path):
-            found.setdefault(room(path), []).append(str(hit))
-    return found
-
-
-@pytest.fixture(scope="module")
-def found() -> dict[str, list[str]]:
-    return rooms_with_hits()
-
-
-def test_no_retired_word_is_used(found: dict[str, list[str]]) -> None:
-    left = [hit for name, hits in found.items() if name not in NOT_YET for hit in hits]
+def test_no_retired_word_is_used() -> None:
+    left = [str(hit) for path in files() for hit in hits(path)]
     assert not left, "retired words:\n" + "\n".join(left)
-
-
-def test_rooms_that_are_clean_are_not_listed(found: dict[str, list[str]]) -> None:
-    clean = sorted(set(NOT_YET) - set(found))
-    assert not clean, f"clean: take these out of tests/docs/not_yet.txt: {', '.join(clean)}"
 
 
 def found_in(kind: str, text: str, path: str = "changes/x.py") -> list[str]:

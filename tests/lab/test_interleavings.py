@@ -53,8 +53,8 @@ class Cluster:
                 self.world.hears(self.using.pop(request), vocabulary.Unpin(request, USERS))
             case "publish":
                 self.publish()
-            case "deliver" if self.world.mail:
-                self.world.deliver(pick % len(self.world.mail))
+            case "deliver" if self.world.messages:
+                self.world.deliver(pick % len(self.world.messages))
             case "lose":
                 self.lose_news(pick)
             case "pass":
@@ -76,9 +76,11 @@ class Cluster:
             return
 
     def lose_news(self, pick: int) -> None:
-        news = [letter for letter in self.world.mail if not letter.is_request and hasattr(letter.content, "table")]
+        news = [
+            message for message in self.world.messages if not message.is_request and hasattr(message.content, "table")
+        ]
         if news and type(news[pick % len(news)].content).__name__ == "News":
-            self.world.mail.remove(news[pick % len(news)])
+            self.world.messages.remove(news[pick % len(news)])
 
     def hear(self) -> None:
         """Callers that are answered wait no more; those of a node that died are gone."""
@@ -125,7 +127,11 @@ def _check_node(cluster: Cluster, name: NodeId) -> None:
     for held in node.leases.table(USERS).held:
         if held.pins and world.now < held.stop_at:
             assert any(version == held.version and ends >= held.deadline for version, ends in live)
-    asked = [letter for letter in world.mail if letter.node == name and isinstance(letter.content, vocabulary.Acquire)]
+    asked = [
+        message
+        for message in world.messages
+        if message.node == name and isinstance(message.content, vocabulary.Acquire)
+    ]
     assert len(asked) <= 1, "one acquisition at a time (L3)"
 
 

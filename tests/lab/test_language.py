@@ -28,7 +28,7 @@ REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "scripts.md"
         pytest.param("n1: delete users (9)", "there is no such row", id="no row"),
         pytest.param("n1: commit", "n1 is not in a transaction", id="no transaction"),
         pytest.param("n1: give users", "n1 has not taken users", id="nothing taken"),
-        pytest.param("n1: deliver", "there is no letter of n1", id="no letter"),
+        pytest.param("n1: deliver", "there is no message of n1", id="no message"),
         pytest.param("create table users (", "syntax error", id="a statement the grammar refuses"),
     ],
 )

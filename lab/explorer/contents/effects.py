@@ -14,7 +14,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, State
 from lab.explorer.contents.judgement import Judgement
 from lab.explorer.contents.numbered import (
-    UNTOLD,
+    NOT_NAMED,
     Acknowledged,
     Effect,
     Pairs,
@@ -118,8 +118,8 @@ class Effects(Judgement):
 
     def given_rows(self, contents: int) -> tuple[str | int, ...]:
         """The arguments with which `given` makes these contents."""
-        values = {encoded(value): value for value in range(self.model.values + 1)} | {UNTOLD: NO_VALUE}
-        return tuple("-" if told is None else values[told] for told in self.known[contents].told)
+        values = {encoded(value): value for value in range(self.model.values + 1)} | {NOT_NAMED: NO_VALUE}
+        return tuple("-" if value is None else values[value] for value in self.known[contents].acknowledged)
 
     # Statements
 
@@ -152,7 +152,7 @@ class Effects(Judgement):
     def _run(
         self, contents: int, schema: Schema, statement: Statement, unseen: int, snapshot: int | None
     ) -> Effect | None:
-        now, told = self.known[contents].storages(), self.known[contents].told
+        now, acknowledged = self.known[contents].storages(), self.known[contents].acknowledged
         seen_now = now if snapshot is None else self.known[snapshot].storages()
         read = self._without(seen_now, unseen)
         ops = self._accepted(schema, read, statement)
@@ -173,7 +173,7 @@ class Effects(Judgement):
                 return None
         written = self.mask((self._home(op), op.key) for op in ops)
         touched = written if snapshot is not None else written | self.mask(self._read_slots(schema, read, statement))
-        after = self.number(now, self._told(told, statement))
+        after = self.number(now, self._acknowledged(acknowledged, statement))
         return Effect(after, touched, written, Seen.OLD_VERSION_CLEANED if cleaned else Seen.NOTHING)
 
     def _accepted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
@@ -245,16 +245,16 @@ class Effects(Judgement):
             for home, pairs in enumerate(storages)
         ]
 
-    def _told(self, told: Acknowledged, statement: Statement) -> Acknowledged:
+    def _acknowledged(self, acknowledged: Acknowledged, statement: Statement) -> Acknowledged:
         """The rows that users know of after the statement was acknowledged."""
         what, row, other = statement
-        rows = list(told)
+        rows = list(acknowledged)
         if what == DELETE:
             rows[row - 1] = None
         elif what == MOVE:
             rows[row - 1], rows[other - 1] = None, rows[row - 1]
         else:
-            rows[row - 1] = UNTOLD if other == NO_VALUE else encoded(other)
+            rows[row - 1] = NOT_NAMED if other == NO_VALUE else encoded(other)
         return tuple(rows)
 
     def _home(self, op: Op) -> int:
@@ -310,7 +310,7 @@ class Effects(Judgement):
             if self._fill_one(store, op):
                 put.append((self._home(op), op.key))
         written = self.mask(put)
-        return Effect(self.number(store.pairs, before.told), written, written, seen)
+        return Effect(self.number(store.pairs, before.acknowledged), written, written, seen)
 
     def _fill_one(self, store: MemoryStore, op: Op) -> bool:
         pairs = store.pairs[self._home(op)]
@@ -320,8 +320,7 @@ class Effects(Judgement):
         if self.model.lacks(Broken.EXISTS_ONLY):
             name = self.name_of(op.key)
             owner = name.row_key if name.row_key is not None else op.value
-            told = self._rows(self.widest, store.pairs)
-            if owner not in told or pairs.get(op.key) is not None:
+            if owner not in self._rows(self.widest, store.pairs) or pairs.get(op.key) is not None:
                 return False
             pairs[op.key] = op.value
             return True
@@ -348,7 +347,7 @@ class Effects(Judgement):
         return self._remove(contents, lambda key, value: value is None and self._part_of(key) is not None)
 
     def delete(self, contents: int, stop: Stop) -> Effect:
-        """Pairs and tombstones of the elements are deleted; of two placements, those of the one that goes."""
+        """Pairs and tombstones of the elements are deleted; of two placements, those of the one that is dropped."""
         if self.model.has_placements:
             going = {OLD if part == 0 else NEW for part in stop.parts}
             return self._remove(contents, lambda key, _: self.name_of(key).placement in going)
@@ -364,7 +363,7 @@ class Effects(Judgement):
         for home, key in gone:
             del storages[home][key]
         written = self.mask(gone)
-        return Effect(self.number(storages, before.told), written, written)
+        return Effect(self.number(storages, before.acknowledged), written, written)
 
 
 def _may_assign(schema: Descriptor, column: Column, old: StoredRow, value: int) -> bool:

@@ -1,7 +1,7 @@
 """Effects of statements where rows of one table refer to rows of another.
 
     child    insert, update, delete, change of key     a written row asks whether what it refers to is there
-    parent   insert, delete, change of key             a row that goes asks whether another one refers to it
+    parent   insert, delete, change of key             a deleted row asks whether another one refers to it
 
 Each asks only when its own table's version enforces the foreign key, and the other table is read under whatever
 version the node has of that: so a child in write-only beside a parent in absent is a node like any other. What a
@@ -19,8 +19,8 @@ from dataclasses import replace
 from catalog.descriptor import Descriptor
 from catalog.elements import State
 from lab.explorer.contents.effects import Effects
-from lab.explorer.contents.numbered import UNTOLD, Acknowledged, Fault, InForce, Pairs, Seen, Slot
-from lab.explorer.contents.self_references import SelfEffects, owed
+from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, Pairs, Seen, Slot
+from lab.explorer.contents.self_references import SelfEffects, demands_made
 from lab.explorer.contents.statements import (
     DELETE,
     DELETE_PARENT,
@@ -83,9 +83,9 @@ class LinkedEffects(Effects):
         return self.tables[IDS.index(PREFIX.unpack_from(key)[0])]
 
     def given_rows(self, contents: int) -> tuple[str | int, ...]:
-        told = self.known[contents].told
-        values = {encoded(value): value for value in range(self.model.values + 1)} | {UNTOLD: NO_VALUE}
-        subjects = zip(self.subjects, told, strict=True)
+        acknowledged = self.known[contents].acknowledged
+        values = {encoded(value): value for value in range(self.model.values + 1)} | {NOT_NAMED: NO_VALUE}
+        subjects = zip(self.subjects, acknowledged, strict=True)
         return tuple("-" if known is None else values.get(known, number) for (_, number), known in subjects)
 
     # Statements
@@ -130,7 +130,7 @@ class LinkedEffects(Effects):
     def _demands(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> list[Demand]:
         """The demands of a statement by its own table's version, but for the rule that the model lacks."""
         table = self._both(schema)[PARENT if statement[0] in OF_PARENTS else CHILD]
-        return owed(self.model, table, self._change(table, snapshot, statement))
+        return demands_made(self.model, table, self._change(table, snapshot, statement))
 
     def _change(self, table: Descriptor, snapshot: Sequence[Pairs], statement: Statement) -> Change:
         """The statement's row before and after it."""
@@ -168,11 +168,11 @@ class LinkedEffects(Effects):
             for at in range(1, self.model.rows + 1):
                 yield from ((0, column_key(start, row_key_of(at), *column)) for column in ((), (A,)))
 
-    def _told(self, told: Acknowledged, statement: Statement) -> Acknowledged:
+    def _acknowledged(self, acknowledged: Acknowledged, statement: Statement) -> Acknowledged:
         what, row, other = statement
-        parents, children = told[: self.model.values], told[self.model.values :]
+        parents, children = acknowledged[: self.model.values], acknowledged[self.model.values :]
         if what not in OF_PARENTS:
-            return (*parents, *super()._told(children, statement))
+            return (*parents, *super()._acknowledged(children, statement))
         known = list(parents)
         known[row - 1] = THERE if what == INSERT_PARENT else None
         if what == MOVE_PARENT:
@@ -189,12 +189,12 @@ class LinkedEffects(Effects):
         return not [*self._broken(storages, ((schema[CHILD],), (schema[PARENT],)), ended=False)]
 
     def _judge(self, contents: int, in_force: InForce, ended: bool) -> Iterator[Fault]:
-        storages, told = self.known[contents].storages(), self.known[contents].told
+        storages, acknowledged = self.known[contents].storages(), self.known[contents].acknowledged
         yield from self._broken(storages, in_force, ended=ended)
         child, parent = self._both(tuple(places[-1] for places in in_force))
-        yield from self._lost(child, storages, told[self.model.values :])
+        yield from self._lost(child, storages, acknowledged[self.model.values :])
         there = self._rows(parent, storages)
-        for at, known in enumerate(told[: self.model.values], 1):
+        for at, known in enumerate(acknowledged[: self.model.values], 1):
             if (encoded(at) in there) != (known is not None):
                 yield Fault("lost write", parent.version, f"parent {at} is not as it was acknowledged")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
-from lab.explorer.contents.numbered import UNTOLD, Acknowledged, Fault, InForce, NumberedContents, Pairs, by_key
+from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, NumberedContents, Pairs, by_key
 from lab.explorer.contents.statements import NO_VALUE, inserted
 from lab.explorer.model import Model
 from lab.explorer.plans.program import Program, Schema
@@ -53,7 +53,7 @@ class Judgement(NumberedContents):
             for violation in check(described, storages, unfinished=unfinished):
                 yield Fault(violation.clause, described.version, self._why(described, violation))
             if described.state is State.PUBLIC:
-                yield from self._lost(described, storages, held.told)
+                yield from self._lost(described, storages, held.acknowledged)
                 yield from self._read_twice(described, storages)
                 yield from self._refused(described, storages)
 
@@ -66,18 +66,18 @@ class Judgement(NumberedContents):
             return violation.why
         return f"index {self.widest.index(name.index).name} has an entry, and {described} contains no such index"
 
-    def _lost(self, described: Descriptor, storages: Sequence[Pairs], told: Acknowledged) -> Iterator[Fault]:
+    def _lost(self, described: Descriptor, storages: Sequence[Pairs], acknowledged: Acknowledged) -> Iterator[Fault]:
         """Acknowledged rows and values that a reader of this version would not find."""
         rows = self._rows(described, storages)
-        for row, acknowledged in enumerate(told, 1):
+        for row, value in enumerate(acknowledged, 1):
             there = rows.get(row_key_of(row))
-            if (there is None) != (acknowledged is None):
-                what = "is gone, though its insert was acknowledged" if there is None else "is back after its delete"
+            if (there is None) != (value is None):
+                what = "is missing, though its insert was acknowledged" if there is None else "is back after its delete"
                 yield Fault("lost write", described.version, f"row id = {row} {what}")
-            elif there is not None and acknowledged != UNTOLD:
+            elif there is not None and value != NOT_NAMED:
                 column = value_column(described)
                 read = None if column is None else readable_columns(described, there).get(column.id)
-                if read is not None and read != acknowledged:
+                if read is not None and read != value:
                     why = f"row id = {row} reads another value of a than the last one that was acknowledged"
                     yield Fault("lost write", described.version, why)
 

@@ -13,11 +13,11 @@ Pairs = dict[bytes, bytes | None]
 Slot = tuple[int, bytes]
 """A key of a storage (counted from 0)."""
 
-UNTOLD = b"?"
+NOT_NAMED = b"?"
 """The acknowledged value of a column nobody could name when the row was written."""
 
 Acknowledged = tuple[bytes | None, ...]
-"""What users were told of each row: None, or its value in the column a."""
+"""The acknowledged content of each row: None, or its value in the column a."""
 
 InForce = tuple[tuple[int, ...], ...]
 """For each table the descriptors that nodes may use now, by their places in the program, oldest first."""
@@ -33,7 +33,7 @@ class Seen:
     OLD_VERSION_CLEANED = 8
     RANGE_TRIED_TWICE = 16
     VERIFY_FAILED = 32
-    TURNED_BACK = 64
+    CANCELLED = 64
     FROZEN = 128
     TABLES_APART = 256
     CHILD_REFUSED = 512
@@ -45,7 +45,7 @@ class Contents:
     """The pairs of each storage, and what was acknowledged."""
 
     pairs: tuple[tuple[tuple[bytes, bytes | None], ...], ...]
-    told: Acknowledged
+    acknowledged: Acknowledged
 
     def storages(self) -> list[Pairs]:
         return [dict(items) for items in self.pairs]
@@ -79,9 +79,9 @@ class NumberedContents:
         self.numbers: dict[Contents, int] = {}
         self.slots: dict[Slot, int] = {}
 
-    def number(self, storages: Sequence[Pairs], told: Acknowledged) -> int:
+    def number(self, storages: Sequence[Pairs], acknowledged: Acknowledged) -> int:
         """The number of these contents; equal contents have equal numbers."""
-        contents = Contents(tuple(tuple(sorted(pairs.items(), key=by_key)) for pairs in storages), told)
+        contents = Contents(tuple(tuple(sorted(pairs.items(), key=by_key)) for pairs in storages), acknowledged)
         found = self.numbers.get(contents)
         if found is None:
             found = self.numbers[contents] = len(self.known)

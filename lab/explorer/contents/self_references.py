@@ -3,9 +3,9 @@
     stage   the foreign key's state: one descriptor bears it from both its ends, so one version moves both
 
 A value is a row here: what `a` holds is the key of the row that it refers to, of itself perhaps. One statement may need
-from both ends, a change of key above all: what it refers to must be there, and nobody may refer to what is gone. Both
-are looked up among the rows as the statement leaves them, and what is looked up is read, so it conflicts with whoever
-writes that (T1).
+from both ends, a change of key above all: what it refers to must be there, and nobody may refer to what is deleted.
+Both are looked up among the rows as the statement leaves them, and what is looked up is read, so it conflicts with
+whoever writes that (T1).
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ _LEAVES_OUT = {True: Broken.CHILD_UNCHECKED, False: Broken.PARENT_UNCHECKED}
 """The rule without which a demand is not made, by whether it wants a row to be there."""
 
 
-def owed(model: Model, table: Descriptor, change: Change) -> list[Demand]:
+def demands_made(model: Model, table: Descriptor, change: Change) -> list[Demand]:
     """The demands of a statement that changes a row of this version, but for the rule that the model lacks."""
     return [one for one in demands(table, [change]) if not model.lacks(_LEAVES_OUT[one.wants_row])]
 
@@ -38,7 +38,7 @@ class SelfEffects(Effects):
 
     def given_rows(self, contents: int) -> tuple[str | int, ...]:
         values = {_reference(value): value for value in range(self.model.values + 1)}
-        return tuple("-" if told is None else values[told] for told in self.known[contents].told)
+        return tuple("-" if value is None else values[value] for value in self.known[contents].acknowledged)
 
     # Statements
 
@@ -58,19 +58,19 @@ class SelfEffects(Effects):
     def _why_refused(self, table: Descriptor, snapshot: list[Pairs], statement: Statement, ops: list[Op]) -> int:
         """The bits of `Seen` when the foreign key forbids a statement; nothing when it does not."""
         left = self._after(snapshot, ops)
-        for demand in self._owed(table, snapshot, statement, left):
+        for demand in self._demands(table, snapshot, statement, left):
             if not self._is_met(table, left, demand):
                 return Seen.CHILD_REFUSED if demand.wants_row else Seen.PARENT_REFUSED
         return Seen.NOTHING
 
-    def _owed(
+    def _demands(
         self, table: Descriptor, snapshot: Sequence[Pairs], statement: Statement, left: Sequence[Pairs]
     ) -> list[Demand]:
         what, row, other = statement
         before = self._rows(table, snapshot).get(row_key_of(row))
         key = row_key_of(other if what == MOVE else row)
         after = None if what == DELETE else self._rows(table, left)[key]
-        return owed(self.model, table, (before, after))
+        return demands_made(self.model, table, (before, after))
 
     def _after(self, snapshot: Sequence[Pairs], ops: list[Op]) -> list[Pairs]:
         """The pairs as a statement leaves them; one that puts a key which is there is refused later."""
@@ -92,7 +92,7 @@ class SelfEffects(Effects):
         ops = self.operations(table, list(snapshot), statement)
         assert ops is not None, "only a statement that is taken reads"
         start = prefix(table, table.placement.id)
-        for demand in self._owed(table, snapshot, statement, self._after(snapshot, ops)):
+        for demand in self._demands(table, snapshot, statement, self._after(snapshot, ops)):
             if demand.wants_row:
                 yield 0, place_of(table, demand.constraint, demand.values, BUCKETS).key
                 continue
@@ -108,11 +108,11 @@ class SelfEffects(Effects):
         new = {A: _reference(value)}
         return None if old.columns == new else in_order(update_row(schema, old, new))
 
-    def _told(self, told: Acknowledged, statement: Statement) -> Acknowledged:
+    def _acknowledged(self, acknowledged: Acknowledged, statement: Statement) -> Acknowledged:
         what, row, other = statement
         if what not in (INSERT, UPDATE):
-            return super()._told(told, statement)
-        return (*told[: row - 1], _reference(other), *told[row:])
+            return super()._acknowledged(acknowledged, statement)
+        return (*acknowledged[: row - 1], _reference(other), *acknowledged[row:])
 
 
 def _reference(value: int) -> bytes:

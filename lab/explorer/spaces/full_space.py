@@ -314,7 +314,7 @@ class Plain:
         stop = self.stops[config.stop]
         if step == ("cancel",):
             assert stop.cancel is not None
-            return self._arrive(config, stop.cancel), Seen.TURNED_BACK
+            return self._arrive(config, stop.cancel), Seen.CANCELLED
         contents, onward, seen = self.effects.act(config.stop, config.contents)
         written = self.effects.differing(config.contents, contents)
         config = config._replace(contents=contents, nodes=_unseen(config.nodes, written))

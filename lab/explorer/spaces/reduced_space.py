@@ -13,7 +13,7 @@ one and not yet of the other.
 This is sound while three things hold, which `fits` asks for; `plain` needs none of them,
 and tests compare the two on everything both can reach.
 
-- The fence is on. A lease that has run out, or a transaction that is gone, then only stops
+- The fence is on. A lease that has run out, or a transaction that has ended, then only stops
   holding the executor back, and every lease may run out at any time: publish and drain
   wait for nothing here. Locks and fence alone keep an old version out.
 - No removal misses a pair that a fill put since its snapshot: tombstones are upserts (R5),
@@ -118,7 +118,7 @@ class Atomic:
     def _executor(self, world: World) -> Iterator[tuple[Step, World, int]]:
         stop = self.stops[world.stop]
         if stop.cancel is not None:
-            yield ("cancel",), self._arrive(world, stop.cancel), Seen.TURNED_BACK
+            yield ("cancel",), self._arrive(world, stop.cancel), Seen.CANCELLED
         if stop.do is Do.END or (stop.do is Do.FILL and not is_filled(world.ranges)):
             return
         contents, onward, seen = self.effects.act(world.stop, world.contents)

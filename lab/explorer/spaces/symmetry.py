@@ -68,7 +68,7 @@ class Symmetry:
     def _order(self, contents: int) -> tuple[object, ...]:
         held = self.effects.known[contents]
         pairs = tuple(tuple((k, v is None, v or b"") for k, v in items) for items in held.pairs)
-        return pairs, tuple((value is None, value or b"") for value in held.told)
+        return pairs, tuple((value is None, value or b"") for value in held.acknowledged)
 
     def _image(self, contents: int, way: int) -> int:
         if way == UNCHANGED:
@@ -82,10 +82,10 @@ class Symmetry:
         names, rows = self.renamings[way][0], self.renamings[way][1]
         held = self.effects.known[contents]
         storages = [{_renamed_key(k, names): _renamed(v, names) for k, v in items} for items in held.pairs]
-        told: list[bytes | None] = [None] * len(held.told)
-        for row, value in enumerate(held.told):
-            told[rows[row] - 1] = _renamed(value, names)
-        return self.effects.number(storages, tuple(told))
+        acknowledged: list[bytes | None] = [None] * len(held.acknowledged)
+        for row, value in enumerate(held.acknowledged):
+            acknowledged[rows[row] - 1] = _renamed(value, names)
+        return self.effects.number(storages, tuple(acknowledged))
 
     def _ranges(self, ranges: Ranges, way: int) -> Ranges:
         order = self.renamings[way][2]
@@ -118,10 +118,10 @@ def _renamings(model: Model) -> Iterator[tuple[Renaming, tuple[int, ...], tuple[
         for new_values in permutations(values) if values_alike else [values]:
             names = {row_key_of(a): row_key_of(b) for a, b in zip(rows, new_rows, strict=True)}
             names |= {encoded(a): encoded(b) for a, b in zip(values, new_values, strict=True)}
-            yield names, _told_order(model, new_rows, new_values), order
+            yield names, _order_of_acknowledged(model, new_rows, new_values), order
 
 
-def _told_order(model: Model, new_rows: tuple[int, ...], new_values: tuple[int, ...]) -> tuple[int, ...]:
+def _order_of_acknowledged(model: Model, new_rows: tuple[int, ...], new_values: tuple[int, ...]) -> tuple[int, ...]:
     """Where what was acknowledged of each row goes. Rows of a referenced table come first: their keys are values."""
     if not model.foreign_key:
         return new_rows

@@ -1,9 +1,9 @@
-"""Sentences about nodes: the leases they take and give, what happens to their processes and their mail."""
+"""Sentences about nodes: the leases they take and give, what happens to their processes and their messages."""
 
 from catalog.elements import NodeId
 from lab.cluster import node_statements
 from lab.cluster.control_plane import LabError
-from lab.cluster.world import Letter
+from lab.cluster.world import Message
 from lab.scripts.commands import Lab, Match, command
 from leases import vocabulary
 from leases.gossip import News
@@ -43,7 +43,7 @@ def _revoke(lab: Lab, match: Match) -> None:
             if one.node == node and one.uses(table, lease.version):
                 lab.world.end_transaction(one, "its lease was revoked")
         if lab.world.nodes[node].is_frozen:
-            lab.world.mail.append(Letter(node, vocabulary.Revoked(table, lease.version)))
+            lab.world.messages.append(Message(node, vocabulary.Revoked(table, lease.version)))
         elif lab.world.nodes[node].is_running:
             lab.world.hears(node, vocabulary.Revoked(table, lease.version))
 
@@ -84,36 +84,36 @@ def _cut_off(lab: Lab, match: Match) -> None:
     lab.world.node(match[1]).is_cut_off = match[2] == "cut off"
 
 
-@command("NODE: hold | let go", r"(\w+): (hold|let go)", "its mail waits; is delivered")
+@command("NODE: hold | flush", r"(\w+): (hold|flush)", "its messages wait; are all delivered")
 def _hold(lab: Lab, match: Match) -> None:
-    lab.world.node(match[1]).holds_mail = match[2] == "hold"
+    lab.world.node(match[1]).holds_messages = match[2] == "hold"
 
 
-@command("NODE: deliver [last]", r"(\w+): deliver( last)?", "one of its letters arrives, the oldest or the last")
+@command("NODE: deliver [last]", r"(\w+): deliver( last)?", "one of its messages arrives, the oldest or the last")
 def _deliver(lab: Lab, match: Match) -> None:
-    at = _letter_of(lab, match)
-    letter = lab.world.mail[at]
-    if lab.world.nodes[letter.node].is_frozen and not letter.is_request:
-        raise LabError(f"{letter.node} is frozen: it hears nothing")
-    if letter.is_request:
+    at = _place_of(lab, match)
+    message = lab.world.messages[at]
+    if lab.world.nodes[message.node].is_frozen and not message.is_request:
+        raise LabError(f"{message.node} is frozen: it hears nothing")
+    if message.is_request:
         lab.world.say(f"{match[1]}: its request arrives")
-    elif isinstance(letter.content, News):
-        news = letter.content
+    elif isinstance(message.content, News):
+        news = message.content
         lab.world.say(f"{match[1]}: hears of {lab.world.table_name(news.table, news.version)}")
     lab.world.deliver(at)
 
 
-@command("NODE: lose [last]", r"(\w+): lose( last)?", "a letter is lost; of a request it hears that it failed")
+@command("NODE: lose [last]", r"(\w+): lose( last)?", "a message is lost; of a request it hears that it failed")
 def _lose(lab: Lab, match: Match) -> None:
-    lab.world.lose(_letter_of(lab, match))
+    lab.world.lose(_place_of(lab, match))
 
 
-def _letter_of(lab: Lab, match: Match) -> int:
-    """Where in the mail the oldest letter of a node is, or the last."""
-    letters = [at for at, letter in enumerate(lab.world.mail) if letter.node == match[1]]
-    if not letters:
-        raise LabError(f"there is no letter of {match[1]}")
-    return letters[-1 if match[2] else 0]
+def _place_of(lab: Lab, match: Match) -> int:
+    """The place of the oldest message of a node among all that are on their way, or of its last."""
+    places = [at for at, message in enumerate(lab.world.messages) if message.node == match[1]]
+    if not places:
+        raise LabError(f"there is no message of {match[1]}")
+    return places[-1 if match[2] else 0]
 
 
 @command("NODE: clock N s", r"(\w+): clock (-?\d+(?:\.\d+)?) ?s", "its monotonic clock is so far from the database's")

@@ -1,4 +1,4 @@
-"""T7: whatever a store forgets, and to whom it gives the ids, nobody is told what is not so."""
+"""T7: whatever a store forgets, and to whom it gives the ids, no answer is false."""
 
 import itertools
 

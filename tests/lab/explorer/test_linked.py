@@ -7,7 +7,7 @@ from lab.explorer.contents.foreign_keys import LinkedEffects, effects_of
 from lab.explorer.contents.numbered import Seen
 from lab.explorer.contents.statements import DELETE_PARENT, INSERT, INSERT_PARENT, Statement
 from lab.explorer.model import Broken, Model
-from lab.explorer.narration import tell
+from lab.explorer.narration import narrate
 from lab.explorer.plans.program import Do
 from lab.explorer.plans.small_tables import CHILD, row_key_of
 from lab.explorer.replay import stand
@@ -132,7 +132,7 @@ def test_changes_of_key_are_told() -> None:
     plain = Plain(effects_of(foreign_key(moves=True)))
     steps = [("given", 1, "-", "-", "-"), ("n1", "begin"), *transaction("n1", ("move-parent", 1, 2)), ("n1", "commit")]
     steps[2] = ("n1", "read", "parent", 1)
-    assert tell(plain, steps) == [
+    assert narrate(plain, steps) == [
         "at first there is parent 1",
         "n1 begins a transaction as child@1, parent@1: child_a_fkey is absent",
         "n1 reads parent 1",
