@@ -137,6 +137,10 @@ class Client:
         self.channel.send(messages.notice_response(text, severity=severity, sqlstate=sqlstate))
         self.channel.write()
 
+    def close_portals(self) -> None:
+        """The transaction is over, and so is what reads in it."""
+        self.portals.clear()
+
     def _last_words(self, error: errors.FatalError) -> None:
         self.channel.send(messages.error_response(error))
         self.channel.write()

@@ -20,6 +20,8 @@ class Client(Protocol):
 
     def notice(self, text: str, severity: str = "NOTICE", sqlstate: str = "00000") -> None: ...
 
+    def close_portals(self) -> None: ...
+
 
 class Session(Protocol):
     """The executor of a client's statements (`nodes.session.session`)."""

@@ -103,6 +103,7 @@ class Block:
         transaction, self.transaction = self.transaction, None
         if transaction is None:
             return
+        self.client.close_portals()
         try:
             await self.new_tables.before_commit(transaction)
             await transaction.commit()
@@ -153,6 +154,7 @@ class Block:
     async def _roll_back(self) -> None:
         transaction, self.transaction = self.transaction, None
         if transaction is not None:
+            self.client.close_portals()
             await transaction.rollback()
         await self.new_tables.after_transaction(committed=False)
 

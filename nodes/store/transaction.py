@@ -24,6 +24,7 @@ from expressions.errors import (
     DEADLOCK,
     FENCE_REFUSALS,
     INTERNAL_ERROR,
+    NO_ACTIVE_TRANSACTION,
     SERIALIZATION_FAILURE,
     TRANSACTION_TIMEOUT,
     TRANSACTION_UNKNOWN,
@@ -331,6 +332,8 @@ class Transaction:
     # -- trouble ------------------------------------------------------------------------------------------------
 
     def _refuse_ended(self) -> None:
+        if self.is_over:  # a new session at the store would be in another snapshot, under no lease
+            raise SqlError(NO_ACTIVE_TRANSACTION, "the transaction this belongs to is over")
         for pin in self.pins.values():
             if pin.ended_because is not None:
                 raise Retry(f"the transaction had to end: {pin.ended_because}", stale=True)
