@@ -238,6 +238,8 @@ def from_json(body: Mapping[str, Any]) -> Model:
     unknown = sorted(set(body) - known)
     if unknown:
         raise BadModel(f"unknown: {', '.join(unknown)}; a model has {', '.join(sorted(known))}")
+    if not isinstance(body.get("statement", ""), str):
+        raise BadModel(f"a statement is text, not {body['statement']!r:.80}")
     return Model(
         **{
             **{name: value for name, value in body.items() if name != "road"},

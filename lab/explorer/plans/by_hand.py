@@ -14,12 +14,12 @@ from catalog.elements import State
 from changes.plan.element_states import drain, publish
 from changes.plan.model import Element, Move, MoveKind, Plan, Step, StepKind, is_point_of_no_return
 from changes.plan.rollback import deletion_order
-from lab.explorer.model import Broken, Model, Stage
+from lab.explorer.model import BadModel, Broken, Model, Stage
 from lab.explorer.plans.small_tables import CHILD, NOTHING, PARENT, elements_of, tables_of
 
 
 def written_by_hand(model: Model) -> Plan:
-    """The plan whose versions have the model's elements in its stages, one after the other."""
+    """The plan whose versions have the model's elements in its stages, one after the other. Raises `BadModel`."""
     elements = elements_of(model)
     first = tables_of(model, model.stages[0], (1, 1))
     moves = tuple(
@@ -31,7 +31,10 @@ def written_by_hand(model: Model) -> Plan:
         (at for at, step in enumerate(forward) if is_point_of_no_return(moves, step)), len(forward)
     )
     if model.lacks(Broken.LATE_CANCEL):
-        point_of_no_return = next(at for at, step in enumerate(forward) if _takes_away(moves, step))
+        too_late = [at for at, step in enumerate(forward) if _takes_away(moves, step)]
+        if not too_late:
+            raise BadModel(f"{Broken.LATE_CANCEL.value} is for a plan that drops something")
+        point_of_no_return = too_late[0]
     return Plan(
         first[CHILD].table_id,
         first[CHILD].name,

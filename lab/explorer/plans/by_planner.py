@@ -4,31 +4,42 @@ CREATE INDEX by_a ON t (a)      as a client would ask for it
 moves                           all elements of the model at once, when no one statement asks for them together
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from catalog.elements import State
 from changes.ddl.actions import CreateIndex, CreateTable, DropIndex
-from changes.ddl.resolve import CatalogView, resolve
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import CatalogView, NothingToDo, resolve
 from changes.ddl.statements import parse
 from changes.plan.element_states import definition_of, state_of
 from changes.plan.model import Element, Move, MoveKind, Plan
 from changes.planning.planner import make_plan
 from changes.planning.stages import Draft, Swap, compose
 from changes.planning.tables import KnownTables
-from changes.review.check import review
-from lab.explorer.model import COLUMNS, MOVES, TWINS, BadModel, Model, stage_name
+from changes.review.check import FaultyPlan, review
+from lab.explorer.model import COLUMNS, MOVES, TWINS, BadModel, Model, Stage, stage_name
 from lab.explorer.plans.small_tables import CHILD, TABLE, TWIN, elements_of, tables_of
 
 
 def plan_by_planner(model: Model) -> Plan:
-    """The plan of the model's statement. Raises `BadModel` when its versions are not the model's stages."""
-    plan = _composed(model) if model.statement == MOVES else _of_statement(model)
+    """The plan of the model's statement. Raises `BadModel` when there is none, or its versions are not the stages."""
+    if model.has_placements:
+        raise BadModel("no statement changes a table's sharding: its plan is written by hand")
+    try:
+        plan = _composed(model) if model.statement == MOVES else _of_statement(model)
+    except (DdlError, NothingToDo, FaultyPlan) as error:
+        raise BadModel(f"the planner has no plan of {model.statement!r:.80}: {error}") from error
     elements = elements_of(model)
-    stages = (tuple(state_of(step.published, element) for element in elements) for step in plan.publishes)
-    for stage, named in zip(stages, model.stages[1:], strict=True):
-        if stage != named[: len(elements)]:
-            raise BadModel(f"the planner publishes {stage_name(stage)} where the model says {stage_name(named)}")
+    stages = [tuple(state_of(step.published, element) for element in elements) for step in plan.publishes]
+    wanted = [stage[: len(elements)] for stage in model.stages[1:]]
+    if stages != wanted:
+        raise BadModel(f"the planner publishes {_listed(stages)} where the model says {_listed(wanted)}")
     return plan
+
+
+def _listed(stages: Sequence[Stage]) -> str:
+    return ", ".join(map(stage_name, stages))
 
 
 def _of_statement(model: Model) -> Plan:

@@ -131,7 +131,10 @@ class Program:
 
 
 def plan_of(model: Model) -> Plan:
-    """The plan that a model explores: the planner's when it names a statement, else written by hand."""
+    """The plan that a model explores: the planner's when it names a statement, else written by hand.
+
+    Raises `BadModel` when the model has none.
+    """
     return plan_by_planner(model) if model.statement else written_by_hand(model)
 
 

@@ -26,6 +26,7 @@ from lab.explorer.model import (
     kinds_described,
     stage_named,
 )
+from lab.explorer.plans.program import plan_of
 from lab.explorer.replay import stand
 from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.variants import Variant, all_variants
@@ -171,19 +172,25 @@ def _write(path: Path, text: str) -> None:
 
 
 def _model(options: dict[str, Any]) -> Model:
-    """The model the options describe. Raises `CommandError` with one line."""
+    """The model the options describe, which has a plan. Raises `CommandError` with one line."""
     try:
-        if options["variant"]:
-            return _variant(options["variant"]).model
-        if options["model"]:
-            return from_json(json.loads(Path(options["model"]).read_text(encoding="utf-8")))
-        if not (options["kind"] and options["states"]):
-            raise BadModel("say --kind and --states, or --variant NAME (--list shows them)")
-        return _described(options)
+        model = _asked_for(options)
+        plan_of(model)
     except BadModel as error:
         raise CommandError(str(error), returncode=2) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CommandError(f"{options['model']} holds no model: {error}", returncode=2) from error
+    return model
+
+
+def _asked_for(options: dict[str, Any]) -> Model:
+    if options["variant"]:
+        return _variant(options["variant"]).model
+    if options["model"]:
+        return from_json(json.loads(Path(options["model"]).read_text(encoding="utf-8")))
+    if not (options["kind"] and options["states"]):
+        raise BadModel("say --kind and --states, or --variant NAME (--list shows them)")
+    return _described(options)
 
 
 def _described(options: dict[str, Any]) -> Model:

@@ -1,10 +1,13 @@
 """manage.py explore: exit codes, one line for bad usage, JSON."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+
+from lab.explorer.variants import all_variants
 
 SMALL = ("--rows", "1", "--values", "1")
 
@@ -59,6 +62,39 @@ def test_the_exit_code_tells_the_verdict(
 def test_bad_usage_is_one_line(args: tuple[str, ...], says: str) -> None:
     with pytest.raises(CommandError, match=says) as refused:
         call_command("explore", *args)
+    assert refused.value.returncode == 2
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        pytest.param({"statement": "CREATE INDEX ON"}, "no plan of 'CREATE INDEX ON': syntax error", id="no syntax"),
+        pytest.param(
+            {"statement": "CREATE INDEX i ON t (z)"}, 'column "z" does not exist', id="a column that is not there"
+        ),
+        pytest.param(
+            {"statement": "ALTER TABLE t ADD COLUMN IF NOT EXISTS a bigint"}, "already exists", id="nothing to do"
+        ),
+        pytest.param({"statement": "DROP TABLE t"}, "the planner publishes absent, absent where", id="fewer versions"),
+        pytest.param({"road": ["absent", "delete-only"]}, "write-only, public where the model says", id="more of them"),
+        pytest.param({"statement": "moves", "road": ["delete-only", "public"]}, "is not safe", id="a faulty plan"),
+        pytest.param({"statement": 5}, "a statement is text, not 5", id="no text"),
+        pytest.param(
+            {"kind": "placement", "road": ["public+absent", "public+delete-only"]}, "no statement", id="a placement"
+        ),
+        pytest.param({"statement": "", "broken": ["early-turn"]}, "early-turn is for a plan", id="nothing is dropped"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--steps", "publish.2")], ids=["explored", "stood"])
+def test_a_model_without_a_plan_is_one_line(
+    tmp_path: Path, changed: dict[str, object], says: str, more: tuple[str, ...]
+) -> None:
+    file = tmp_path / "model.json"
+    body = all_variants()["add-index"].model.to_json() | changed
+    file.write_text(json.dumps(body), encoding="utf-8")
+    with pytest.raises(CommandError, match=re.escape(says)) as refused:
+        call_command("explore", "--model", str(file), *more)
     assert refused.value.returncode == 2
     assert "\n" not in str(refused.value)
 
