@@ -1,9 +1,9 @@
 """The story: what happened to schemas, nodes and leases, as events people can read.
 
-Each event is told to one or more streams ("cluster", "table:7", "change:3"); a stream
+Each event is appended to one or more streams ("cluster", "table:7", "change:3"); a stream
 numbers its events 1, 2, 3, .. without gaps in commit order, so a browser that was cut
-off can ask for exactly what it missed. Here are the kinds of event and the sentence
-each is appended to; rows and numbers are in `catalog.models`.
+off can ask for exactly what it missed. Here are the kinds of event and the sentence of
+each; rows and numbers are in `catalog.models`.
 """
 
 import re

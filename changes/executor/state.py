@@ -47,8 +47,9 @@ class Direction(Enum):
 class Execution:
     """Where a change stands.
 
-    `position` is the step it is at, `asked` that its answer is outstanding; `published` counts the
-    versions published in that direction; `error` is why it rolls back, `trouble` what is being retried.
+    `position` is the step it is at in its direction, `asked` that its answer is outstanding. `published` counts the
+    versions published forward: while it rolls back, those it rolls back from. `error` is why it rolls back, `trouble`
+    what is being retried.
     """
 
     change: int

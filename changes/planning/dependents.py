@@ -1,8 +1,8 @@
-"""Dependents of a foreign key stay: the referenced table, its columns, and the index that makes them unique.
+"""A foreign key depends on the referenced table, on its columns and on the index that makes them unique: they stay.
 
-It is refused by name to drop one of them while a row somewhere may refer by it, with what to drop first; a foreign key
-of the table itself that the same statement drops (`leaving`) does not count. An index by which rows that refer are
-found may go: the cost is reported.
+Dropping one of them while a row somewhere may refer by it is refused by name, with what to drop first; a foreign key
+of the table itself that the same statement drops (`leaving`) does not count. An index by which referring rows are
+found may be dropped: the cost is reported.
 """
 
 from __future__ import annotations
