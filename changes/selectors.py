@@ -78,9 +78,6 @@ def may_steer_all(user: Any) -> bool:
     return settings.SUBMITTERS_STEER == "all" or user.has_perm("changes.steer_any_change")
 
 
-# --- how much there is to do
-
-
 # --- pages
 
 

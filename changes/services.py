@@ -196,7 +196,7 @@ def described(statement: str, foreseen: Foreseen) -> dict[str, Any]:
 def end_before_start(
     change: Change, cursor: Any, status: Status, *, error: DdlError | None = None, who: str = ""
 ) -> None:
-    """Nothing is left of it, and who waited for it is sent."""
+    """End a change that has published nothing: its reserved table is dropped, and changes behind it are driven."""
     change.status = status
     change.error = error.to_json() if error else None
     cursor.execute("SELECT clock_timestamp()")
@@ -272,9 +272,3 @@ def _request(change: Change, kind: str, who: str) -> None:
     notify(change.pk)
     if change.status in (Status.PAUSED, Status.QUEUED):
         transaction.on_commit(lambda: send_driver(change.pk))
-
-
-# --- following
-
-
-# --- tables made inside a transaction (T9); see changes.planning.table_in_transaction
