@@ -97,11 +97,6 @@ class Descriptor:
     def constraint(self, constraint_id: ConstraintId) -> Constraint:
         return _only((c for c in self.constraints if c.id == constraint_id), f"constraint {constraint_id} of {self}")
 
-    def constraint_named(self, name: str) -> Constraint:
-        """The table's own constraint of that name; what refers to the table is another table's."""
-        own = (c for c in self.constraints if c.name == name and c.rule != REFERENCED)
-        return _only(own, f"constraint {name} of {self}")
-
     @property
     def placement(self) -> Placement:
         """The one placement that is read: the public one."""

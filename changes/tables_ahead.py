@@ -58,12 +58,8 @@ def _reserved() -> list[str]:
 def _newest() -> list[tuple[int, str, dict[str, Any] | None]]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT id, name, body FROM (" + NEWEST + ") AS newest")
-        return [(table_id, name, body_json(body)) for table_id, name, body in cursor.fetchall()]
-
-
-def body_json(body: Any) -> dict[str, Any] | None:
-    """A jsonb value as Django's raw cursors give it (as text) or psycopg's (as a dict)."""
-    return json.loads(body) if isinstance(body, str) else body
+        rows = cursor.fetchall()
+    return [(table_id, name, None if body is None else json.loads(body)) for table_id, name, body in rows]
 
 
 def _given_up(plan: Plan, change: Change) -> dict[str, str]:

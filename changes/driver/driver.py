@@ -33,7 +33,7 @@ from changes.driver.publish import UnexpectedVersion
 from changes.driver.reorganisations import Reorganisations
 from changes.driver.schema_change_lease import LeaseLost, LeaseTaken, Renewal
 from changes.driver.start import end_unstarted, plan_again, settle_tables
-from changes.driver.transitions import HasEnded, Progress, load, lock_change, newest_version
+from changes.driver.transitions import HasEnded, Progress, lock_change, newest_version
 from changes.driver.versions import Versions
 from changes.executor import events
 from changes.executor.machine import IllegalTransition
@@ -150,7 +150,7 @@ class Driver:
             return
         with control_transaction() as cur:
             row = lock_change(cur, self.change_id)
-            self.progress.state = load(row) if row.executor_state else Execution(self.change_id, plan)
+            self.progress.state = row.execution or Execution(self.change_id, plan)
         try:
             self._take_up()
         except IntegrityError as claimed:

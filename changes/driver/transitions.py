@@ -30,7 +30,6 @@ from changes.executor.machine import step
 from changes.executor.state import Direction, Execution, Mode, execution_from_json
 from changes.models import ENDED, Change, Status
 from changes.pages.failure_codes import sqlstate_of
-from changes.plan.model import plan_from_json
 from spark_tasks.models import ReorgRun, RunState
 
 log = logging.getLogger(__name__)
@@ -308,8 +307,3 @@ def clock_ahead_s() -> float:
     with connection.cursor() as cur:
         cur.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
         return float(cur.fetchone()[0]) - time.monotonic()
-
-
-def load(row: ChangeRow) -> Execution:
-    """The machine as it stood, or a new one at the start of its plan."""
-    return row.execution or Execution(row.id, plan_from_json(row.plan))

@@ -92,11 +92,6 @@ class Answer:
     """What was explored, when it is not the model's own."""
 
     @property
-    def is_vacuous(self) -> bool:
-        """True if something that the proof should have been about never happened."""
-        return not all(self.sometimes.values())
-
-    @property
     def clauses(self) -> tuple[str, ...]:
         return tuple(sorted({fault.clause for fault in self.faults}))
 

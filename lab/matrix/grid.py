@@ -44,11 +44,6 @@ def cells_of(lines: Iterable[Line], interruptions: Sequence[Interruption] = tupl
     return [Cell(line.kind, line.direction, line.position, one) for line in lines for one in interruptions]
 
 
-def every_cell() -> list[Cell]:
-    """The whole matrix."""
-    return cells_of(lines_of())
-
-
 def sample(cells: Sequence[Cell], count: int, *, offset: int = 0) -> list[Cell]:
     """About so many of them, spread evenly: another `offset` takes others."""
     stride = max(1, len(cells) // count)

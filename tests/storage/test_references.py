@@ -174,10 +174,3 @@ def test_each_side_mirrors_the_other():
 def test_both_sides_survive_json():
     for table in linked(trips(), airports(), column=TRIP_CITY, to=CITY, on_delete=RESTRICT):
         assert from_json(table.to_json()) == table
-
-
-def test_a_constraint_is_found_by_name_in_its_own_table_only():
-    child, parent = linked(trips(), airports())
-    assert child.constraint_named("trips_code_fkey").references == parent.table_id
-    with pytest.raises(LookupError):
-        parent.constraint_named("trips_code_fkey")

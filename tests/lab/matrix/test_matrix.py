@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from changes.executor.state import Direction
 from changes.plan.model import Kind, MoveKind, StepKind
 from lab.cluster.control_plane import Without
-from lab.matrix.grid import every_cell, report_on, sample
+from lab.matrix.grid import cells_of, lines_of, report_on, sample
 from lab.matrix.interruptions import Interruption
 from lab.matrix.kinds import KINDS, kinds_named
 from lab.matrix.walk import Cell, Walk, run_cell
@@ -23,7 +23,7 @@ SAMPLED = 40
 
 def test_whatever_comes_in_between_a_change_ends_as_before_or_as_planned() -> None:
     """About one cell in a hundred and twenty, every interruption among them."""
-    cells = sample(every_cell(), SAMPLED)
+    cells = sample(cells_of(lines_of()), SAMPLED)
     assert {cell.interruption for cell in cells} == set(Interruption)
     report = report_on(cells)
     assert [f"{shown.cell}: {shown.finding}" for shown in report.wrong] == []
