@@ -45,9 +45,10 @@ def add_unique(sketch: Sketch, unique: NewUnique) -> None:
     parts = tuple(IndexPart(column) for column in unique.columns)
     _, index = sketch.add_index(unique.name, parts, unique=True)
     same = [c for c in index.column_ids if sketch.fresh.get(c) is not None]
-    sketch.dangers.append(f"If two rows have the same {_names(unique.columns)} the check fails, and all rolls back.")
+    names = _names(unique.columns)
+    sketch.dangers.append(f"If two rows have the same {names} the check fails, and the change rolls back.")
     if len(same) == len(index.column_ids):
-        sketch.dangers.append(f"All rows get the same {_names(unique.columns)}: two rows are one too many.")
+        sketch.dangers.append(f"All rows get the same {names}: two rows are one too many.")
 
 
 def drop_constraint(sketch: Sketch, action: DropConstraint) -> None:

@@ -253,6 +253,7 @@ DANGERS = [
     ("drop a column that an index covers", "Unique index one_name covers it and is dropped with it."),
     ("drop a column that constraints read", "Constraint grown reads age and is dropped with it."),
     ("drop an optional column", "All values of town are lost; undoing the change later restores the column, not"),
+    ("add a column, checked and unique", "have the same code the check fails, and the change rolls back."),
     ("add a column, checked and unique", "All rows get the same code: two rows are one too many."),
     ("set not null", "From the first version on a write of NULL into name is refused."),
     ("change a type", "Every row of people is rewritten: a text stands beside the date, then takes its place."),
