@@ -1,9 +1,11 @@
 """A load that was interrupted goes on by itself, and one that cannot be done ends and says why."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from lab.management.commands import demo
 from spark_tasks import tasks
@@ -150,6 +152,23 @@ def test_the_demo_starts_a_failed_load_anew(asked: LoadJob, reading: Callable[..
     start_anew(asked)
     assert seen(asked).state == "done", "what is done is left alone"
     assert demo.Command()._job(asked.table_id, asked.path).id == asked.id
+
+
+@pytest.mark.parametrize("end", [RunState.DONE, RunState.FAILED, None], ids=["done", "failed", "out of time"])
+def test_the_demo_listens_no_longer_than_it_waits(
+    asked: LoadJob, monkeypatch: pytest.MonkeyPatch, end: RunState | None
+) -> None:
+    def send(job_id: int) -> None:
+        if end is not None:
+            LoadJob.objects.filter(pk=job_id).update(state=end)
+
+    monkeypatch.setattr(demo, "send_load", send)
+    monkeypatch.setattr(demo, "WAIT_S_MAX", 0.0 if end is None else 5.0)
+    with nullcontext() if end is RunState.DONE else pytest.raises(CommandError):
+        demo.Command()._wait_for(asked)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_listening_channels()")
+        assert cursor.fetchall() == []
 
 
 def test_the_demo_sends_its_load_again(stage: Stage, asked: LoadJob, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ left alone, so loading twice does nothing; `reset` drops the tables first.
 import time
 import zipfile
 from argparse import ArgumentParser
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -134,18 +135,18 @@ class Command(BaseCommand):
 
     def _wait_for(self, job: LoadJob) -> None:
         """Sent again while nobody works on it: a worker may start later than this command."""
-        end, listener = time.monotonic() + WAIT_S_MAX, Listener("schemalab_load")
-        send_load(job.id)
-        while time.monotonic() < end:
-            job.refresh_from_db()
-            if job.state == RunState.DONE:
-                listener.close()
-                return
-            if job.state == RunState.FAILED:
-                raise CommandError(f"{job}: {job.error}", returncode=1)
-            if job.id in LOADS.dead():
-                send_load(job.id)
-            listener.wait({("schemalab_load", str(job.id))}, LOOK_AGAIN_S)
+        end = time.monotonic() + WAIT_S_MAX
+        with closing(Listener("schemalab_load")) as listener:
+            send_load(job.id)
+            while time.monotonic() < end:
+                job.refresh_from_db()
+                if job.state == RunState.DONE:
+                    return
+                if job.state == RunState.FAILED:
+                    raise CommandError(f"{job}: {job.error}", returncode=1)
+                if job.id in LOADS.dead():
+                    send_load(job.id)
+                listener.wait({("schemalab_load", str(job.id))}, LOOK_AGAIN_S)
         raise CommandError(f"{job} has not ended after {WAIT_S_MAX:.0f} s: is the spark worker running?", returncode=3)
 
 
