@@ -103,26 +103,25 @@ def compose(draft: Draft) -> Plan:
 
 
 def rungs_up(element: Element, *, is_covered: bool) -> Rungs:
-    """At which stage an added element reaches which state."""
-    if element.kind is Kind.CONSTRAINT:
-        return {WRITTEN: W, SHOWN: P}
-    if element.kind.is_filled or is_covered:
-        return {HIDDEN: D, WRITTEN: W, SHOWN: P}
-    return {HIDDEN: D, SHOWN: P}
+    """At which stage an added element reaches which state: those of its kind, and write-only where it is covered."""
+    ladder = element.kind.facts.ladder
+    stages = {HIDDEN: D, WRITTEN: W, SHOWN: P}
+    return {stage: state for stage, state in stages.items() if state in ladder or (state is W and is_covered)}
 
 
 def rungs_down(element: Element, *, is_late: bool, is_alone: bool, is_covered: bool = False) -> Rungs:
-    """At which stage a dropped element reaches which state; absent comes for all at once, behind the deletion.
+    """At which stage a dropped element reaches which state; absent comes for all with pairs at once, once deleted.
 
     `is_covered`: an index that is late, too, may cover it, and is never ahead of it.
     """
-    if element.kind is Kind.CONSTRAINT:
-        return {SHOWN: W, WITHDRAWN: A}
-    if element.kind.is_filled:
-        first = WITHDRAWN + 1 if is_late else SHOWN
-        return {first: W, first + 1: D}
-    late = WITHDRAWN + 2 if is_covered else WITHDRAWN + 1
-    return {late if is_late else SHOWN if is_alone else WITHDRAWN: D}
+    below_public = tuple(reversed(element.kind.facts.ladder[:-1]))
+    states = below_public[:-1] if element.kind.has_pairs else below_public
+    is_hidden_at_once = W not in states
+    if is_late:
+        first = WITHDRAWN + 2 if is_hidden_at_once and is_covered else WITHDRAWN + 1
+    else:
+        first = WITHDRAWN if is_hidden_at_once and not is_alone else SHOWN
+    return dict(enumerate(states, first))
 
 
 class _Steps:

@@ -13,13 +13,10 @@ from typing import Any
 from catalog.elements import Kind, State
 from lab.explorer.model import MOVES, Broken, Model, Stage, kinds_described, stage_name, stage_named
 
-UP = {
-    Kind.TABLE: "absent,delete-only,public",
-    Kind.OPTIONAL_COLUMN: "absent,delete-only,public",
-    Kind.REQUIRED_COLUMN: "absent,delete-only,write-only,public",
-    Kind.INDEX: "absent,delete-only,write-only,public",
-    Kind.UNIQUE_INDEX: "absent,delete-only,write-only,public",
-    Kind.CONSTRAINT: "absent,write-only,public",
+UP: dict[Kind, str] = {
+    kind: ",".join(state.value for state in kind.facts.ladder)
+    for kind in Kind
+    if kind not in (Kind.DERIVED_COLUMN, Kind.PLACEMENT)
 }
 """How each kind is added (section 4); it is dropped through the same states."""
 

@@ -6,6 +6,8 @@ import pytest
 
 from catalog.elements import Kind, State
 from catalog.states import possible_states
+from changes.plan.model import Element
+from changes.planning.stages import rungs_down, rungs_up
 from changes.review.neighbour_states import DANGERS, check_step, danger
 
 A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
@@ -53,6 +55,14 @@ def test_each_step_of_the_ladder_is_safe(kind: Kind) -> None:
     assert kind.facts.ladder == ladder
     assert possible_states(kind) >= set(ladder)
     assert all(check_step(kind, "it", one, other) is None for one, other in pairwise(ladder))
+
+
+@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
+def test_the_planner_goes_up_and_down_the_ladder(kind: Kind) -> None:
+    it, ladder = Element(kind, 1, "it"), LADDERS[kind]
+    assert tuple(rungs_up(it, is_covered=False).values()) == ladder[1:]
+    down = tuple(rungs_down(it, is_late=False, is_alone=True).values())
+    assert down + (() if kind is Kind.CONSTRAINT else (A,)) == ladder[-2::-1]
 
 
 @pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
