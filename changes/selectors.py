@@ -250,7 +250,7 @@ def _in_the_way(cursor: Any, table: TableId, version: int, kind: StepKind) -> tu
 
 
 SILENT_S = 5.0
-YIELDING = frozenset({"clear", "fill", "delete", "purge"})
+YIELDING = frozenset({"fill", "delete", "purge"})
 """The runs that give way to traffic; a verification only reads."""
 
 

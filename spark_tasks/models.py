@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy as _
 class Kind(models.TextChoices):
     """The work of a run. The values are the step kinds of a plan."""
 
-    CLEAR = "clear", _("clear")
     FILL = "fill", _("fill")
     VERIFY = "verify", _("verify")
     DELETE = "delete", _("delete")
@@ -22,9 +21,6 @@ class Kind(models.TextChoices):
 
 
 class RunState(models.TextChoices):
-    """`prepared`: its ranges are stored (R6), nobody has asked for it to start yet."""
-
-    PREPARED = "prepared", _("prepared")
     WAITING = "waiting", _("waiting")
     RUNNING = "running", _("running")
     DONE = "done", _("done")

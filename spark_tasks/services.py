@@ -80,8 +80,6 @@ def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mappi
             defaults={"table_id": table_id, "elements": [dict(element) for element in elements]},
         )
         ReorgPulse.objects.get_or_create(run=run)
-        if ReorgRun.objects.filter(id=run.id, state=RunState.PREPARED).update(state=RunState.WAITING):
-            run.state = RunState.WAITING
         if run.state == RunState.WAITING:
             transaction.on_commit(lambda: send_run(run.id), robust=True)
     return int(run.id)

@@ -60,9 +60,6 @@ from changes.plan.model import RUNS, Step, StepKind, describe
 RETRIES_MAX = 5
 """So often a step that must succeed is tried again before a person is asked."""
 
-TIDYING = frozenset({StepKind.CLEAR, StepKind.PURGE})
-"""Work on tombstones: how many rows there are says nothing of it."""
-
 RETRY_S = 1.0
 """The first pause before such a retry; each next one is twice as long."""
 
@@ -130,7 +127,7 @@ def _drained(state: Execution, event: Drained, now: float) -> Result:
 def _run_done(state: Execution, event: RunDone, now: float) -> Result:
     if state.step is None or state.step.kind is not event.kind:
         return _ignore_late(state, event, event.kind)
-    rows = None if event.kind in TIDYING else event.rows
+    rows = None if event.kind is StepKind.PURGE else event.rows
     done = AppendEvent(_story(state, "reorganisation finished", what=where(state), rows=rows, seconds=event.seconds))
     return _and(_move_on(state, now), done)
 
@@ -308,7 +305,7 @@ def _ask(state: Execution, now: float) -> Result:
     if at.kind is StepKind.CLOSE:
         return asking, (CloseRun(at.version),)
     kind = "reorganisation resumed" if state.asked or state.trouble else "reorganisation started"
-    rows = None if at.kind in TIDYING else state.plan.rows
+    rows = None if at.kind is StepKind.PURGE else state.plan.rows
     story = _story(state, kind, what=where(state), rows=rows, why=state.trouble)
     return asking, (AppendEvent(story), StartRun(at.kind, at.elements, at.version))
 

@@ -1,6 +1,6 @@
 """The steps of a change as points on a line: states, waits, and work between them.
 
-    publish delete-only, drain, publish write-only, drain, clear, fill, verify, close, publish public, drain, purge
+    publish delete-only, drain, publish write-only, drain, fill, verify, close, publish public, drain, purge
 
     (absent) - (delete-only) - wait - (write-only) - wait - [reorganise] - (public) - wait - [tidy up]
 
@@ -20,7 +20,6 @@ Json = dict[str, Any]
 POINT_OF = {
     "publish": "state",
     "drain": "wait",
-    "clear": "reorganise",
     "fill": "reorganise",
     "verify": "reorganise",
     "close": "reorganise",

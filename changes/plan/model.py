@@ -1,7 +1,7 @@
 """A change as steps from version to version (protocol sections 4 and 8).
 
     add an index     publish delete-only, drain, publish write-only (filling), drain,
-                     clear, fill, verify, close, publish public, drain, purge
+                     fill, verify, close, publish public, drain, purge
     drop an index    publish write-only, drain, publish delete-only, drain, delete,
                      publish absent, drain
 
@@ -30,9 +30,8 @@ class StepKind(Enum):
 
     PUBLISH = "publish"
     DRAIN = "drain"
-    CLEAR = "clear"
-    """Remove the tombstones of before the drain, in the transaction that stores the fill's ranges (R6)."""
     FILL = "fill"
+    """Remove the tombstones of before the drain (R6), then put what the rows lack, range by range (R2)."""
     VERIFY = "verify"
     CLOSE = "close"
     """End the run for good, so that no chunk of it can still write (R7)."""
@@ -42,7 +41,7 @@ class StepKind(Enum):
     """Remove the tombstones of the fill, once its last version is drained (R8)."""
 
 
-RUNS = frozenset({StepKind.CLEAR, StepKind.FILL, StepKind.VERIFY, StepKind.DELETE, StepKind.PURGE})
+RUNS = frozenset({StepKind.FILL, StepKind.VERIFY, StepKind.DELETE, StepKind.PURGE})
 """The steps that a reorganisation on Spark does."""
 
 
@@ -229,7 +228,6 @@ def describe(plan: Plan, step: Step) -> str:
         return f"publish {' and '.join(versions)}: {_differences(plan, step)}"
     return {
         StepKind.DRAIN: f"wait until no version before {' or '.join(versions)} is in use",
-        StepKind.CLEAR: f"clear old tombstones of {what}",
         StepKind.FILL: f"fill {what}",
         StepKind.VERIFY: f"verify {what}",
         StepKind.CLOSE: "close the run",

@@ -5,7 +5,7 @@
     2      write-only: what must be filled,          -
            constraints, and a column that one of
            these covers
-           [clear, fill, verify, close]
+           [fill, verify, close]
     3      public: everything at once                write-only; an optional column or a table alone: delete-only
            [purge]
     4      -                                         delete-only; a constraint: absent
@@ -218,7 +218,6 @@ class _Steps:
         """The reorganisations that come when this stage's version is drained."""
         constraints = tuple(element for element in self.added if element.kind is Kind.CONSTRAINT)
         if stage == WRITTEN and self.filled:
-            yield Step(StepKind.CLEAR, here.version, elements=self.filled)
             yield Step(StepKind.FILL, here.version, elements=self.filled)
         if stage == WRITTEN and (self.filled or constraints):
             yield Step(StepKind.VERIFY, here.version, elements=(*self.filled, *constraints))

@@ -23,17 +23,13 @@ from changes.review.dependencies import plan_faults, run_faults, version_faults
 from changes.review.foreign_keys import drain_faults, partner_faults, side_faults
 from changes.review.neighbour_states import check_step
 
-EARNS_PUBLIC = (StepKind.CLEAR, StepKind.FILL, StepKind.VERIFY, StepKind.CLOSE)
+EARNS_PUBLIC = (StepKind.FILL, StepKind.VERIFY, StepKind.CLOSE)
 """What must have happened, in this order, since a filling version was published, before public is."""
 
 VERIFIED = (StepKind.VERIFY, StepKind.CLOSE)
 """The same for a constraint, which has nothing to be filled."""
 
 MISSING = {
-    StepKind.CLEAR: (
-        "",
-        "tombstones of before the drain keep the fill from putting what rows inserted since must have (R6)",
-    ),
     StepKind.FILL: ("", "rows that were there before it have none of its pairs"),
     StepKind.VERIFY: ("", "nobody has looked whether all rows are as it says (R10)"),
     StepKind.CLOSE: (

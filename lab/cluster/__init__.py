@@ -5,5 +5,5 @@ control_plane    catalog, lease rows, fences, locks
 node_statements  what a node does with a statement (T1 to T3)
 foreign_keys     what a statement asks of other tables (L11)
 driver           the executor's machine, with the cluster in the place of its shell
-reorganisation   clear, fill, verify, delete, purge, in small steps
+reorganisation   fill, verify, delete, purge, in small steps
 """

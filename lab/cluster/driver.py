@@ -147,7 +147,7 @@ class Driver:
         asked, was_waiting = self.asked, isinstance(self.asked, events.Wait)
         answer = self._answer(world, asked)
         if answer is None:
-            return False
+            return not world.by_hand
         self.asked = None
         self.hears(world, answer)
         world.settle()
@@ -240,14 +240,14 @@ class Driver:
             return self._verify(world, elements)
         if kind is StepKind.FILL:
             return self._fill(world)
-        if kind is StepKind.CLEAR:
-            world.say(f"cleared {names(elements)}: {clear(world, self.table, elements)} tombstones")
-        else:
-            world.say(f"purged {names(elements)}: {purge(world, self.table, elements)} tombstones")
+        world.say(f"purged {names(elements)}: {purge(world, self.table, elements)} tombstones")
         return events.RunDone(kind)
 
     def _fill(self, world: World) -> events.Event | None:
-        """All at once; by hand it is done when an attempt has found no row left."""
+        """First old tombstones are cleared; then all at once, or by hand until an attempt has found no row left."""
+        if not self.run.is_cleared:
+            clear(world, self.run)
+            return None
         if not world.by_hand:
             try:
                 world.say(f"filled {self.run.name}: {fill(world, self.run)} put")

@@ -1,6 +1,6 @@
-"""Reorganisation in the lab: clear, fill in chunks, verify, delete, purge (protocol section 7), in small steps.
+"""Reorganisation in the lab: fill in chunks, verify, delete, purge (protocol section 7), in small steps.
 
-    clear     tombstones of before the drain go (R6)
+    clear     a fill begins: tombstones of before the drain are removed (R6)
     read      a chunk of rows is read in a short snapshot, in key order
     put       what the rows require is put where there is neither a pair nor a tombstone (R2);
               refused when the run is closed (R7) or the range is done already (R3)
@@ -50,6 +50,7 @@ class Run:
     elements: Elements
     token: int = 1
     cursor: bytes = b""
+    is_cleared: bool = False
     is_finished: bool = False
     is_closed: bool = False
     chunks: list[Chunk] = field(default_factory=list)
@@ -119,11 +120,13 @@ def labels(elements: Elements) -> set[str]:
 # Fill
 
 
-def clear(world: World, table: TableId, elements: Elements) -> int:
-    """Remove the tombstones of before the drain, once, before the first range is read."""
-    if Without.CLEAR in world.control.without:
-        return 0
-    return _remove_tombstones(world, table, elements)
+def clear(world: World, run: Run) -> None:
+    """Remove the tombstones of before the drain: once, before the first range is read (R6)."""
+    if run.is_cleared or run.is_closed:
+        return
+    run.is_cleared = True
+    removed = 0 if Without.CLEAR in world.control.without else _remove_tombstones(world, run.table, run.elements)
+    world.say(f"cleared {run.name}: {removed} tombstones")
 
 
 def _remove_tombstones(world: World, table: TableId, elements: Elements) -> int:
@@ -140,6 +143,7 @@ def _remove(world: World, gone: list[tuple[int, bytes]]) -> int:
 
 def read_chunk(world: World, run: Run, rows: int | None = None) -> Chunk:
     """The next rows in key order (all that are left: None), as they are now."""
+    clear(world, run)
     left = [row for row in _rows(world, run) if row.key > run.cursor]
     chunk = Chunk(world.control.newest(run.table), run.token, run.cursor, tuple(left[:rows]))
     run.chunks.append(chunk)
@@ -148,6 +152,7 @@ def read_chunk(world: World, run: Run, rows: int | None = None) -> Chunk:
 
 def read_range(world: World, run: Run, keys: frozenset[bytes]) -> Chunk:
     """The rows of a range, as they are now; other ranges may be read before and after it."""
+    clear(world, run)
     rows = tuple(row for row in _rows(world, run) if row.key in keys)
     chunk = Chunk(world.control.newest(run.table), run.token, run.cursor, rows, keys)
     run.chunks.append(chunk)

@@ -167,7 +167,7 @@ class Walk:
             self._rested() if driver.state.mode is Mode.PAUSED else self.do("start worker")
         elif isinstance(driver.asked, Wait):
             self.do("tick 1 s", "step")
-        elif not self._is_filling:
+        elif not (self._is_filling and driver.run.is_cleared):
             self.do("step")
         elif driver.run.chunks:
             self.do(f"put {driver.filled[0].name}")

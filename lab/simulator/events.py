@@ -84,7 +84,8 @@ def step(now: Situation) -> Made:
 
 
 def _is_filling(driver: Driver) -> bool:
-    return driver.step is not None and driver.step.kind is StepKind.FILL
+    """True when chunks may be read: the fill has cleared old tombstones (R6)."""
+    return driver.step is not None and driver.step.kind is StepKind.FILL and driver.run.is_cleared
 
 
 def zombie_chunk(now: Situation) -> Made:

@@ -1,7 +1,6 @@
 """The work of each kind of run on its elements, at the version it was started for.
 
-clear     tombstones of before the drain are removed; the fill that follows gets its ranges (R6)
-fill      what the rows lack is put, one scan for all elements
+fill      tombstones of before the drain are removed (R6), then what the rows lack is put, one scan for all elements
 verify    rows against pairs, by content, both ways
 delete    entries, then values, then rows
 purge     the last tombstones are removed, once no range can be written any more (R7, R8)
@@ -14,11 +13,10 @@ from django.conf import settings
 from django.db import connection
 
 from catalog.selectors import descriptor_at
-from catalog.services import control_transaction
 from spark_tasks.chunks.run_ranges import prepare, prepare_again, ranges_over, reading, spread
 from spark_tasks.chunks.snapshot_reads import Size
-from spark_tasks.jobs.claim import Claim, RunFailed, require_open
-from spark_tasks.models import Kind, ReorgPulse, ReorgRun, RunState
+from spark_tasks.jobs.claim import Claim, RunFailed
+from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.reorganise.backfill import Fill
 from spark_tasks.reorganise.delete import DeleteKeys, DeleteRows
 from spark_tasks.reorganise.tombstones import are_values_left, clear_tombstones, key_space, key_spaces, tombstones_of
@@ -31,24 +29,6 @@ log = logging.getLogger(__name__)
 
 PASSES_MAX = 20
 """So often a deletion goes over the rows again because some have moved meanwhile."""
-
-
-def clear(claim: Claim) -> None:
-    """R6: the fill that follows gets its ranges here, in the transaction that removes the tombstones."""
-    with control_transaction():
-        require_open(claim)
-        fill, _ = ReorgRun.objects.get_or_create(
-            change_id=claim.run.change_id,
-            kind=Kind.FILL,
-            version=claim.run.version,
-            defaults={
-                "table_id": claim.run.table_id,
-                "elements": claim.run.elements,
-                "state": RunState.PREPARED,
-            },
-        )
-        ReorgPulse.objects.get_or_create(run=fill)
-    prepare_fill(fill)
 
 
 def fill(claim: Claim) -> None:
@@ -121,7 +101,6 @@ def purge(claim: Claim) -> None:
 
 
 WORK: dict[Kind, Callable[[Claim], None]] = {
-    Kind.CLEAR: clear,
     Kind.FILL: fill,
     Kind.VERIFY: verify,
     Kind.DELETE: delete,

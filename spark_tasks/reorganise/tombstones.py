@@ -1,9 +1,9 @@
 """Tombstones: cleared before a fill reads its first range, purged once nobody can write one any more.
 
 publish filling   tombstones of two versions mix: a delete-only node re-inserts without an entry
-drained           CLEAR, in the transaction that stores the fill's ranges, once (R6)
+drained           cleared in the transaction that stores the fill's ranges, once (R6)
 fill, verify      every tombstone counts now: it keeps the fill from putting a stale entry
-public, drained   PURGE (R8)
+public, drained   purged (R8)
 """
 
 from dataclasses import dataclass

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from catalog.elements import IndexId, State
+from spark_tasks.jobs.phases import prepare_fill
 from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.services import RunStatus, close_run, run_status, start_run
@@ -38,13 +39,16 @@ class Runs:
         RUNS.run(run_id)
         return run_status(run_id)
 
+    def begin_fill(self, *elements: dict[str, object]) -> None:
+        """The first act of a fill: old tombstones are removed, and its ranges stored (R6)."""
+        prepare_fill(ReorgRun.objects.get(id=self.start("fill", *elements)))
+
     def of(self, kind: Kind) -> ReorgRun:
         return ReorgRun.objects.get(change_id=self.change_id, kind=kind)
 
     def add_index(self) -> None:
-        """Clear, fill, verify, close, public, purge: all of it, without a writer."""
+        """Fill, verify, close, public, purge: all of it, without a writer."""
         to_filling(self.stage)
-        assert self.do("clear").state == "done"
         assert self.do("fill").state == "done"
         assert self.do("verify").state == "done"
         close_run(self.of(Kind.FILL).id)

@@ -12,7 +12,7 @@ from spark_tasks.chunks.chunk import RunClosed, RunControl, RunToken
 from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.jobs.phases import prepare_fill
 from spark_tasks.jobs.reorganisations import RUNS, claim_run
-from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, RunState, Wanted
+from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.reorganise import backfill
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange
@@ -217,7 +217,7 @@ def test_tombstones_of_before_the_drain_are_cleared_once(stage: Stage, runs: Run
     stage.delete([row])
     stage.insert([row], delete_only)
     assert tombstones(stage) == {entry_of(stage, row)}
-    assert runs.do("clear").state == "done"
+    runs.begin_fill()
     assert tombstones(stage) == set()
     later = user(stage.now, 2, "bob")
     stage.insert([later])
@@ -227,20 +227,11 @@ def test_tombstones_of_before_the_drain_are_cleared_once(stage: Stage, runs: Run
     assert tombstones(stage) == {entry_of(stage, later)}, "what was written after the clear counts"
 
 
-def test_clear_prepares_the_fill_but_does_not_start_it(stage: Stage, runs: Runs) -> None:
-    to_filling(stage)
-    runs.do("clear")
-    fill = runs.of(Kind.FILL)
-    assert (fill.state, fill.are_ranges_stored) == (RunState.PREPARED, True)
-    assert claim_run(fill.id) is None
-    assert runs.start("fill") == fill.id
-
-
 def test_the_purge_waits_for_the_close(stage: Stage, runs: Runs) -> None:
     rows = rows_of(stage, 4)
     stage.insert(rows)
     to_filling(stage)
-    runs.do("clear")
+    runs.begin_fill()
     stage.delete(rows[:1])
     assert runs.do("fill").state == "done"
     refused = runs.do("purge")
@@ -252,7 +243,7 @@ def test_the_purge_removes_tombstones_and_nothing_else(stage: Stage, runs: Runs)
     rows = rows_of(stage, 4)
     stage.insert(rows)
     to_filling(stage)
-    runs.do("clear")
+    runs.begin_fill()
     stage.delete(rows[:1])
     runs.do("fill")
     close_run(runs.of(Kind.FILL).id)
@@ -279,7 +270,7 @@ def test_a_fill_rolled_back_leaves_neither_entries_nor_tombstones(stage: Stage, 
     rows = rows_of(stage, 10)
     stage.insert(rows)
     to_filling(stage)
-    runs.do("clear")
+    runs.begin_fill()
     stage.delete(rows[:2])
     runs.do("fill")
     close_run(runs.of(Kind.FILL).id)
@@ -309,7 +300,7 @@ def test_two_indexes_are_filled_in_one_scan_and_deleted_together(stage: Stage, r
     stage.publish(stage.now.with_index(BY_NAME).with_index(BY_AGE))
     both = stage.now.with_index_state(BY_NAME.id, State.WRITE_ONLY, filling=True)
     stage.publish(both.with_index_state(BY_AGE.id, State.WRITE_ONLY, filling=True))
-    runs.do("clear", *BOTH)
+    runs.begin_fill(*BOTH)
     stage.delete(rows[:2])
     assert [runs.do(kind, *BOTH).state for kind in ("fill", "verify")] == ["done", "done"]
     close_run(runs.of(Kind.FILL).id)

@@ -118,7 +118,7 @@ def test_damage_is_named_by_verification_and_audit(
 ) -> None:
     change = Change(elements)
     change.to_filling(stage)
-    assert [runs.do(kind, *change.said).state for kind in ("clear", "fill")] == ["done", "done"]
+    assert runs.do("fill", *change.said).state == "done"
     damage(stage)
     verified = runs.do("verify", *change.said)
     assert verified.state == "failed"
@@ -133,7 +133,7 @@ def test_damage_is_named_by_verification_and_audit(
 def test_the_audit_names_rows_that_break_a_rule_and_duplicates(stage: Stage, runs: Runs) -> None:
     change = Change((UNIQUE, ADULT, NAMED))
     change.to_filling(stage)
-    assert [runs.do(kind, *change.said).state for kind in ("clear", "fill", "verify")] == ["done"] * 3
+    assert [runs.do(kind, *change.said).state for kind in ("fill", "verify")] == ["done"] * 2
     close_run(runs.of(Kind.FILL).id)
     change.to(stage, State.PUBLIC)
     assert runs.do("purge", *change.said).state == "done"
@@ -152,7 +152,7 @@ def test_rows_without_a_name_have_no_place_of_their_own(stage: Stage, runs: Runs
     stage.insert(user(stage.now, n, None, 30) for n in range(50, 54))
     change = Change((by_name,))
     change.to_filling(stage)
-    assert [runs.do(kind, *change.said).error for kind in ("clear", "fill", "verify")] == ["", "", ""]
+    assert [runs.do(kind, *change.said).error for kind in ("fill", "verify")] == ["", ""]
     close_run(runs.of(Kind.FILL).id)
     change.to(stage, State.PUBLIC)
     assert audited(stage) == stage.violations() == []
@@ -195,7 +195,7 @@ def test_what_the_version_before_relies_on_must_hold_while_it_is_leased(
 ) -> None:
     change = Change(elements)
     change.to_filling(stage)
-    assert [runs.do(kind, *change.said).state for kind in ("clear", "fill", "verify")] == ["done"] * 3
+    assert [runs.do(kind, *change.said).state for kind in ("fill", "verify")] == ["done"] * 2
     close_run(runs.of(Kind.FILL).id)
     change.to(stage, State.PUBLIC)
     public = stage.now
@@ -224,7 +224,7 @@ def test_tombstones_of_a_change_that_goes_on_hide_no_other(stage: Stage, runs: R
     change = Change((SCORE,))
     stage.insert(user(stage.now, n, f"name {n}", 30) for n in range(100, 130))
     change.to_filling(stage)
-    assert runs.do("clear", *change.said).state == "done"
+    runs.begin_fill(*change.said)
     stage.delete(user(stage.now, n, f"name {n}", 30) for n in range(100, 130))
     last = user(stage.now, 200, "last", 30)
     stage.insert([StoredRow(last.key, {**last.columns, ADDED: encoding.encode(INTEGER, 7)})])
@@ -241,7 +241,7 @@ def overwrite_with_tombstone(stage: Stage, key: bytes) -> None:
 def test_duplicates_none_of_which_has_the_entry_are_named(stage: Stage, runs: Runs) -> None:
     change = Change((UNIQUE,))
     change.to_filling(stage)
-    assert [runs.do(kind, *change.said).state for kind in ("clear", "fill", "verify")] == ["done"] * 3
+    assert [runs.do(kind, *change.said).state for kind in ("fill", "verify")] == ["done"] * 2
     close_run(runs.of(Kind.FILL).id)
     change.to(stage, State.PUBLIC)
     for number in (2, 5, 6):

@@ -145,8 +145,8 @@ def test_a_paused_run_commits_no_further_chunk(stage: Stage, small: Runs) -> Non
 
 def test_a_pause_of_what_is_closed_or_done_changes_nothing(stage: Stage, small: Runs) -> None:
     to_filling(stage)
-    small.do("clear")
-    done, closed = small.start("clear"), small.start("fill")
+    small.do("fill")
+    done, closed = small.start("fill"), small.start("verify")
     close_run(closed)
     was = [(run.state, run.token) for run in ReorgRun.objects.filter(id__in=(done, closed)).order_by("id")]
     for run_id in (done, closed):
@@ -234,7 +234,7 @@ def test_what_writers_do_between_two_attempts_is_kept(
     random, rows = Random(f"{change.said[0]['kind']} {seed}"), people(stage)
     stage.insert(rows)
     change.to_filling(stage)
-    assert small.do("clear", *change.said).state == "done"
+    small.begin_fill(*change.said)
     run_id = start_run(small.change_id, stage.table_id, "fill", change.said, stage.now.version)
     at, attempts = random.randrange(1, 4), 0
     row = random.choice([row for number, row in enumerate(rows) if number != 5])

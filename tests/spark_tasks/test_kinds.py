@@ -91,7 +91,7 @@ def test_an_element_is_added_and_dropped_and_nothing_is_left(stage: Stage, runs:
     stage.insert(rows)
     before = stage.contents()
     change.to_filling(stage)
-    assert runs.do("clear", *change.said).state == "done"
+    runs.begin_fill(*change.said)
     stage.delete(rows[8:9])
     stage.insert([as_inserted(stage, user(stage.now, 50, "late", 50))])
     for kind in ("fill", "verify"):
@@ -121,7 +121,6 @@ def test_a_column_is_filled_with_its_fill_value_and_keeps_what_writers_put(stage
     change.to_filling(stage)
     late = user(stage.now, 50, "late")
     stage.insert([StoredRow(late.key, {**late.columns, ADDED: other})])
-    runs.do("clear", *change.said)
     runs.do("fill", *change.said)
     assert sorted(filter(None, score(stage).values())) == [FILL_VALUE] * len(rows) + [other]
 
@@ -246,7 +245,7 @@ def test_old_tombstones_of_a_column_are_cleared_once(stage: Stage, runs: Runs) -
     stage.delete(rows[:1])
     stage.insert(rows[:1], delete_only)
     assert len(tombstones(stage)) == 1
-    assert runs.do("clear", *change.said).state == "done"
+    runs.begin_fill(*change.said)
     assert tombstones(stage) == set()
     runs.do("fill", *change.said)
     assert sorted(score(stage).values()) == [FILL_VALUE] * 4
@@ -289,7 +288,6 @@ def test_duplicates_are_named_with_both_rows_and_leave_nothing_behind(stage: Sta
     stage.insert([*people(stage), user(stage.now, 60, "name 3"), user(stage.now, 61, None)])
     before = stage.contents()
     change.to_filling(stage)
-    runs.do("clear", *change.said)
     assert runs.do("fill", *change.said).state == "done"
     status = runs.do("verify", *change.said)
     assert (status.state, [v["clause"] for v in status.violations]) == ("failed", ["C6"])
@@ -309,7 +307,6 @@ def test_an_entry_whose_key_was_taken_and_given_up_is_put_by_the_repair(stage: S
     change = Change((UNIQUE,))
     stage.insert([user(stage.now, 1, "ann"), user(stage.now, 2, "ann")])
     change.to_filling(stage)
-    runs.do("clear", *change.said)
     runs.do("fill", *change.said)
     [holder] = [value for pairs in stage.contents() for key, value in pairs.items() if key[7] == UNIQUE.id and value]
     stage.rename(user(stage.now, 1 if holder == user(stage.now, 1).key else 2, "ann"), "bea")
@@ -326,7 +323,6 @@ def test_a_row_that_has_no_value_for_the_twin_makes_the_fill_fail_by_name(stage:
     change = Change((derived,))
     stage.insert([user(stage.now, 1, "12"), user(stage.now, 2, "a dozen")])
     change.to_filling(stage)
-    runs.do("clear", *change.said)
     status = runs.do("fill", *change.said)
     assert (status.state, status.attempt) == ("failed", 1)
     assert status.error.startswith(

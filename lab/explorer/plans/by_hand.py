@@ -1,6 +1,6 @@
 """A plan written by hand: versions that somebody names, and what is needed between them, unless a rule is left out.
 
-    absent, write-only, public   publish write-only, filling · drain · clear · fill · publish public · drain · purge
+    absent, write-only, public   publish write-only, filling · drain · fill · publish public · drain · purge
 
 It asks nobody whether that is safe: this is how broken sequences come to be explored. What is safe is the planner's
 (`lab.explorer.plans.by_planner`).
@@ -80,8 +80,6 @@ class _Pen:
             return
         if not self.model.lacks(Broken.EARLY):
             yield from self._drain(only_first=self.model.lacks(Broken.ONE_DRAINED))
-        if filled and not self.model.lacks(Broken.NOT_CLEARED):
-            yield self._run(StepKind.CLEAR, filled)
         if filled:
             yield self._run(StepKind.FILL, filled)
         if any(kinds[at].facts.is_rule for at in arriving) and not self.model.lacks(Broken.UNVERIFIED):

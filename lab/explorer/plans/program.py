@@ -3,6 +3,9 @@
     v1 absent · publish v2 delete-only · publish v3 write-only, filling · drain v3 · clear ·
     fill · publish v4 public · drain v4 · purge · end
 
+A fill is two stops: before its first range is read, tombstones of before the drain are cleared (R6), and transactions
+go on before and after that.
+
 The executor stands before one of its stops, and where it stands tells the newest version and the fence: a world needs
 no more than the number of its stop. A failed verification, or a cancel, leads to the steps back
 (`changes.plan.rollback`), whose versions go on counting. The end of a fill closes its run, so `close` has no stop.
@@ -46,10 +49,9 @@ class Do(Enum):
 
 
 DOES = {
-    StepKind.CLEAR: Do.CLEAR,
-    StepKind.FILL: Do.FILL,
-    StepKind.VERIFY: Do.VERIFY,
-    StepKind.PURGE: Do.PURGE,
+    StepKind.FILL: (Do.CLEAR, Do.FILL),
+    StepKind.VERIFY: (Do.VERIFY,),
+    StepKind.PURGE: (Do.PURGE,),
 }
 
 UNCHANGED = -1
@@ -156,8 +158,10 @@ def program(model: Model, plan: Plan, steps_back: StepsBack) -> Program:
     for number, step in enumerate(plan.forward):
         before = len(stops.stops)
         stops.add_step(step)
-        if published and number <= plan.point_of_no_return and len(stops.stops) > before:
-            exits.append((before, published))
+        if published and number <= plan.point_of_no_return:
+            added = range(before, len(stops.stops))
+            cancelled = added[:1] if step.kind is StepKind.DELETE else added  # a deletion: until it has begun (X6)
+            exits += [(at, published) for at in cancelled]
         published += step.kind is StepKind.PUBLISH
     stops.add(Do.END)
     stops.add_steps_back(exits, steps_back)
@@ -179,7 +183,7 @@ class _Stops:
         self.stops.append(Stop(do, self.tables, **of_it))  # type: ignore[arg-type]
 
     def add_step(self, step: Step) -> None:
-        """The stops of a step; of several elements one deletion after the other, of none no stop."""
+        """The stops of a step: of a fill two, of several elements one deletion after the other, of none no stop."""
         if step.kind is StepKind.PUBLISH:
             self._publish(step)
         elif step.kind is StepKind.DRAIN:
@@ -188,7 +192,9 @@ class _Stops:
             for element in step.elements:
                 self.add(Do.DELETE, parts=(self._place(element),))
         elif step.kind in DOES and step.elements:
-            self.add(DOES[step.kind])
+            for do in DOES[step.kind]:
+                if not (do is Do.CLEAR and self.model.lacks(Broken.NOT_CLEARED)):
+                    self.add(do)
 
     def _place(self, element: Element) -> int:
         """Where an element is in a stage: whatever the planner calls it."""

@@ -11,13 +11,11 @@ ELEMENT = r"(\w+(?: \(as \w+\))?)"
 """An index or a column by its name; `age (as text)` is the twin of a column whose type changes."""
 
 
-@command("clear INDEX", r"clear (\w+)", "remove the tombstones of before the drain (R6)")
-def _clear(lab: Lab, match: Match) -> None:
-    table, element = lab.element(match[1])
-    lab.world.say(f"cleared {element.name}: {reorganisation.clear(lab.world, table, (element,))} tombstones")
-
-
-@command("fill INDEX [N rows]", r"fill (\w+)(?: (\d+) rows?)?", "read rows and put their entries (R2, R3)")
+@command(
+    "fill INDEX [N rows]",
+    r"fill (\w+)(?: (\d+) rows?)?",
+    "read rows and put their entries (R2, R3); before the first, old tombstones are cleared (R6)",
+)
 def _fill(lab: Lab, match: Match) -> None:
     put = reorganisation.fill(lab.world, lab.run_of(match[1]), int(match[2]) if match[2] else None)
     lab.world.say(f"filled {match[1]}: {put} put")

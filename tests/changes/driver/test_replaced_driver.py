@@ -67,7 +67,7 @@ def open_runs(change: Change) -> list[str]:
     return list(ReorgRun.objects.filter(change_id=change.pk, is_closed=False).values_list("kind", flat=True))
 
 
-@pytest.mark.parametrize("time", [pytest.param(1, id="the clear"), pytest.param(2, id="the fill")])
+@pytest.mark.parametrize("time", [pytest.param(1, id="the fill"), pytest.param(2, id="the verification")])
 def test_a_replaced_driver_starts_no_run_of_a_change_that_was_cancelled(change: Change, time: int) -> None:
     sleeper = Driver(change, "d1", "before StartRun", time).until_it_stands()
     replaceable()
@@ -105,7 +105,7 @@ def test_a_replaced_driver_pauses_no_run_of_its_successor(change: Change, monkey
     with monkeypatch.context() as unsent:
         unsent.setattr("spark_tasks.services.send_run", lambda _run_id: None)
         sleeper = Driver(change, "d1", "before PauseRun")
-        until(lambda: open_runs(change) == ["clear"])
+        until(lambda: open_runs(change) == ["fill"])
         services.pause(change.pk, who="bob")
         sleeper.until_it_stands()
         replaceable()

@@ -17,7 +17,7 @@ STEPS = {
     "drop a table": ["publish delete-only", "drain", "delete", "publish absent", "drain"],
     "add an index": [
         "publish delete-only", "drain", "publish write-only filling", "drain",
-        "clear", "fill", "verify", "close", "publish public", "drain", "purge",
+        "fill", "verify", "close", "publish public", "drain", "purge",
     ],
     "drop an index": [
         "publish write-only", "drain", "publish delete-only", "drain", "delete", "publish absent", "drain",

@@ -40,6 +40,7 @@ from storage.store import MemoryStore
 LEFT_OUT = {
     Broken.BLIND: Without.CAREFUL_FILL,
     Broken.EXISTS_ONLY: Without.TOMBSTONE_CHECK,
+    Broken.NOT_CLEARED: Without.CLEAR,
     Broken.SEEN_ONLY: Without.BLIND_TOMBSTONES,
     Broken.TWICE: Without.ONCE,
     Broken.NO_CLOSE: Without.TOKEN,
@@ -152,8 +153,11 @@ class Run:
             self._reach(lambda asked: isinstance(asked, events.TryPublish if word == "publish" else events.TryDrain))
             self._do()
             return
-        kind = StepKind.FILL if word == "close" else StepKind(word)
+        kind = StepKind.FILL if word in ("clear", "close") else StepKind(word)
         self._reach(lambda asked: isinstance(asked, events.StartRun) and asked.kind is kind)
+        if word == "clear":
+            self.driver.do(self.world)
+            return
         if kind is StepKind.FILL:
             self.driver.run.is_finished = True
         if kind is StepKind.DELETE:

@@ -63,7 +63,7 @@ def cell(kind: str, road: Direction, position: int, interruption: Interruption) 
         ),
         pytest.param(
             Without.DELETION,
-            cell("add an index", Direction.FORWARD, 6, Interruption.CANCEL),
+            cell("add an index", Direction.FORWARD, 5, Interruption.CANCEL),
             "C3",
             id="the way back deletes what was added",
         ),

@@ -1,0 +1,22 @@
+"""Runs that were stored when clearing was a run of its own."""
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun
+
+pytestmark = pytest.mark.django_db(transaction=True)
+BEFORE = "0008_jobs_keep_their_attempts_alike"
+
+
+def test_runs_that_cleared_or_were_only_prepared_are_removed_with_all_that_is_theirs() -> None:
+    MigrationExecutor(connection).migrate([("spark_tasks", BEFORE)])
+    for change, (kind, state) in enumerate([("clear", "done"), ("fill", "prepared"), ("fill", "done")], 1):
+        run = ReorgRun.objects.create(change_id=change, table_id=1, kind=kind, state=state, elements=[], version=3)
+        ReorgPulse.objects.create(run=run)
+        ReorgRange.objects.create(run=run, number=0, storage=1, low=b"", high=b"\xff", rows_total=1)
+    call_command("migrate", "spark_tasks", verbosity=0)
+    assert list(ReorgRun.objects.values_list("kind", "state")) == [("fill", "done")]
+    assert (ReorgPulse.objects.count(), ReorgRange.objects.count()) == (1, 1)
