@@ -1,11 +1,12 @@
-"""Proofs for whoever asks by name: one at a time, in a process of their own, so that no change waits for one.
+"""Proofs of plans, and answers to questions: one at a time, in a process of their own, so that no change waits for one.
 
-Whoever asks gets "unknown" after two seconds (`changes.proofs`). On a busy machine a search may take longer; it
-goes on for a while, because its answer is kept, and the page that asked shows it when it comes. The limits of the
-task itself are for what follows a search that found something: making the counterexample short.
+Whoever asks for a proof gets "unknown" after two seconds (`changes.proofs`). On a busy machine a search may take
+longer; it goes on for a while, because its answer is kept, and the page that asked shows it when it comes. The limits
+of the tasks themselves are for what follows a search that found something: making the counterexample short.
 """
 
 import os
+import time
 
 from celery import shared_task
 from celery.exceptions import SoftTimeLimitExceeded
@@ -18,10 +19,13 @@ from changes import proofs
 from changes.ddl.statements import parse
 from changes.plan.model import Plan
 from changes.planning.planner import make_plan
+from lab import services
 from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove_parts
-from lab.explorer.spaces.search import Budget
+from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.verdict import Verdict
+from lab.questions import search
+from lab.sessions.session import BadSession
 
 NODES = 3
 BUDGET = Budget(states=500_000, seconds=8.0)
@@ -33,6 +37,8 @@ USUAL = (
 )
 SECONDS_MAX, SECONDS_MAX_HARD = 20, 25
 NICENESS = 5
+QUESTION_BUDGET, QUESTION_S_MAX = Budget(states=1_000_000, seconds=30.0), 60
+LOOK_EVERY_S = 0.3
 
 
 @shared_task(soft_time_limit=SECONDS_MAX, time_limit=SECONDS_MAX_HARD)
@@ -53,6 +59,30 @@ def prove_plan(key: str) -> None:
         proofs.answer(key, {"verdict": "unknown", "why": f"gave up after {SECONDS_MAX} s"})
     else:
         proofs.answer(key, found, model=known)
+
+
+@shared_task(soft_time_limit=QUESTION_S_MAX, time_limit=QUESTION_S_MAX + 5)
+def answer_next_question() -> None:
+    """Answer the question that is next in the queue: whoever asked has sent one of these for each."""
+    question = services.begin_next()
+    if question is None:
+        return
+    looked_at = time.monotonic()
+
+    def watch(progress: Progress) -> bool:
+        nonlocal looked_at
+        if time.monotonic() - looked_at < LOOK_EVERY_S:
+            return True
+        looked_at = time.monotonic()
+        return services.report(question, progress)
+
+    try:
+        answer = search.ask(search.from_json(question.asked), budget=QUESTION_BUDGET, watch=watch).to_json()
+    except BadSession as error:
+        answer = {"verdict": "unknown", "why": str(error)}
+    except SoftTimeLimitExceeded:
+        answer = {"verdict": "unknown", "why": f"gave up after {QUESTION_S_MAX} s"}
+    services.finish(question, answer)
 
 
 def usual_plans() -> list[Plan]:

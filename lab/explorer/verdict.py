@@ -13,14 +13,13 @@ from enum import Enum
 from typing import Any
 
 from catalog.elements import Kind, State
-from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Fault, Seen
 from lab.explorer.model import COLUMNS, Model
 from lab.explorer.narration import narrate
 from lab.explorer.plans.program import Do, Program
 from lab.explorer.spaces.full_space import Plain, sorted_nodes, step_id
-from lab.explorer.spaces.reduced_space import Atomic, World, fits
+from lab.explorer.spaces.reduced_space import Atomic, fits
 from lab.explorer.spaces.search import UNHURRIED, Budget, Found, Watch, search
 from lab.explorer.spaces.symmetry import Symmetry
 from lab.explorer.witness import Steps, faults_after, from_atomic, from_plain
@@ -124,30 +123,29 @@ def explore(
     model: Model, *, program: Program | None = None, budget: Budget = UNHURRIED, watch: Watch | None = None
 ) -> Answer:
     """Explore a model within a budget; along `program`, if it is given."""
-    began = time.monotonic()
     effects = effects_of(model, program)
-    if model.fence:
-        found, steps = _explore_atomic(effects, budget, watch)
-        if found.faults or found.why_unknown or fits(model):
-            return _answer(effects, found, steps, began)
-    plain = Plain(effects, fused=True)
-    explored = search(plain, least=sorted_nodes, budget=budget, watch=watch)
-    return _answer(effects, explored, from_plain(plain, explored.path, sorted_nodes) if explored.faults else (), began)
+    return explore_spaces(Atomic(effects), Plain(effects, fused=True), budget=budget, watch=watch)
 
 
-def _explore_atomic(effects: Effects, budget: Budget, watch: Watch | None) -> tuple[Found[World], Steps]:
-    atomic, symmetry = Atomic(effects), Symmetry(effects)
-    found = search(atomic, least=symmetry.least, budget=budget, watch=watch)
-    if not found.faults:
-        return found, ()
-    return found, from_atomic(atomic, Plain(effects), found.path, symmetry.least)
+def explore_spaces(atomic: Atomic, fused: Plain, *, budget: Budget = UNHURRIED, watch: Watch | None = None) -> Answer:
+    """Explore two spaces of one model: with transactions as single events; where that proves nothing, the plain one."""
+    began = time.monotonic()
+    if fused.model.fence:
+        least = Symmetry(fused.effects).least
+        found = search(atomic, least=least, budget=budget, watch=watch)
+        if found.faults or found.why_unknown or fits(fused.model):
+            steps = from_atomic(atomic, fused.apart(), found.path, least) if found.faults else ()
+            return _answer(fused.apart(), found, steps, began)
+    explored = search(fused, least=sorted_nodes, budget=budget, watch=watch)
+    steps = from_plain(fused, explored.path, sorted_nodes) if explored.faults else ()
+    return _answer(fused.apart(), explored, steps, began)
 
 
-def _answer(effects: Effects, found: Found[Any], steps: Steps, began: float) -> Answer:
-    seconds = time.monotonic() - began
+def _answer(plain: Plain, found: Found[Any], steps: Steps, began: float) -> Answer:
+    seconds, effects = time.monotonic() - began, plain.effects
     answer = Answer(effects.model, Verdict.PROVED, found.states, found.depth, seconds, program=effects.program)
     if steps:
-        return replace(answer, verdict=Verdict.VIOLATED, faults=faults_after(Plain(effects), steps), steps=steps)
+        return replace(answer, verdict=Verdict.VIOLATED, faults=faults_after(plain, steps), steps=steps)
     if found.why_unknown:
         return replace(answer, verdict=Verdict.UNKNOWN, why=found.why_unknown)
     wanted = expected(effects.model, effects.program)

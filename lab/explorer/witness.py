@@ -72,7 +72,7 @@ def from_plain(plain: Plain, path: Sequence[Config], least: Callable[[Config], C
     steps = [*_given_step(plain, first.contents)]
     for event in events:
         steps += _taken_apart(event)
-    return minimise(Plain(plain.effects), tuple(steps))
+    return minimise(plain.apart(), tuple(steps))
 
 
 def _renamed_path(space: Space[W], path: Sequence[W], least: Callable[[W], W]) -> tuple[W, tuple[Step, ...]]:
@@ -153,6 +153,8 @@ def _taken_apart(step: Step) -> Steps:
 
 
 def _given_step(plain: Plain, contents: int) -> Iterator[Step]:
+    if not plain.start().given:
+        return
     rows = plain.effects.given_rows(contents)
     if any(row != "-" for row in rows):
         yield ("given", *rows)

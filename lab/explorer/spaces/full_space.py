@@ -112,6 +112,10 @@ class Plain:
         self.rows = tuple(dict.fromkeys(row_of(statement) for statement in self.statements))
         self.tables = NAMES if self.model.foreign_key else ("",)
 
+    def apart(self) -> "Plain":
+        """The same steps, transactions taken apart."""
+        return Plain(self.effects)
+
     # States
 
     def start(self) -> Config:

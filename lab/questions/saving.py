@@ -1,0 +1,95 @@
+"""The last choice before the damage, made otherwise.
+
+    n2 insert · n1 delete (as v1)              damage: the entry stays
+    n2 insert · n1 acquires v2 · n1 delete     saved: v2 knows of the entry
+
+Going back from the damage, each step that somebody might have taken first is put in (a node acquires the newest
+version, the fill or the executor is ahead), or moved there from later on, and the same steps follow. Where the damage
+no longer happens, or one of the steps is refused, that choice would have saved it. So would a rule that was left out:
+the first one under which the same steps do no damage.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lab.explorer.spaces.full_space import Plain, step_id
+from lab.sessions.model_session import Machine, Position, machine_of
+from lab.sessions.model_setups import model_of
+from lab.sessions.session import BadSession, Session
+from lab.sessions.setup import MODEL
+from lab.sessions.setups import setup_named
+from lab.sessions.severity import severity_of, worst
+from lab.sessions.shown import Refused, Severity
+
+INSTEAD = ("acquire",)
+"""What a node may be asked to do first; that it rolls back, ends or freezes would save anybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Before step `at` (counted from 0) of a session, `step` is taken first: `steps` is that branch, as far as it can
+    be taken; the step after it is `refused`, or nothing is. By a rule: `rule` is no longer left out, `at` is the first
+    step that it refuses, and no step is put in."""
+
+    at: int
+    steps: tuple[str, ...]
+    step: str = ""
+    rule: str = ""
+    refused: Refused | None = None
+
+
+def what_saves(session: Session) -> tuple[Saving, ...]:
+    """The last choice before the first damage of a session, and a rule that was left out: as far as there are such.
+
+    Raises `BadSession` for a session that runs on no explorer's model.
+    """
+    setup = setup_named(session.setup)
+    if setup.kind != MODEL:
+        raise BadSession(f"set-up {setup.name} runs on no explorer's model")
+    machine = machine_of(*model_of(setup, session))
+    with machine.lock:
+        positions, lines, _ = machine.follow(session.steps)
+        damaged = next((at for at, one in enumerate(positions) if _is_damaged(one)), None)
+        if damaged is None:
+            return ()
+        steps = tuple(line.id for line in lines[:damaged])
+        choice = next(_choices(machine, positions, steps), None)
+    return tuple(filter(None, (choice, next(_rules(session, steps), None))))
+
+
+def _choices(machine: Machine, positions: list[Position], steps: tuple[str, ...]) -> Iterator[Saving]:
+    for at in range(len(steps) - 1, -1, -1):
+        for step in _instead(machine.plain, positions[at]):
+            if step == steps[at]:
+                continue
+            branch = (*steps[:at], step, *_without_next(step, steps[at:]))
+            after, _, refused = machine.follow(branch)
+            if not any(map(_is_damaged, after)):
+                yield Saving(at, branch[: len(after) - 1], step, refused=refused)
+
+
+def _without_next(step: str, steps: tuple[str, ...]) -> tuple[str, ...]:
+    """The steps without the next one of this name: it is taken already."""
+    at = steps.index(step) if step in steps else len(steps)
+    return (*steps[:at], *steps[at + 1 :])
+
+
+def _instead(plain: Plain, position: Position) -> Iterator[str]:
+    for step, why in plain.offers(position.config):
+        is_of_node = step[0] in plain.names
+        if not why and (step[1] in INSTEAD if is_of_node else step != ("cancel",)):
+            yield step_id(step)
+
+
+def _rules(session: Session, steps: tuple[str, ...]) -> Iterator[Saving]:
+    for rule in sorted(session.left_out):
+        kept = Session(session.setup, session.parameters, session.left_out - {rule}, steps)
+        machine = machine_of(*model_of(setup_named(kept.setup), kept))
+        with machine.lock:
+            after, _, refused = machine.follow(steps)
+        if not any(map(_is_damaged, after)):
+            yield Saving(len(after) - 1, steps[: len(after) - 1], rule=rule, refused=refused)
+
+
+def _is_damaged(position: Position) -> bool:
+    return worst(severity_of(fault, position.newest) for fault in position.faults) is Severity.DAMAGE

@@ -1,0 +1,115 @@
+"""The queue of questions: fair among people, answered once, stopped at once, never lost with a process."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils.timezone import now
+
+from lab import services, tasks
+from lab.explorer.spaces.search import Budget, Progress
+from lab.models import Question
+from lab.questions.goal import Goal
+from lab.questions.search import Question as Asked
+from lab.sessions.replay import new_session
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tasks that were sent; none runs by itself."""
+    names: list[str] = []
+    monkeypatch.setattr(services.current_app, "send_task", lambda name, **_: names.append(name))
+    return names
+
+
+def question(setup: str = "one-jump", *clauses: str) -> Asked:
+    return Asked(new_session(setup), goal=Goal(frozenset(clauses)))
+
+
+def test_a_question_is_answered_by_the_worker(sent: list[str]) -> None:
+    made = services.ask("ann", question("one-jump", "C5"))
+    assert sent == [services.TASK]
+    assert services.shown(made)["state"] == "waiting"
+    tasks.answer_next_question()
+    made.refresh_from_db()
+    shown = services.shown(made)
+    assert (shown["state"], shown["verdict"]) == ("done", "violated")
+    assert "publish.2" in shown["steps"]
+    assert shown["broken"][0]["clause"] == "C5"
+
+
+def test_the_same_question_is_answered_at_once_whoever_asks(sent: list[str]) -> None:
+    services.ask("ann", question())
+    tasks.answer_next_question()
+    sent.clear()
+    assert services.shown(services.ask("bo", question()))["verdict"] == "violated"
+    assert sent == []
+
+
+def test_an_unknown_answer_is_searched_for_again(monkeypatch: pytest.MonkeyPatch, sent: list[str]) -> None:
+    monkeypatch.setattr(tasks, "QUESTION_BUDGET", Budget(states=10))
+    services.ask("ann", question("placement"))
+    tasks.answer_next_question()
+    again = services.ask("ann", question("placement"))
+    assert services.shown(again)["state"] == "waiting"
+
+
+def test_who_was_served_longest_ago_is_next() -> None:
+    """Ann asks three times before Bo and Cy ask once; each of them waits for one question of hers at most."""
+    first = services.ask("ann", question("one-jump", "C4"))
+    assert services.begin_next() == first
+    services.finish(first, {"verdict": "proved"})
+    second = services.ask("ann", question("one-jump", "C5"))
+    bo, cy = services.ask("bo", question("delete-only")), services.ask("cy", question("write-only"))
+    assert [services.shown(one)["before"] for one in (bo, cy, second)] == [0, 1, 2]
+    assert [services.begin_next() for _ in range(4)] == [bo, cy, second, None]
+
+
+def test_a_person_has_one_open_question() -> None:
+    before = services.ask("ann", question("delete-only"))
+    after = services.ask("ann", question("write-only"))
+    before.refresh_from_db()
+    assert services.shown(before)["state"] == "stopped"
+    assert services.begin_next() == after
+
+
+def test_a_search_hears_that_it_is_stopped_by_its_owner_only() -> None:
+    made = services.ask("ann", question())
+    running = services.begin_next()
+    assert running == made
+    progress = Progress(states=100, waiting=10, depth=3, seconds=0.5)
+    services.stop("bo", made.pk)
+    assert services.report(made, progress)
+    made.refresh_from_db()
+    assert services.shown(made) | {"asked": {}} == {
+        "id": made.pk, "asked": {}, "state": "running", "states": 100, "depth": 3, "seconds": 0.5,
+    }  # fmt: skip
+    services.stop("ann", made.pk)
+    assert not services.report(made, progress)
+
+
+def test_a_question_whose_process_ended_waits_again() -> None:
+    made = services.ask("ann", question())
+    services.begin_next()
+    assert services.begin_next() is None
+    long_ago = now() - timedelta(seconds=services.LOST_S + 1)
+    Question.objects.filter(pk=made.pk).update(looked_at=long_ago)
+    made.refresh_from_db()
+    assert services.shown(made)["state"] == "waiting"
+    assert services.begin_next() == made
+
+
+def test_a_question_whose_message_was_lost_is_sent_again(sent: list[str]) -> None:
+    made = services.ask("ann", question())
+    sent.clear()
+    made.asked_at = now() - timedelta(seconds=services.NO_WORKER_S + 1)
+    services.shown(made)
+    assert sent == [services.TASK]
+
+
+def test_old_questions_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "KEPT_MAX", 2)
+    for name in ("ann", "bo", "cy"):
+        services.ask(name, question())
+    assert sorted(Question.objects.values_list("owner", flat=True)) == ["bo", "cy"]
