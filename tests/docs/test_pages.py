@@ -54,17 +54,10 @@ DJANGO = {
 }  # fmt: skip
 """Django's usual names need no line in a table of contents."""
 
-NO_CONTENTS = {
-    "lab/scripts/commands_of",
-}  # fmt: skip
-"""Packages whose `__init__.py` is no table of contents yet. Take one out when it is; none may come in."""
-
 
 def test_every_package_of_the_project_has_a_table_of_contents() -> None:
     """The docstring of an `__init__.py` names its modules and rooms: who looks for something begins there."""
-    lacking = {str(folder) for folder in packages() if unnamed(folder)}
-    assert {name: unnamed(Path(name)) for name in lacking - NO_CONTENTS} == {}
-    assert NO_CONTENTS - lacking == set(), "these have one: take them out of NO_CONTENTS"
+    assert {str(folder): names for folder in packages() if (names := unnamed(folder))} == {}
 
 
 def packages() -> list[Path]:

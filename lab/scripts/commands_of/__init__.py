@@ -1,4 +1,13 @@
-"""The whole language of golden scripts: `lab.scripts.commands` with every sentence made known to it."""
+"""The whole language of golden scripts: `lab.scripts.commands` with every sentence made known to it.
+
+A module registers its sentences when it is imported; whoever runs a script imports this package.
+
+schema          tables and versions made by hand, rules left out, time, what there is to see
+changes         plan, submit and step a change; pause, resume, cancel; its worker dies
+reorganisation  filling by hand, one chunk at a time; verification
+nodes           leases, processes, clocks, and the messages between a node and the database
+rows            transactions and statements of a session
+"""
 
 from lab.scripts.commands import COMMANDS, Lab, Refusal, perform
 from lab.scripts.commands_of import changes, nodes, reorganisation, rows, schema
