@@ -100,8 +100,8 @@ class Channel(asyncio.Protocol):
 
     @property
     def is_full(self) -> bool:
-        """Enough is gathered to be written before more is made."""
-        return self._out_bytes >= WRITE_BEHIND_BYTES
+        """Enough is gathered, or written and not taken, for the client to read before more is made."""
+        return self._out_bytes >= WRITE_BEHIND_BYTES or self._writable is not None
 
     async def flush(self) -> None:
         """Write what is gathered; wait while the client does not take it."""

@@ -162,6 +162,8 @@ class Client:
             await self._sync()
         elif not self._skip_to_sync:
             await self._guarded(chr(kind), body)
+        if self.channel.is_full:
+            await self._flush()
         return True
 
     async def _guarded(self, kind: str, body: bytes) -> None:
@@ -218,6 +220,10 @@ class Client:
         assert self.session is not None
         self._report()
         self.channel.send(messages.ready(self.session.status()))
+        await self._flush()
+
+    async def _flush(self) -> None:
+        """Write what is gathered; wait while the client does not take it."""
         with self._clients_turn():
             await self.channel.flush()
 
@@ -289,6 +295,9 @@ class Client:
                 if result.fields is not None:
                     self.channel.send(messages.row_description(result.fields))
                 await self._answer(Portal(prepared, (), (), result), 0)
+                if self.channel.is_full and statement is not statements[-1]:
+                    async with self._interruptible():
+                        await self._flush()
         await self._end_implicit()
         await self._ready()
 

@@ -20,6 +20,7 @@ from nodes.server import Settings, bind
 from nodes.session.open import Limits, open_session
 from nodes.sql.statements import parse as parsed
 from nodes.sql.variables import Variables
+from tests.nodes.conftest import Cluster
 from tests.nodes.raw_client import Raw, ask, execute, fields, kinds, message, parse, query  # fmt: skip
 from tests.nodes.raw_client import bind as bound
 
@@ -122,6 +123,39 @@ def test_who_does_not_take_the_rows_runs_against_the_clock(raw: Raw) -> None:
     assert fields(answers[-2][1])["C"] == "57014"
     answers = ask(raw, query("RESET statement_timeout"))
     assert kinds(answers) == "CZ", answers
+
+
+LARGE = "SELECT repeat('x', 100000)"
+MANY = parse("SELECT 1", "many", oids=(23,) * 32767)
+
+
+def executed(sql: str) -> bytes:
+    return parse(sql) + bound() + execute()
+
+
+BEFORE_A_WAIT = {
+    "simple query": lambda wait: query(f"{LARGE}; {wait}"),
+    "pipeline": lambda wait: executed(LARGE) + executed(wait) + message(b"S"),
+    "descriptions": lambda wait: MANY + message(b"D", b"Smany\0") + executed(wait) + message(b"S"),
+}
+
+
+@pytest.mark.parametrize("name", BEFORE_A_WAIT)
+def test_large_answers_are_not_gathered_until_all_statements_are_done(cluster: Cluster, raw: Raw, name: str) -> None:
+    """The last statement waits for a row that somebody else has changed; what came before it arrives meanwhile."""
+    table = cluster.table("id int PRIMARY KEY, n int")
+    with cluster.connect() as other:
+        other.execute(f"INSERT INTO {table} VALUES (1, 0)")
+        other.execute("BEGIN")
+        other.execute(f"UPDATE {table} SET n = 1 WHERE id = 1")
+        raw.send(BEFORE_A_WAIT[name](f"UPDATE {table} SET n = 2 WHERE id = 1"))
+        size = 0
+        while size < 100_000:
+            kind, body = raw.message() or pytest.fail("the connection ended")
+            assert kind != b"E", fields(body)
+            size += len(body)
+        other.execute("ROLLBACK")
+    assert kinds(raw.until_ready())[-2:] == "CZ"
 
 
 def test_a_query_that_waits_for_its_turn_can_be_cancelled() -> None:
