@@ -447,7 +447,7 @@ IN_TESTS = (
     InTest(
         "L4",
         "an older version goes with its last reference",
-        ("leases/test_machine.py::test_an_older_version_goes_with_its_last_reference",),
+        ("leases/node/test_machine.py::test_an_older_version_goes_with_its_last_reference",),
     ),
     InTest(
         "L6",

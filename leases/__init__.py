@@ -1,11 +1,7 @@
 """Descriptor leases: which node may use which version of a table until when; at most two versions are alive.
 
 rules         who may use, publish, drain, enter; the SQL of `enter` is a twin of the last
-machine       one node's leases as a state machine, with
-vocabulary      what it hears and asks for
-holdings        its state, as frozen values
-upkeep          what is due after every event
-uses          who in this process uses which version
+node/         one node's leases as a state machine
 holders       the sessions behind a lease, for people
 gossip        how news of a version spreads
 lanes         the cluster page's version lanes

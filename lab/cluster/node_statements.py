@@ -19,7 +19,7 @@ from lab.cluster.control_plane import LabError, Without
 from lab.cluster.foreign_keys import check_references
 from lab.cluster.world import Message, Node, Transaction, World
 from lab.scripts.text import BadRow, assignments, key_of, new_row, op_text, row_text, subject
-from leases import vocabulary
+from leases.node import vocabulary
 from leases.rules import NotLeasable, check_leasable
 from storage.commit_outcomes import Outcome, commit_outcome
 from storage.constraints import constraint_violations

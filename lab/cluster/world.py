@@ -7,7 +7,7 @@
 Nothing happens by itself: a message is delivered, time passes, a statement runs because somebody
 called the method. `settle` delivers all that may be delivered, which is what golden scripts want; the
 messages of a node that `holds_messages` are delivered one by one, in any order. Every rule is the product's:
-`leases.machine`, `leases.rules`, `storage.mutations`, `changes.executor.machine`; there is no second one here.
+`leases.node.machine`, `leases.rules`, `storage.mutations`, `changes.executor.machine`; there is no second one here.
 """
 
 import copy
@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, TableId
 from lab.cluster.control_plane import Control, Hindrances, LabError, Without
-from leases import machine, vocabulary
 from leases.gossip import News
-from leases.holdings import NodeLeases
+from leases.node import machine, vocabulary
+from leases.node.holdings import NodeLeases
 from leases.rules import Hindrance
 from storage.clauses import Referenced, Violation, check
 from storage.pairs import Pair

@@ -27,7 +27,7 @@ from lab.scripts.commands_of.changes import RUN_ERROR
 from lab.scripts.text import row_text
 from lab.simulator.columns import Columns
 from lab.simulator.oracle import Ledger
-from leases.holdings import Phase
+from leases.node.holdings import Phase
 from storage.clauses import Referenced, check
 from storage.pairs import rows_of
 

@@ -20,14 +20,14 @@ from types import TracebackType
 from typing import Any, Self, assert_never
 
 from catalog.elements import NodeId, TableId
-from leases import machine, vocabulary
 from leases.asyncio.queries import DrainAsked, Leased, Queries, Superseded
 from leases.asyncio.session import Unreachable
 from leases.gossip import News
-from leases.holdings import NodeLeases, Phase
+from leases.node import machine, vocabulary
+from leases.node.holdings import NodeLeases, Phase
+from leases.node.uses import Pin, Schema, Uses
 from leases.redis.gossip import listen
 from leases.rules import LeaseError, NotLeasable
-from leases.uses import Pin, Schema, Uses
 
 log = logging.getLogger(__name__)
 

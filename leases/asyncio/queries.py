@@ -15,8 +15,8 @@ from catalog.descriptor import from_json
 from catalog.elements import TableId
 from leases.asyncio.session import Row, Session, Unreachable
 from leases.gossip import News
-from leases.uses import Schema
-from leases.vocabulary import Acquired, AcquireFailed, Renewal, Renewed, RenewOutcome
+from leases.node.uses import Schema
+from leases.node.vocabulary import Acquired, AcquireFailed, Renewal, Renewed, RenewOutcome
 
 REQUEST_SHARE, REQUEST_S_MAX = 0.2, 2.0
 """A request may take this share of a lease, and at most so long."""

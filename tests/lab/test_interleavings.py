@@ -19,8 +19,8 @@ from lab.cluster.driver import Driver
 from lab.cluster.reorganisation import put_chunk, read_chunk
 from lab.cluster.world import World
 from lab.scripts.commands_of import Lab, Refusal, perform
-from leases import vocabulary
-from leases.holdings import Phase
+from leases.node import vocabulary
+from leases.node.holdings import Phase
 
 USERS = TableId(1)
 NODES = ("n1", "n2", "n3")

@@ -10,8 +10,8 @@ from redis import Redis
 
 from catalog.elements import TableId
 from leases.asyncio.keeper import LeaseKeeper, Pin
+from leases.node.uses import expiration
 from leases.redis.gossip import CHANNEL
-from leases.uses import expiration
 
 WAIT_S_MAX = 5.0
 

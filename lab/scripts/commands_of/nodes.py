@@ -5,8 +5,8 @@ from lab.cluster import node_statements
 from lab.cluster.control_plane import LabError
 from lab.cluster.world import Message
 from lab.scripts.commands import Lab, Match, command
-from leases import vocabulary
 from leases.gossip import News
+from leases.node import vocabulary
 
 
 @command("NODE: take TABLE [fresh] [as CALLER]", r"(\w+): take (\w+)( fresh)?(?: as (\w+))?", "use the table")

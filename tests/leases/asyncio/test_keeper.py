@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from catalog.elements import State
-from leases import machine
 from leases.asyncio import keeper as asyncio_keeper
 from leases.asyncio.keeper import LeaseKeeper, NodeDraining, NodeStopped
+from leases.node import machine
 from leases.redis.gossip import publish_news
 from leases.rules import NotLeasable
 from tests.leases.rows import USERS, Connection, leased, make_table, only, publish, register, users

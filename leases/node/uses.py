@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 
 from catalog.descriptor import Descriptor
 from catalog.elements import TableId
-from leases.holdings import Held, NodeLeases, Phase
-from leases.vocabulary import RequestId
+from leases.node.holdings import Held, NodeLeases, Phase
+from leases.node.vocabulary import RequestId
 
 
 @dataclass(frozen=True, slots=True)

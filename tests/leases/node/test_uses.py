@@ -3,8 +3,8 @@
 import pytest
 
 from catalog.elements import NodeId, TableId
-from leases.holdings import Held, NodeLeases, Phase, TableLeases
-from leases.uses import Pin, Schema, Uses
+from leases.node.holdings import Held, NodeLeases, Phase, TableLeases
+from leases.node.uses import Pin, Schema, Uses
 from tests.leases.rows import USERS, users
 
 T = TableId(USERS)

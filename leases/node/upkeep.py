@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from catalog.elements import TableId
-from leases import holdings, vocabulary
+from leases.node import holdings, vocabulary
 
 
 def do_upkeep(state: holdings.NodeLeases, now: float) -> holdings.Step:

@@ -19,9 +19,9 @@ What it protects:
     L6   news makes it look at once, and only that
     L10  what cannot be renewed is not served: transactions end, the process exits
 
-`step` takes the state (`leases.holdings`) and an event (`leases.vocabulary`), answers what
+`step` takes the state (`leases.node.holdings`) and an event (`leases.node.vocabulary`), answers what
 follows from it, and then does the upkeep that is due whatever the event was
-(`leases.upkeep`). An older version's expiry is no accident: it was never to be extended,
+(`leases.node.upkeep`). An older version's expiry is no accident: it was never to be extended,
 its users end. The newest version's expiry is fatal.
 """
 
@@ -30,9 +30,10 @@ from dataclasses import replace
 from typing import assert_never
 
 from catalog.elements import TableId
-from leases import holdings, rules, vocabulary
+from leases import rules
 from leases.gossip import News, highest, is_news
-from leases.upkeep import do_upkeep, set_alarm
+from leases.node import holdings, vocabulary
+from leases.node.upkeep import do_upkeep, set_alarm
 
 SKIPPED_AGAIN_S = 0.025
 """A table that a renewal skipped is asked for again after this long (L5: within 50 ms)."""

@@ -1,6 +1,6 @@
 """Events and effects of a node's lease machine.
 
-Events go in, effects come out (`leases.machine.step`). The shell gives the machine one
+Events go in, effects come out (`leases.node.machine.step`). The shell gives the machine one
 answer for every request it was told to make, whatever happens to the connection:
 
     effect            answered by

@@ -1,4 +1,4 @@
-"""A node's leases as it knows them: the state of `leases.machine`, as frozen values.
+"""A node's leases as it knows them: the state of `leases.node.machine`, as frozen values.
 
     NodeLeases ── tables ── TableLeases ── held         versions it may use, newest last
                                         ├─ waiters      callers without a version yet
@@ -14,7 +14,7 @@ from enum import Enum
 from catalog.elements import NodeId, TableId
 from leases import rules
 from leases.gossip import is_news
-from leases.vocabulary import Effect, EndTransactions, RequestId
+from leases.node.vocabulary import Effect, EndTransactions, RequestId
 
 RETRY_S = 0.2
 """An acquisition for news, a renewal or a release that failed is tried again after this long."""

@@ -6,9 +6,9 @@ import pytest
 
 from catalog.elements import NodeId, TableId
 from leases.gossip import News
-from leases.holdings import RETRY_S, TRIES_MAX, NodeLeases, Phase
-from leases.machine import SKIPPED_AGAIN_S, IllegalTransition, step
-from leases.vocabulary import (
+from leases.node.holdings import RETRY_S, TRIES_MAX, NodeLeases, Phase
+from leases.node.machine import SKIPPED_AGAIN_S, IllegalTransition, step
+from leases.node.vocabulary import (
     Acquire,
     Acquired,
     AcquireFailed,
