@@ -14,5 +14,6 @@ model_session  positions that a list of steps leads through, on such a model
 model_cluster  its world drawn as a cluster: versions, nodes, pairs, plan
 grain          what each actor may do: a statement as one button, or in single steps
 probe          what a query finds by the table and by an index
+handbooks      chapter 0's machine: people, editions, two channels, and the judge of handbooks
 severity       danger is not damage
 """

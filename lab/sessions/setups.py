@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
+from lab.sessions import handbooks
 from lab.sessions.model_setups import MODEL_SETUPS
 from lab.sessions.session import BadSession
 from lab.sessions.setup import Setup
 
-SETUPS: Mapping[str, Setup] = {**MODEL_SETUPS}
+SETUPS: Mapping[str, Setup] = {handbooks.SETUP.name: handbooks.SETUP, **MODEL_SETUPS}
 
 
 def setup_named(name: str) -> Setup:

@@ -1,0 +1,476 @@
+"""The small machine of chapter 0: people who write to one another, and handbooks that say by which channel.
+
+    edition 1   reads mail, sends mail                 Ann   edition 2
+    edition 2   reads messenger, sends messenger       Bo    edition 1       Bo ──mail──> Ann: lost
+
+A handbook is to a person what a version is to a node: the office posts a new edition, and everybody goes by the old one
+until they look. A message arrives at once, by every channel that its sender's handbook names; who reads none of them
+never finds it. The next edition is posted when nobody goes by the last but one: two editions are in use at most (L2).
+
+Where an hour is agreed instead (`agreed_min`), nobody looks: each person changes over by their own watch.
+
+`judge` tries every session of two people: it says of any sequence of handbooks whether a message can be lost.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import pairwise, product
+from typing import Any
+
+from lab.sessions.session import BadSession, Session
+from lab.sessions.setup import HANDBOOKS, LeftOut, Parameter, Setup
+from lab.sessions.shown import (
+    NOTHING,
+    Cluster,
+    Lease,
+    Message,
+    Node,
+    Offer,
+    PlanStep,
+    Refused,
+    Severity,
+    Shown,
+    Strip,
+    Text,
+    TraceLine,
+    Verdict,
+    Version,
+)
+
+PEOPLE = ("Ann", "Bo")
+OFFICE = "office"
+TABLE = "handbook"
+EDITIONS_MAX = 8
+LOST, TOO_MANY = "lost message", "two editions"
+"""What may be broken, by the name that checks give it."""
+
+TWO_EDITIONS = "two-editions"
+"""The rule that may be left out."""
+
+START_MIN, WAIT_MIN, WAITS_MAX = 50, 5, 12
+"""Where an hour is agreed: the day begins ten minutes before one, and time passes in fives."""
+
+
+class Channel(Enum):
+    """A way for a message to travel."""
+
+    MAIL = "mail"
+    MESSENGER = "messenger"
+
+
+BY_NAME: Mapping[str, frozenset[Channel]] = {
+    "none": frozenset(),
+    "mail": frozenset({Channel.MAIL}),
+    "messenger": frozenset({Channel.MESSENGER}),
+    "both": frozenset(Channel),
+}
+WORDS: Mapping[str, Text] = {
+    "none": Text("nothing"),
+    "mail": Text("e-mail"),
+    "messenger": Text("messenger"),
+    "both": Text("e-mail and messenger"),
+}
+
+
+class BadHandbook(BadSession):
+    """No handbook, or no sequence of them; says what would be right."""
+
+
+class Impossible(ValueError):
+    """A step that cannot be taken. `why` and `rule` are for the reader."""
+
+    def __init__(self, why: Text, rule: str = "") -> None:
+        super().__init__(str(why))
+        self.why, self.rule = why, rule
+
+
+@dataclass(frozen=True, slots=True)
+class Handbook:
+    """The channels that a person reads, and those by which they send: `both/mail` as text."""
+
+    reads: frozenset[Channel]
+    sends: frozenset[Channel]
+
+    def __str__(self) -> str:
+        return f"{name_of(self.reads)}/{name_of(self.sends)}"
+
+    @property
+    def text(self) -> Text:
+        return Text(
+            "reads {reads}, sends {sends}", {"reads": WORDS[name_of(self.reads)], "sends": WORDS[name_of(self.sends)]}
+        )
+
+
+def name_of(channels: frozenset[Channel]) -> str:
+    return next(name for name, found in BY_NAME.items() if found == channels)
+
+
+def all_handbooks() -> tuple[Handbook, ...]:
+    """The twelve: any channels are read, and at least one is sent by; who sends nothing does not work here."""
+    return tuple(Handbook(reads, sends) for reads, sends in product(BY_NAME.values(), repeat=2) if sends)
+
+
+def handbook(text: str) -> Handbook:
+    """The handbook `both/mail`: reads both, sends mail. Raises `BadHandbook`."""
+    reads, _, sends = text.partition("/")
+    for found in all_handbooks():
+        if (reads, sends) == (name_of(found.reads), name_of(found.sends)):
+            return found
+    raise BadHandbook(f"{text!r} is no handbook: READS/SENDS with {', '.join(BY_NAME)}, and something is sent")
+
+
+MAIL_ONLY, MESSENGER_ONLY = handbook("mail/mail"), handbook("messenger/messenger")
+
+
+# What may happen
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """The people's editions in order, and what holds for all of them."""
+
+    editions: tuple[Handbook, ...]
+    keeps_two: bool = True
+    agreed_min: int | None = None
+    """Minutes after twelve at which all are to change over, each by their own watch."""
+
+    fast_min: tuple[int, ...] = (0,) * len(PEOPLE)
+    """Minutes by which each person's watch is fast."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A message: who wrote it to whom, by which channels, and whether the other one reads any of them."""
+
+    sender: str
+    receiver: str
+    by: frozenset[Channel]
+    edition: int
+    """The receiver's edition."""
+
+    is_lost: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The state of things: editions count from 1, `uses` has each person's."""
+
+    newest: int
+    uses: tuple[int, ...]
+    written: tuple[Written, ...] = ()
+    min: int = START_MIN
+    """Minutes after twelve."""
+
+    @property
+    def lost(self) -> tuple[Written, ...]:
+        return tuple(one for one in self.written if one.is_lost)
+
+
+def company_of(parameters: Mapping[str, Any], left_out: frozenset[str] = frozenset()) -> Company:
+    """The company that a session's parameters (`SETUP`) describe. Raises `BadHandbook`."""
+    texts, agreed, fast = parameters["editions"], parameters["agreed_min"], parameters["fast_min"]
+    if not 1 <= len(texts) <= EDITIONS_MAX or not all(isinstance(text, str) for text in texts):
+        raise BadHandbook(f"editions are 1 to {EDITIONS_MAX} handbooks, such as mail/mail")
+    if agreed and len(texts) != 2:
+        raise BadHandbook("where an hour is agreed there are two editions")
+    if len(fast) != len(PEOPLE) or not all(isinstance(minutes, int) for minutes in fast):
+        raise BadHandbook(f"fast_min has the minutes of {len(PEOPLE)} watches")
+    return Company(tuple(map(handbook, texts)), TWO_EDITIONS not in left_out, agreed or None, tuple(fast))
+
+
+def first_day(company: Company) -> Day:
+    """Everybody goes by the first edition; an agreed hour is known to all beforehand."""
+    return Day(1 if company.agreed_min is None else 2, (1,) * len(PEOPLE))
+
+
+def candidates(company: Company, day: Day) -> Iterator[str]:
+    """The steps that are there, whether they may be taken or not."""
+    if company.agreed_min is not None:
+        yield f"wait.{WAIT_MIN}"
+    elif day.newest < len(company.editions):
+        yield f"post.{day.newest + 1}"
+    for person in PEOPLE:
+        if company.agreed_min is None:
+            yield f"{person.lower()}.looks"
+        yield from (f"{person.lower()}.writes.{other.lower()}" for other in PEOPLE if other != person)
+
+
+def after(company: Company, day: Day, step: str) -> Day:
+    """The day after a step. Raises `Impossible`."""
+    if step not in candidates(company, day):
+        raise Impossible(Text("there is no such step here"))
+    who, *words = step.split(".")
+    if who == "wait":
+        return _later(company, day)
+    if who == "post":
+        return _posted(company, day)
+    at = _place(who)
+    if words == ["looks"]:
+        if day.uses[at] == day.newest:
+            raise Impossible(
+                Text("{person} goes by edition {number} already", {"person": PEOPLE[at], "number": day.newest})
+            )
+        return replace(day, uses=_with(day.uses, at, day.newest))
+    return _written(company, day, at, _place(words[1]))
+
+
+def _posted(company: Company, day: Day) -> Day:
+    """The two-edition rule: who goes by the last but one holds the next edition back."""
+    behind = [person for person, edition in zip(PEOPLE, day.uses, strict=True) if edition < day.newest]
+    if behind and company.keeps_two:
+        values: dict[str, str | int | Text] = {
+            "people": _names(behind),
+            "old": day.newest - 1,
+            "number": day.newest + 1,
+        }
+        raise Impossible(Text("edition {number} must wait: {people} may still go by edition {old}", values), "L2")
+    return replace(day, newest=day.newest + 1)
+
+
+def _later(company: Company, day: Day) -> Day:
+    """Time passes, and whose watch has come to the hour changes over."""
+    if day.min >= START_MIN + WAIT_MIN * WAITS_MAX:
+        raise Impossible(Text("the day is over"))
+    assert company.agreed_min is not None
+    now = day.min + WAIT_MIN
+    uses = tuple(
+        2 if now + fast >= company.agreed_min else edition
+        for edition, fast in zip(day.uses, company.fast_min, strict=True)
+    )
+    return replace(day, min=now, uses=uses)
+
+
+def _written(company: Company, day: Day, sender: int, receiver: int) -> Day:
+    by = company.editions[day.uses[sender] - 1].sends
+    is_lost = not by & company.editions[day.uses[receiver] - 1].reads
+    message = Written(PEOPLE[sender], PEOPLE[receiver], by, day.uses[receiver], is_lost)
+    return replace(day, written=(*day.written, message))
+
+
+def _place(name: str) -> int:
+    return [person.lower() for person in PEOPLE].index(name)
+
+
+def _names(people: Sequence[str]) -> str | Text:
+    """One name, or two."""
+    return people[0] if len(people) == 1 else Text("{one} and {other}", {"one": people[0], "other": people[1]})
+
+
+def _with(uses: tuple[int, ...], at: int, edition: int) -> tuple[int, ...]:
+    return (*uses[:at], edition, *uses[at + 1 :])
+
+
+# The judge
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The answer of the judge: a shortest session in which a message is lost, or none."""
+
+    company: Company
+    steps: tuple[str, ...] = ()
+
+    @property
+    def is_safe(self) -> bool:
+        return not self.steps
+
+
+def judge(editions: Sequence[Handbook]) -> Judgement:
+    """Every session of two people who keep the two-edition rule, shortest first."""
+    company = Company(tuple(editions))
+    first = first_day(company)
+    ways: dict[Day, tuple[str, ...]] = {first: ()}
+    level = [first]
+    while level:
+        following = []
+        for day in level:
+            for step in candidates(company, day):
+                try:
+                    then = after(company, day, step)
+                except Impossible:
+                    continue
+                if then.lost:
+                    return Judgement(company, (*ways[day], step))
+                then = replace(then, written=())
+                if then not in ways:
+                    ways[then] = (*ways[day], step)
+                    following.append(then)
+        level = following
+    return Judgement(company)
+
+
+def safe_sequences(between: int, *, one_channel: bool = False) -> list[tuple[Handbook, ...]]:
+    """Every choice of so many editions between mail and messenger with which no message can be lost.
+
+    With `one_channel` each of them sends by one channel only.
+    """
+    may = [one for one in all_handbooks() if len(one.sends) == 1 or not one_channel]
+    chosen = product(may, repeat=between)
+    return [some for some in chosen if judge((MAIL_ONLY, *some, MESSENGER_ONLY)).is_safe]
+
+
+def earliest_next_min(*, posted_min: int, look_every_min: int, give_up_min: int, slack_min: int) -> int:
+    """The minute at which the next edition may be posted: by then nobody at work goes by the one before the newest.
+
+    Everybody tries to look within `look_every_min`; who cannot stops work `give_up_min` later; `slack_min` is for
+    watches that are wrong.
+    """
+    return posted_min + look_every_min + give_up_min + slack_min
+
+
+# What is shown
+
+SETUP = Setup(
+    "handbooks",
+    HANDBOOKS,
+    Text("A company and its handbooks"),
+    Text("Ann and Bo write to each other, each by the edition of the handbook that they have seen last."),
+    (
+        Parameter(
+            "editions",
+            ["mail/mail", "messenger/messenger"],
+            Text("the editions, each as READS/SENDS: none, mail, messenger, both"),
+        ),
+        Parameter("agreed_min", 0, Text("the agreed time in minutes after twelve; 0: none is agreed")),
+        Parameter("fast_min", [0] * len(PEOPLE), Text("minutes by which the watches of Ann and Bo are fast")),
+    ),
+    (LeftOut(TWO_EDITIONS, Text("L2: at most two editions are in use at once")),),
+    chapter="00-new-messenger",
+    begins=("post.2", "ann.looks"),
+)
+
+
+def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
+    """Everything about a position of a session. Raises `BadSession`."""
+    setup.check_left_out(session)
+    return shown_of(company_of(setup.values(session), session.left_out), session.steps, at)
+
+
+def shown_of(company: Company, steps: Sequence[str], at: int | None = None) -> Shown:
+    """Everything at position `at` (None: the end). A step that cannot be taken ends the session before it."""
+    days, refused = [first_day(company)], None
+    for number, step in enumerate(steps):
+        try:
+            days.append(after(company, days[-1], step))
+        except Impossible as impossible:
+            refused = Refused(number, step, impossible.why)
+            break
+    here = len(days) - 1 if at is None else max(0, min(at, len(days) - 1))
+    taken = list(zip(steps, pairwise(days), strict=False))
+    return Shown(
+        at=here,
+        actors=(OFFICE, *PEOPLE),
+        offers=tuple(_offers(company, days[here])),
+        cluster=_cluster(company, days[here]),
+        verdicts=tuple(_verdicts(company, days[here])),
+        strip=tuple(
+            Strip(clause, tuple(_severity(company, day, clause) for day in days)) for clause in (LOST, TOO_MANY)
+        ),
+        probe=(),
+        trace=tuple(_line(company, step, before, then) for step, (before, then) in taken),
+        refused=refused,
+    )
+
+
+def _offers(company: Company, day: Day) -> Iterator[Offer]:
+    for step in candidates(company, day):
+        who, *words = step.split(".")
+        try:
+            after(company, day, step)
+            why_not, rule = NOTHING, ""
+        except Impossible as impossible:
+            why_not, rule = impossible.why, impossible.rule
+        if who in ("wait", "post"):
+            minutes, edition = Text("{minutes} minutes pass", {"minutes": WAIT_MIN}), {"number": day.newest + 1}
+            label = minutes if who == "wait" else Text("post edition {number}", edition)
+            yield Offer(step, OFFICE, label, (step,), why_not, rule)
+        elif words == ["looks"]:
+            yield Offer(step, _person(who), Text("look at the handbook"), (step,), why_not)
+        else:
+            to = Text("write to {person}", {"person": _person(words[1])})
+            yield Offer(step, _person(who), to, (step,), why_not, is_statement=True)
+
+
+def _person(name: str) -> str:
+    return PEOPLE[_place(name)]
+
+
+def _cluster(company: Company, day: Day) -> Cluster:
+    """Editions are versions, people are nodes; messages are those that nobody will ever find."""
+    in_use = set(day.uses)
+    editions = range(1, day.newest + 1)
+    return Cluster(
+        versions=tuple(Version(TABLE, n, (), n == day.newest, n in in_use or n == day.newest) for n in editions),
+        nodes=tuple(
+            Node(person, "running", (Lease(TABLE, edition, is_live=True),))
+            for person, edition in zip(PEOPLE, day.uses, strict=True)
+        ),
+        pairs=(),
+        plan=tuple(
+            PlanStep(_edition(number, one), "ahead" if number > day.newest else "now" if number in in_use else "done")
+            for number, one in enumerate(company.editions, 1)
+        ),
+        messages=tuple(
+            Message(str(number), one.sender, one.receiver, _lost_words(one)) for number, one in enumerate(day.lost, 1)
+        ),
+        clock_s=None if company.agreed_min is None else day.min * 60.0,
+    )
+
+
+def _edition(number: int, one: Handbook) -> Text:
+    return Text("edition {number}: {handbook}", {"number": number, "handbook": one.text})
+
+
+def _lost_words(message: Written) -> Text:
+    values: dict[str, str | int | Text] = {
+        "receiver": message.receiver,
+        "channel": WORDS[name_of(message.by)],
+        "number": message.edition,
+    }
+    return Text("lost: sent by {channel}, and {receiver} goes by edition {number}, which does not read it", values)
+
+
+def _verdicts(company: Company, day: Day) -> Iterator[Verdict]:
+    for message in day.lost:
+        yield Verdict(LOST, message.edition, Severity.DAMAGE, _lost_words(message))
+    for person, edition in zip(PEOPLE, day.uses, strict=True):
+        if company.agreed_min is None and edition < day.newest - 1:
+            why = Text(
+                "{person} goes by edition {old} beside edition {newest}",
+                {"person": person, "old": edition, "newest": day.newest},
+            )
+            yield Verdict(TOO_MANY, edition, Severity.DAMAGE, why)
+
+
+def _severity(company: Company, day: Day, clause: str) -> Severity:
+    broken = any(verdict.clause == clause for verdict in _verdicts(company, day))
+    return Severity.DAMAGE if broken else Severity.HOLDS
+
+
+def _line(company: Company, step: str, before: Day, then: Day) -> TraceLine:
+    who, *words = step.split(".")
+    if who == "wait":
+        values: dict[str, str | int | Text] = {"time": f"{12 + then.min // 60}:{then.min % 60:02d}"}
+        changed = [person for person, a, b in zip(PEOPLE, before.uses, then.uses, strict=True) if a != b]
+        if not changed:
+            return TraceLine(step, OFFICE, "", Text("it is {time}", values))
+        values["people"] = _names(changed)
+        text = Text("it is {time}; by their own watch it is time for edition 2: {people}", values)
+        return TraceLine(step, OFFICE, "", text)
+    if who == "post":
+        handbook_text = company.editions[then.newest - 1].text
+        text = Text("edition {number} is posted: {handbook}", {"number": then.newest, "handbook": handbook_text})
+        return TraceLine(step, OFFICE, "", text)
+    person = _person(who)
+    if words == ["looks"]:
+        text = Text("{person} looks, and goes by edition {number} now", {"person": person, "number": then.newest})
+        return TraceLine(step, person, "", text)
+    message = then.written[-1]
+    if message.is_lost:
+        return TraceLine(step, person, message.receiver, _lost_words(message), Severity.DAMAGE)
+    text = Text(
+        "{sender} writes to {receiver} by {channel}: found",
+        {"sender": person, "receiver": message.receiver, "channel": WORDS[name_of(message.by)]},
+    )
+    return TraceLine(step, person, message.receiver, text)

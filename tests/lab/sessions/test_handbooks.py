@@ -1,0 +1,143 @@
+"""Chapter 0's machine: what is lost, what must wait, and the judge over all twelve handbooks."""
+
+from typing import Any
+
+import pytest
+
+from lab.sessions.handbooks import (
+    LOST,
+    MAIL_ONLY,
+    MESSENGER_ONLY,
+    TOO_MANY,
+    TWO_EDITIONS,
+    all_handbooks,
+    earliest_next_min,
+    handbook,
+    judge,
+    safe_sequences,
+)
+from lab.sessions.replay import show
+from lab.sessions.session import BadSession, Session
+from lab.sessions.shown import Severity, Shown, to_json
+
+AGREED = {"agreed_min": 60, "fast_min": [5, 0]}
+
+
+def after(steps: str, left_out: frozenset[str] = frozenset(), **parameters: Any) -> Shown:
+    return show(Session("handbooks", parameters, left_out, tuple(steps.split())))
+
+
+def clauses(shown: Shown) -> set[tuple[str, int]]:
+    return {(verdict.clause, verdict.version) for verdict in shown.verdicts}
+
+
+@pytest.mark.parametrize(
+    ("steps", "lost"),
+    [
+        pytest.param("ann.writes.bo bo.writes.ann", 0, id="all go by the first edition"),
+        pytest.param("post.2 ann.looks bo.writes.ann", 1, id="who is early misses what the late one sends"),
+        pytest.param("post.2 ann.looks ann.writes.bo", 1, id="and the late one misses what the early one sends"),
+        pytest.param("post.2 ann.looks bo.looks bo.writes.ann", 0, id="all have changed over"),
+    ],
+)
+def test_messages_between_two_editions(steps: str, lost: int) -> None:
+    shown = after(steps)
+    assert shown.refused is None
+    assert len(shown.cluster.messages) == lost
+    assert {clause for clause, _ in clauses(shown)} == ({LOST} if lost else set())
+
+
+def test_a_lost_message_says_why_where_it_happened() -> None:
+    shown = after("post.2 ann.looks bo.writes.ann bo.looks")
+    assert str(shown.trace[2].text) == "lost: sent by e-mail, and Ann goes by edition 2, which does not read it"
+    assert [line.severity for line in shown.trace].index(Severity.DAMAGE) == 2
+    assert shown.strip[0].cells == (Severity.HOLDS,) * 3 + (Severity.DAMAGE,) * 2
+
+
+def test_an_edition_waits_for_whoever_goes_by_the_last_but_one() -> None:
+    editions = ["mail/mail", "both/both", "messenger/messenger"]
+    shown = after("post.2 ann.looks post.3", editions=editions)
+    assert shown.refused is not None
+    assert (shown.refused.at, str(shown.refused.why)) == (2, "edition 3 must wait: Bo may still go by edition 1")
+    [post] = [offer for offer in shown.offers if offer.id == "post.3"]
+    assert (str(post.why_not), post.rule) == ("edition 3 must wait: Bo may still go by edition 1", "L2")
+
+
+def test_without_that_rule_a_careful_edition_in_between_does_not_help() -> None:
+    editions = ["mail/mail", "both/both", "messenger/messenger"]
+    shown = after("post.2 ann.looks post.3 ann.looks bo.writes.ann", frozenset({TWO_EDITIONS}), editions=editions)
+    assert clauses(shown) == {(LOST, 3), (TOO_MANY, 1)}
+
+
+@pytest.mark.parametrize(
+    ("steps", "lost"),
+    [
+        pytest.param("wait.5 bo.writes.ann", 1, id="a watch that is fast"),
+        pytest.param("wait.5 wait.5 bo.writes.ann", 0, id="when both watches have come to it"),
+        pytest.param("bo.writes.ann", 0, id="before any has"),
+    ],
+)
+def test_an_agreed_hour_comes_at_each_persons_own_time(steps: str, lost: int) -> None:
+    assert len(after(steps, **AGREED).cluster.messages) == lost
+
+
+def test_with_an_agreed_hour_nobody_looks_and_nothing_is_posted() -> None:
+    shown = after("wait.5", **AGREED)
+    assert {offer.id for offer in shown.offers} == {"wait.5", "ann.writes.bo", "bo.writes.ann"}
+    assert (shown.cluster.clock_s, str(shown.trace[0].text)) == (
+        55 * 60,
+        "it is 12:55; by their own watch it is time for edition 2: Ann",
+    )
+
+
+def test_there_are_twelve_handbooks_and_each_has_a_name() -> None:
+    assert len(set(map(str, all_handbooks()))) == 12
+    assert {handbook(str(one)) for one in all_handbooks()} == set(all_handbooks())
+
+
+def test_of_twelve_one_may_stand_between_mail_and_messenger() -> None:
+    assert [list(map(str, some)) for some in safe_sequences(1)] == [["both/both"]]
+
+
+def test_of_two_that_send_by_one_channel_each_receiving_comes_before_sending() -> None:
+    assert [list(map(str, some)) for some in safe_sequences(2, one_channel=True)] == [["both/mail", "both/messenger"]]
+
+
+def test_the_judge_shows_a_shortest_session_that_loses() -> None:
+    judgement = judge((MAIL_ONLY, MESSENGER_ONLY))
+    assert len(judgement.steps) == 3
+    assert {LOST} == {clause for clause, _ in clauses(after(" ".join(judgement.steps)))}
+
+
+def test_whom_the_judge_lets_pass_loses_nothing_and_keeps_two_editions() -> None:
+    judgement = judge((MAIL_ONLY, handbook("both/both"), MESSENGER_ONLY))
+    assert judgement.is_safe
+    assert judgement.steps == ()
+
+
+def test_the_next_edition_is_due_when_nobody_at_work_can_have_missed_the_last() -> None:
+    assert earliest_next_min(posted_min=0, look_every_min=30, give_up_min=10, slack_min=20) == 60
+
+
+@pytest.mark.parametrize(
+    ("parameters", "left_out", "says"),
+    [
+        pytest.param({"editions": ["mail"]}, frozenset(), "'mail' is no handbook", id="no handbook"),
+        pytest.param({"editions": ["mail/none"]}, frozenset(), "something is sent", id="one that sends nothing"),
+        pytest.param({"editions": []}, frozenset(), "1 to 8 handbooks", id="none"),
+        pytest.param({"agreed_min": "13:00"}, frozenset(), "it is like 0", id="an hour as text"),
+        pytest.param({"agreed_min": 60, "editions": ["mail/mail"]}, frozenset(), "two editions", id="one edition"),
+        pytest.param({"fast_min": [1]}, frozenset(), "2 watches", id="a watch too few"),
+        pytest.param({}, frozenset({"hour"}), "cannot leave out hour", id="an unknown rule"),
+    ],
+)
+def test_parameters_of_no_company_are_refused(parameters: dict[str, Any], left_out: frozenset[str], says: str) -> None:
+    with pytest.raises(BadSession, match=says):
+        after("", left_out, **parameters)
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, 9])
+def test_going_back_keeps_the_future(at: int) -> None:
+    shown = show(Session("handbooks", steps=("post.2", "ann.looks", "bo.writes.ann")), at)
+    assert (shown.at, len(shown.trace), len(shown.strip[0].cells)) == (min(at, 3), 3, 4)
+    assert to_json(shown)["trace"][0]["id"] == "post.2"
