@@ -4,6 +4,7 @@ cluster/    a whole cluster as one deterministic value
 scripts/    golden scripts: sentences about a cluster, and what they showed
 simulator/  one seed, one history in which much goes wrong
 explorer/   every schedule of a small model
+exercises/  chapters: files, read, checked, graded
 sessions/   what stage, exercises and classroom show, worked out from a set-up and steps
 questions/  is there a way to break this, and what would have saved it
 matrix/     every kind of change, interrupted at every step in every way

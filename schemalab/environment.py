@@ -125,6 +125,13 @@ def clock_offsets(value: str) -> dict[str, float]:
     return found
 
 
+def folder(value: str) -> Path | None:
+    """A folder that exists; empty for none."""
+    if value and not Path(value).is_dir():
+        raise NotAllowed("a folder that exists, or empty for none")
+    return Path(value).resolve() if value else None
+
+
 def origin(value: str) -> str:
     if value and not value.startswith(("http://", "https://")):
         raise NotAllowed("http://HOST[:PORT] or https://HOST[:PORT], or empty")
@@ -189,6 +196,7 @@ SETTINGS: tuple[Setting, ...] = (
         one_of("all", "own"),
         "whose changes a submitter may pause, resume and cancel; operators: all",
     ),
+    Setting("EXERCISES_DIR", "", folder, "a folder with chapters of your own for the lab; empty: none"),
     Setting("SECRET_KEY", "", text, "signs sessions and links; empty: made on first run and kept in the home"),
     Setting("DEBUG", "no", switch, "Django's debug pages; never where others can reach them"),
     Setting("LOG_LEVEL", "INFO", one_of("DEBUG", "INFO", "WARNING", "ERROR"), "the least that is logged"),

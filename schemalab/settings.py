@@ -32,6 +32,7 @@ LEASE_S = _chosen["LEASE_S"]
 STORAGE_COUNT = _chosen["STORAGE_COUNT"]
 SUBMITTERS_STEER = _chosen["SUBMITTERS_STEER"]
 BUCKET_COUNT = _chosen["BUCKET_COUNT"]
+EXERCISES_DIR = _chosen["EXERCISES_DIR"]
 HOST = _chosen["HOST"]
 PORT = _chosen["PORT"]
 

@@ -14,7 +14,7 @@ EXAMPLES = {
         "(storage|spark_tasks)/": r"\bindex\.unique\b",
     },
     "A new page": {"": r'views\.about\b|def about\(|"about\.html"|"/about/"|url "about"|About this cluster'},
-    "A new SQL statement": {"": r'"explain"|import explain|def explain\(|`EXPLAIN`'},
+    "A new SQL statement": {r"(?!(tests/)?lab/exercises/)": r'"explain"|import explain|def explain\(|`EXPLAIN`'},
     "A new golden script": {"": r'@command\("store flushes"|\| `store flushes` \|'},
     "A new setting": {"": r"\bSUBMITTERS_STEER\b"},
 }

@@ -20,6 +20,8 @@ def test_every_default_is_allowed() -> None:
         pytest.param("NODES", "", 3, id="an empty value means the default"),
         pytest.param("DEBUG", "Yes", True, id="a switch ignores case"),
         pytest.param("ALLOWED_HOSTS", "a, b,", ("a", "b"), id="a list is split at commas"),
+        pytest.param("EXERCISES_DIR", "/", Path("/"), id="a folder that exists"),
+        pytest.param("EXERCISES_DIR", "", None, id="no folder"),
         pytest.param("REDIS_URL", "unix:///run/r.sock", "unix:///run/r.sock", id="a unix socket is a Redis address"),
     ],
 )
@@ -43,6 +45,12 @@ def test_a_good_value_is_parsed(name: str, value: str, parsed: object) -> None:
             "ALLOWED_HOSTS='lab.example.org,*' is not allowed: "
             "it must be host names by commas, .NAME for all below one; not *, which is every name",
             id="a page that answers to every name is refused",
+        ),
+        pytest.param(
+            "EXERCISES_DIR",
+            "/no/such/folder",
+            "EXERCISES_DIR='/no/such/folder' is not allowed: it must be a folder that exists, or empty for none",
+            id="a folder that is not there",
         ),
         pytest.param(
             "NODES",

@@ -1,0 +1,20 @@
+"""Chapters of the lab: files that anybody may write, read into values, checked, and graded on the server.
+
+    01-one-jump/exercise.toml   structure: set-up, screens, tasks, answers; the same for all languages
+                en.md           texts by key
+                zh-hans.md
+
+    exercise.toml ──reading──> Chapter ──grading──> right or wrong, and what is shown then
+    en.md         ──texts────> Texts          what a session shows ──observations──> an answer to a question
+
+chapter       the values: chapters, screens, tasks
+reading       exercise.toml into a chapter
+texts         Markdown into texts by key
+steps         short ways to write steps
+shelf         folders of chapters
+observations  questions about a session, and the machine's answers
+explored      the explorer asked about a session's model: can these clauses break?
+grading       a learner's answer, right or wrong
+designs       sequences that learners write, judged
+checking      everything that may be wrong with a chapter
+"""

@@ -1,0 +1,217 @@
+"""A chapter: screens in order, each with one idea; on some of them a task.
+
+    Chapter ── Screen ── Start          the session that the stage beside the text shows
+                  │
+                  └───── Task           predict · reach · survive · explain · design · live
+
+Nothing here is text for readers: that is in the languages' files, by the keys that `text_keys` lists.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+Parameter = str | int | bool | tuple[str | int, ...]
+Answer = str | int | frozenset[str] | tuple[str, ...] | Mapping[str, str]
+"""What somebody says: a choice, a number, a set of pairs, an order, or a choice for each of several items."""
+
+Observed = str | int | frozenset[str]
+"""What the machine says to a question: a word, a number, or a set of things."""
+
+HINTS = ("hint-1", "hint-2", "hint-3")
+"""Where to look, which rule, which step."""
+
+AFTERWARDS = ("solution", "why")
+"""Shown after success, or on demand."""
+
+
+class Form(Enum):
+    """The form of an answer to a prediction."""
+
+    CHOICE = "choice"
+    NUMBER = "number"
+    TIME = "time"
+    PAIRS = "pairs"
+    ORDER = "order"
+    MATCH = "match"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A session: the stage stands after its steps."""
+
+    setup: str
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    left_out: frozenset[str] = frozenset()
+    steps: tuple[str, ...] = ()
+    single_steps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where more is to be read: rules by their ids, sections of the protocol, other reading, files of the code."""
+
+    rules: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    reading: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One of several things that are each asked about: the session in which it is looked up."""
+
+    id: str
+    start: Start
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Predict:
+    """Said before it is shown. The machine's answer to `asks` after the steps `then` is the right one.
+
+    `values` are what each choice stands for; `options` the pairs, or the items of an order, that are offered; `answer`
+    is what the chapter's author holds to be right, and is checked.
+    """
+
+    asks: str
+    form: Form
+    answer: Answer
+    then: tuple[str, ...] = ()
+    values: Mapping[str, Observed] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    items: tuple[Item, ...] = ()
+    given: Mapping[str, Parameter] = field(default_factory=dict)
+    """What a question is about beside the session: numbers of a handbook, a variant of the explorer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Played until every one of `until` is broken (`C5@v2`).
+
+    `by`: the last statement is of this kind. `statements`: so many may each node run at most.
+    """
+
+    until: tuple[str, ...]
+    solution: tuple[str, ...]
+    by: str = ""
+    statements: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Survive:
+    """Played against an adversary until `goal` is published, in at most `moves_max` moves and without damage."""
+
+    goal: str
+    moves_max: int
+    solution: tuple[str, ...]
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """The clause, the step at which it broke, and the rule that was missing; `mended` is a session that has it."""
+
+    clauses: tuple[str, ...]
+    rules: tuple[str, ...]
+    missing: str
+    clause: str
+    step: int
+    """The number of the step, counted from 1."""
+
+    mended: Start
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """A sequence that the learner writes. `grammar` is plan (steps as in a plan file) or handbooks.
+
+    `given` are the DDL statements that make the tables, `statement` the change; every safe answer counts.
+    """
+
+    grammar: str
+    solution: tuple[str, ...]
+    wrong: tuple[str, ...]
+    """A sequence that fails, so that a check that lets everything pass is noticed."""
+
+    given: tuple[str, ...] = ()
+    statement: str = ""
+    lines: int = 0
+    """How many lines an answer has; 0: any number."""
+
+    one_channel: bool = False
+    nodes: int = 2
+    hidden_nodes: int = 0
+    """Judged again with so many nodes; 0: not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Done on the real cluster: comes with the live replay."""
+
+
+Task = Predict | Reach | Survive | Explain | Design | Live
+KINDS: Mapping[str, type[Task]] = {
+    "predict": Predict,
+    "reach": Reach,
+    "survive": Survive,
+    "explain": Explain,
+    "design": Design,
+    "live": Live,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """One idea. `do` are the steps that the reader is asked to take on the stage, without being graded."""
+
+    id: str
+    start: Start | None = None
+    do: tuple[str, ...] = ()
+    task: Task | None = None
+    sources: Sources = Sources()
+
+    @property
+    def kind(self) -> str:
+        """The kind of its task, or ""."""
+        return next((name for name, kind in KINDS.items() if isinstance(self.task, kind)), "")
+
+    def text_keys(self) -> Iterator[str]:
+        """The keys of the texts that it must have in every language, below its own."""
+        task = self.task
+        if isinstance(task, Predict):
+            yield from (f"choice {name}" for name in _choices(task))
+            yield from (f"item {one.id}" for one in task.items)
+        if isinstance(task, Explain):
+            yield from (f"choice {rule}" for rule in task.rules)
+        if task is not None and not isinstance(task, Live):
+            yield from HINTS
+            yield from AFTERWARDS
+
+
+def _choices(task: Predict) -> tuple[str, ...]:
+    """The choices that have words of their own; pairs and numbers speak for themselves."""
+    if task.form is Form.ORDER:
+        return task.options
+    return tuple(task.values) if task.form in (Form.CHOICE, Form.MATCH) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A folder of the shelf; `id` is its name, 01-one-jump."""
+
+    number: int
+    id: str
+    act: int
+    minutes: int
+    screens: tuple[Screen, ...]
+    sources: Sources = Sources()
+    waits_for: str = ""
+    """What it needs and this version lacks; such a chapter is listed, and says so."""
+
+    def screen(self, screen_id: str) -> Screen | None:
+        return next((one for one in self.screens if one.id == screen_id), None)
+
+    @property
+    def tasks(self) -> tuple[Screen, ...]:
+        return tuple(one for one in self.screens if one.task is not None)

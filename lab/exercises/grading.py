@@ -1,0 +1,294 @@
+"""A learner's answer, right or wrong. Only the server does this; what it finds out is shown after the answer is stored.
+
+predict   the machine's answer to the question, after steps that nobody has seen yet
+reach     the learner's own steps, replayed: is all of it broken, within the limits of the task?
+explain   a clause that broke at that step, the step, and the rule that was missing
+design    rules of plans, explorer, hidden bounds (`lab.exercises.designs`)
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from lab.exercises import designs, steps
+from lab.exercises.chapter import Answer, Design, Explain, Form, Live, Observed, Predict, Reach, Screen, Start, Survive
+from lab.exercises.observations import end_of, observe
+from lab.sessions.shown import Severity, Shown, Text, Verdict
+
+ITEMS_MAX = 40
+CHARACTERS_MAX = 200
+
+
+class Outcome(Enum):
+    """Right, wrong, or neither: what could not be explored in time."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNKNOWN = "unknown"
+
+
+class BadAnswer(ValueError):
+    """Not an answer to this task: says what one looks like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """The grade of an answer: remarks for the learner, and the session that is shown now."""
+
+    outcome: Outcome
+    remarks: tuple[Text, ...] = ()
+    reveal: Start | None = None
+    given: Answer | None = None
+    """The answer as it was understood: what is stored."""
+
+
+def grade(screen: Screen, answer: Mapping[str, Any]) -> Grade:
+    """The grade of an answer, as a page sends it. Raises `BadAnswer`."""
+    match screen.task:
+        case Predict() as task:
+            return _predicted(task, screen.start, answer)
+        case Reach() as task:
+            return _reached(task, _need_start(screen), answer)
+        case Explain() as task:
+            return _explained(task, _need_start(screen), answer)
+        case Design() as task:
+            return _designed(task, answer)
+        case Survive() | Live():
+            raise BadAnswer("this task is not graded yet")
+    raise BadAnswer("there is no task on this screen")
+
+
+def _need_start(screen: Screen) -> Start:
+    if screen.start is None:
+        raise BadAnswer("this screen has no session")
+    return screen.start
+
+
+# Predict
+
+
+def right_answer(task: Predict, start: Start | None) -> Answer:
+    """The machine's answer, in the form of one. Raises what the machine raises."""
+    if task.form is Form.MATCH:
+        return {item.id: _choice(task, observe(task.asks, item.start, given=task.given)) for item in task.items}
+    observed = observe(task.asks, start, task.then, task.given)
+    match task.form:
+        case Form.CHOICE:
+            return _choice(task, observed)
+        case Form.ORDER:
+            return tuple(str(observed).split(" "))
+        case Form.PAIRS:
+            assert isinstance(observed, frozenset)
+            return observed
+    assert isinstance(observed, str | int)
+    return observed
+
+
+def _choice(task: Predict, observed: Observed) -> str:
+    """The choice that stands for this; "" when none does."""
+    found = [name for name, value in task.values.items() if value == observed]
+    return found[0] if len(found) == 1 else ""
+
+
+def _predicted(task: Predict, start: Start | None, answer: Mapping[str, Any]) -> Grade:
+    answered = ANSWERS[task.form](task, answer)
+    is_right = answered == right_answer(task, start)
+    reveal = None if start is None else replace(start, steps=(*start.steps, *task.then))
+    return Grade(Outcome.RIGHT if is_right else Outcome.WRONG, reveal=reveal, given=answered)
+
+
+def _one_choice(task: Predict, answer: Mapping[str, Any]) -> Answer:
+    answered = answer.get("choice")
+    if not isinstance(answered, str) or answered not in task.values:
+        raise BadAnswer(f"choose one of {', '.join(task.values)}")
+    return answered
+
+
+def _number(task: Predict, answer: Mapping[str, Any]) -> Answer:
+    answered = str(answer.get("number", "")).strip()
+    if not re.fullmatch(r"-?\d{1,9}", answered):
+        raise BadAnswer("a whole number")
+    return int(answered)
+
+
+def _time(task: Predict, answer: Mapping[str, Any]) -> Answer:
+    found = re.fullmatch(r"(\d{1,2})(?:[:：.](\d\d))?", str(answer.get("time", "")).strip())
+    if found is None or int(found[1]) > 23 or int(found[2] or 0) > 59:
+        raise BadAnswer("an hour, such as 14:30")
+    return f"{int(found[1])}:{found[2] or '00'}"
+
+
+def _set_of_pairs(task: Predict, answer: Mapping[str, Any]) -> Answer:
+    answered = _words(answer, "pairs")
+    if not set(answered) <= set(task.options):
+        raise BadAnswer(f"choose among {', '.join(task.options)}")
+    return frozenset(answered)
+
+
+def _an_order(task: Predict, answer: Mapping[str, Any]) -> Answer:
+    answered = _words(answer, "order")
+    if sorted(answered) != sorted(task.options):
+        raise BadAnswer(f"each of {', '.join(task.options)} once")
+    return answered
+
+
+def _matched(task: Predict, answer: Mapping[str, Any]) -> Answer:
+    answered = answer.get("match")
+    if not isinstance(answered, Mapping) or set(answered) != {item.id for item in task.items}:
+        raise BadAnswer(f"one answer for each of {', '.join(item.id for item in task.items)}")
+    if not set(map(str, answered.values())) <= set(task.values):
+        raise BadAnswer(f"choose one of {', '.join(task.values)}")
+    return {str(item): str(choice) for item, choice in answered.items()}
+
+
+def _words(answer: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    answered = answer.get(key, [])
+    if (
+        not isinstance(answered, list | tuple)
+        or len(answered) > ITEMS_MAX
+        or not all(isinstance(one, str) for one in answered)
+    ):
+        raise BadAnswer(f"{key}: a list of at most {ITEMS_MAX} texts")
+    return tuple(answered)
+
+
+ANSWERS: Mapping[Form, Callable[[Predict, Mapping[str, Any]], Answer]] = {
+    Form.CHOICE: _one_choice,
+    Form.NUMBER: _number,
+    Form.TIME: _time,
+    Form.PAIRS: _set_of_pairs,
+    Form.ORDER: _an_order,
+    Form.MATCH: _matched,
+}
+
+
+# Reach
+
+
+def _reached(task: Reach, start: Start, answer: Mapping[str, Any]) -> Grade:
+    answered = _words_of_steps(answer)
+    if answered[: len(start.steps)] != start.steps:
+        return Grade(Outcome.WRONG, (Text("Begin where this screen begins: its first steps belong to it."),))
+    more = answered[len(start.steps) :]
+    shown = end_of(start, more)
+    if shown.refused is not None:
+        why = Text("step {number} cannot be taken: {why}", {"number": shown.refused.at + 1, "why": shown.refused.why})
+        return Grade(Outcome.WRONG, (why,), given=answered)
+    remarks = tuple(_missing(task, shown, more))
+    reveal = replace(start, steps=answered)
+    return Grade(Outcome.WRONG if remarks else Outcome.RIGHT, remarks, reveal, given=answered)
+
+
+def _words_of_steps(answer: Mapping[str, Any]) -> tuple[str, ...]:
+    answered = answer.get("steps")
+    if not isinstance(answered, list | tuple) or len(answered) > designs.STEPS_ALLOWED:
+        raise BadAnswer("the steps of a session, a list of texts")
+    if not all(isinstance(one, str) and len(one) <= CHARACTERS_MAX for one in answered):
+        raise BadAnswer("the steps of a session, a list of texts")
+    return steps.in_full(answered)
+
+
+def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
+    """Remarks about all that is still to be done, or was done too much."""
+    whole = [clause for clause in task.until if not any(is_meant(clause, verdict) for verdict in shown.verdicts)]
+    found = [Text("not yet broken: {clause}", {"clause": clause}) for clause in whole]
+    run = steps.statements(more)
+    if task.by != "any" and (not run or run[-1][1] != task.by):
+        found.append(Text("the last statement is to be {kind}", {"kind": task.by.upper()}))
+    for node, most in task.statements.items():
+        count = sum(1 for one, _ in run if one == node)
+        if count > most:
+            values: dict[str, str | int | Text] = {"node": node, "count": count, "most": most}
+            found.append(Text("statements of {node}: {count}; {most} allowed", values))
+    return found
+
+
+def is_meant(clause: str, verdict: Verdict) -> bool:
+    """True if the verdict is of `C5@v2`; without a version, of the clause under any."""
+    name, _, version = clause.partition("@v")
+    return verdict.clause == name and version in ("", str(verdict.version))
+
+
+# Explain
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A click of a session: what it was, and the clauses that broke by it."""
+
+    number: int
+    text: Text
+    broke: frozenset[str]
+    severity: Severity
+
+
+def moves_of(start: Start) -> list[Move]:
+    """The moves of a session, each statement as one, counted from 1."""
+    found: list[Move] = []
+    at = 0
+    before = {(v.clause, v.version) for v in end_of(replace(start, steps=())).verdicts}
+    for move in steps.in_short(start.steps):
+        at += len(steps.in_full([move]))
+        shown = end_of(replace(start, steps=start.steps[:at]))
+        now = {(v.clause, v.version) for v in shown.verdicts}
+        new = frozenset(clause for clause, _ in now - before)
+        text = shown.trace[-1].text if shown.trace else Text("{step}", {"step": move})
+        found.append(Move(len(found) + 1, text, new, _worst(shown, now - before)))
+        before = now
+    return found
+
+
+def _worst(shown: Shown, new: set[tuple[str, int]]) -> Severity:
+    found = {v.severity for v in shown.verdicts if (v.clause, v.version) in new}
+    return next((one for one in (Severity.DAMAGE, Severity.DANGER) if one in found), Severity.HOLDS)
+
+
+def _explained(task: Explain, start: Start, answer: Mapping[str, Any]) -> Grade:
+    clause, step, rule = (str(answer.get(key, "")) for key in ("clause", "step", "rule"))
+    moves = moves_of(start)
+    if clause not in task.clauses or rule not in task.rules or step not in {str(move.number) for move in moves}:
+        raise BadAnswer("a clause, a step and a rule")
+    answered = {"clause": clause, "step": step, "rule": rule}
+    remarks = []
+    if int(step) != task.step:
+        remarks.append(Text("that was not the step"))
+    elif clause not in moves[int(step) - 1].broke:
+        remarks.append(Text("that clause did not break at that step"))
+    if rule != task.missing:
+        remarks.append(Text("that would not have prevented it"))
+    if remarks:
+        return Grade(Outcome.WRONG, tuple(remarks), given=answered)
+    return Grade(Outcome.RIGHT, reveal=task.mended, given=answered)
+
+
+# Design
+
+
+def _designed(task: Design, answer: Mapping[str, Any]) -> Grade:
+    lines = _words(answer, "lines")
+    try:
+        found = designs.judge_design(task, lines)
+    except designs.Malformed as error:
+        raise BadAnswer(str(error)) from error
+    outcome = {
+        designs.Outcome.SAFE: Outcome.RIGHT,
+        designs.Outcome.UNSAFE: Outcome.WRONG,
+        designs.Outcome.UNKNOWN: Outcome.UNKNOWN,
+    }[found.outcome]
+    remarks = [Text("{fault}", {"fault": fault}) for fault in found.faults]
+    if found.story:
+        remarks.append(Text("a shortest way to go wrong ({clauses}):", {"clauses": ", ".join(found.clauses)}))
+        remarks += found.story
+    if found.is_hidden:
+        remarks.append(
+            Text("within the bounds you were shown it is safe; not within these: {bounds}", {"bounds": found.bounds})
+        )
+    if found.outcome is designs.Outcome.UNKNOWN:
+        remarks.append(Text("neither right nor wrong: {why}", {"why": found.why}))
+    reveal = None
+    if task.grammar == "handbooks":
+        editions = ("mail/mail", *(line.strip() for line in lines if line.strip()), "messenger/messenger")
+        reveal = Start("handbooks", {"editions": editions}, steps=found.steps)
+    return Grade(outcome, tuple(remarks), reveal, given=lines)

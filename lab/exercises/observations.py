@@ -1,0 +1,227 @@
+"""Questions about a session, and what the machine says to them: the right answers of predictions come from here.
+
+pairs                         row 1 (a=2), entry 1→r1, tombstone 2→r1
+entries                       of these the entries and tombstones
+found by index under v3       the rows that a search for a = 1 comes to
+found by table under v3
+clauses                       C5@v2, all that are broken
+damage                        C5, of these what somebody meets
+taken                         yes, or no when the last step was refused
+lost messages                 how many
+seconds                       on the session's clock
+order of add-index            the states of a variant, with its fill and deletion
+next edition                  the hour at which it may be posted
+explorer C3 C5                proved or violated: can any of these break?
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from lab.exercises.chapter import Observed, Parameter, Start
+from lab.exercises.explored import can_break
+from lab.explorer.model import stage_name
+from lab.explorer.plans.program import Do, program_of
+from lab.explorer.variants import all_variants
+from lab.sessions.handbooks import earliest_next_min
+from lab.sessions.model_setups import model_of
+from lab.sessions.replay import show
+from lab.sessions.session import Session, Value
+from lab.sessions.setups import setup_named
+from lab.sessions.shown import Difference, Pair, Severity, Shown
+
+NOTHING: Mapping[str, Parameter] = {}
+PROBED_VALUE = "a = 1"
+
+
+class BadQuestion(ValueError):
+    """Nobody can answer this: says which question, and which there are."""
+
+
+def session_of(start: Start, more: Sequence[str] = ()) -> Session:
+    """The session of a start, and further steps."""
+    parameters: dict[str, Value] = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in start.parameters.items()
+    }
+    return Session(start.setup, parameters, start.left_out, (*start.steps, *more))
+
+
+def end_of(start: Start, more: Sequence[str] = ()) -> Shown:
+    """The end of such a session. Raises `lab.sessions.session.BadSession`."""
+    return show(session_of(start, more), single_steps=True)
+
+
+def observe(
+    asks: str, start: Start | None, then: Sequence[str] = (), given: Mapping[str, Parameter] = NOTHING
+) -> Observed:
+    """The machine's answer, at the end of a session where the question is about one. Raises `BadQuestion`."""
+    for pattern, answer in OF_SESSION.items():
+        if match := re.fullmatch(pattern, asks):
+            return answer(end_of(_needed(asks, start), then), match)
+    if match := re.fullmatch(r"explorer((?: \w+)+)", asks):
+        return ask_explorer(_needed(asks, start), match[1].split())
+    for pattern, answer_of in OF_NOTHING.items():
+        if match := re.fullmatch(pattern, asks):
+            return answer_of(match, given)
+    raise BadQuestion(f"{asks!r} is no question; questions are: {', '.join(QUESTIONS)}")
+
+
+def _needed(asks: str, start: Start | None) -> Start:
+    if start is None:
+        raise BadQuestion(f"{asks!r} is about a session, and there is none")
+    return start
+
+
+# About a session
+
+
+def pair_names(shown: Shown) -> Iterator[str]:
+    """The pairs there are, a row with its values as one."""
+    there = [pair for pair in shown.cluster.pairs if pair.difference is not Difference.REMOVED]
+    values: dict[tuple[str, str, str], list[Pair]] = {}
+    for pair in there:
+        if pair.sort == "value":
+            values.setdefault((pair.table, pair.storage, pair.row), []).append(pair)
+    for pair in there:
+        if pair.sort == "row":
+            own = [
+                one
+                for one in values.pop((pair.table, pair.storage, pair.row), [])
+                if one.key.endswith("(new)") == pair.key.endswith("(new)")
+            ]
+            yield f"row {pair.row}{_columns(own)}{_where(pair)}"
+    for (_, _, row), orphans in values.items():
+        yield from (f"value {one.key}={one.value} of row {row}" for one in orphans)
+    yield from _entries(shown)
+
+
+def _columns(values: Sequence[Pair]) -> str:
+    if not values:
+        return ""
+    words = ", ".join(f"{one.key.removesuffix(' (new)')}={one.value}" for one in values)
+    return f" ({words})"
+
+
+def _where(pair: Pair) -> str:
+    return " in the new placement" if pair.key.endswith("(new)") else ""
+
+
+def _entries(shown: Shown) -> Iterator[str]:
+    for pair in shown.cluster.pairs:
+        if pair.sort == "entry" and pair.difference is not Difference.REMOVED:
+            indexed = pair.key.partition(": ")[2]
+            yield f"{'tombstone' if pair.is_tombstone else 'entry'} {indexed}→r{pair.row}"
+
+
+def _pairs(shown: Shown, _: re.Match[str]) -> Observed:
+    return frozenset(pair_names(shown))
+
+
+def _entries_only(shown: Shown, _: re.Match[str]) -> Observed:
+    return frozenset(_entries(shown))
+
+
+def _found(shown: Shown, match: re.Match[str]) -> Observed:
+    for probe in shown.probe:
+        if probe.version == int(match[2]) and probe.query.endswith(PROBED_VALUE):
+            found = probe.by_index if match[1] == "index" else probe.by_table
+            if found is None:
+                raise BadQuestion(f"version {match[2]} reads no index")
+            return frozenset(found)
+    raise BadQuestion(f"version {match[2]} is not in force at the end, or has no column a")
+
+
+def _clauses(shown: Shown, _: re.Match[str]) -> Observed:
+    return frozenset(f"{verdict.clause}@v{verdict.version}" for verdict in shown.verdicts)
+
+
+def _damage(shown: Shown, _: re.Match[str]) -> Observed:
+    return frozenset(verdict.clause for verdict in shown.verdicts if verdict.severity is Severity.DAMAGE)
+
+
+def _taken(shown: Shown, _: re.Match[str]) -> Observed:
+    return "no" if shown.refused else "yes"
+
+
+def _lost(shown: Shown, _: re.Match[str]) -> Observed:
+    return len(shown.cluster.messages)
+
+
+def _seconds(shown: Shown, _: re.Match[str]) -> Observed:
+    if shown.cluster.clock_s is None:
+        raise BadQuestion("this session has no clock")
+    return round(shown.cluster.clock_s)
+
+
+OF_SESSION: Mapping[str, Callable[[Shown, re.Match[str]], Observed]] = {
+    "pairs": _pairs,
+    "entries": _entries_only,
+    r"found by (table|index) under v(\d+)": _found,
+    "clauses": _clauses,
+    "damage": _damage,
+    "taken": _taken,
+    "lost messages": _lost,
+    "seconds": _seconds,
+}
+
+
+# About rules
+
+
+def _order(match: re.Match[str], _: Mapping[str, Parameter]) -> Observed:
+    return " ".join(order_of(match[1]))
+
+
+def order_of(name: str) -> tuple[str, ...]:
+    """The states of a variant in their order, with `fill` and `delete` where these happen. Raises `BadQuestion`."""
+    variant = all_variants().get(name)
+    if variant is None:
+        raise BadQuestion(f"there is no variant {name}")
+    states = iter(map(stage_name, variant.model.stages))
+    found = [next(states)]
+    for stop in program_of(variant.model).stops:
+        if stop.do is Do.END:
+            break
+        if stop.do is Do.PUBLISH:
+            found.append(next(states))
+        elif stop.do in (Do.FILL, Do.DELETE):
+            found.append(stop.do.value)
+    return tuple(found)
+
+
+def _next_edition(_: re.Match[str], given: Mapping[str, Parameter]) -> Observed:
+    hours, _colon, minutes = str(given.get("posted", "")).partition(":")
+    numbers = [given.get(name) for name in ("look_every_min", "give_up_min", "slack_min")]
+    if not (hours.isdigit() and minutes.isdigit() and all(isinstance(number, int) for number in numbers)):
+        raise BadQuestion("next edition is given posted (12:00), look_every_min, give_up_min and slack_min")
+    every, give_up, slack = (int(str(number)) for number in numbers)
+    posted = int(hours) * 60 + int(minutes)
+    at = earliest_next_min(posted_min=posted, look_every_min=every, give_up_min=give_up, slack_min=slack)
+    return f"{at // 60 % 24}:{at % 60:02d}"
+
+
+def ask_explorer(start: Start, clauses: Sequence[str]) -> str:
+    """The explorer's verdict on the model of a session's set-up."""
+    session = session_of(start)
+    model, _ = model_of(setup_named(session.setup), session)
+    return can_break(model, frozenset(clauses)).value
+
+
+OF_NOTHING: Mapping[str, Callable[[re.Match[str], Mapping[str, Parameter]], Observed]] = {
+    r"order of ([a-z0-9-]+)": _order,
+    "next edition": _next_edition,
+}
+
+QUESTIONS = (
+    "pairs",
+    "entries",
+    "found by index under v3",
+    "found by table under v3",
+    "clauses",
+    "damage",
+    "taken",
+    "lost messages",
+    "seconds",
+    "order of add-index",
+    "next edition",
+    "explorer C3 C5",
+)

@@ -1,0 +1,113 @@
+"""The shelf: folders of chapters, ours and those of a teacher (`EXERCISES_DIR`).
+
+    lab/exercises/01-one-jump/      exercise.toml  en.md  zh-hans.md
+    EXERCISES_DIR/21-my-own/        the same
+
+Files are read again when one of them has changed, so a teacher sees what they write without a restart.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from lab.exercises.chapter import Chapter
+from lab.exercises.reading import FOLDER, BadExercise, read_chapter
+from lab.exercises.texts import LANGUAGES, BadText, Texts, read_texts
+
+OURS = Path(__file__).parent
+STRUCTURE = "exercise.toml"
+FILE_BYTES_MAX = 200_000
+CHAPTERS_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """A folder of the shelf: its chapter and texts as far as they can be read, and why the rest cannot."""
+
+    folder: str
+    chapter: Chapter | None
+    texts: Mapping[str, Texts]
+    faults: tuple[str, ...] = ()
+
+    def text(self, language: str, key: str) -> str:
+        """The text of a key, in English where the language has none."""
+        found = self.texts[language].get(key) if language in self.texts else ""
+        return found or (self.texts["en"].get(key) if "en" in self.texts else "")
+
+
+def shelf(*folders: Path) -> tuple[Book, ...]:
+    """All books of these folders, by their names. A name that stands in two folders is a fault of the second."""
+    places = [place for folder in folders for place in _places(folder)][:CHAPTERS_MAX]
+    return _read(tuple((place, _changed(place)) for place in places))
+
+
+def books(extra: Path | None = None) -> tuple[Book, ...]:
+    """Our chapters, and those of a teacher's own folder."""
+    return shelf(OURS) if extra is None else shelf(OURS, extra)
+
+
+def _places(folder: Path) -> Iterator[Path]:
+    """The folders of chapters: those with numbers in front, so that code may lie beside them."""
+    if folder.is_dir():
+        yield from sorted(place for place in folder.iterdir() if FOLDER.fullmatch(place.name) and place.is_dir())
+
+
+def _changed(place: Path) -> tuple[tuple[str, int, int], ...]:
+    """When each file of a chapter was changed, and its size."""
+    found = []
+    for name in (STRUCTURE, *LANGUAGES.values()):
+        path = place / name
+        if path.is_file():
+            stat = path.stat()
+            found.append((name, stat.st_mtime_ns, stat.st_size))
+    return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def _read(places: tuple[tuple[Path, tuple[tuple[str, int, int], ...]], ...]) -> tuple[Book, ...]:
+    read: dict[str, Book] = {}
+    twice = []
+    for place, _ in places:
+        book = read_book(place)
+        if place.name in read:
+            twice.append(Book(place.name, None, {}, (f"{place}: there is a chapter of this name already",)))
+        else:
+            read[place.name] = book
+    return (*(read[name] for name in sorted(read)), *twice)
+
+
+def read_book(place: Path) -> Book:
+    """The book of one folder; what cannot be read is among its faults."""
+    faults, chapter = [], None
+    try:
+        chapter = read_chapter(place.name, _text(place / STRUCTURE))
+    except (BadExercise, Unreadable) as error:
+        faults.append(str(error))
+    texts = {}
+    for language, name in LANGUAGES.items():
+        try:
+            texts[language] = read_texts(language, _text(place / name))
+        except (BadText, Unreadable) as error:
+            faults.append(f"{name}: {error}")
+    return Book(place.name, chapter, texts, tuple(faults))
+
+
+class Unreadable(Exception):
+    """A file that is not there, too long, or no text."""
+
+
+def _text(path: Path) -> str:
+    try:
+        size = path.stat().st_size
+        if size > FILE_BYTES_MAX:
+            raise Unreadable(f"{path.name} has {size} bytes; {FILE_BYTES_MAX} are the limit")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Unreadable(f"{path.name} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"{path.name} is no UTF-8 text") from error
+
+
+def chapters(found: Sequence[Book]) -> list[Chapter]:
+    return [book.chapter for book in found if book.chapter is not None]
