@@ -8,6 +8,7 @@ PostgreSQL does), and drivers prepare it again by themselves. One that nobody wa
 """
 
 from dataclasses import dataclass
+from sys import getsizeof
 from typing import Protocol, TypeVar
 
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
@@ -19,7 +20,8 @@ from nodes.wire.results import Result, Row
 
 ROWS_AT_ONCE = 100
 ENTRY_BYTES = 1000
-"""Of anything that is kept, besides its texts."""
+"""Of anything that is kept, besides its texts, types and columns."""
+OID_BYTES, FIELD_BYTES = 36, 120
 TREE_FACTOR, LONG_TREE_FACTOR = 8, 40
 """A text with its parse tree takes some forty times as much as the text alone; trees of short texts are shared."""
 LONG_CHARS = 8192
@@ -45,7 +47,9 @@ class Kept(dict[str, E]):
 
     def __setitem__(self, name: str, entry: E) -> None:
         self.pop(name, None)
-        self.recount(entry)
+        now = entry.bytes_now()
+        self._held.take(now + getsizeof(name))
+        entry.counted = now
         super().__setitem__(name, entry)
 
     @classmethod
@@ -63,7 +67,7 @@ class Kept(dict[str, E]):
         entry = super().pop(name, None)
         if entry is None:
             return default
-        self._held.give(entry.counted)
+        self._held.give(entry.counted + getsizeof(name))
         entry.counted = 0
         return entry
 
@@ -88,7 +92,9 @@ class Prepared:
     counted: int = 0
 
     def bytes_now(self) -> int:
-        return ENTRY_BYTES + len(self.sql) * (TREE_FACTOR if len(self.sql) <= LONG_CHARS else LONG_TREE_FACTOR)
+        text = len(self.sql) * (TREE_FACTOR if len(self.sql) <= LONG_CHARS else LONG_TREE_FACTOR)
+        columns = sum(FIELD_BYTES + len(field.name) for field in self.fields or ())
+        return ENTRY_BYTES + text + OID_BYTES * len(self.oids) + columns
 
     def check_result(self, fields: tuple[Field, ...] | None) -> None:
         """Raises 0A000 when the result is not what the client was told."""

@@ -1,11 +1,15 @@
 """What a connection keeps between messages is counted, refused by name when it is too much, and given back."""
 
+from collections.abc import Callable
+from sys import getsizeof
+
 import pytest
 
 from expressions.errors import SqlError
 from nodes.clients import portals
 from nodes.clients.portals import ENTRY_BYTES, Kept, Portal, Prepared
 from nodes.execution.held_rows import CONNECTION_BYTES_MAX, NODE_BYTES_MAX, HeldRows, KeptByConnection, NodeRows
+from nodes.wire.messages import Field
 from nodes.wire.results import Result
 from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, kinds, message, parse, query
 
@@ -20,11 +24,11 @@ def node() -> NodeRows:
 
 def test_a_statement_counts_until_it_is_closed_or_replaced(node: NodeRows) -> None:
     kept = Kept[Prepared](KeptByConnection(node))
-    one = ENTRY_BYTES + portals.TREE_FACTOR * len("SELECT 1")
+    one = ENTRY_BYTES + portals.TREE_FACTOR * len("SELECT 1") + getsizeof("a")
     kept["a"], kept["b"] = Prepared("SELECT 1", None), Prepared("SELECT 1", None)
     assert node.held == 2 * one
     kept["a"] = Prepared("", None)
-    assert node.held == one + ENTRY_BYTES
+    assert node.held == one + ENTRY_BYTES + getsizeof("a")
     kept.pop("b")
     assert kept.pop("b", None) is None
     kept.clear()
@@ -70,6 +74,32 @@ def test_prepared_texts_of_a_connection_have_a_limit(raw: Raw) -> None:
     assert fields(error[1])["M"].startswith("one connection may keep at most")
     assert ready == (b"Z", b"I")
     assert kinds(ask(raw, message(b"C", b"Sa\0"), parse(LONG, "b"), SYNC)) == "31Z"
+
+
+@pytest.mark.parametrize("kept", [
+    pytest.param(lambda name: parse("SELECT 1", name), id="statements"),
+    pytest.param(lambda name: parse("SELECT 1") + bind(portal=name), id="portals"),
+])  # fmt: skip
+def test_names_count(raw: Raw, kept: Callable[[str], bytes]) -> None:
+    """A message may have 16 MB, and all of it may be a name."""
+    ask(raw, query("BEGIN"))
+    answers = [kinds(ask(raw, kept(str(number) * 15_000_000), SYNC))[-2:] for number in range(5)]
+    assert [answer[:-1] for answer in answers] == [answers[0][0]] * 4 + ["E"]
+    ask(raw, query("ROLLBACK"))
+    assert kinds(ask(raw, query("SELECT 1"))) == "TDCZ"
+
+
+def test_types_of_parameters_count(raw: Raw) -> None:
+    """A short message may have many."""
+    answers = [kinds(ask(raw, parse("SELECT 1", str(number), (23,) * 32_767), SYNC)) for number in range(60)]
+    assert answers[:40] == ["1Z"] * 40
+    assert answers[-1] == "EZ"
+
+
+def test_columns_count(node: NodeRows) -> None:
+    """Of a star there may be many, with names from the statement or from the table."""
+    Kept[Prepared](KeptByConnection(node))["a"] = Prepared("SELECT x.* FROM x", None, (), (Field("name", 23),) * 1600)
+    assert node.held > 1600 * 100
 
 
 def test_rows_of_suspended_portals_have_a_limit(raw: Raw) -> None:
