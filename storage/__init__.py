@@ -6,15 +6,11 @@ buckets          on which storage a row lies
 mutations        what a statement does to the pairs of a row, and what a fill puts (R2)
 reads            the columns that an element reads
 derived          columns that follow from another
-constraints      which constraints a row breaks
-references       foreign keys over pairs
-referring        how referring rows are found
-clauses          the seven clauses
-offenders        rows that break a rule, named
 commit_outcomes  what the store's answer proves about a COMMIT whose session was lost (T7)
 store            the interface, and a store in memory
 postgres         the store in PostgreSQL; its function `enter` (T2, T3) is in the first migration
 statements       SQL for pairs
+integrity/       the rules that rows and pairs keep: constraints, foreign keys, the seven clauses
 arrow/           the same rules over columns of Arrow
 browse, selectors, views: the pair browser
 """

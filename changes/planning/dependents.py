@@ -14,7 +14,7 @@ from catalog.elements import PRIMARY, Column, Constraint, ConstraintId, Index
 from changes.ddl.actions import Position
 from changes.ddl.errors import DEPENDENT_OBJECTS, DdlError
 from changes.planning.tables import Tables
-from storage.referring import way_to
+from storage.integrity.referring import way_to
 
 
 def check_table_is_free(table: Descriptor, tables: Tables, position: Position) -> None:

@@ -19,7 +19,7 @@ from lab.cluster.control_plane import Hindrances, LabError, Without
 from lab.cluster.reorganisation import Run, clear, close, delete, fill, labels, names, purge, verify
 from lab.cluster.world import World
 from leases.rules import Hindrance, all_hindrances
-from storage.clauses import element_label
+from storage.integrity.clauses import element_label
 from storage.pairs import CannotDerive
 
 STEPS_MAX = 200

@@ -3,7 +3,7 @@
     a row of the child is written     the row that it refers to must be there
     a row of the parent goes          no row of the child may refer to it
 
-What is asked, and in which order, says `storage.references`: its demands are looked up here, one by one.
+What is asked, and in which order, says `storage.integrity.references`: its demands are looked up here, one by one.
 Both look at the other table inside the statement's own serializable transaction, which has pinned and entered it:
 so of an insert that refers to a row, and a delete of that row at the same time, one is refused.
 """
@@ -16,9 +16,9 @@ from lab.cluster.control_plane import Without
 from lab.cluster.world import Transaction
 from lab.scripts.text import BadRow, key_text
 from storage.buckets import storage_of
-from storage.offenders import dangling_words
+from storage.integrity.offenders import dangling_words
+from storage.integrity.references import Change, Demand, demands, place_of, refers_still
 from storage.pairs import StoredRow, after, prefix, rows_of
-from storage.references import Change, Demand, demands, place_of, refers_still
 
 Enter = Callable[[TableId], Descriptor]
 """Pins and enters a table for the transaction: the version of it that this one uses."""

@@ -22,10 +22,10 @@ from lab.scripts.text import BadRow, assignments, key_of, new_row, op_text, row_
 from leases.node import vocabulary
 from leases.rules import NotLeasable, check_leasable
 from storage.commit_outcomes import Outcome, commit_outcome
-from storage.constraints import constraint_violations
+from storage.integrity.constraints import constraint_violations
+from storage.integrity.references import Change
 from storage.mutations import Act, Op, TableNotWritable, delete_row, in_order, insert_row, readable_columns, update_row
 from storage.pairs import CannotDerive, StoredRow, after, name_of, prefix, rows_of
-from storage.references import Change
 from storage.store import DuplicateKey, SerializationFailure, StoreError
 
 Values = Sequence[str | None]

@@ -20,8 +20,8 @@ from changes.plan.model import Element
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.world import World
 from lab.scripts.text import key_text
-from storage.clauses import Violation
 from storage.encoding import NULL
+from storage.integrity.clauses import Violation
 from storage.mutations import Op, delete_row, fill_row
 from storage.pairs import PairName, StoredRow, StrayKey, name_of, rows_of
 
@@ -113,7 +113,7 @@ def _stored(elements: Elements) -> Elements:
 
 
 def labels(elements: Elements) -> set[str]:
-    """Their names in `storage.clauses`."""
+    """Their names in `storage.integrity.clauses`."""
     return {f"{'index' if element.kind.is_index else 'column'} {element.id}" for element in _stored(elements)}
 
 

@@ -21,7 +21,7 @@ from leases.gossip import News
 from leases.node import machine, vocabulary
 from leases.node.holdings import NodeLeases
 from leases.rules import Hindrance
-from storage.clauses import Referenced, Violation, check
+from storage.integrity.clauses import Referenced, Violation, check
 from storage.pairs import Pair
 from storage.store import MemoryStore, MemoryTransaction, TransactionStatus
 

@@ -28,7 +28,7 @@ from lab.scripts.text import row_text
 from lab.simulator.columns import Columns
 from lab.simulator.oracle import Ledger
 from leases.node.holdings import Phase
-from storage.clauses import Referenced, check
+from storage.integrity.clauses import Referenced, check
 from storage.pairs import rows_of
 
 REMEMBERED_MAX = 200_000

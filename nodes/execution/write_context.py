@@ -17,9 +17,9 @@ from nodes.execution.writer import Writer
 from nodes.foreign_keys.enforced import NO_FOREIGN_KEYS, ForeignKeys
 from nodes.store.transaction import Transaction
 from storage import encoding
+from storage.integrity.references import Change
 from storage.mutations import Op, delete_row, insert_row, update_row
 from storage.pairs import CannotDerive, StoredRow
-from storage.references import Change
 
 ROWS_MAX = 200_000
 """Rows one statement may change: their operations are held until all old entries are removed."""

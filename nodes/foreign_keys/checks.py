@@ -1,12 +1,12 @@
 """Checks of foreign keys, made when all that the statement writes is written.
 
-    a reference   the pair that says that a row with these values is there: all must be found (`storage.references`)
+    a reference   the pair of a row with these values: all must be found (`storage.integrity.references`)
     a loss        key ranges of an index of the table that refers: none may hold a pair
     .. no index   the rows themselves, page by page, until one refers to what is lost
     (`nodes.foreign_keys.scan_referencing`)
 
 The first two are probes (`nodes.foreign_keys.probes`), which cost no round trip of their own. What is to be checked
-says `storage.references`: its demands, with the tables they stand between, are the checks.
+says `storage.integrity.references`: its demands, with the tables they stand between, are the checks.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,8 +20,9 @@ from nodes.foreign_keys.scan_referencing import Path, first_referring, path_to
 from nodes.foreign_keys.violations import Check
 from nodes.store.pipeline import bytea_array
 from nodes.store.transaction import Retry
-from storage import pairs, references
+from storage import pairs
 from storage.buckets import storage_of
+from storage.integrity import references
 from storage.statements import get_sql, held_ranges_sql
 
 CHECKS_A_PROBE = 1000

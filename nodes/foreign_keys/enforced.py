@@ -18,7 +18,7 @@ from leases.rules import NotLeasable
 from nodes.context import Environment
 from nodes.sql.planner import DeletePlan, InsertPlan, Plan, TruncatePlan, UpdatePlan
 from nodes.store.transaction import Retry, Transaction
-from storage import references
+from storage.integrity import references
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from nodes.foreign_keys.violations import Check
 from nodes.sql.access_paths import Access
 from nodes.store.pipeline import Command, bytea_array
 from storage import encoding, pairs
-from storage.references import Values, values_of
-from storage.referring import way_to
+from storage.integrity.references import Values, values_of
+from storage.integrity.referring import way_to
 from storage.statements import PAGE_PAIRS, column_suffixes, next_low, value_scan_sql
 
 RANGES_MAX = 200

@@ -13,7 +13,7 @@ from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import value_text
 from nodes.sql.row_rules import moving_state
 from storage import encoding
-from storage.references import Demand, Values
+from storage.integrity.references import Demand, Values
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from spark_tasks.runs.report import NAMED_MAX, Finding, gather
 from spark_tasks.runs.requirements import relied_on
 from spark_tasks.runs.run_elements import COLUMNS
 from spark_tasks.spark.session import spread
-from storage.clauses import Violation
+from storage.integrity.clauses import Violation
 from storage.pairs import PREFIX
 from storage.postgres import kv, session_options
 

@@ -25,9 +25,9 @@ from spark_tasks.runs.report import NAMED_MAX, Finding, count
 from storage.arrow.encoding import Pairs
 from storage.arrow.rows import StoredRows, accepted, chosen, entries_of
 from storage.buckets import storage_of
-from storage.clauses import Violation, row_words
+from storage.integrity.clauses import Violation, row_words
+from storage.integrity.offenders import duplicate_words, values_of_entry
 from storage.mutations import entry_bucket, source_columns, unique_bucket
-from storage.offenders import duplicate_words, values_of_entry
 from storage.pairs import StoredRow, column_key, entry_now, name_of, prefix
 from storage.postgres import get_sql, kv
 

@@ -20,10 +20,10 @@ from catalog.elements import Constraint, TableId
 from spark_tasks.chunks.packed_keys import execute_with_keys
 from storage.arrow.references import Places, places_of
 from storage.arrow.rows import StoredRows
-from storage.offenders import dangling_words
+from storage.integrity.offenders import dangling_words
+from storage.integrity.references import refers_to
 from storage.pairs import StoredRow
 from storage.postgres import kv
-from storage.references import refers_to
 
 Connection = psycopg.Connection[Any]
 

@@ -9,7 +9,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, State
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import NAMED_MAX
-from storage.clauses import Violation, row_words
+from storage.integrity.clauses import Violation, row_words
 from storage.pairs import PREFIX, StrayKey, name_of
 from storage.postgres import column_suffixes, kv
 from storage.statements import COLUMN_SUFFIX
@@ -48,7 +48,7 @@ def tombstone_words(what: str) -> str:
 
 
 def stranger(descriptor: Descriptor, storage: int, key: bytes) -> Violation:
-    """A pair that no element of the schema accounts for (C1, C3, C7), in the words of `storage.clauses`."""
+    """A pair that no element of the schema accounts for (C1, C3, C7), in the words of `storage.integrity.clauses`."""
     index = PREFIX.unpack_from(key)[2] if len(key) > PREFIX.size else PRIMARY
     if descriptor.state is State.ABSENT:
         why = f"a pair is left of {descriptor.name}, which {descriptor} does not contain"

@@ -3,8 +3,8 @@
     C1   values without a row, or of no column      C4   rows without their entry        C6   rows that break a rule
     C2   rows without a required value              C5   derived values that don't follow C7   rows in the wrong place
 
-This is the vectorised twin of `storage.clauses`; tests compare what the two say. A verification looks only at the
-elements of its run, and marks each range as it goes.
+This is the vectorised twin of `storage.integrity.clauses`; tests compare what the two say. A verification looks only at
+the elements of its run, and marks each range as it goes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ from spark_tasks.runs.report import Finding
 from spark_tasks.runs.requirements import Demands
 from spark_tasks.runs.run_elements import Elements
 from storage.arrow.rows import StoredRows, row_storages
-from storage.clauses import Violation, element_label, row_words
+from storage.integrity.clauses import Violation, element_label, row_words
 from storage.mutations import source_columns
 from storage.pairs import name_of
 from storage.postgres import session_options

@@ -21,9 +21,9 @@ from storage import encoding
 from storage.arrow.columns import breaks, mismatched, missing
 from storage.arrow.encoding import Pairs
 from storage.arrow.rows import StoredRows, chosen
-from storage.clauses import Violation, row_words
-from storage.constraints import constraint_violations
-from storage.offenders import broken_words
+from storage.integrity.clauses import Violation, row_words
+from storage.integrity.constraints import constraint_violations
+from storage.integrity.offenders import broken_words
 from storage.pairs import StoredRow, column_key, name_of, prefix
 
 NULL = pa.scalar(encoding.NULL, pa.binary())

@@ -14,7 +14,7 @@ from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.load.file_rows import CannotLoad, number_in_file
 from storage.arrow.encoding import END, Pairs, concat
 from storage.arrow.rows import StoredRows, chosen, index_entries, row_pairs, row_storages
-from storage.clauses import row_words
+from storage.integrity.clauses import row_words
 from storage.mutations import Act
 from storage.pairs import column_key, prefix
 

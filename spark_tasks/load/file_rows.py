@@ -22,8 +22,8 @@ from storage import encoding
 from storage.arrow.columns import ROW_RULES, breaks, derived_values
 from storage.arrow.encoding import ARROW
 from storage.arrow.rows import StoredRows, rows_of_batch
-from storage.clauses import row_words
 from storage.derived import derived_columns
+from storage.integrity.clauses import row_words
 from storage.pairs import CannotDerive
 
 

@@ -18,7 +18,7 @@ from catalog.elements import Constraint
 from spark_tasks.checks.foreign_key_checks import Reference, references_of, table_referenced
 from spark_tasks.load.loader_node import Lease, Membership, acquire, release
 from storage import postgres
-from storage.references import enforced
+from storage.integrity.references import enforced
 
 Connection = psycopg.Connection[Any]
 

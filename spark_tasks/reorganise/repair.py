@@ -20,9 +20,9 @@ from catalog.elements import EXISTS, Index, IndexId
 from spark_tasks.chunks.chunk import RunClosed, RunToken
 from spark_tasks.load.loader_node import Lease, Membership, acquire
 from storage import postgres
-from storage.clauses import Violation, row_words
+from storage.integrity.clauses import Violation, row_words
+from storage.integrity.offenders import duplicate_words, values_of_entry
 from storage.mutations import Act, Op, entry_bucket, source_columns
-from storage.offenders import duplicate_words, values_of_entry
 from storage.pairs import StoredRow, column_key, entry_now, prefix
 
 Connection = psycopg.Connection[Any]

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
-from storage.clauses import Violation
+from storage.integrity.clauses import Violation
 
 NAMED_MAX = 10
 """How many violations of a kind are named."""

@@ -3,6 +3,6 @@
 encoding    of `storage.encoding`
 rows        of `storage.pairs`
 buckets     of `storage.buckets`
-columns     of `storage.derived`, `storage.constraints`, and of the fill in `storage.mutations`
-references  of `storage.references`
+columns     of `storage.derived`, `storage.integrity.constraints`, and of the fill in `storage.mutations`
+references  of `storage.integrity.references`
 """

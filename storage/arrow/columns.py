@@ -1,4 +1,4 @@
-"""Pairs of columns, a batch of rows at a time: the vectorised twin of `storage.derived` and `storage.constraints`.
+"""Pairs of columns, many rows at a time: the vectorised twin of `storage.derived` and `storage.integrity.constraints`.
 
     filling column   default 7      every row without a pair lacks 7
     derived column   "#2"::bigint   every row without a pair lacks what the expression says

@@ -1,4 +1,4 @@
-"""The references of many rows at once: the vectorised twin of `storage.references`.
+"""The references of many rows at once: the vectorised twin of `storage.integrity.references`.
 
 row      code     of_rows         places
 trip 1   LAX      0               0   airports · K(LAX) · exists   on storage 2

@@ -22,7 +22,7 @@ from catalog.descriptor import Descriptor, from_json
 from catalog.elements import TableId
 from changes.driver import publish as publishing
 from leases.redis.gossip import publish_news
-from storage.clauses import Referenced, check
+from storage.integrity.clauses import Referenced, check
 from tests.nodes.raw_client import Raw
 
 STORAGES = 2

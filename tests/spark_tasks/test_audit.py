@@ -1,4 +1,4 @@
-"""The audit finds by name whatever is wrong, and says what `storage.clauses` says."""
+"""The audit finds by name whatever is wrong, and says what `storage.integrity.clauses` says."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -12,7 +12,7 @@ from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.runs.report import violation_from_json
 from spark_tasks.services import close_run
 from storage import encoding
-from storage.clauses import Violation
+from storage.integrity.clauses import Violation
 from storage.pairs import StoredRow, column_key, entry_pair, prefix
 from tests.spark_tasks.kinds import ADDED, ADULT, GROWN_UP, NAMED, SCORE, TWIN, UNIQUE, Change
 from tests.spark_tasks.runs import Runs

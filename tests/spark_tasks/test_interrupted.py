@@ -15,7 +15,7 @@ from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.services import close_run, pause_run, run_status, start_run
 from storage.arrow.encoding import Pairs
-from storage.clauses import element_label
+from storage.integrity.clauses import element_label
 from tests.spark_tasks.kinds import BY_SCORE, SCORE, TWIN, UNIQUE, Change
 from tests.spark_tasks.runs import Runs, entries, to_filling
 from tests.spark_tasks.test_backfill import fill_in_hand, key_ranges, rows_of, runs

@@ -21,7 +21,7 @@ from spark_tasks.runs.run_elements import elements_of
 from spark_tasks.services import close_run
 from storage import encoding
 from storage.buckets import BUCKETS
-from storage.clauses import element_label
+from storage.integrity.clauses import element_label
 from storage.mutations import Act, Op, update_row
 from storage.pairs import StoredRow, column_key, prefix, row_bucket, row_key
 from tests.spark_tasks.kinds import (

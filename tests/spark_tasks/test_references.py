@@ -16,7 +16,7 @@ from spark_tasks.runs.report import NAMED_MAX, Finding, violation_from_json
 from spark_tasks.services import RunStatus, run_status
 from spark_tasks.spark import session
 from storage import encoding
-from storage.clauses import Violation, check
+from storage.integrity.clauses import Violation, check
 from storage.mutations import delete_row, insert_row
 from storage.pairs import column_key, index_entry, prefix
 from tests.references import BY_CITY, CITY, TRIP_CITY, TRIP_ID

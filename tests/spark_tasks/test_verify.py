@@ -21,8 +21,8 @@ from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import NAMED_MAX, Finding, first_of_each_kind
 from spark_tasks.services import close_run, run_status
 from storage import encoding
-from storage.clauses import Violation
-from storage.offenders import values_of_entry
+from storage.integrity.clauses import Violation
+from storage.integrity.offenders import values_of_entry
 from storage.pairs import StoredRow, column_key, prefix
 from tests.spark_tasks.kinds import ADULT, NAMED, UNIQUE, Change
 from tests.spark_tasks.runs import INDEX, Runs, to_filling

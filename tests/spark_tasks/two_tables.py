@@ -12,10 +12,10 @@ from catalog.elements import EXISTS, FOREIGN_KEY, REFERENCED, Column, ColumnId, 
 from catalog.types import SqlType
 from spark_tasks.reorganise.tombstones import key_space
 from storage import encoding
-from storage.clauses import Referenced, Violation
+from storage.integrity.clauses import Referenced, Violation
+from storage.integrity.references import place_of, refers_to
 from storage.mutations import delete_row, insert_row
 from storage.pairs import StoredRow, column_key, prefix, row_key
-from storage.references import place_of, refers_to
 from storage.statements import column_suffixes, get_sql, scan_sql
 from tests.references import CITY, NAME, TRIP_CITY, TRIP_CODE, linked
 from tests.storage.stage import STORAGES, Stage, Statements

@@ -25,10 +25,10 @@ from catalog.elements import (
 )
 from catalog.types import SqlType
 from storage import encoding
-from storage.clauses import Referenced, Violation, check
+from storage.integrity.clauses import Referenced, Violation, check
+from storage.integrity.references import demands, place_of, refers_still
 from storage.mutations import Op, delete_row, insert_row, update_row
 from storage.pairs import StoredRow, prefix, rows_of
-from storage.references import demands, place_of, refers_still
 from tests.storage.neighbours import Danger, Pairs, Refused, Statement, Universe, dangers_in, states_of
 
 ID, REFERS = ColumnId(1), ColumnId(2)

@@ -35,8 +35,8 @@ from catalog.elements import (
 from catalog.states import RULES
 from catalog.types import SqlType
 from storage import encoding
-from storage.clauses import Violation, check
-from storage.constraints import constraint_violations
+from storage.integrity.clauses import Violation, check
+from storage.integrity.constraints import constraint_violations
 from storage.mutations import Op, TableNotWritable, delete_row, in_order, insert_row, update_row
 from storage.pairs import CannotDerive, StoredRow, row_key, rows_of
 from storage.store import DuplicateKey, apply_op

@@ -14,7 +14,7 @@ from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, Stat
 from catalog.hashing import schema_hash, sharding_hash
 from catalog.types import SqlType
 from storage import encoding, postgres
-from storage.clauses import Violation, check
+from storage.integrity.clauses import Violation, check
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row
 from storage.pairs import StoredRow, row_key
 

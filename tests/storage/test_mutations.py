@@ -10,7 +10,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, Placement, PlacementId, State, TableId
 from catalog.types import SqlType
 from storage import encoding
-from storage.clauses import check
+from storage.integrity.clauses import check
 from storage.mutations import Act, Op, TableNotWritable, delete_row, in_order, insert_row, update_row
 from storage.pairs import StoredRow, column_key, index_entry, name_of, prefix, row_key, rows_of
 from storage.store import DuplicateKey, MemoryStore, SerializationFailure

@@ -8,7 +8,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import State
 from catalog.types import SqlType
 from storage import encoding
-from storage.clauses import check
+from storage.integrity.clauses import check
 from storage.mutations import Act, delete_row, insert_row, source_columns, update_row
 from storage.pairs import CannotDerive, StoredRow, entry_pair, index_entry, row_key
 from storage.store import DuplicateKey, MemoryStore

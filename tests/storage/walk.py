@@ -16,9 +16,9 @@ from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Derivat
 from catalog.types import SqlType
 from storage import encoding
 from storage.buckets import BUCKETS
-from storage.clauses import check
-from storage.constraints import constraint_violations
 from storage.derived import value_to_fill
+from storage.integrity.clauses import check
+from storage.integrity.constraints import constraint_violations
 from storage.mutations import Act, Op, delete_row, entry_bucket, in_order, insert_row, update_row
 from storage.pairs import (
     COLUMN,

@@ -1,7 +1,7 @@
 """Effects of statements, fills and deletions on the contents of the model's table.
 
 Nothing is decided here: contents are pairs, and each effect is worked out once by calling
-`storage.mutations`, `storage.store` and `storage.clauses` on them, and then remembered
+`storage.mutations`, `storage.store` and `storage.integrity.clauses` on them, and then remembered
 under small numbers. A model has a few hundred different contents, its worlds millions.
 
     contents 17 ──delete row 1 as v2──► contents 4

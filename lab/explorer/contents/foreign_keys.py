@@ -5,8 +5,8 @@
 
 Each asks only when its own table's version enforces the foreign key, and the other table is read under whatever
 version the node has of that: so a child in write-only beside a parent in absent is a node like any other. What a
-statement requires, and where what it refers to would be, `storage.references` knows; here is only where that is
-looked up. A row that only gets another key refers to what it referred to before, and is not asked.
+statement requires, and where what it refers to would be, `storage.integrity.references` knows; here is only where that
+is looked up. A row that only gets another key refers to what it referred to before, and is not asked.
 
 Both tables' pairs are in one store. A child's write reads the pair of its parent, a parent's removal reads the pairs
 of all children: a transaction that finds them changed at its commit fails, as under SERIALIZABLE. Reading and writing
@@ -48,10 +48,10 @@ from lab.explorer.plans.small_tables import (
     tables_of,
 )
 from storage.buckets import BUCKETS
-from storage.clauses import Referenced, check
+from storage.integrity.clauses import Referenced, check
+from storage.integrity.references import Change, Demand, is_met, place_of
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row
 from storage.pairs import PREFIX, PairName, StoredRow, column_key, name_of, prefix
-from storage.references import Change, Demand, is_met, place_of
 
 THERE = b""
 """What was acknowledged of a parent that is there: it has a key and nothing else."""

@@ -14,7 +14,7 @@ from lab.explorer.contents.statements import NO_VALUE, inserted
 from lab.explorer.model import Model
 from lab.explorer.plans.program import Program, Schema
 from lab.explorer.plans.small_tables import A, descriptor, element_labels, refuses, row_key_of, value_column
-from storage.clauses import Violation, check
+from storage.integrity.clauses import Violation, check
 from storage.mutations import readable_columns
 from storage.pairs import PairName, StoredRow, name_of, rows_of
 

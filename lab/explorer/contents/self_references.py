@@ -19,9 +19,9 @@ from lab.explorer.plans.program import Schema
 from lab.explorer.plans.small_tables import A, row_key_of
 from storage import encoding
 from storage.buckets import BUCKETS
+from storage.integrity.references import Change, Demand, demands, is_met, place_of
 from storage.mutations import Op, in_order, insert_row, update_row
 from storage.pairs import StoredRow, column_key, prefix
-from storage.references import Change, Demand, demands, is_met, place_of
 from storage.store import DuplicateKey, apply_op
 
 _LEAVES_OUT = {True: Broken.CHILD_UNCHECKED, False: Broken.PARENT_UNCHECKED}

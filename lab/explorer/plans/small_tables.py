@@ -36,8 +36,8 @@ from catalog.types import SqlType
 from changes.plan.model import Element
 from lab.explorer.model import COLUMNS, TWINS, Model, Stage
 from storage import encoding
-from storage.clauses import element_label
-from storage.constraints import constraint_violations
+from storage.integrity.clauses import element_label
+from storage.integrity.constraints import constraint_violations
 from storage.pairs import PairName, StoredRow
 
 ID, A, TWIN = ColumnId(1), ColumnId(2), ColumnId(3)
@@ -292,7 +292,7 @@ def part_of(model: Model, name: PairName) -> int | None:
 
 
 def element_labels(described: Descriptor, model: Model) -> frozenset[str]:
-    """The names of the elements in `storage.clauses`: their tombstones are allowed until the change has ended."""
+    """The elements' names in `storage.integrity.clauses`: their tombstones are allowed until the change has ended."""
     elements: list[Column | Index | Placement] = [*described.indexes]
     elements += [c for c in described.columns if c.id != ID]
     elements += described.placements if model.has_placements else ()

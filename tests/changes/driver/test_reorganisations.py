@@ -13,7 +13,7 @@ from spark_tasks.jobs import phases
 from spark_tasks.models import Kind
 from storage import encoding
 from storage.buckets import BUCKETS
-from storage.clauses import check
+from storage.integrity.clauses import check
 from storage.mutations import insert_row
 from storage.pairs import StoredRow
 from storage.postgres import PostgresStore

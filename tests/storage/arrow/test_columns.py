@@ -15,8 +15,8 @@ from storage import encoding, pairs
 from storage.arrow import columns as arrow_columns
 from storage.arrow import encoding as arrow
 from storage.arrow import rows as arrow_rows
-from storage.constraints import constraint_violations
 from storage.derived import derived_value, matches
+from storage.integrity.constraints import constraint_violations
 from tests.storage.arrow.test_rows import pairs_of, read
 from tests.storage.test_mutations import AGE, NAME, PLAIN, user
 

@@ -1,4 +1,4 @@
-"""What many rows refer to is what `storage.references` says of each."""
+"""What many rows refer to is what `storage.integrity.references` says of each."""
 
 import pyarrow as pa
 import pytest
@@ -24,8 +24,8 @@ from storage.arrow.encoding import concat
 from storage.arrow.references import Places, places_of
 from storage.arrow.rows import StoredRows
 from storage.buckets import storage_of
+from storage.integrity.references import demands, place_of
 from storage.pairs import StoredRow, row_key
-from storage.references import demands, place_of
 
 STORAGES, BUCKETS = 3, 64
 TYPES = (SqlType.TEXT, SqlType.BIGINT)

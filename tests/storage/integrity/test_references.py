@@ -8,10 +8,10 @@ from catalog.descriptor import from_json
 from catalog.elements import NO_ACTION, REFERENCED, RESTRICT, Constraint, ConstraintId, State
 from catalog.types import SqlType
 from storage import encoding
-from storage.clauses import Referenced, check
+from storage.integrity.clauses import Referenced, check
+from storage.integrity.references import demands, is_met, place_of, refers_still, refers_to
 from storage.mutations import insert_row
 from storage.pairs import StoredRow, row_key
-from storage.references import demands, is_met, place_of, refers_still, refers_to
 from tests.references import CITY, NAME, TRIP_CITY, TRIP_CODE, TRIP_ID, airports, linked, trips
 
 BUCKETS = 8

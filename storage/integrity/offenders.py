@@ -12,7 +12,7 @@ from catalog.elements import CHECK, ColumnId, Constraint, Index
 from catalog.types import SqlType, Value, to_text
 from expressions.rows import columns_of
 from storage import encoding
-from storage.constraints import Broken
+from storage.integrity.constraints import Broken
 from storage.pairs import PREFIX, StoredRow, encoded_value, row_words
 
 BARE = frozenset({SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE})

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from catalog.elements import Constraint, ConstraintId, Index, IndexColumn, IndexId
-from storage.constraints import constraint_violations
-from storage.offenders import broken_words, duplicate_words
+from storage.integrity.constraints import constraint_violations
+from storage.integrity.offenders import broken_words, duplicate_words
 from storage.pairs import StoredRow, index_values
 from tests.storage.test_mutations import AGE, NAME, PLAIN, user
 

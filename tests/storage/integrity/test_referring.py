@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from catalog.elements import ColumnId, Index, IndexColumn, IndexId
-from storage.referring import way_to
+from storage.integrity.referring import way_to
 from tests.references import TRIP_CODE, TRIP_ID, trips
 
 

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index, Placement, State, TableId
 from storage.buckets import BUCKETS, storage_of
-from storage.constraints import constraint_violations
 from storage.derived import matches
+from storage.integrity.constraints import constraint_violations
+from storage.integrity.offenders import broken_words, dangling_words, duplicate_words
+from storage.integrity.references import Place, place_of, refers_to
 from storage.mutations import entry_bucket, unique_bucket
-from storage.offenders import broken_words, dangling_words, duplicate_words
 from storage.pairs import (
     PairName,
     StoredRow,
@@ -36,7 +37,6 @@ from storage.pairs import (
     row_words,
     rows_of,
 )
-from storage.references import Place, place_of, refers_to
 
 __all__ = ["Pairs", "Referenced", "Violation", "check", "element_label", "row_words"]
 

@@ -8,8 +8,8 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Constraint, ConstraintId, State
 from catalog.types import SqlType
 from storage import encoding
-from storage.clauses import check
-from storage.constraints import constraint_violations
+from storage.integrity.clauses import check
+from storage.integrity.constraints import constraint_violations
 from storage.mutations import insert_row
 from storage.pairs import StoredRow
 from storage.store import MemoryStore

@@ -5,7 +5,7 @@
     CHECK (expression)             a row for which it is false; NULL is not false, and no value at all breaks it too
 
 They are enforced from write-only on and relied on in public (C6). FOREIGN KEY and unique indexes are no matter of
-one row: they are judged where other rows can be seen (`storage.references`).
+one row: they are judged where other rows can be seen (`storage.integrity.references`).
 """
 
 from collections.abc import Iterator
