@@ -228,6 +228,12 @@ class Control:
         used = set(rules.versions_in_use(self.leases, table=table, now=now)) | {self.newest(table).version}
         return [one for one in self.published[table] if one.version in used]
 
+    def accepted_versions(self, table: TableId, now: float) -> list[Descriptor]:
+        """The versions that the fence lets in, and those that are leased all the same."""
+        fence = self.fences.get(table, 0)
+        leased = {lease.version for lease in self.live(table, now)}
+        return [one for one in self.published[table][-4:] if one.version >= fence or one.version in leased]
+
     def outside_two_versions(self, now: float) -> Iterable[Lease]:
         """Leases that break the two-version invariant (L2)."""
         for table in self.published:

@@ -12,6 +12,9 @@ replay         everything that a session shows at a position
 model_setups   set-ups that run on an explorer's model
 model_session  positions that a list of steps leads through, on such a model
 model_cluster  its world drawn as a cluster: versions, nodes, pairs, plan
+world_setups   set-ups that run on the lab's cluster: the lines before a session, and those it may take
+world_session  positions that a list of lines leads through, on such a cluster
+world_cluster  it drawn: nodes, leases, messages, pairs, plan
 grain          what each actor may do: a statement as one button, or in single steps
 probe          what a query finds by the table and by an index
 handbooks      chapter 0's machine: people, editions, two channels, and the judge of handbooks

@@ -28,8 +28,13 @@ from storage.pairs import StoredRow, name_of, rows_of
 HOLE = "∅"
 
 
-def probes(described: Descriptor, storages: Sequence[Pairs], values: Iterable[int]) -> Iterator[Probe]:
-    """A probe for each value (0: NULL) under one version; of all rows where it has no column a to ask for."""
+def probes(
+    described: Descriptor, storages: Sequence[Pairs], values: Iterable[int], *, first_value: int = FIRST_VALUE
+) -> Iterator[Probe]:
+    """A probe for each value (0: NULL) under one version; of all rows where it has no column a to ask for.
+
+    Value 1 is stored as `first_value`, and so on.
+    """
     if described.state is not State.PUBLIC:
         return
     rows = _rows(described, storages)
@@ -38,10 +43,10 @@ def probes(described: Descriptor, storages: Sequence[Pairs], values: Iterable[in
         yield Probe(described.version, f"SELECT id FROM {described.name}", tuple(map(_number, rows)), None)
         return
     for value in values:
-        data = encoding.encode(SqlType.BIGINT, FIRST_VALUE - 1 + value if value else None)
+        data = encoding.encode(SqlType.BIGINT, first_value - 1 + value if value else None)
         query = f"SELECT id FROM {described.name} WHERE a {f'= {value}' if value else 'IS NULL'}"
         found = {key: row for key, row in rows.items() if readable_columns(described, row).get(column.id) == data}
-        test = f"= {FIRST_VALUE - 1 + value}" if value else "IS NULL"
+        test = f"= {first_value - 1 + value}" if value else "IS NULL"
         by_table = tuple(map(_number, found))
         ways = [way for way in (_way(described, index, test) for index in described.public_indexes) if way is not None]
         if not ways:

@@ -9,11 +9,11 @@ A step that cannot be taken ends the trace: `Shown.refused` says which, and why.
 from collections.abc import Mapping
 from typing import Protocol
 
-from lab.sessions import handbooks, model_session
+from lab.sessions import handbooks, model_session, world_session
 from lab.sessions.session import BadSession as BadSession
 from lab.sessions.session import Session, Value, check_steps
 from lab.sessions.session import first_difference as first_difference
-from lab.sessions.setup import HANDBOOKS, MODEL, Setup
+from lab.sessions.setup import HANDBOOKS, MODEL, WORLD, Setup
 from lab.sessions.setups import setup_named
 from lab.sessions.shown import Shown
 
@@ -24,7 +24,11 @@ class Show(Protocol):
     def __call__(self, setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown: ...
 
 
-MACHINES: Mapping[str, Show] = {MODEL: model_session.show, HANDBOOKS: handbooks.show}
+MACHINES: Mapping[str, Show] = {
+    MODEL: model_session.show,
+    WORLD: world_session.show,
+    HANDBOOKS: handbooks.show,
+}
 
 
 def show(session: Session, at: int | None = None, *, single_steps: bool | None = None) -> Shown:

@@ -99,7 +99,9 @@ class Judge:
                 yield from self._beliefs(node)
         for driver in self.lab.changes[-1:]:
             yield from self._verification(driver)
-        in_force = [one for table in world.control.published for one in self._in_force(table)]
+        in_force = [
+            one for table in world.control.published for one in world.control.accepted_versions(table, world.now)
+        ]
         state = (len(world.store.writes), [self._number(one) for one in in_force], len(world.untidy), self._lost())
         if state != self.seen:
             self.seen = state
@@ -135,13 +137,6 @@ class Judge:
         )
 
     # Pairs
-
-    def _in_force(self, table: TableId) -> list[Descriptor]:
-        """The versions that the fence lets in, and those that are leased all the same."""
-        control = self.lab.world.control
-        fence = control.fences.get(table, 0)
-        leased = {lease.version for lease in control.live(table, self.lab.world.now)}
-        return [one for one in control.published[table][-4:] if one.version >= fence or one.version in leased]
 
     def _number(self, descriptor: Descriptor) -> int:
         key = (descriptor.table_id, descriptor.version)

@@ -1,0 +1,214 @@
+"""The lab's cluster drawn: nodes with their leases and transactions, messages under way, pairs, the change's plan."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, PRIMARY, State, TableId
+from changes.plan.model import describe
+from lab.cluster.world import Message as WorldMessage
+from lab.cluster.world import Node as WorldNode
+from lab.cluster.world import Transaction as WorldTransaction
+from lab.scripts.commands import Lab
+from lab.scripts.text import key_text, value_text
+from lab.sessions.probe import probes
+from lab.sessions.shown import (
+    NOTHING,
+    Cluster,
+    Difference,
+    Element,
+    Lease,
+    Message,
+    Node,
+    Pair,
+    PlanStep,
+    Probe,
+    Text,
+    Transaction,
+    Version,
+)
+from leases.gossip import News
+from leases.node import vocabulary
+from storage import encoding
+from storage.pairs import PairName, name_of, rows_of
+
+T = TableId(1)
+NAME = "t"
+PROBED = (1,)
+"""The values of a that palettes write, and a probe asks for."""
+
+Held = Mapping[tuple[int, bytes], bytes | None]
+"""Pairs by storage (counted from 1) and key."""
+
+
+def held_by(lab: Lab) -> Held:
+    """All pairs of the table."""
+    storages = enumerate(lab.world.pairs(T), 1)
+    return {(number, key): value for number, pairs in storages for key, value in pairs}
+
+
+class Drawing:
+    """One position of a cluster, and the pairs at the one before it."""
+
+    def __init__(self, lab: Lab, before: Held) -> None:
+        self.lab, self.world, self.before = lab, lab.world, before
+        control = lab.world.control
+        self.versions = control.published[T]
+        self.in_force = control.accepted_versions(T, lab.world.now)
+
+    def cluster(self) -> Cluster:
+        return Cluster(
+            tuple(self._versions()),
+            tuple(self._node(node) for _, node in sorted(self.world.nodes.items())),
+            tuple(self._pairs()),
+            tuple(self._plan()),
+            tuple(self._message(at, one) for at, one in enumerate(self.world.messages)),
+            self.world.now,
+        )
+
+    def probes(self) -> tuple[Probe, ...]:
+        storages = [dict(pairs) for pairs in self.world.pairs(T)]
+        return tuple(probe for one in self.in_force for probe in probes(one, storages, PROBED, first_value=1))
+
+    # Versions
+
+    def _versions(self) -> Iterator[Version]:
+        for one in self.versions:
+            is_newest, is_in_force = one is self.versions[-1], one in self.in_force
+            yield Version(NAME, one.version, tuple(self._elements(one)), is_newest, is_in_force)
+
+    @cached_property
+    def _indexes(self) -> dict[int, str]:
+        """The indexes that any version contains, by id; the plan's own, before it is published."""
+        named = {int(index.id): index.name for one in self.versions for index in one.indexes}
+        return named or dict(enumerate(element.name for driver in self.lab.changes for element in driver.filled))
+
+    def _elements(self, one: Descriptor) -> Iterator[Element]:
+        for number, name in self._indexes.items():
+            index = next((index for index in one.indexes if index.id == number), None)
+            state = State.ABSENT if index is None else index.state
+            yield Element(name, "index", state.value, index is not None and index.filling)
+
+    # Nodes
+
+    def _node(self, node: WorldNode) -> Node:
+        world = self.world
+        leases = (lease for lease in world.control.leases_of(node.name) if lease.table == T)
+        shown = tuple(
+            Lease(
+                NAME, one.version, one.is_live(world.now), max(0.0, one.expires_at - world.now), world.control.lease_s
+            )
+            for one in sorted(leases, key=lambda lease: lease.version)
+        )
+        open_ones = [one for one in world.transactions.values() if one.node == node.name]
+        return Node(str(node.name), _condition(node), shown, tuple(map(self._transaction, open_ones)))
+
+    def _transaction(self, one: WorldTransaction) -> Transaction:
+        versions = {NAME: one.pins[T][1]} if T in one.pins else {}
+        written = len(one.store.ops)
+        did = Text("has written {pairs} pairs", {"pairs": written}) if written else Text("has begun")
+        why = Text("{why}", {"why": one.ended}) if one.ended else NOTHING
+        return Transaction(versions, did, why)
+
+    def _message(self, at: int, message: WorldMessage) -> Message:
+        content, node = message.content, str(message.node)
+        if isinstance(content, News):
+            return Message(f"{at}", "catalog", node, Text("news of v{version}", {"version": content.version}))
+        match content:
+            case vocabulary.Acquire():
+                text = Text("asks for a lease")
+            case vocabulary.Renew():
+                text = Text("asks to renew its lease")
+            case vocabulary.Release(_, version):
+                text = Text("gives v{version} back", {"version": version})
+            case vocabulary.Acquired(_, version):
+                text = Text("a lease on v{version}", {"version": version})
+            case vocabulary.Renewed():
+                text = Text("the answer to its renewal")
+            case _:
+                text = Text("an answer")
+        ends = (node, "catalog") if message.is_request else ("catalog", node)
+        return Message(f"{at}", *ends, text)
+
+    # Pairs
+
+    def _pairs(self) -> Iterator[Pair]:
+        now = held_by(self.lab)
+        yield from sorted((self._pair(slot, now) for slot in now.keys() | self.before.keys()), key=_order)
+
+    def _pair(self, slot: tuple[int, bytes], now: Held) -> Pair:
+        storage, key = slot
+        is_there = slot in now
+        value = now[slot] if is_there else self.before[slot]
+        widest = self._widest(key)
+        name = name_of(widest, key)
+        owner = name.row_key if name.row_key is not None else value
+        sort = "entry" if name.index != PRIMARY else "row" if name.column == EXISTS else "value"
+        is_live_entry = is_there and sort == "entry" and value is not None
+        return Pair(
+            f"{storage}.{key.hex()}",
+            NAME,
+            f"storage {storage}",
+            "" if owner is None else key_text(widest, owner).strip("()"),
+            sort,
+            _key_words(widest, name),
+            value_text(widest.column(name.column), value) if sort == "value" and value is not None else "",  # type: ignore[arg-type]
+            self._difference(slot, now),
+            is_tombstone=value is None,
+            dangles=is_live_entry and owner not in self._rows(widest, now),
+            unseen_by=tuple(one.version for one in self.in_force if not _contains(one, name)),
+        )
+
+    def _difference(self, slot: tuple[int, bytes], now: Held) -> Difference:
+        if slot not in now:
+            return Difference.REMOVED
+        if slot not in self.before:
+            return Difference.ADDED
+        return Difference.SAME if self.before[slot] == now[slot] else Difference.CHANGED
+
+    def _widest(self, key: bytes) -> Descriptor:
+        """The newest version by which a key can be read: one that contains its index."""
+        known = {index.id for one in self.versions for index in one.indexes}
+        return next(one for one in reversed(self.versions) if known <= {index.id for index in one.indexes} or not known)
+
+    def _rows(self, widest: Descriptor, now: Held) -> set[bytes]:
+        pairs = sorted((key, value) for (_, key), value in now.items())
+        return {row.key for row in rows_of(widest, widest.placement, pairs)}
+
+    # The change
+
+    def _plan(self) -> Iterator[PlanStep]:
+        for driver in self.lab.changes[-1:]:
+            for at, step in enumerate(driver.state.steps):
+                place = driver.state.position
+                status = "done" if driver.is_over or at < place else "now" if at == place else "ahead"
+                yield PlanStep(Text("{act}", {"act": describe(driver.state.plan, step)}), status)
+
+
+ORDER = {"row": 0, "value": 1, "entry": 2}
+
+
+def _order(pair: Pair) -> tuple[str, int, str]:
+    return pair.row or "~", ORDER[pair.sort], pair.id
+
+
+def _condition(node: WorldNode) -> str:
+    if not node.is_running:
+        return "down"
+    if node.is_frozen:
+        return "frozen"
+    return "cut off" if node.is_cut_off else "running"
+
+
+def _key_words(widest: Descriptor, name: PairName) -> str:
+    if name.index != PRIMARY:
+        index = widest.index(name.index)
+        column = widest.column(index.columns[0].column)
+        decoded, _ = encoding.decode(column.type, name.values or b"")
+        return f"{index.name}: {'NULL' if decoded is None else decoded}"
+    return "row" if name.column == EXISTS or name.column is None else widest.column(name.column).name
+
+
+def _contains(described: Descriptor, name: PairName) -> bool:
+    """True if a version contains the element of a pair, in whatever state."""
+    return name.index == PRIMARY or any(index.id == name.index for index in described.indexes)

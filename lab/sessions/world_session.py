@@ -1,0 +1,212 @@
+"""A session on the lab's cluster: lines of the scripts' language, from a set-up's scenery on.
+
+    position ──line──► position ──line──► ..
+
+A cluster is kept as bytes at each position, so that going back, trying what may be done next, and a second session
+with the same beginning cost a copy and no replay. Copies share what never changes: descriptors and plans. What a page
+may offer is the set-up's palette, each line tried on a copy; a refusal is the reason shown.
+"""
+
+import io
+import pickle
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from catalog.descriptor import Descriptor
+from changes.plan.model import Plan
+from lab.cluster.control_plane import Without
+from lab.explorer.contents.numbered import Fault
+from lab.scripts.commands_of import Lab, Refusal, perform
+from lab.sessions.session import Session
+from lab.sessions.setup import Setup
+from lab.sessions.severity import CLAUSES, severity_of, verdicts_of, worst
+from lab.sessions.shown import NOTHING, Offer, Refused, Severity, Shown, Strip, Text, TraceLine
+from lab.sessions.world_cluster import Drawing, Held, T, held_by
+from lab.sessions.world_setups import SCENERY, Line, Scenery
+
+POSITIONS_MAX = 4_000
+RULE = re.compile(r"\(([LTXR]\d+)")
+NODE = re.compile(r"(n\d+)[:.]")
+TWO_VERSIONS = "two versions"
+
+
+class Copies:
+    """Clusters as bytes. Frozen values of the catalog are not written but referred to: they never change."""
+
+    def __init__(self) -> None:
+        self.shared: list[object] = []
+        self.places: dict[int, int] = {}
+
+    def freeze(self, lab: Lab) -> bytes:
+        out = io.BytesIO()
+        pickler = pickle.Pickler(out, pickle.HIGHEST_PROTOCOL)
+        pickler.persistent_id = self._place  # type: ignore[method-assign]
+        pickler.dump(lab)
+        return out.getvalue()
+
+    def thaw(self, frozen: bytes) -> Lab:
+        unpickler = pickle.Unpickler(io.BytesIO(frozen))  # noqa: S301 - our own bytes, from this process
+        unpickler.persistent_load = self.shared.__getitem__  # type: ignore[method-assign]
+        lab = unpickler.load()
+        assert isinstance(lab, Lab)
+        return lab
+
+    def _place(self, value: object) -> int | None:
+        if not isinstance(value, Descriptor | Plan):
+            return None
+        place = self.places.get(id(value))
+        if place is None:
+            place = self.places[id(value)] = len(self.shared)
+            self.shared.append(value)
+        return place
+
+
+@dataclass(eq=False)
+class Position:
+    """A cluster, and what led to it."""
+
+    frozen: bytes
+    copies: Copies
+    line: TraceLine | None
+    faults: tuple[Fault, ...]
+    newest: int
+
+    def lab(self) -> Lab:
+        """A copy of the cluster, to do with as one likes."""
+        return self.copies.thaw(self.frozen)
+
+    @cached_property
+    def held(self) -> Held:
+        return held_by(self.lab())
+
+    def severity(self, clause: str) -> Severity:
+        return worst(severity_of(fault, self.newest) for fault in self.faults if fault.clause == clause)
+
+
+class Machine:
+    """All positions that sessions have come to, those that were looked at last kept."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.positions: OrderedDict[tuple[str, ...], Position] = OrderedDict()
+        self.copies = Copies()
+
+    def follow(
+        self, setup: str, left_out: frozenset[str], steps: Sequence[str]
+    ) -> tuple[list[Position], Refused | None]:
+        """The positions that the steps lead through, the first included, as far as they can be taken."""
+        key: tuple[str, ...] = (setup, *sorted(left_out), "")
+        position = self.positions.get(key) or self._keep(key, self._first(setup, left_out))
+        found = [position]
+        for number, step in enumerate(steps):
+            key = (*key, step)
+            after = self.positions.get(key)
+            if after is None:
+                taken = self._take(SCENERY[setup], position, step)
+                if isinstance(taken, Text):
+                    return found, Refused(number, step, taken)
+                after = self._keep(key, taken)
+            self.positions.move_to_end(key)
+            position = after
+            found.append(position)
+        return found, None
+
+    def _keep(self, key: tuple[str, ...], position: Position) -> Position:
+        self.positions[key] = position
+        while len(self.positions) > POSITIONS_MAX:
+            self.positions.popitem(last=False)
+        return position
+
+    def _first(self, setup: str, left_out: frozenset[str]) -> Position:
+        lab = Lab()
+        lab.world.control.without.update(map(Without, left_out))
+        for line in SCENERY[setup].prologue:
+            perform(lab, line)
+        return self._position(lab, None, ())
+
+    def _take(self, scenery: Scenery, position: Position, step: str) -> Position | Text:
+        """The position after a line of the palette, or why there is none."""
+        known = next((line for line in scenery.palette if line.text == step), None)
+        if known is None:
+            return Text("this set-up has no such step")
+        lab = position.lab()
+        try:
+            output = perform(lab, step)
+        except Refusal as refusal:
+            return Text("{why}", {"why": str(refusal)})
+        text = Text("{what}: {heard}", {"what": known.label, "heard": "; ".join(output)}) if output else known.label
+        return self._position(lab, TraceLine(step, known.actor, _receiver(known, output), text), position.faults)
+
+    def _position(self, lab: Lab, line: TraceLine | None, before: tuple[Fault, ...]) -> Position:
+        newest = lab.world.control.newest(T).version
+        faults = tuple(_faults(lab))
+        if line is not None:
+            severity = worst(severity_of(fault, newest) for fault in faults if fault not in before)
+            line = TraceLine(line.id, line.actor, line.to, line.text, severity)
+        return Position(self.copies.freeze(lab), self.copies, line, faults, newest)
+
+
+_machine = Machine()
+
+
+def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
+    """Everything about a position of a session on the lab's cluster. Raises `BadSession`."""
+    setup.values(session)
+    setup.check_left_out(session)
+    scenery = SCENERY[setup.name]
+    with _machine.lock:
+        positions, refused = _machine.follow(setup.name, session.left_out, session.steps)
+        place = len(positions) - 1 if at is None else max(0, min(at, len(positions) - 1))
+        position, before = positions[place], positions[max(place - 1, 0)]
+        drawing = Drawing(position.lab(), before.held)
+        lines = [line for line in scenery.palette if single_steps or not line.is_single]
+        return Shown(
+            place,
+            tuple(dict.fromkeys(line.actor for line in scenery.palette)),
+            tuple(_offer(position, line) for line in lines),
+            drawing.cluster(),
+            verdicts_of(position.faults, position.newest),
+            tuple(Strip(clause, tuple(one.severity(clause) for one in positions)) for clause in CLAUSES),
+            drawing.probes(),
+            tuple(one.line for one in positions if one.line is not None),
+            refused,
+        )
+
+
+def _offer(position: Position, line: Line) -> Offer:
+    """A line of the palette, tried on a copy."""
+    lab = position.lab()
+    try:
+        perform(lab, line.text)
+    except Refusal as refusal:
+        why = str(refusal)
+        rule = RULE.search(why)
+        return Offer(
+            line.text, line.actor, line.label, (line.text,), Text("{why}", {"why": why}), rule[1] if rule else ""
+        )
+    same = position.copies.freeze(lab) == position.frozen
+    return Offer(line.text, line.actor, line.label, (line.text,), NOTHING, changes_nothing=same)
+
+
+def _receiver(line: Line, output: Sequence[str]) -> str:
+    """The lane that hears of a step: the node that a line of its output is about, else nobody."""
+    heard = (NODE.match(one) for one in output)
+    return next((match[1] for match in heard if match and match[1] != line.actor), "")
+
+
+def _faults(lab: Lab) -> list[Fault]:
+    """The faults under each version that may be in use, and leases outside of two versions (L2)."""
+    world = lab.world
+    found = [
+        Fault(violation.clause, one.version, violation.why)
+        for one in world.control.accepted_versions(T, world.now)
+        for violation in world.violations(T, one)
+    ]
+    newest = world.control.newest(T).version
+    outside = world.control.outside_two_versions(world.now)
+    why = "{} leases version {} beside {}"
+    return found + [Fault(TWO_VERSIONS, one.version, why.format(one.node, one.version, newest)) for one in outside]
