@@ -55,9 +55,13 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
     streams: dict[str, int]
 
     counted_for: int | None = None
+    sender: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve the socket to its end, however that comes: its place is free afterwards."""
+        """Serve the socket to its end, however that comes: its place is free afterwards, and nothing is put into it.
+
+        A send that fails, and any mistake of ours, ends it without a word of `disconnect`.
+        """
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -65,6 +69,9 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
                 sockets.subtract([self.counted_for])
                 if not sockets[self.counted_for]:
                     del sockets[self.counted_for]
+            if self.sender is not None:
+                self.sender.cancel()
+            await relay().leave(self)
 
     async def connect(self) -> None:
         self.streams, self.language, self.html = {}, settings.LANGUAGE_CODE, False
@@ -76,7 +83,6 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.has_messages = asyncio.Event()
         self.sending = asyncio.Lock()
         self.unanswered = 0
-        self.sender: asyncio.Task[None] | None = None
         self.bucket, self.is_closing = Bucket(MESSAGES_PER_S, MESSAGES_AT_ONCE), False
         user = self.scope.get("user")
         if user is None or not user.is_authenticated:
@@ -94,11 +100,6 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         await self.send_json(snapshot.hello())
         self.sender = asyncio.create_task(self._deliver())
         relay().join(self)
-
-    async def disconnect(self, code: int) -> None:
-        if self.sender is not None:
-            self.sender.cancel()
-        await relay().leave(self)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_kwargs: Any) -> None:
         """A message of at most what uvicorn lets through (--ws-max-size), and not too many of them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,8 @@ from websockets.exceptions import ConnectionClosed
 from catalog.live import consumers, snapshot
 from catalog.live import relay as relays
 from catalog.models import Table
-from tests.web.test_live import Open, browse, happen
+from schemalab.polling import wait_for
+from tests.web.test_live import ANSWER_S, Open, browse, happen, listeners
 
 __all__ = ["browse"]
 
@@ -103,3 +105,43 @@ def test_a_page_that_cannot_be_told_is_closed_so_that_the_browser_opens_another(
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == consumers.BROKEN
     assert "a page cannot be sent what is new" in caplog.text
+
+
+def followers() -> list[relays.Follower]:
+    return [follower for relay in relays._relays.values() for follower in relay.followers]
+
+
+def leaves_nothing() -> bool:
+    return not followers() and not consumers.sockets and not listeners()
+
+
+def test_who_leaves_while_the_snapshot_is_read_is_followed_up_no_more(
+    browse: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sending fails then, and nobody reports that the socket has closed."""
+    real, is_read, has_left = snapshot.snapshot_of, threading.Event(), threading.Event()
+
+    def slow(stream: str, *, html: bool) -> snapshot.Message:
+        is_read.set()
+        assert has_left.wait(ANSWER_S)
+        return real(stream, html=html)
+
+    slow.__name__ = real.__name__
+    monkeypatch.setattr(snapshot, "snapshot_of", slow)
+    with browse() as browser:
+        browser.follow("cluster")
+        assert is_read.wait(ANSWER_S)
+        assert len(followers()) == 1
+    has_left.set()
+    wait_for(leaves_nothing, what="the relay's end", seconds_max=ANSWER_S)
+
+
+def test_a_page_whose_snapshot_cannot_be_read_is_closed_and_followed_up_no_more(
+    browse: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_part(monkeypatch, "cluster", "lanes")
+    with browse() as browser:
+        browser.follow("cluster")
+        with pytest.raises(ConnectionClosed):
+            browser.next("snapshot")
+        wait_for(leaves_nothing, what="the relay's end", seconds_max=ANSWER_S)
