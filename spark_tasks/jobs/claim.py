@@ -35,7 +35,7 @@ class Claim:
 
 def require_open(claim: Claim) -> None:
     """A run that others have closed, or taken over, makes no further one. Raises `WasClosed`."""
-    if not ReorgRun.objects.select_for_update().filter(id=claim.run.id, token=claim.token):
+    if not ReorgRun.objects.select_for_update().filter(id=claim.run.id, token=claim.token, is_closed=False):
         raise WasClosed(f"{claim.run} was closed or taken over in attempt {claim.run.attempt}")
 
 

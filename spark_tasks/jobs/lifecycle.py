@@ -111,7 +111,7 @@ class Lifecycle(Generic[J]):
             started = Coalesce("started_at", Now())
             self.model.objects.filter(pk=job_id).update(state=RunState.RUNNING, started_at=started, **moved)
             self.beats_of(job).update(heartbeat_at=Now())
-        return self.model.objects.get(pk=job_id)
+            return self.model.objects.get(pk=job_id)  # with our token: once the row is free, another may move it
 
     def dead(self) -> list[int]:
         """The jobs that should be worked on, and nobody does."""
