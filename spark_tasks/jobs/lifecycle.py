@@ -95,11 +95,15 @@ class Lifecycle(Generic[J]):
             self.end(job, RunState.DONE, **{"error": "", **values})
 
     def claim(self, job_id: int) -> J | None:
-        """Become the attempt that works on the job; None while another one is alive, and when it has ended."""
-        claimable = Q(state=RunState.WAITING) | self._is_silent()
+        """Become the attempt that works on the job; None while another one is alive, and when it has ended.
+
+        Asked again once the row is locked: after a wait for it PostgreSQL looks at that row anew, at no other (a
+        run's pulse).
+        """
+        claimable = self.model.objects.filter(Q(state=RunState.WAITING) | self._is_silent(), self.wanted, pk=job_id)
         with transaction.atomic():
-            found = self.model.objects.select_for_update(of=("self",)).filter(claimable, self.wanted, pk=job_id)
-            job = found.first()
+            is_locked = claimable.select_for_update(of=("self",)).first() is not None
+            job = claimable.first() if is_locked else None
             if job is None:
                 return None
             if job.state == RunState.RUNNING and self.is_silence_a_failure:

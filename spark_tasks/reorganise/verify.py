@@ -12,13 +12,14 @@ import os
 import psycopg
 from django.conf import settings
 
+from catalog.services import control_transaction
 from spark_tasks.checks.foreign_key_checks import newest_versions, references_of
 from spark_tasks.checks.range_check import Judge
 from spark_tasks.chunks.chunk import RunClosed, RunToken
 from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.chunks.run_ranges import prepare, ranges_left, ranges_over, require_all_done
 from spark_tasks.chunks.snapshot_reads import exported, snapshot
-from spark_tasks.jobs.claim import Claim, RunFailed
+from spark_tasks.jobs.claim import Claim, RunFailed, require_open
 from spark_tasks.jobs.lifecycle import WasClosed
 from spark_tasks.load.loader_node import NotLeasable, PseudoNode
 from spark_tasks.models import ReorgRange
@@ -76,8 +77,11 @@ def compare(claim: Claim, run_token: RunToken) -> Finding:
 
 
 def begin_anew(claim: Claim) -> list[KeyRange]:
-    """All ranges of the run, cut once (R1): what an earlier pass has judged was another snapshot."""
-    if not ReorgRange.objects.filter(run=claim.run).update(is_done=False, rows_done=0):
+    """All ranges of the run, cut once (R1): an earlier pass has judged another snapshot. Raises `WasClosed`."""
+    with control_transaction():
+        require_open(claim)
+        known = ReorgRange.objects.filter(run=claim.run).update(is_done=False, rows_done=0)
+    if not known:
         prepare(claim.run, ranges_over(claim.run.table_id, [key_space(claim.descriptor())]))
     return ranges_left(claim)
 

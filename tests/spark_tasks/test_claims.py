@@ -13,7 +13,8 @@ from schemalab.polling import wait_for
 from spark_tasks.jobs.claim import Claim, require_open
 from spark_tasks.jobs.lifecycle import WasClosed
 from spark_tasks.jobs.reorganisations import RUNS
-from spark_tasks.models import Kind
+from spark_tasks.models import Kind, ReorgRange, RunState
+from spark_tasks.reorganise import verify
 from spark_tasks.services import close_run
 from tests.spark_tasks.runs import Runs, to_filling
 from tests.spark_tasks.test_backfill import runs
@@ -82,3 +83,44 @@ def test_a_closed_run_is_open_to_nobody_whatever_their_token(stage: Stage, runs:
     run = runs.of(Kind.FILL)
     with control_transaction(), pytest.raises(WasClosed):
         require_open(Claim(run, run.token))
+
+
+def fall_silent(stage: Stage, run_id: int) -> None:
+    earlier = "clock_timestamp() - interval '1 minute'"
+    stage.sql(f"UPDATE spark_tasks_reorgpulse SET heartbeat_at = {earlier} WHERE run_id = %s", [run_id])
+
+
+@pytest.mark.parametrize(
+    "is_silent",
+    [
+        pytest.param(False, id="two messages of a run that waits"),
+        pytest.param(True, id="two messages of a run whose worker has died"),
+    ],
+)
+def test_two_workers_that_claim_a_run_at_once_become_one_attempt(stage: Stage, runs: Runs, is_silent: bool) -> None:
+    to_filling(stage)
+    run_id = runs.start("fill")
+    if is_silent:
+        assert RUNS.claim(run_id) is not None
+        fall_silent(stage, run_id)
+    other = Beside(lambda: RUNS.claim(run_id))
+    with at_once(stage, other):
+        run = RUNS.claim(run_id)
+    assert run is not None
+    assert other.found is None
+    assert (runs.of(Kind.FILL).token, runs.of(Kind.FILL).state) == (run.token, RunState.RUNNING)
+
+
+def test_a_verification_that_was_replaced_takes_no_range_from_its_successor(stage: Stage, runs: Runs) -> None:
+    to_filling(stage)
+    run_id = runs.start("verify")
+    lost = RUNS.claim(run_id)
+    assert lost is not None
+    fall_silent(stage, run_id)
+    successor = RUNS.claim(run_id)
+    assert successor is not None
+    assert verify.begin_anew(Claim(successor, successor.token)) != []
+    ReorgRange.objects.filter(run_id=run_id).update(is_done=True, rows_done=1)
+    with pytest.raises(WasClosed):
+        verify.begin_anew(Claim(lost, lost.token))
+    assert not ReorgRange.objects.filter(run_id=run_id, is_done=False).exists()
