@@ -7,6 +7,7 @@
 
 Failures are in a row as long as nothing got further in between: a job that moves is tried again, since each attempt has
 less to do than the one before. The message to the worker is only a hint: the timetable sends a lost one again.
+Each step is a control transaction: a worker that is frozen within one does not keep the job's row (L7).
 """
 
 import logging
@@ -16,10 +17,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
-from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 
+from catalog.services import OutOfTime, control_transaction
 from catalog.text.mistakes import in_words
 from spark_tasks.models import Job, RunState
 
@@ -75,9 +76,14 @@ class Lifecycle(Generic[J]):
 
     def run(self, job_id: int) -> None:
         """Do what is left of a job, unless another attempt is alive. May be called twice, at once or later."""
-        job = self.claim(job_id)
-        if job is None:
-            return
+        try:
+            job = self.claim(job_id)
+            if job is not None:
+                self._attempt(job)
+        except OutOfTime as late:  # of a step of its life: that stands still, and the timetable sends the job again
+            log.warning("%s %s: %s", self.model._meta.model_name, job_id, late)
+
+    def _attempt(self, job: J) -> None:
         try:
             with self.heartbeat(job):
                 values = self.work(job)
@@ -101,7 +107,7 @@ class Lifecycle(Generic[J]):
         run's pulse).
         """
         claimable = self.model.objects.filter(Q(state=RunState.WAITING) | self._is_silent(), self.wanted, pk=job_id)
-        with transaction.atomic():
+        with control_transaction():
             is_locked = claimable.select_for_update(of=("self",)).first() is not None
             job = claimable.first() if is_locked else None
             if job is None:
@@ -126,13 +132,13 @@ class Lifecycle(Generic[J]):
 
     def end(self, job: J, state: RunState, **values: Any) -> None:
         """Compare-and-set: only the attempt that nobody has replaced may end the job."""
-        with transaction.atomic():
+        with control_transaction():
             if self._mine(job).update(state=state, ended_at=Now(), **values):
                 self.announce(job)
 
     def _fail(self, job: J, error: str) -> None:
         """Another attempt after a failure, or the end after too many in a row. A replaced attempt's is nobody's."""
-        with transaction.atomic():
+        with control_transaction():
             locked = self._mine(job).select_for_update().first()
             if locked is None:
                 return

@@ -1,19 +1,22 @@
 """At most one attempt works on a job, whoever closes it or claims it at the same moment."""
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
 
-from catalog.services import control_transaction
+from catalog import services
+from catalog.services import OutOfTime, control_transaction
 from schemalab.polling import wait_for
 from spark_tasks.jobs.claim import Claim, require_open
 from spark_tasks.jobs.lifecycle import WasClosed
 from spark_tasks.jobs.reorganisations import RUNS
-from spark_tasks.models import Kind, ReorgRange, RunState
+from spark_tasks.models import Kind, ReorgRange, ReorgRun, RunState
 from spark_tasks.reorganise import verify
 from spark_tasks.services import close_run
 from tests.spark_tasks.runs import Runs, to_filling
@@ -124,3 +127,76 @@ def test_a_verification_that_was_replaced_takes_no_range_from_its_successor(stag
     with pytest.raises(WasClosed):
         verify.begin_anew(Claim(lost, lost.token))
     assert not ReorgRange.objects.filter(run_id=run_id, is_done=False).exists()
+
+
+# --- a worker that is frozen while it holds the run's row
+
+
+TIME_S = 0.3
+
+
+@pytest.fixture
+def short_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = services.limit_transaction
+    monkeypatch.setattr(services, "limit_transaction", lambda cursor, seconds=0.0: limit(cursor, TIME_S))
+
+
+def frozen_once_it_has_the_row(work: Callable[[], object], has_row: threading.Event, thaw: threading.Event) -> bool:
+    """True when the work is told that nothing of it was kept."""
+
+    def freeze(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        answer = execute(sql, *rest)
+        if not has_row.is_set() and ("FOR UPDATE" in sql or sql.startswith("UPDATE")):
+            has_row.set()
+            assert thaw.wait(LIMIT_S)
+        return answer
+
+    with connection.execute_wrapper(freeze), pytest.raises(OutOfTime):
+        work()
+    return True
+
+
+STEPS: list[Any] = [
+    pytest.param(None, id="while it claims"),
+    pytest.param(lambda run: RUNS.end(run, RunState.DONE), id="while it ends the run"),
+    pytest.param(lambda run: RUNS._fail(run, "an error"), id="while it notes a failure"),
+]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_worker_that_is_frozen_does_not_keep_the_runs_row(
+    stage: Stage, runs: Runs, short_of_time: None, step: Callable[[ReorgRun], object] | None
+) -> None:
+    to_filling(stage)
+    run_id = runs.start("fill")
+    run = None if step is None else RUNS.claim(run_id)
+    work = (lambda: RUNS.claim(run_id)) if step is None else (lambda: step(run))
+    has_row, thaw = threading.Event(), threading.Event()
+    frozen = Beside(lambda: frozen_once_it_has_the_row(work, has_row, thaw))
+    frozen.start()
+    try:
+        assert has_row.wait(LIMIT_S)
+        with psycopg.connect(stage.dsn) as other:
+            other.execute("SET lock_timeout = '3s'")
+            other.execute("SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s FOR UPDATE", [run_id])
+    finally:
+        thaw.set()
+    frozen.finish()
+    assert frozen.found is True
+    assert runs.of(Kind.FILL).state == ("waiting" if step is None else "running")
+
+
+def test_a_run_whose_row_is_held_too_long_is_claimed_later(
+    stage: Stage, runs: Runs, short_of_time: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    to_filling(stage)
+    run_id = runs.start("fill")
+    with psycopg.connect(stage.dsn) as other, caplog.at_level(logging.WARNING):
+        other.execute("SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s FOR UPDATE", [run_id])
+        worker = Beside(lambda: RUNS.run(run_id))
+        worker.start()
+        worker.finish()
+    assert f"reorgrun {run_id}: a control transaction was not over within" in caplog.text
+    assert runs.of(Kind.FILL).state == "waiting"
+    RUNS.run(run_id)
+    assert runs.of(Kind.FILL).state == "done"
