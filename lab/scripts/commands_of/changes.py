@@ -22,7 +22,7 @@ def _plan(lab: Lab, match: Match) -> None:
         mark = "  (no return from here)" if number == plan.point_of_no_return else ""
         lab.world.say(f"{number + 1}. {describe(plan, step)}{mark}")
     for danger in plan.dangers:
-        lab.world.say(f"mind: {danger}")
+        lab.world.say(f"warning: {danger}")
 
 
 @command("create .. | alter .. | drop ..", r"(?:create|alter|drop) .+", "submit a change; a worker starts it")
