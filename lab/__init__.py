@@ -5,11 +5,13 @@ scripts/    golden scripts: sentences about a cluster, and what they showed
 simulator/  one seed, one history in which much goes wrong
 explorer/   every schedule of a small model
 exercises/  chapters: files, read, checked, graded
+learning/   learners, and how far they are
 sessions/   what stage, exercises and classroom show, worked out from a set-up and steps
 questions/  is there a way to break this, and what would have saved it
 matrix/     every kind of change, interrupted at every step in every way
 diagrams/   traces as SVG
 mutations   which rule is noticed by what, when it is left out
 services    the queue of questions to the explorer
+signals     who signs in keeps what they did before
 tasks       proofs and answers, in a process of their own
 """

@@ -1,6 +1,8 @@
-"""Questions to the explorer that learners ask from the stage."""
+"""Questions to the explorer that learners ask from the stage; how far they are in the chapters, and their answers."""
 
+from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 
 class Question(models.Model):
@@ -25,3 +27,64 @@ class Question(models.Model):
 
     def __str__(self) -> str:
         return f"question {self.pk} of {self.owner}"
+
+
+class Progress(models.Model):
+    """A learner at a task of a chapter. The learner is a person, or a visitor without an account (`lab.learning`)."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+")
+    visitor = models.CharField(max_length=32, blank=True)
+    exercise = models.CharField(max_length=100)
+    """The chapter's folder."""
+
+    task = models.CharField(max_length=100)
+    """The screen that the task is on."""
+
+    hints = models.PositiveSmallIntegerField(default=0)
+    begun_at = models.DateTimeField()
+    answered_at = models.DateTimeField(null=True)
+    passed_at = models.DateTimeField(null=True)
+    was_helped = models.BooleanField(default=False)
+    """Passed after a hint, or after the solution was shown."""
+
+    shown_at = models.DateTimeField(null=True)
+    """The solution was asked for."""
+
+    class Meta:
+        verbose_name_plural = "progress"
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(user__isnull=False, visitor="") | Q(user__isnull=True) & ~Q(visitor=""),
+                name="lab_progress_is_of_one_learner",
+            ),
+            models.UniqueConstraint(
+                fields=["user", "exercise", "task"], condition=Q(visitor=""), name="lab_progress_of_person"
+            ),
+            models.UniqueConstraint(
+                fields=["visitor", "exercise", "task"], condition=~Q(visitor=""), name="lab_progress_of_visitor"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.user or 'a visitor'} at {self.exercise}: {self.task}"
+
+    @property
+    def is_open(self) -> bool:
+        """True if nothing of the task needs to be hidden any more."""
+        return self.answered_at is not None or self.shown_at is not None
+
+
+class Attempt(models.Model):
+    """An answer: stored before what it was about is shown."""
+
+    progress = models.ForeignKey(Progress, on_delete=models.CASCADE, related_name="attempts")
+    answer = models.JSONField()
+    outcome = models.CharField(max_length=10)
+    """right, wrong or unknown."""
+
+    hints = models.PositiveSmallIntegerField()
+    was_shown = models.BooleanField()
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.progress}: {self.outcome}"

@@ -13,7 +13,6 @@ texts         Markdown into texts by key
 steps         short ways to write steps
 shelf         folders of chapters
 observations  questions about a session, and the machine's answers
-explored      the explorer asked about a session's model: can these clauses break?
 grading       a learner's answer, right or wrong
 designs       sequences that learners write, judged
 checking      everything that may be wrong with a chapter

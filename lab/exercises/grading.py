@@ -94,9 +94,10 @@ def _choice(task: Predict, observed: Observed) -> str:
 
 def _predicted(task: Predict, start: Start | None, answer: Mapping[str, Any]) -> Grade:
     answered = ANSWERS[task.form](task, answer)
-    is_right = answered == right_answer(task, start)
+    right = right_answer(task, start)
+    outcome = Outcome.UNKNOWN if right == "" else Outcome.RIGHT if answered == right else Outcome.WRONG
     reveal = None if start is None else replace(start, steps=(*start.steps, *task.then))
-    return Grade(Outcome.RIGHT if is_right else Outcome.WRONG, reveal=reveal, given=answered)
+    return Grade(outcome, reveal=reveal, given=answered)
 
 
 def _one_choice(task: Predict, answer: Mapping[str, Any]) -> Answer:

@@ -1,0 +1,6 @@
+"""Learners and how far they are: with an account, or in a browser without one until they sign in.
+
+learner  who it is that a request comes from
+
+Answers are stored before anything that they were about leaves the server (`services.answer`).
+"""

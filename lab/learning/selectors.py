@@ -1,0 +1,51 @@
+"""Reads only: how far a learner is."""
+
+from collections.abc import Mapping
+
+from lab.exercises.chapter import Chapter, Live, Predict, Screen
+from lab.learning.learner import Learner
+from lab.models import Attempt, Progress
+
+Tasks = Mapping[str, Progress]
+"""A learner's rows of one chapter, by the ids of their screens."""
+
+
+def progress_in(learner: Learner, chapter: Chapter) -> Tasks:
+    """The learner's rows in a chapter."""
+    if learner.is_nobody:
+        return {}
+    return {row.task: row for row in Progress.objects.filter(**learner.rows(), exercise=chapter.id)}
+
+
+def progress_everywhere(learner: Learner) -> Mapping[str, Tasks]:
+    """The learner's rows in every chapter, by the chapter's id."""
+    found: dict[str, dict[str, Progress]] = {}
+    if not learner.is_nobody:
+        for row in Progress.objects.filter(**learner.rows()):
+            found.setdefault(row.exercise, {})[row.task] = row
+    return found
+
+
+def last_attempt(progress: Progress | None) -> Attempt | None:
+    """The newest answer to a task."""
+    if progress is None:
+        return None
+    return Attempt.objects.filter(progress=progress).order_by("-pk").first()
+
+
+def may_be_shown(screen: Screen, rows: Tasks) -> bool:
+    """True if what a prediction hides may be shown: an answer is stored, or it was asked to be shown."""
+    row = rows.get(screen.id)
+    return not isinstance(screen.task, Predict) or (row is not None and row.is_open)
+
+
+def first_closed(chapter: Chapter, rows: Tasks) -> int:
+    """The number of the first screen that hides something still; those behind it are not shown either."""
+    return next((at for at, one in enumerate(chapter.screens) if not may_be_shown(one, rows)), len(chapter.screens))
+
+
+def done_of(chapter: Chapter, rows: Tasks) -> tuple[int, int]:
+    """The number of tasks of a chapter that are passed, and of all that can be (live ones come later)."""
+    tasks = [screen for screen in chapter.tasks if not isinstance(screen.task, Live)]
+    done = sum(1 for screen in tasks if screen.id in rows and rows[screen.id].passed_at is not None)
+    return done, len(tasks)

@@ -1,0 +1,135 @@
+"""Answers are graded and stored, hints and solutions given; at sign-in a visitor's progress becomes the person's.
+
+answer ──grade──► Attempt stored ──commit──► Grade: only now what the answer was about may leave the server
+"""
+
+import logging
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.timezone import now
+
+from lab.exercises.chapter import HINTS, Chapter, Screen
+from lab.exercises.grading import Grade, Outcome, grade
+from lab.learning.learner import VISITOR, Learner
+from lab.models import Attempt, Progress
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS_MAX = 100
+"""Kept of one learner at one task: the first, because distributions count it, and the newest."""
+
+VISITORS_ROWS_MAX = 50_000
+"""Rows of all visitors together; the oldest are forgotten first."""
+
+
+def answer(learner: Learner, chapter: Chapter, screen: Screen, body: dict[str, Any]) -> tuple[Progress, Grade]:
+    """Grade an answer and store it. Raises `lab.exercises.grading.BadAnswer`, and stores nothing then."""
+    graded = grade(screen, body)
+    with transaction.atomic():
+        progress = _locked(learner, chapter, screen)
+        _keep_bounded(progress)
+        Attempt.objects.create(
+            progress=progress,
+            answer=_plain(body),
+            outcome=graded.outcome.value,
+            hints=progress.hints,
+            was_shown=progress.shown_at is not None,
+            at=now(),
+        )
+        progress.answered_at = now()
+        if graded.outcome is Outcome.RIGHT and progress.passed_at is None:
+            progress.passed_at = now()
+            progress.was_helped = progress.hints > 0 or progress.shown_at is not None
+        progress.save()
+    return progress, graded
+
+
+def take_hint(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
+    """One more hint, of three. After success it costs nothing."""
+    with transaction.atomic():
+        progress = _locked(learner, chapter, screen)
+        progress.hints = min(progress.hints + 1, len(HINTS))
+        progress.save()
+    return progress
+
+
+def show_solution(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
+    """The solution on demand: marked so, and whatever the task hid may be shown."""
+    with transaction.atomic():
+        progress = _locked(learner, chapter, screen)
+        progress.shown_at = progress.shown_at or now()
+        progress.save()
+    return progress
+
+
+def take_over(user_id: int, session: Any) -> int:
+    """A visitor has signed in: what they did is theirs now. Returns how many tasks were taken over."""
+    visitor = str(session.pop(VISITOR, ""))
+    if not visitor:
+        return 0
+    with transaction.atomic():
+        mine = Progress.objects.select_for_update().filter(visitor=visitor).order_by("pk")
+        taken = [_take_over(progress, user_id) for progress in mine]
+    return len(taken)
+
+
+def _take_over(progress: Progress, user_id: int) -> None:
+    """Move one task to a person, or into what they have of it already: passed once is passed."""
+    own = (
+        Progress.objects.select_for_update()
+        .filter(user_id=user_id, exercise=progress.exercise, task=progress.task)
+        .first()
+    )
+    if own is None:
+        progress.user_id, progress.visitor = user_id, ""
+        progress.save()
+        return
+    Attempt.objects.filter(progress=progress).update(progress=own)
+    own.hints = max(own.hints, progress.hints)
+    own.shown_at = _earlier(own.shown_at, progress.shown_at)
+    own.answered_at = max(filter(None, (own.answered_at, progress.answered_at)), default=None)
+    if own.passed_at is None:
+        own.was_helped = progress.was_helped
+    own.passed_at = _earlier(own.passed_at, progress.passed_at)
+    own.begun_at = min(own.begun_at, progress.begun_at)
+    own.save()
+    progress.delete()
+
+
+def _earlier(one: Any, other: Any) -> Any:
+    return min(filter(None, (one, other)), default=None)
+
+
+def _locked(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
+    """The learner's row for a task, made when there is none, and nobody else's until the transaction ends."""
+    assert not learner.is_nobody, "a visitor is named before something is kept"
+    of_task = learner.rows() | {"exercise": chapter.id, "task": screen.id}
+    _made, is_new = Progress.objects.get_or_create(**of_task, defaults={"begun_at": now()})
+    if is_new and learner.visitor:
+        _forget_oldest()
+    return Progress.objects.select_for_update().get(**of_task)
+
+
+def _keep_bounded(progress: Progress) -> None:
+    """Room for one more attempt: of many the second goes, so that the first one stays."""
+    pks = list(Attempt.objects.filter(progress=progress).order_by("pk").values_list("pk", flat=True))
+    if len(pks) >= ATTEMPTS_MAX:
+        Attempt.objects.filter(pk__in=pks[1 : len(pks) - ATTEMPTS_MAX + 2]).delete()
+
+
+def _forget_oldest() -> None:
+    of_visitors: QuerySet[Progress] = Progress.objects.exclude(visitor="")
+    surplus = of_visitors.count() - VISITORS_ROWS_MAX
+    if surplus > 0:
+        Progress.objects.filter(pk__in=of_visitors.order_by("begun_at").values("pk")[:surplus]).delete()
+        log.info("progress of visitors forgotten: %s rows", surplus)
+
+
+def _plain(body: dict[str, Any]) -> dict[str, Any]:
+    """The parts of an answer that are kept: those that tasks have."""
+    return {key: body[key] for key in PARTS if key in body}
+
+
+PARTS = ("choice", "number", "time", "pairs", "order", "match", "steps", "clause", "step", "rule", "lines")

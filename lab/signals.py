@@ -1,0 +1,18 @@
+"""Somebody signs in: what they did as a visitor is theirs now."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_in
+from django.dispatch import receiver
+from django.http import HttpRequest
+
+from lab.learning import services
+
+
+@receiver(user_logged_in, dispatch_uid="lab.learning")
+def keep_progress(request: HttpRequest | None, user: User, **_: Any) -> None:
+    """Not every sign-in has a request: a command has none."""
+    session = getattr(request, "session", None)
+    if session is not None:
+        services.take_over(user.pk, session)
