@@ -11,6 +11,7 @@ questions/  is there a way to break this, and what would have saved it
 matrix/     every kind of change, interrupted at every step in every way
 diagrams/   traces as SVG
 mutations   which rule is noticed by what, when it is left out
+texts       a sentence that pages can put into another language
 services    the queue of questions to the explorer
 signals     who signs in keeps what they did before
 tasks       proofs and answers, in a process of their own

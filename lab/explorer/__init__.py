@@ -8,7 +8,6 @@ verdict        proved, violated or unknown
 witness        a short way into a broken world, as steps of the plain model
 narration      a trace in sentences
 lanes          who takes a step, and whom it concerns
-replay         where a list of steps leads, and what may be next
 variants       the safe sequences and the broken ones that are known
 variants_page  the page about all variants
 planned        the proof of an actual plan

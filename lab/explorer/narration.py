@@ -1,12 +1,13 @@
 """A trace in sentences.
 
-    n1 leases v2, where by_a is delete-only
-    n2 commits as v1: row 1 goes; v1 knows of no by_a: the entry 1 of row 1 stays
+    n1 leases v2: by_a is delete-only
+    n2 commits as v1: - row 1, - a = 1 of row 1; to v1 by_a is absent: the entry 1 of row 1 stays
 
-A pure function of the trace: text, JSON and pictures are made of what it says.
+A pure function of the trace: text, JSON and pictures are made of it. Sentences are `Text`, so that pages can put them
+into another language.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from catalog.descriptor import Descriptor
@@ -25,7 +26,9 @@ from lab.explorer.contents.statements import (
     UPDATE,
     Statement,
     row_of,
+    row_text,
     rows_of_range,
+    value_text,
 )
 from lab.explorer.plans.program import UNCHANGED, Use
 from lab.explorer.plans.small_tables import (
@@ -44,11 +47,27 @@ from lab.explorer.plans.small_tables import (
 )
 from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Config, Plain, version_words
+from lab.texts import Text, Values, clauses, joined, listed
 from storage import encoding
 from storage.pairs import PairName
 
+STATES: Mapping[State, Text] = {
+    State.ABSENT: Text("absent"),
+    State.DELETE_ONLY: Text("delete-only"),
+    State.WRITE_ONLY: Text("write-only"),
+    State.PUBLIC: Text("public"),
+}
 
-def narrate(plain: Plain, steps: Sequence[Step]) -> list[str]:
+ELEMENTS: Mapping[str, Text] = {
+    "column a": Text("column a"),
+    "its twin": Text("its twin"),
+    "table t": Text("table t"),
+    "the new placement": Text("the new placement"),
+}
+"""The names of elements that are not names of the schema."""
+
+
+def narrate(plain: Plain, steps: Sequence[Step]) -> list[Text]:
     """One sentence for each step. The steps must be possible, one after the other."""
     narrator = narrator_of(plain)
     config, sentences = plain.start(), []
@@ -63,152 +82,166 @@ def narrator_of(plain: Plain) -> "Narrator":
     return _LinkedNarrator(plain) if plain.model.foreign_key else Narrator(plain)
 
 
+def element_text(name: str) -> Text:
+    """The name of a model's element."""
+    return ELEMENTS.get(name) or Text("{name}", {"name": name})
+
+
 class Narrator:
     """Words for one model."""
 
     def __init__(self, plain: Plain) -> None:
         self.plain, self.effects = plain, plain.effects
-        self.model, self.names = plain.model, names_of(plain.model)
+        self.model, self.names = plain.model, [element_text(name) for name in names_of(plain.model)]
         self.elements = elements_of(plain.model)[-len(self.names) :]
 
-    def sentence(self, before: Config, step: Step, after: Config) -> str:
+    def sentence(self, before: Config, step: Step, after: Config) -> Text:
+        """The sentence of a step that leads from `before` to `after`."""
         if step[0] in self.plain.names:
             return self._node(before, step, after)
         if step[0] == "fill":
             return self._fill(before, step, after)
         match step:
             case ("given", *rows):
-                return f"at first there is {' and '.join(self._given(rows))}"
+                return Text("at first there is {rows}", {"rows": joined(self._given(rows))})
             case ("publish", _):
                 return self._published(before, after)
             case ("drain", _):
-                return f"{self._drained(before)}: nobody uses an older version any more"
+                return Text("{drained}: nobody uses an older version any more", {"drained": self._drained(before)})
             case ("cancel",):
-                return "the change is cancelled and rolls back"
+                return Text("the change is cancelled and rolls back")
             case ("close",):
-                return "all ranges are done, the run is closed: no worker may write any more"
+                return Text("all ranges are done, the run is closed: no worker may write any more")
             case ("verify",):
-                way = after.stop != before.stop + 1
-                return "verification fails: the change rolls back" if way else "verification finds everything"
-        changes = self._changes(before, after)
-        what = {"clear": "tombstones are cleared", "purge": "tombstones are purged"}
-        return f"{what.get(str(step[0]), f'what {self._deleted(before)} has in the store is deleted')}: {changes}"
+                is_failed = after.stop != before.stop + 1
+                return Text(
+                    "verification fails: the change rolls back" if is_failed else "verification finds everything"
+                )
+        values: Values = {"changes": self._changes(before, after)}
+        match step[0]:
+            case "clear":
+                return Text("tombstones are cleared: {changes}", values)
+            case "purge":
+                return Text("tombstones are purged: {changes}", values)
+        of = self._deleted(before)
+        return Text("what {elements} has in the store is deleted: {changes}", {**values, "elements": of})
 
-    def _node(self, before: Config, step: Step, after: Config) -> str:
+    def _node(self, before: Config, step: Step, after: Config) -> Text:
         name, at = str(step[0]), self.plain.names.index(step[0])  # type: ignore[arg-type]
         node, now = before.nodes[at], after.nodes[at]
         match step[1:]:
             case ("acquire", *which):
-                return f"{name} leases {self._leased(after, now.use, which)}"
+                return Text("{node} leases {version}", {"node": name, "version": self._leased(after, now.use, which)})
             case ("expire",):
-                return f"{name} freezes: {self._lease_words(node.use)}"
+                return self._frozen(name, node.use)
             case ("begin",):
-                return f"{name} begins a transaction as {version_words(node.use)}: {self._use_words(before, node.use)}"
+                begun: Values = {"version": version_words(node.use), "states": self._use_words(before, node.use)}
+                return Text("{node} begins a transaction as {version}: {states}", {"node": name, **begun})
         open_one = node.transaction
         assert open_one is not None
         match step[1:]:
             case ("rollback",):
-                return f"{name} rolls back"
+                return Text("{node} rolls back", {"node": name})
             case ("end",):
-                return f"the executor ends the session of {name}, whose lease is over"
+                return Text("the executor ends the session of {node}, whose lease is over", {"node": name})
             case ("read", *row):
-                return f"{name} reads {row_words(row)}"
+                return Text("{node} reads {row}", {"node": name, "row": row_text(row)})
             case ("write", statement):
-                return f"{name} {statement_words(statement)}"  # type: ignore[arg-type]
+                return Text("{node} {does}", {"node": name, "does": statement_text(statement)})  # type: ignore[arg-type]
         statement = step[2] if step[1] == "run" else open_one.statement
         done = self._commit(before, after, open_one.use, statement)  # type: ignore[arg-type]
-        return f"{name} commits as {version_words(open_one.use)}: {done}"
+        values: Values = {"version": version_words(open_one.use), "changes": done}
+        return Text("{node} commits as {version}: {changes}", {"node": name, **values})
 
-    def _given(self, rows: Sequence[object]) -> list[str]:
-        return [f"row {row} ({_value_words(value)})" for row, value in enumerate(rows, 1) if value != "-"]
+    def _given(self, rows: Sequence[object]) -> list[Text]:
+        return [_given_row(row, value) for row, value in enumerate(rows, 1) if value != "-"]
 
-    def _published(self, before: Config, after: Config) -> str:
+    def _published(self, before: Config, after: Config) -> Text:
         version = self.plain.stops[before.stop].version
-        return f"v{version} is published: {self._state_words(self._descriptor(after, version))}"
+        states = self._state_words(self._descriptor(after, version))
+        return Text("v{version} is published: {states}", {"version": version, "states": states})
 
-    def _drained(self, before: Config) -> str:
-        return f"v{self.plain.stops[before.stop].version} is drained"
+    def _drained(self, before: Config) -> Text:
+        return Text("v{version} is drained", {"version": self.plain.stops[before.stop].version})
 
-    def _leased(self, config: Config, use: Use, which: Sequence[object]) -> str:
-        return f"v{use[0]}: {self._use_words(config, use)}"
+    def _leased(self, config: Config, use: Use, which: Sequence[object]) -> Text:
+        return Text("v{version}: {states}", {"version": use[0], "states": self._use_words(config, use)})
 
-    def _lease_words(self, use: Use) -> str:
-        return f"its lease on v{use[0]} runs out"
+    def _frozen(self, name: str, use: Use) -> Text:
+        return Text("{node} freezes: its lease on {version} runs out", {"node": name, "version": version_words(use)})
 
-    def _use_words(self, config: Config, use: Use) -> str:
+    def _use_words(self, config: Config, use: Use) -> Text:
         return self._state_words(self._descriptor(config, use[0]))
 
-    def _commit(self, before: Config, after: Config, use: Use, statement: Statement) -> str:
+    def _commit(self, before: Config, after: Config, use: Use, statement: Statement) -> Text:
         (version,) = use
-        done = self._changes(before, after)
         schema = self._descriptor(before, version)
         stays, put = list(self._stays(before, after, statement)), set(self._put(before, after))
-        words = []
+        parts = [self._changes(before, after)]
         for at, name in enumerate(self.names):
             of_it = [pair for part, pair in stays if part == at]
-            state = f"to v{version} {name} is {state_of(schema, self.elements[at]).value}"
+            state: Values = {"version": version, "element": name, "state": STATES[state_of(schema, self.elements[at])]}
             if of_it:
-                words.append(f"{state}: {' and '.join(of_it)} stays")
+                state["pairs"] = joined(of_it)
+                parts.append(Text("to v{version} {element} is {state}: {pairs} stays", state))
             elif statement[0] != DELETE and at not in put and self._is_left_out(schema, at):
-                words.append(f"{state}: nothing is put into it")
-        return "; ".join([done, *words])
+                parts.append(Text("to v{version} {element} is {state}: nothing is put into it", state))
+        return clauses(parts)
 
     def _is_left_out(self, schema: Descriptor, at: int) -> bool:
         has_pairs = self.model.kinds[at] not in (Kind.TABLE, Kind.CONSTRAINT)
         return has_pairs and state_of(schema, self.elements[at]) is not State.PUBLIC
 
-    def _fill(self, before: Config, step: Step, after: Config) -> str:
+    def _fill(self, before: Config, step: Step, after: Config) -> Text:
         if step[1] == "purge":
-            return f"tombstones are removed while the fill runs: {self._changes(before, after)}"
-        if step[1] == "again":
-            return f"the worker of range {step[2]} is believed dead, another takes over"
-        number, attempt = step[2], step[3]
+            changes = self._changes(before, after)
+            return Text("tombstones are removed while the fill runs: {changes}", {"changes": changes})
+        number = step[2]
         assert isinstance(number, int)
-        who = "the fill" if attempt == 1 else "the second worker"
-        rows = ", ".join(str(row) for row in rows_of_range(self.plain.model, number - 1))
+        if step[1] == "again":
+            return Text("the worker of range {range} is believed dead, another takes over", {"range": number})
+        is_second = step[3] != 1
+        who = Text("the second worker") if is_second else Text("the fill")
+        values: Values = {"who": who, "rows": ", ".join(map(str, rows_of_range(self.plain.model, number - 1)))}
         if step[1] == "read":
-            chunk = after.ranges[number - 1][1 if attempt == 1 else 2]
-            return f"{who} reads row {rows}: {self._chunk_words(chunk)}"
-        changes = self._changes(before, after)
-        return f"{who} puts row {rows}: {changes}"
+            chunk = after.ranges[number - 1][2 if is_second else 1]
+            return Text("{who} reads row {rows}: {to_put}", {**values, "to_put": self.chunk_text(chunk)})
+        return Text("{who} puts row {rows}: {changes}", {**values, "changes": self._changes(before, after)})
 
-    def _chunk_words(self, chunk: int) -> str:
+    def chunk_text(self, chunk: int) -> Text:
+        """The pairs that a worker of the fill has in hand."""
         ops = self.effects.chunks[chunk] if chunk >= 0 else ()
         pairs = [self._pair_words(self.effects.name_of(op.key), op.value) for op in ops]
-        return f"{' and '.join(pairs)} is to be put" if pairs else "there is nothing to put"
+        return Text("{pairs} is to be put", {"pairs": joined(pairs)}) if pairs else Text("there is nothing to put")
 
-    def _deleted(self, before: Config) -> str:
+    def _deleted(self, before: Config) -> Text:
         parts = self.plain.stops[before.stop].parts
         if self.model.has_placements:
-            return "the old placement" if parts == (0,) else "the new placement"
-        return " and ".join(self.names[part] for part in parts)
+            return Text("the old placement") if parts == (0,) else Text("the new placement")
+        return joined([self.names[part] for part in parts])
 
-    # What changed
+    # Changes in the store
 
     def _pairs(self, config: Config) -> dict[tuple[int, bytes], bytes | None]:
         pairs = self.effects.known[config.contents].pairs
         return {(home, key): value for home, items in enumerate(pairs) for key, value in items}
 
-    def _changes(self, before: Config, after: Config) -> str:
+    def _changes(self, before: Config, after: Config) -> Text:
         """The difference in the store, in words."""
         old, new = self._pairs(before), self._pairs(after)
-        words = []
+        parts = []
         for slot in sorted(old.keys() | new.keys()):
-            name = self.effects.name_of(slot[1])
-            was, now = old.get(slot), new.get(slot)
-            if slot in new and now is None and (slot not in old or was is not None):
-                words.append(
-                    f"a tombstone where {self._pair_words(name, was)} {'was' if was is not None else 'might be'}"
-                )
+            name, was, now = self.effects.name_of(slot[1]), old.get(slot), new.get(slot)
+            pair: Values = {"pair": self._pair_words(name, was if now is None else now)}
+            if slot in new and now is None and was is not None:
+                parts.append(Text("a tombstone where {pair} was", pair))
+            elif slot in new and now is None and slot not in old:
+                parts.append(Text("a tombstone where {pair} might be", pair))
             elif slot not in new:
-                words.append(
-                    f"- {self._pair_words(name, was)}"
-                    if was is not None
-                    else f"- tombstone of {self._pair_words(name, None)}"
-                )
+                parts.append(Text("- tombstone of {pair}", pair) if was is None else Text("- {pair}", pair))
             elif now is not None and was != now:
-                words.append(f"{'~' if was is not None else '+'} {self._pair_words(name, now)}")
-        return ", ".join(words) or "nothing changes in the store"
+                parts.append(Text("+ {pair}", pair) if was is None else Text("~ {pair}", pair))
+        return listed(parts) or Text("nothing changes in the store")
 
     def _put(self, before: Config, after: Config) -> Iterator[int | None]:
         """The elements that got a pair."""
@@ -217,7 +250,7 @@ class Narrator:
             if value is not None and old.get(slot) != value:
                 yield part_of(self.model, self.effects.name_of(slot[1]))
 
-    def _stays(self, before: Config, after: Config, statement: Statement) -> Iterator[tuple[int, str]]:
+    def _stays(self, before: Config, after: Config, statement: Statement) -> Iterator[tuple[int, Text]]:
         """Pairs of an element that belong to the row a statement removed or changed, and are as they were."""
         if statement[0] == INSERT:
             return
@@ -230,95 +263,122 @@ class Narrator:
             if value is not None and old.get(slot) == value and owner == row and part is not None:
                 yield part, self._pair_words(name, value)
 
-    def _pair_words(self, name: PairName, value: bytes | None) -> str:
-        where = " in the new placement" if self.model.has_placements and name.placement == NEW else ""
+    def _pair_words(self, name: PairName, value: bytes | None) -> Text:
+        is_new = self.model.has_placements and name.placement == NEW
+        pair = self._pair_of(name, value)
+        return Text("{pair} in the new placement", {"pair": pair}) if is_new else pair
+
+    def _pair_of(self, name: PairName, value: bytes | None) -> Text:
         if name.index != PRIMARY:
-            assert name.values is not None
-            owner = name.row_key if name.row_key is not None else value
-            of_row = "" if owner is None else f" of row {_number(owner)}"
-            of_index = f" of {INDEX_NAMES[name.index]}" if len(self.effects.widest.indexes) > 1 else ""
-            return f"the entry {_value_of(name.values)}{of_index}{of_row}{where}"
+            return self._entry_words(name, value)
         assert name.row_key is not None
+        row = _number(name.row_key)
         if name.column == EXISTS:
-            return f"row {_number(name.row_key)}{where}"
-        held = "" if value is None else f" = {_value_of(value)}"
-        whose = "the twin's a" if name.column == TWIN else "a"
-        return f"{whose}{held} of row {_number(name.row_key)}{where}"
+            return Text("row {row}", {"row": row})
+        held = f"a = {_value_of(value)}" if value is not None else "a"
+        if name.column == TWIN:
+            return Text("the twin's {value} of row {row}", {"value": held, "row": row})
+        return Text("{value} of row {row}", {"value": held, "row": row})
+
+    def _entry_words(self, name: PairName, value: bytes | None) -> Text:
+        assert name.values is not None
+        owner = name.row_key if name.row_key is not None else value
+        entry = Text("the entry {value}", {"value": _value_of(name.values)})
+        if len(self.effects.widest.indexes) > 1:
+            entry = Text("{entry} of {index}", {"entry": entry, "index": INDEX_NAMES[name.index]})
+        return entry if owner is None else Text("{entry} of row {row}", {"entry": entry, "row": _number(owner)})
 
     def _descriptor(self, config: Config, version: int, table: int = 0) -> Descriptor:
         return self.effects.program.descriptor(self.plain.stops[config.stop], version, table)
 
-    def _state_words(self, schema: Descriptor) -> str:
+    def _state_words(self, schema: Descriptor) -> Text:
         elements: tuple[Index | Column | Placement, ...] = (*schema.indexes, *schema.columns, *schema.placements)
         filling = any(element.filling for element in elements)
-        states = ", ".join(f"{n} is {state_of(schema, self.elements[at]).value}" for at, n in enumerate(self.names))
         if self.model.has_placements:
             old = next((p.state for p in schema.placements if p.id != NEW), State.ABSENT)
-            states = f"the old placement is {old.value}, the new one {state_of(schema, self.elements[0]).value}"
-        return f"{states}, filling" if filling else states
+            both: Values = {"old": STATES[old], "new": STATES[state_of(schema, self.elements[0])]}
+            states = Text("the old placement is {old}, the new one {new}", both)
+        else:
+            states = listed([_is_in(name, state_of(schema, self.elements[at])) for at, name in enumerate(self.names)])
+        return Text("{states}, filling", {"states": states}) if filling else states
 
 
 class _LinkedNarrator(Narrator):
     """Words for two tables and the foreign key between them."""
 
-    def _given(self, rows: Sequence[object]) -> list[str]:
+    def _given(self, rows: Sequence[object]) -> list[Text]:
         there = zip(self.effects.subjects, rows, strict=True)
         return [
-            f"parent {row}" if what == INSERT_PARENT else f"row {row} ({_value_words(value)})"
+            Text("parent {row}", {"row": row}) if what == INSERT_PARENT else _given_row(row, value)
             for (what, row), value in there
             if value != "-"
         ]
 
-    def _published(self, before: Config, after: Config) -> str:
+    def _published(self, before: Config, after: Config) -> Text:
         stop, newest = self.plain.stops[before.stop], self.plain.stops[after.stop].newest_use
         new = [at for at, place in enumerate(stop.published) if place != UNCHANGED]
-        return f"{_tables_words(newest, new)} published: {self._use_words(after, newest)}"
+        values: Values = {"tables": _tables_text(newest, new), "states": self._use_words(after, newest)}
+        return Text("{tables} is published: {states}" if len(new) == 1 else "{tables} are published: {states}", values)
 
-    def _drained(self, before: Config) -> str:
+    def _drained(self, before: Config) -> Text:
         stop = self.plain.stops[before.stop]
-        return f"{_tables_words(stop.newest_use, stop.drained)} drained"
+        values: Values = {"tables": _tables_text(stop.newest_use, stop.drained)}
+        one, both = Text("{tables} is drained", values), Text("{tables} are drained", values)
+        return one if len(stop.drained) == 1 else both
 
-    def _leased(self, config: Config, use: Use, which: Sequence[object]) -> str:
+    def _leased(self, config: Config, use: Use, which: Sequence[object]) -> Text:
         at = NAMES.index(str(which[0]))
-        column = self._column_words(config, use) if at == CHILD else ""
-        return f"{NAMES[at]}@{use[at]}: {column}{LINK_NAME} is {self._state(config, use, at)}"
+        link = _is_in(element_text(LINK_NAME), self._state(config, use, at))
+        column = self._column_words(config, use) if at == CHILD else []
+        return Text("{version}: {states}", {"version": f"{NAMES[at]}@{use[at]}", "states": listed([*column, link])})
 
-    def _lease_words(self, use: Use) -> str:
-        return f"its leases on {version_words(use)} run out"
+    def _frozen(self, name: str, use: Use) -> Text:
+        values: Values = {"node": name, "versions": version_words(use)}
+        return Text("{node} freezes: its leases on {versions} run out", values)
 
-    def _use_words(self, config: Config, use: Use) -> str:
+    def _use_words(self, config: Config, use: Use) -> Text:
         child, parent = (self._state(config, use, at) for at in (CHILD, PARENT))
-        states = child if child == parent else f"{child} in child, {parent} in parent"
-        return f"{self._column_words(config, use)}{LINK_NAME} is {states}"
+        link = _is_in(element_text(LINK_NAME), child)
+        if child is not parent:
+            states: Values = {"link": LINK_NAME, "child": STATES[child], "parent": STATES[parent]}
+            link = Text("{link} is {child} in child, {parent} in parent", states)
+        return listed([*self._column_words(config, use), link])
 
-    def _column_words(self, config: Config, use: Use) -> str:
+    def _column_words(self, config: Config, use: Use) -> list[Text]:
         """The state of the column that refers, where it moves."""
         if len(self.model.kinds) == 1:
-            return ""
+            return []
         child = self._descriptor(config, use[CHILD])
-        filling = " and filling" if any(column.filling for column in child.columns) else ""
-        return f"column a is {state_of(child, self.elements[0]).value}{filling}, "
+        state = _is_in(ELEMENTS["column a"], state_of(child, self.elements[0]))
+        is_filling = any(column.filling for column in child.columns)
+        return [Text("{state} and filling", {"state": state}) if is_filling else state]
 
-    def _state(self, config: Config, use: Use, at: int) -> str:
+    def _state(self, config: Config, use: Use, at: int) -> State:
         constraints = self._descriptor(config, use[at], at).constraints
-        return next((one.state for one in constraints), State.ABSENT).value
+        return next((one.state for one in constraints), State.ABSENT)
 
-    def _commit(self, before: Config, after: Config, use: Use, statement: Statement) -> str:
+    def _commit(self, before: Config, after: Config, use: Use, statement: Statement) -> Text:
         done = self._changes(before, after)
         what, row, value = statement
         at = PARENT if what in OF_PARENTS else CHILD
-        asks = {DELETE_PARENT: f"who refers to parent {row}", MOVE_PARENT: f"who refers to parent {row}"}
-        if what in (INSERT, UPDATE) and value > 0:
-            asks[what] = f"whether parent {value} is there"
-        if what not in asks or self._state(before, use, at) != State.ABSENT.value:
+        if self._state(before, use, at) is not State.ABSENT:
             return done
-        return f"{done}; to {NAMES[at]}@{use[at]} {LINK_NAME} is absent: nobody asks {asks[what]}"
+        of: Values = {"version": f"{NAMES[at]}@{use[at]}", "link": LINK_NAME}
+        if what in (DELETE_PARENT, MOVE_PARENT):
+            who = Text("to {version} {link} is absent: nobody checks who refers to parent {row}", of | {"row": row})
+            return clauses([done, who])
+        if what in (INSERT, UPDATE) and value > 0:
+            is_there = Text(
+                "to {version} {link} is absent: nobody checks whether parent {row} is there", of | {"row": value}
+            )
+            return clauses([done, is_there])
+        return done
 
-    def _pair_words(self, name: PairName, value: bytes | None) -> str:
+    def _pair_of(self, name: PairName, value: bytes | None) -> Text:
         assert name.row_key is not None
         if name.row_key in self.parents:
-            return f"parent {_value_of(name.row_key)}"
-        return super()._pair_words(name, value)
+            return Text("parent {row}", {"row": _value_of(name.row_key)})
+        return super()._pair_of(name, value)
 
     @cached_property
     def parents(self) -> frozenset[bytes]:
@@ -326,33 +386,46 @@ class _LinkedNarrator(Narrator):
         return frozenset(encoded(value) for value in range(1, self.model.values + 1))
 
 
-def _tables_words(use: Use, tables: Sequence[int]) -> str:
-    named = [f"{NAMES[at]}@{use[at]}" for at in tables]
-    return f"{' and '.join(named)} {'is' if len(named) == 1 else 'are'}"
+def _given_row(row: int, value: object) -> Text:
+    return Text("row {row} ({value})", {"row": row, "value": value_text(value)})
 
 
-def row_words(row: Sequence[object]) -> str:
-    """The row of a statement: "row 1", "parent 2"."""
-    return " ".join(map(str, row)) if len(row) > 1 else f"row {row[0]}"
+def _is_in(name: Text, state: State) -> Text:
+    return Text("{element} is {state}", {"element": name, "state": STATES[state]})
 
 
-def statement_words(statement: Statement) -> str:
+def _tables_text(use: Use, tables: Sequence[int]) -> Text:
+    return joined([Text("{version}", {"version": f"{NAMES[at]}@{use[at]}"}) for at in tables])
+
+
+def statement_text(statement: Statement) -> Text:
     """A client's request in words: "deletes row 1"."""
-    what, row, other = statement
-    whose = row_words(row_of(statement))
+    what, _, other = statement
+    values: Values = {"row": row_text(row_of(statement))}
     if what in (DELETE, DELETE_PARENT):
-        return f"deletes {whose}"
+        return Text("deletes {row}", values)
     if what in (MOVE, MOVE_PARENT):
-        return f"changes the key of {whose} to {other}"
-    if what == INSERT_PARENT:
-        return f"inserts {whose}"
+        return Text("changes the key of {row} to {key}", {**values, "key": other})
+    if what == INSERT_PARENT or (what == INSERT and other == NO_VALUE):
+        return Text("inserts {row}", values)
     if what == INSERT:
-        return f"inserts row {row}" + ("" if other == NO_VALUE else f" with {_value_words(other)}")
-    return f"updates row {row} to {_value_words(other)}"
+        return Text("inserts {row} with {value}", {**values, "value": value_text(other)})
+    return Text("updates {row} to {value}", {**values, "value": value_text(other)})
 
 
-def _value_words(value: object) -> str:
-    return "a = NULL" if value == 0 else f"a = {value}" if value != NO_VALUE else "no value"
+def request_text(statement: Statement) -> Text:
+    """A client's request as a button asks for it: "delete row 1"."""
+    what, _, other = statement
+    values: Values = {"row": row_text(row_of(statement))}
+    if what in (DELETE, DELETE_PARENT):
+        return Text("delete {row}", values)
+    if what in (MOVE, MOVE_PARENT):
+        return Text("change the key of {row} to {key}", {**values, "key": other})
+    if what == INSERT_PARENT or (what == INSERT and other == NO_VALUE):
+        return Text("insert {row}", values)
+    if what == INSERT:
+        return Text("insert {row} with {value}", {**values, "value": value_text(other)})
+    return Text("update {row} to {value}", {**values, "value": value_text(other)})
 
 
 def _number(key: bytes) -> int:

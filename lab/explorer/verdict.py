@@ -97,7 +97,7 @@ class Answer:
     @property
     def sentences(self) -> list[str]:
         """The counterexample, a sentence for each step."""
-        return narrate(Plain(effects_of(self.model, self.program)), self.steps)
+        return [str(text) for text in narrate(Plain(effects_of(self.model, self.program)), self.steps)]
 
     def to_json(self) -> dict[str, Any]:
         counterexample = [

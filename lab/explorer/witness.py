@@ -16,6 +16,7 @@ from lab.explorer.contents.numbered import Fault
 from lab.explorer.contents.statements import row_of
 from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Config, Impossible, Plain, step_id
+from lab.explorer.spaces.reasons import NO_STEP
 from lab.explorer.spaces.reduced_space import Atomic, World
 from lab.explorer.spaces.search import Space, W
 
@@ -31,8 +32,8 @@ def replay(plain: Plain, steps: Sequence[Step]) -> list[Config]:
     """The states along `steps`, the start included. Raises `Impossible` at the first step that may not be taken."""
     configs = [plain.start()]
     for step in steps:
-        why = plain.hindrance(configs[-1], step)
-        if why:
+        why = plain.why_not(configs[-1], step)
+        if why is not None:
             raise Impossible(f"step {len(configs)}, {step_id(step)}, may not be taken: {why}")
         configs.append(plain.after(configs[-1], step)[0])
     return configs
@@ -44,8 +45,8 @@ def parse(plain: Plain, ids: Sequence[str]) -> Steps:
     for number, name in enumerate(ids, 1):
         candidates = {step_id(step): step for step in plain.candidates(config)}
         step = candidates.get(name) or given_named(name)
-        why = "there is no such step here" if step is None else plain.hindrance(config, step)
-        if step is None or why:
+        why = NO_STEP if step is None else plain.why_not(config, step)
+        if step is None or why is not None:
             raise Impossible(f"step {number}, {name}, may not be taken: {why}")
         config = plain.after(config, step)[0]
         found.append(step)

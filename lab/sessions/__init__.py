@@ -19,4 +19,5 @@ grain          what each actor may do: a statement as one button, or in single s
 probe          what a query finds by the table and by an index
 handbooks      chapter 0's machine: people, editions, two channels, and the judge of handbooks
 severity       danger is not damage
+fault_texts    the explorer's faults in words that can be translated
 """

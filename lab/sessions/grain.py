@@ -3,23 +3,27 @@
     statement       n1.insert.1.1   takes n1.begin, n1.read.1, n1.write.insert.1.1, n1.commit
     single steps    n1.begin        takes itself
 
-An offer that may not be taken says why. A statement whose transaction is open already takes the steps that are left.
+An offer that may not be taken gives its reason, and the rule. A statement whose transaction is open already takes the
+steps that are left.
 """
 
 from collections.abc import Iterator
 
-from lab.explorer.contents.statements import INSERT, Statement, inserted, row_of
-from lab.explorer.lanes import actor_of
-from lab.explorer.narration import statement_words
+from lab.explorer.contents.statements import INSERT, Statement, inserted, row_of, row_text, rows_of_range
+from lab.explorer.lanes import EXECUTOR, FILL, actor_of
+from lab.explorer.narration import request_text
 from lab.explorer.spaces.fill import UNREAD, Step
 from lab.explorer.spaces.full_space import BEGUN, HAS_READ, Config, Plain, step_id
 from lab.sessions.shown import NOTHING, Offer, Text
+
+NOT_BEGUN = BEGUN - 1
+"""The phase of a transaction before its first step."""
 
 
 def offers(plain: Plain, config: Config, *, single_steps: bool) -> tuple[Offer, ...]:
     """The offers at a state, by actor: nodes, executor, fill."""
     found = list(_single(plain, config) if single_steps else _statements(plain, config))
-    order = {name: at for at, name in enumerate((*map(str, plain.names), "executor", "fill"))}
+    order = {name: at for at, name in enumerate((*map(str, plain.names), EXECUTOR, FILL))}
     return tuple(sorted(found, key=lambda offer: order[offer.actor]))
 
 
@@ -30,32 +34,37 @@ def _single(plain: Plain, config: Config) -> Iterator[Offer]:
 
 
 def _statements(plain: Plain, config: Config) -> Iterator[Offer]:
+    """Statements as one offer each, what a range of the fill reads and puts as another."""
     for step in plain.candidates(config):
         match step:
             case (str(name), "begin"):
-                for statement in plain.statements:
-                    yield from _statement(plain, config, name, statement, BEGUN - 1)
-            case (str(name), "read", *_):
+                yield from _all_statements(plain, config, name, NOT_BEGUN)
+            case (str(), "read", _, *_) if step[0] != FILL:
                 continue
             case (str(name), "write", statement):
-                yield from _statement(plain, config, name, statement, HAS_READ)
+                yield from _statement(plain, config, name, statement, HAS_READ)  # type: ignore[arg-type]
             case ("fill", "read", number, attempt):
-                yield _offer(plain, config, (step, ("fill", "put", number, attempt)), f"fill.{number}.{attempt}")
+                put: Step = ("fill", "put", number, attempt)
+                yield _offer(plain, config, (step, put), f"fill.{number}.{attempt}", _range_text(plain, step))
             case _:
                 yield _offer(plain, config, (step,))
     for name, node in zip(plain.names, config.nodes, strict=True):
         if node.transaction is not None and node.transaction.phase == BEGUN:
-            for statement in plain.statements:
-                yield from _statement(plain, config, name, statement, BEGUN)
+            yield from _all_statements(plain, config, name, BEGUN)
+
+
+def _all_statements(plain: Plain, config: Config, name: str, phase: int) -> Iterator[Offer]:
+    for statement in plain.statements:
+        yield from _statement(plain, config, name, statement, phase)
 
 
 def _statement(plain: Plain, config: Config, name: str, statement: Statement, phase: int) -> Iterator[Offer]:
     """The steps of a statement that are left after `phase`."""
     write: Step = (name, "write", statement)
-    if _is_hopeless(plain, write):
-        return
-    steps: tuple[Step, ...] = ((name, "begin"), (name, "read", *row_of(statement)), write, (name, "commit"))
-    yield _offer(plain, config, steps[phase + 1 :], f"{name}.{'.'.join(map(str, statement))}", _label(statement))
+    if not _is_hopeless(plain, write):
+        steps: tuple[Step, ...] = ((name, "begin"), (name, "read", *row_of(statement)), write, (name, "commit"))
+        named = f"{name}.{'.'.join(map(str, statement))}"
+        yield _offer(plain, config, steps[phase + 1 :], named, request_text(statement))
 
 
 def _is_hopeless(plain: Plain, step: Step) -> bool:
@@ -67,27 +76,24 @@ def _is_hopeless(plain: Plain, step: Step) -> bool:
     return what == INSERT and all(inserted(one, value) is None for one in plain.effects.program.descriptors)
 
 
-def _label(statement: Statement) -> Text:
-    return Text("{what}", {"what": statement_words(statement)})
-
-
-def _offer(plain: Plain, config: Config, steps: tuple[Step, ...], name: str = "", label: Text = NOTHING) -> Offer:
-    takes = tuple(map(step_id, steps))
-    actor = actor_of(steps[0])
-    now, why = config, ""
+def _offer(plain: Plain, config: Config, steps: tuple[Step, ...], named: str = "", label: Text = NOTHING) -> Offer:
+    """The offer of these steps, one after the other: it may be taken when each of them may."""
+    now, why = config, None
     for step in steps:
-        why = plain.hindrance(now, step)
-        if why:
+        why = plain.why_not(now, step)
+        if why is not None:
             break
         now = plain.after(now, step)[0]
+    takes = tuple(map(step_id, steps))
     return Offer(
-        name or takes[0],
-        actor,
-        label or Text("{step}", {"step": takes[0].removeprefix(f"{actor}.")}),
+        named or takes[0],
+        actor_of(steps[0]),
+        label or _label(plain, steps[0]),
         takes,
-        Text("{why}", {"why": why}) if why else NOTHING,
+        NOTHING if why is None else why.text,
+        "" if why is None else why.rule,
         is_statement=len(takes) > 1,
-        changes_nothing=not why and _looks(plain, now) == _looks(plain, config),
+        changes_nothing=why is None and _looks(plain, now) == _looks(plain, config),
     )
 
 
@@ -96,3 +102,70 @@ def _looks(plain: Plain, config: Config) -> tuple[object, ...]:
     tables = tuple((table.newest, table.fence) for table in plain.stops[config.stop].tables)
     in_hand = tuple(chunk for _, *attempts in config.ranges for chunk in attempts if chunk > UNREAD)
     return tables, config.contents, config.nodes, in_hand
+
+
+def _label(plain: Plain, step: Step) -> Text:
+    """A single step as its button says it."""
+    match step[1:]:
+        case ("acquire",):
+            return Text("lease the newest version")
+        case ("acquire", table):
+            return Text("lease the newest version of {table}", {"table": str(table)})
+        case ("expire",):
+            return Text("freeze: let the lease run out")
+        case ("begin",):
+            return Text("begin a transaction")
+        case ("rollback",):
+            return Text("roll back")
+        case ("end",):
+            return Text("the executor ends the session")
+        case ("commit",):
+            return Text("commit")
+        case ("write", statement):
+            return request_text(statement)  # type: ignore[arg-type]
+    if step[0] == FILL:
+        return _fill_text(plain, step)
+    if step[1:2] == ("read",):
+        return Text("read {row}", {"row": row_text(step[2:])})
+    match step:
+        case ("publish", version):
+            return Text("publish v{version}", {"version": str(version)})
+        case ("drain", version):
+            return Text("drain v{version}", {"version": str(version)})
+        case (act,):
+            return ACTS[str(act)]
+    raise AssertionError(f"a step without a label: {step}")
+
+
+ACTS = {
+    "clear": Text("clear the tombstones"),
+    "close": Text("close the run"),
+    "verify": Text("verify"),
+    "delete": Text("delete the pairs"),
+    "purge": Text("purge the tombstones"),
+    "cancel": Text("cancel the change"),
+}
+
+
+def _range_text(plain: Plain, read: Step) -> Text:
+    """Reading and putting a range as one button says it."""
+    _, _, number, attempt = read
+    assert isinstance(number, int)
+    values = {"rows": ", ".join(map(str, rows_of_range(plain.model, number - 1)))}
+    return Text("fill row {rows}", values) if attempt == 1 else Text("second worker: fill row {rows}", values)
+
+
+def _fill_text(plain: Plain, step: Step) -> Text:
+    """A step of the fill as its button says it."""
+    if step[1] == "purge":
+        return Text("remove tombstones")
+    number = step[2]
+    assert isinstance(number, int)
+    rows = ", ".join(map(str, rows_of_range(plain.model, number - 1)))
+    if step[1] == "again":
+        return Text("give up the worker of row {rows}: another takes over", {"rows": rows})
+    is_second = step[3] != 1
+    values = {"rows": rows}
+    if step[1] == "put":
+        return Text("second worker: put row {rows}", values) if is_second else Text("put row {rows}", values)
+    return Text("second worker: read row {rows}", values) if is_second else Text("read row {rows}", values)

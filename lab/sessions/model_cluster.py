@@ -11,8 +11,9 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, FOREIGN_KEY, PRIMARY, State
 from catalog.types import SqlType
 from changes.plan.element_states import is_filling, state_of
+from lab.explorer.contents.statements import row_text
 from lab.explorer.lanes import EXECUTOR, FILL, STORE
-from lab.explorer.narration import row_words, statement_words
+from lab.explorer.narration import STATES, narrator_of, statement_text
 from lab.explorer.plans.program import Do, Stop
 from lab.explorer.plans.small_tables import (
     CHILD,
@@ -24,7 +25,6 @@ from lab.explorer.plans.small_tables import (
     OLD,
     TWIN,
     elements_of,
-    names_of,
 )
 from lab.explorer.spaces.fill import UNREAD
 from lab.explorer.spaces.full_space import HAS_READ, HAS_WRITTEN, Config, Plain
@@ -46,6 +46,7 @@ from lab.sessions.shown import (
     Transaction,
     Version,
 )
+from lab.texts import listed
 from storage import encoding
 from storage.pairs import PREFIX, PairName, rows_of
 
@@ -107,18 +108,19 @@ class Drawing:
 
     def _elements(self, described: Descriptor) -> Iterator[Element]:
         if self.model.has_placements:
-            for number, name in ((OLD, "the old placement"), (NEW, "the new placement")):
+            for number, name in ((OLD, "old"), (NEW, "new")):
                 found = next((p for p in described.placements if p.id == number), None)
                 state = State.ABSENT if found is None else found.state
                 yield Element(name, "placement", state.value, found is not None and found.filling)
             return
-        names, elements = names_of(self.model), elements_of(self.model)
-        for name, element, kind in zip(names, elements, self.model.kinds, strict=True):
+        for element, kind in zip(elements_of(self.model), self.model.kinds, strict=True):
             if self.model.foreign_key and element.name == LINK_NAME:
                 state = next((one.state for one in described.constraints), State.ABSENT)
                 yield Element(LINK_NAME, FOREIGN_KEY, state.value)
             elif not self.model.foreign_key or described.table_id == IDS[CHILD]:
-                yield Element(name, kind.value, state_of(described, element).value, is_filling(described, element))
+                yield Element(
+                    element.name, kind.value, state_of(described, element).value, is_filling(described, element)
+                )
 
     # Nodes
 
@@ -137,11 +139,11 @@ class Drawing:
         did = Text("has begun")
         why = NOTHING
         if one.phase == HAS_READ:
-            did = Text("has read {row}", {"row": row_words(one.row)})
+            did = Text("has read {row}", {"row": row_text(one.row)})
         if one.phase == HAS_WRITTEN and one.statement is not None:
-            did = Text("has written: {what}", {"what": statement_words(one.statement)})
-            hindrance = self.plain.hindrance(self.config, (name, "commit"))
-            why = Text("{why}", {"why": hindrance}) if hindrance else NOTHING
+            did = Text("has written: {what}", {"what": statement_text(one.statement)})
+            hindrance = self.plain.why_not(self.config, (name, "commit"))
+            why = NOTHING if hindrance is None else hindrance.text
         return Transaction(dict(zip(self.tables, one.use, strict=True)), did, why)
 
     # Pairs
@@ -190,13 +192,13 @@ class Drawing:
         return IDS.index(PREFIX.unpack_from(key)[0]) if self.model.foreign_key else 0
 
     def _key_words(self, name: PairName) -> str:
+        """ "by_a: 1", "a", "row"; of the new placement "a (new)"."""
         where = " (new)" if self.model.has_placements and name.placement == NEW else ""
         if name.index != PRIMARY:
             assert name.values is not None
             return f"{INDEX_NAMES[name.index]}: {_value(name.values)}{where}"
-        if name.column == EXISTS:
-            return f"row{where}"
-        return f"{'a (twin)' if name.column == TWIN else 'a'}{where}"
+        column = "row" if name.column == EXISTS else "a (twin)" if name.column == TWIN else "a"
+        return f"{column}{where}"
 
     def _is_hole(self, name: PairName, at: int, owner: bytes) -> bool:
         """True if an entry leads to a row that is not there, in its own placement."""
@@ -219,20 +221,38 @@ class Drawing:
             yield PlanStep(self._stop_text(stops[at]), status)
 
     def _stop_text(self, stop: Stop) -> Text:
-        return Text("{act}", {"act": f"{stop.do.value} v{stop.version}" if stop.version else stop.do.value})
+        match stop.do:
+            case Do.PUBLISH:
+                schema = self.effects.program.descriptors[stop.next_schema[CHILD]]
+                states = listed([_element_text(element) for element in self._elements(schema)])
+                return Text("publish v{version}: {states}", {"version": stop.version, "states": states})
+            case Do.DRAIN:
+                return Text("drain v{version}", {"version": stop.version})
+        return ACTS[stop.do]
 
     def _messages(self) -> Iterator[Message]:
         """The pairs that a worker of the fill has read and will put."""
         for number, (_, *attempts) in enumerate(self.config.ranges, 1):
             for attempt, chunk in enumerate(attempts, 1):
                 if chunk > UNREAD:
-                    keys = [self.effects.name_of(op.key) for op in self.effects.chunks[chunk]]
-                    what = ", ".join(self._key_words(name) for name in keys)
-                    text = Text("holds {pairs}", {"pairs": what}) if keys else Text("has nothing to put")
+                    text = narrator_of(self.plain).chunk_text(chunk)
                     yield Message(f"fill.{number}.{attempt}", FILL, STORE, text)
 
 
+ACTS = {
+    Do.CLEAR: Text("clear the tombstones"),
+    Do.FILL: Text("fill, and close the run"),
+    Do.VERIFY: Text("verify"),
+    Do.DELETE: Text("delete the pairs"),
+    Do.PURGE: Text("purge the tombstones"),
+}
+
 ORDER = {"row": 0, "value": 1, "entry": 2}
+
+
+def _element_text(element: Element) -> Text:
+    states = {state.value: text for state, text in STATES.items()}
+    return Text("{element} is {state}", {"element": element.name, "state": states[element.state]})
 
 
 def _order(pair: Pair) -> tuple[str, str, str, int, str]:

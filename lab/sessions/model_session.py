@@ -19,6 +19,7 @@ from lab.explorer.narration import narrator_of
 from lab.explorer.plans.small_tables import CHILD, NAMES, PARENT
 from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Config, Plain, step_id
+from lab.explorer.spaces.reasons import NO_STEP, Reason
 from lab.explorer.witness import given_named
 from lab.sessions.grain import offers
 from lab.sessions.model_cluster import Drawing
@@ -26,7 +27,7 @@ from lab.sessions.model_setups import model_of
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severity_of, verdicts_of, worst
-from lab.sessions.shown import Refused, Severity, Shown, Strip, Text, TraceLine
+from lab.sessions.shown import Refused, Severity, Shown, Strip, TraceLine
 
 POSITIONS_MAX = 20_000
 MACHINES_MAX = 32
@@ -64,8 +65,8 @@ class Machine:
         self.first = self.plain.start()
         if rows:
             step: Step = ("given", *rows)
-            why = self.plain.hindrance(self.first, step)
-            if why:
+            why = self.plain.why_not(self.first, step)
+            if why is not None:
                 raise BadSession(f"rows {', '.join(map(str, rows))}: {why}")
             self.first = self.plain.after(self.first, step)[0]
         self.positions: dict[Config, Position] = {}
@@ -79,8 +80,8 @@ class Machine:
         lines: list[TraceLine] = []
         for number, name in enumerate(steps):
             taken = position.taken.get(name) or self._take(position, name)
-            if isinstance(taken, Text):
-                return positions, lines, Refused(number, name, taken)
+            if isinstance(taken, Reason):
+                return positions, lines, Refused(number, name, taken.text)
             position = taken.after
             positions.append(position)
             lines.append(taken.line)
@@ -95,20 +96,20 @@ class Machine:
             found = self.positions[config] = Position(config, faults, newest)
         return found
 
-    def _take(self, position: Position, name: str) -> Taken | Text:
+    def _take(self, position: Position, name: str) -> Taken | Reason:
         """The step of that name taken, or why it cannot be."""
         config = position.config
         candidates = {step_id(step): step for step in self.plain.candidates(config)}
         step = candidates.get(name) or given_named(name)
         if step is None:
-            return Text("there is no such step here")
-        why = self.plain.hindrance(config, step)
-        if why:
-            return Text("{why}", {"why": why})
+            return NO_STEP
+        why = self.plain.why_not(config, step)
+        if why is not None:
+            return why
         after = self.at(self.plain.after(config, step)[0])
         broken = [fault for fault in after.faults if fault not in position.faults]
         severity = worst(severity_of(fault, after.newest) for fault in broken)
-        sentence = Text("{sentence}", {"sentence": self.narrator.sentence(config, step, after.config)})
+        sentence = self.narrator.sentence(config, step, after.config)
         actor, lanes = actor_of(step), ends(step, self._store(config, step))
         to = next((lane for lane in lanes if lane != actor), "")
         taken = position.taken[name] = Taken(step, after, TraceLine(name, actor, to, sentence, severity))

@@ -7,7 +7,8 @@ C5 under v2, C4 under v3         damage: a query finds a row that is not there, 
 from collections.abc import Iterable, Sequence
 
 from lab.explorer.contents.numbered import Fault
-from lab.sessions.shown import Severity, Text, Verdict
+from lab.sessions.fault_texts import fault_text
+from lab.sessions.shown import Severity, Verdict
 
 MET_BY_USERS = frozenset({"C2", "C4", "C5", "C6", "lost write", "read twice", "refused writes", "two versions"})
 """Broken under any version in force, somebody meets it."""
@@ -34,6 +35,6 @@ def verdicts_of(faults: Sequence[Fault], newest: int) -> tuple[Verdict, ...]:
     for fault in faults:
         first.setdefault((fault.clause, fault.version), fault)
     return tuple(
-        Verdict(fault.clause, fault.version, severity_of(fault, newest), Text("{why}", {"why": fault.why}))
+        Verdict(fault.clause, fault.version, severity_of(fault, newest), fault_text(fault.why))
         for _, fault in sorted(first.items())
     )

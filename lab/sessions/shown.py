@@ -13,30 +13,12 @@ The browser draws this; it never works anything out from it (no rule of the prot
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A sentence: `template` in English with `{names}`, and what they stand for: words, numbers, or texts themselves.
-
-    >>> str(Text("{node} leases {version}", {"node": "n1", "version": "v2"}))
-    'n1 leases v2'
-    """
-
-    template: str
-    values: Mapping[str, "str | int | Text"] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return bool(self.template)
-
-    def __str__(self) -> str:
-        return self.template.format_map({name: str(value) for name, value in self.values.items()})
-
-
-NOTHING = Text("")
+from lab.texts import NOTHING as NOTHING
+from lab.texts import Text as Text
 
 
 class Severity(Enum):

@@ -6,4 +6,5 @@ judgement        clauses, lost writes, rows read twice, writes refused for good
 effects          statements and reorganisations on pairs, by calling `storage.mutations`
 foreign_keys     the same where rows of one table refer to rows of another
 self_references  a table that refers to itself
+refusals         why a version refuses a statement, in words
 """

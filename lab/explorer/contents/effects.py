@@ -135,6 +135,14 @@ class Effects(Judgement):
         """The bits of `Seen` for statements that these versions refuse for what other rows are."""
         return Seen.NOTHING
 
+    def refusal(self, contents: int, schema: Schema, statement: Statement) -> int:
+        """The bits of `Seen` when a foreign key forbids this statement; nothing when it does not."""
+        return Seen.NOTHING
+
+    def rows_under(self, schema: Descriptor, contents: int) -> dict[bytes, StoredRow]:
+        """The rows that a version finds in these contents, by K(r)."""
+        return self._rows(schema, self.known[contents].storages())
+
     def effect(
         self, contents: int, schema: Schema, statement: Statement, unseen: int = 0, snapshot: int | None = None
     ) -> Effect | None:

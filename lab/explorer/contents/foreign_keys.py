@@ -97,13 +97,16 @@ class LinkedEffects(Effects):
     def refused(self, contents: int, schema: Schema) -> int:
         key = contents, schema
         if key not in self._refusals:
-            snapshot = self.known[contents].storages()
             seen = Seen.NOTHING
             for statement in self.statements:
-                if self._wanted(schema, snapshot, statement) is not None:
-                    seen |= self._why_refused(schema, snapshot, statement)
+                seen |= self.refusal(contents, schema, statement)
             self._refusals[key] = seen
         return self._refusals[key]
+
+    def refusal(self, contents: int, schema: Schema, statement: Statement) -> int:
+        snapshot = self.known[contents].storages()
+        is_wanted = self._wanted(schema, snapshot, statement) is not None
+        return self._why_refused(schema, snapshot, statement) if is_wanted else Seen.NOTHING
 
     def _wanted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
         """The operations of a statement unless the foreign key forbids it; None when its row is missing, or exists."""

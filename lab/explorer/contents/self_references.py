@@ -37,7 +37,7 @@ class SelfEffects(Effects):
     """Effects on a table whose rows refer to each other."""
 
     def given_rows(self, contents: int) -> tuple[str | int, ...]:
-        values = {_reference(value): value for value in range(self.model.values + 1)}
+        values = {reference(value): value for value in range(self.model.values + 1)}
         return tuple("-" if value is None else values[value] for value in self.known[contents].acknowledged)
 
     # Statements
@@ -48,12 +48,15 @@ class SelfEffects(Effects):
         return None if ops is None or self._why_refused(table, snapshot, statement, ops) else ops
 
     def refused(self, contents: int, schema: Schema) -> int:
-        table, snapshot = self.program.descriptors[schema[0]], self.known[contents].storages()
         seen = Seen.NOTHING
         for statement in self.statements:
-            ops = self.operations(table, snapshot, statement)
-            seen |= Seen.NOTHING if ops is None else self._why_refused(table, snapshot, statement, ops)
+            seen |= self.refusal(contents, schema, statement)
         return seen
+
+    def refusal(self, contents: int, schema: Schema, statement: Statement) -> int:
+        table, snapshot = self.program.descriptors[schema[0]], self.known[contents].storages()
+        ops = self.operations(table, snapshot, statement)
+        return Seen.NOTHING if ops is None else self._why_refused(table, snapshot, statement, ops)
 
     def _why_refused(self, table: Descriptor, snapshot: list[Pairs], statement: Statement, ops: list[Op]) -> int:
         """The bits of `Seen` when the foreign key forbids a statement; nothing when it does not."""
@@ -102,19 +105,19 @@ class SelfEffects(Effects):
     def _insert(self, schema: Descriptor, row: int, value: int) -> list[Op] | None:
         if value == NO_VALUE:
             return None
-        return in_order(insert_row(schema, StoredRow(row_key_of(row), {A: _reference(value)})))
+        return in_order(insert_row(schema, StoredRow(row_key_of(row), {A: reference(value)})))
 
     def _update(self, schema: Descriptor, old: StoredRow, value: int) -> list[Op] | None:
-        new = {A: _reference(value)}
+        new = {A: reference(value)}
         return None if old.columns == new else in_order(update_row(schema, old, new))
 
     def _acknowledged(self, acknowledged: Acknowledged, statement: Statement) -> Acknowledged:
         what, row, other = statement
         if what not in (INSERT, UPDATE):
             return super()._acknowledged(acknowledged, statement)
-        return (*acknowledged[: row - 1], _reference(other), *acknowledged[row:])
+        return (*acknowledged[: row - 1], reference(other), *acknowledged[row:])
 
 
-def _reference(value: int) -> bytes:
+def reference(value: int) -> bytes:
     """The value of the column a that refers to this row; 0 is NULL."""
     return encoding.NULL if value == 0 else row_key_of(value)

@@ -3,13 +3,14 @@
 (insert, row, value)   (update, row, value)   (delete, row, 0)   (move, row, other row)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, Kind, State
 from catalog.states import Write, rule
 from lab.explorer.model import Model
 from lab.explorer.plans.small_tables import DEFAULT, FILL_VALUE, A, encoded, value_column
+from lab.texts import Text
 from storage import encoding
 
 NO_VALUE = -1
@@ -31,6 +32,18 @@ def row_of(statement: Statement) -> Row:
     """The row that a statement is about."""
     what, row, _ = statement
     return ("parent", row) if what in OF_PARENTS else (row,)
+
+
+def row_text(row: Sequence[object]) -> Text:
+    """The row of a statement in words: "row 1", "parent 2"."""
+    return Text("parent {row}", {"row": str(row[1])}) if len(row) > 1 else Text("row {row}", {"row": str(row[0])})
+
+
+def value_text(value: object) -> Text:
+    """The value of the column a, as a statement names it."""
+    if value == NO_VALUE:
+        return Text("no value")
+    return Text("a = {value}", {"value": "NULL" if value == 0 else str(value)})
 
 
 def rows_of_range(model: Model, number: int) -> range:

@@ -17,21 +17,23 @@ could be no newer than that (T3), and an older one than the node has by then is 
 """
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
-from catalog.elements import NodeId, TableId
+from catalog.elements import NodeId
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.numbered import Effect, Fault, Seen
+from lab.explorer.contents.refusals import why_refused
 from lab.explorer.contents.statements import Row, Statement, row_of
 from lab.explorer.model import Broken
 from lab.explorer.plans.program import UNCHANGED, Do, Stop, Use
 from lab.explorer.plans.small_tables import NAMES
+from lab.explorer.spaces import reasons
 from lab.explorer.spaces.fill import NO_RANGES, Ranges, Step, fill_steps, is_filled
+from lab.explorer.spaces.reasons import Reason
 from lab.explorer.spaces.reduced_space import act_step, operations_left, ranges_at, seen_of
+from lab.texts import Text
 from leases import rules
 
-TABLE = TableId(1)
 BEGUN, HAS_READ, HAS_WRITTEN = 0, 1, 2
 
 
@@ -152,9 +154,9 @@ class Plain:
         for step, *_ in self._fill_steps(config):
             yield step
 
-    def offers(self, config: Config) -> list[tuple[Step, str]]:
-        """All candidates, each with the reason why it may not be taken now ("" when it may)."""
-        return [(step, self.hindrance(config, step)) for step in self.candidates(config)]
+    def offers(self, config: Config) -> list[tuple[Step, Reason | None]]:
+        """All candidates, each with the reason why it may not be taken now (None when it may)."""
+        return [(step, self.why_not(config, step)) for step in self.candidates(config)]
 
     def lease_steps(self, name: str) -> Iterator[Step]:
         """Steps of a node's leases."""
@@ -180,101 +182,112 @@ class Plain:
 
     # What may happen
 
-    def hindrance(self, config: Config, step: Step) -> str:
-        """Why `step` may not be taken now; "" when it may."""
+    def hindrance(self, config: Config, step: Step) -> Reason | None:
+        """Why `step` may not be taken now; None when it may. A search asks this for every candidate."""
         if step[0] in self.names:
             at = self.names.index(step[0])  # type: ignore[arg-type]
             return self._node_hindrance(config, at, config.nodes[at], step)
         stop = self.stops[config.stop]
         match step:
             case ("publish" | "drain", _):
-                return self._executor_hindrance(config, stop) if step == act_step(stop) else "it is not its turn"
+                return self._executor_hindrance(config, stop) if step == act_step(stop) else reasons.NOT_NOW
             case ("close",):
                 if stop.do is not Do.FILL:
-                    return "no fill is running"
-                return "" if is_filled(config.ranges) else "a range is not filled yet"
+                    return reasons.NO_FILL
+                return None if is_filled(config.ranges) else reasons.UNFILLED
             case ("fill", *_):
-                possible = any(step == s for s, *_ in self._fill_steps(config))
-                return "" if possible else "no worker is at this point"
+                return None if any(step == s for s, *_ in self._fill_steps(config)) else reasons.NO_WORKER
             case ("cancel",):
-                return "" if stop.cancel is not None else "nothing can be rolled back any more, or nothing to cancel"
+                return None if stop.cancel is not None else reasons.NO_CANCEL
             case ("given", *rows):
                 if not config.given:
-                    return "rows are given before anything happens"
-                return "" if self.effects.given(rows) is not None else "such rows cannot be there"
+                    return reasons.NOT_FIRST
+                return None if self.effects.given(rows) is not None else reasons.NO_SUCH_ROWS
             case _:
-                return "" if step == act_step(stop) else "it is not its turn"
+                return None if step == act_step(stop) else reasons.NOT_NOW
+
+    def why_not(self, config: Config, step: Step) -> Reason | None:
+        """As `hindrance`, for people: of a statement that a version refuses, why it does."""
+        found = self.hindrance(config, step)
+        if found is not reasons.REFUSED:
+            return found
+        open_one = config.nodes[self.names.index(step[0])].transaction  # type: ignore[arg-type]
+        assert open_one is not None
+        statement: Statement = open_one.statement or step[2]  # type: ignore[assignment]
+        schema = self.stops[config.stop].schema(open_one.use)
+        if self.effects.effect(config.contents, schema, statement, snapshot=open_one.snapshot) is not None:
+            return reasons.REORGANISED
+        read = config.contents if open_one.snapshot is None else open_one.snapshot
+        return Reason(why_refused(self.effects, read, schema, statement))
 
     @property
     def _all(self) -> range:
         return range(len(self.tables))
 
-    def _executor_hindrance(self, config: Config, stop: Stop) -> str:
+    def _executor_hindrance(self, config: Config, stop: Stop) -> Reason | None:
         """By `leases.rules`, for each table that is published or drained.
 
         A model that allows more live versions counts as many versions too few.
         """
         tables = stop.drained if stop.do is Do.DRAIN else [at for at in self._all if stop.published[at] != UNCHANGED]
-        found = (self._table_hindrance(config, stop, at) for at in tables)
-        what = ", ".join(words for words in found if words)
-        return what and f"{stop.do.value} v{stop.version}: {what}"
+        whys = [why for why in (self._table_hindrance(config, stop, at) for at in tables) if why is not None]
+        return reasons.waits(stop.do.value, stop.version, whys) if whys else None
 
-    def _table_hindrance(self, config: Config, stop: Stop, at: int) -> str:
+    def _table_hindrance(self, config: Config, stop: Stop, at: int) -> Text | None:
         held = tuple((node, version) for node, version, live in self._leases(config, at) if live)
         locked = tuple(sorted({t.use[at] for t in _open(config)})) if self.model.fence else ()
         newest, name = stop.tables[at].newest, self.tables[at]
         if stop.do is Do.DRAIN:
-            return _drain_words(held, locked, newest, name)
-        return _publish_words(held, locked, newest + 1 + 2 - self.model.versions, name)
+            return reasons.drain_whys(held, locked, newest, name)
+        return reasons.publish_whys(held, locked, newest + 1 + 2 - self.model.versions, name)
 
-    def _node_hindrance(self, config: Config, at: int, node: Node, step: Step) -> str:
+    def _node_hindrance(self, config: Config, at: int, node: Node, step: Step) -> Reason | None:
         stop, name, open_one = self.stops[config.stop], self.names[at], node.transaction
         match step[1:]:
             case ("acquire", *which):
                 return self._acquire_hindrance(stop, node, name, self._table_at(which))
             case ("expire",):
-                return "" if self._has_lease(node) else f"{name} has no live lease"
+                return None if self._has_lease(node) else reasons.no_lease(name)
             case ("begin",):
                 return self._begin_hindrance(config, stop, name, node)
         if open_one is None:
-            return f"{name} has no open transaction"
+            return reasons.is_not_open(name)
         match step[1:]:
             case ("rollback",):
-                return ""
+                return None
             case ("end",):
                 if not self.model.fence:
-                    return "without locks nobody knows of it"
-                return f"the lease of {name} on {self.words_of(open_one.use)} is live" if _leased(node) else ""
+                    return reasons.NOT_LOCKED
+                return reasons.is_live(name, self.words_of(open_one.use)) if _leased(node) else None
             case ("read", *_):
-                return "" if open_one.phase == BEGUN else f"{name} has read its row"
+                return None if open_one.phase == BEGUN else reasons.has_read(name)
             case ("write", statement):
                 return self._write_hindrance(config, stop, open_one, statement, HAS_READ)  # type: ignore[arg-type]
             case ("run", statement):
                 return self._write_hindrance(config, stop, open_one, statement, BEGUN)  # type: ignore[arg-type]
             case ("commit",):
                 if open_one.statement is None:
-                    return f"{name} has written nothing"
+                    return reasons.has_not_written(name)
                 return self._conflict(config, stop, open_one, open_one.statement)
-        return f"there is no step {step_id(step)}"
+        return reasons.NO_STEP
 
-    def _begin_hindrance(self, config: Config, stop: Stop, name: str, node: Node) -> str:
+    def _begin_hindrance(self, config: Config, stop: Stop, name: str, node: Node) -> Reason | None:
         if config.nodes[self.names.index(NodeId(name))].transaction is not None:
-            return f"{name} has an open transaction"
+            return reasons.is_open(name)
         if not config.operations:
-            return "all operations of this model are used"
+            return reasons.ALL_USED
         if not node.is_leased:
-            return f"{name} has no live lease"
+            return reasons.no_lease(name)
         for version, table in zip(node.use, stop.tables, strict=True):
             if self.model.fence and version < table.fence:
-                return f"version {version} is below the fence ({table.fence})"
-        return ""
+                return reasons.below_fence(version, table.fence)
+        return None
 
-    def _acquire_hindrance(self, stop: Stop, node: Node, name: str, at: int) -> str:
+    def _acquire_hindrance(self, stop: Stop, node: Node, name: str, at: int) -> Reason | None:
         newest = stop.tables[at].newest
         if not self._leasable(stop, at, newest):
-            return f"version {newest} of the table can't be leased"
-        of = f" of {self.tables[at]}" if self.tables[at] else ""
-        return f"{name} leases version {newest}{of} already" if node.held[at] == (newest, True) else ""
+            return reasons.not_leasable(newest)
+        return reasons.is_leased(name, newest, self.tables[at]) if node.held[at] == (newest, True) else None
 
     def _table_at(self, which: Sequence[object]) -> int:
         """The table that a step names; where there is one only, none is named."""
@@ -282,25 +295,27 @@ class Plain:
 
     def _write_hindrance(
         self, config: Config, stop: Stop, open_one: Transaction, statement: Statement, phase: int
-    ) -> str:
+    ) -> Reason | None:
         if open_one.phase != phase or (phase == HAS_READ and row_of(statement) != open_one.row):
-            return "it has not read that row"
+            return reasons.NOT_READ
         return self._conflict(config, stop, open_one, statement)
 
-    def _conflict(self, config: Config, stop: Stop, open_one: Transaction, statement: Statement) -> str:
+    def _conflict(self, config: Config, stop: Stop, open_one: Transaction, statement: Statement) -> Reason | None:
         """Why a statement cannot be committed as things are; the same at its write, where no later chance is lost."""
         effect = self._effect(config, stop, open_one, statement)
         if effect is None:
-            return f"{self.words_of(open_one.use)} refuses it, or another has the key"
-        return "40001: another transaction changed what it reads or writes" if effect.touched & open_one.dirty else ""
+            return reasons.REFUSED
+        return reasons.CONFLICT if effect.touched & open_one.dirty else None
 
     def _effect(self, config: Config, stop: Stop, open_one: Transaction, statement: Statement) -> Effect | None:
         schema = stop.schema(open_one.use)
         return self.effects.effect(config.contents, schema, statement, open_one.unseen, open_one.snapshot)
 
-    def words_of(self, use: Use) -> str:
+    def words_of(self, use: Use) -> Text:
         """The versions of a transaction: "version 2", or "child@2, parent@1"."""
-        return f"version {use[0]}" if len(use) == 1 else version_words(use)
+        if len(use) == 1:
+            return Text("version {version}", {"version": use[0]})
+        return Text("{version}", {"version": version_words(use)})
 
     # What happens
 
@@ -405,8 +420,8 @@ class Plain:
             return ()
         found = []
         for at, table in enumerate(stop.tables):
-            leases = _leases_of(tuple((n, v) for n, v, live in self._leases(config, at) if live))
-            for lease in rules.outside_two_versions(leases, table=TABLE, newest=table.newest, now=0.0):
+            leases = reasons.leases_of(tuple((n, v) for n, v, live in self._leases(config, at) if live))
+            for lease in rules.outside_two_versions(leases, table=reasons.TABLE, newest=table.newest, now=0.0):
                 why = f"{lease.node} leases version {lease.version} beside {table.newest}"
                 found.append(Fault("two versions", lease.version, why))
         return tuple(found)
@@ -488,29 +503,3 @@ def _unseen(nodes: tuple[Node, ...], written: int) -> tuple[Node, ...]:
         else node._replace(transaction=node.transaction._replace(unseen=node.transaction.unseen | written))
         for node in nodes
     )
-
-
-def _leases_of(held: tuple[tuple[str, int], ...]) -> list[rules.Lease]:
-    return [rules.Lease(TABLE, version, NodeId(node), 1, expires_at=1.0) for node, version in held]
-
-
-@lru_cache(maxsize=4096)
-def _publish_words(held: tuple[tuple[str, int], ...], locked: tuple[int, ...], version: int, table: str) -> str:
-    found = rules.publish_hindrance(_leases_of(held), table=TABLE, next_version=version, now=0.0, locked=locked)
-    return _words(found, table)
-
-
-@lru_cache(maxsize=4096)
-def _drain_words(held: tuple[tuple[str, int], ...], locked: tuple[int, ...], version: int, table: str) -> str:
-    found = rules.drain_hindrance(_leases_of(held), table=TABLE, version=version, now=0.0, locked=locked)
-    return _words(found, table)
-
-
-def _words(hindrance: rules.Hindrance | None, table: str) -> str:
-    """ "n2 still leases v1"."""
-    if hindrance is None:
-        return ""
-    of = f"{table}@" if table else "v"
-    leased = [f"{lease.node} still leases {of}{lease.version}" for lease in hindrance.leases]
-    locked = [f"a transaction of {of}{version} is still open" for version in hindrance.locked]
-    return ", ".join(leased + locked)

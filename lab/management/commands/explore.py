@@ -27,12 +27,13 @@ from lab.explorer.model import (
     stage_named,
 )
 from lab.explorer.plans.program import plan_of
-from lab.explorer.replay import stand
 from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.variants import Variant, all_variants
 from lab.explorer.variants_page import write_table
 from lab.explorer.verdict import Answer, Verdict, explore
 from lab.management.lab_command import LabCommand
+from lab.sessions.replay import BadSession, show
+from lab.sessions.session import Session
 
 EXIT_CODES = {Verdict.PROVED: 0, Verdict.VIOLATED: 1, Verdict.UNKNOWN: 3}
 
@@ -82,7 +83,7 @@ class Command(LabCommand):
             return
         model = _model(options)
         if options["steps"] is not None:
-            self.stdout.write(json.dumps(stand(model, options["steps"].replace(",", " ").split()).to_json(), indent=2))
+            self.stdout.write(json.dumps(_position(model, options["steps"].replace(",", " ").split()), indent=2))
             return
         answer, is_known = self._answer(model, budget, options)
         if options["svg"] is not None:
@@ -201,6 +202,29 @@ def _described(options: dict[str, Any]) -> Model:
     stages = tuple(stage_named(text) for text in options["states"].split(","))
     kinds, fence = kinds_described(options["kind"]), not options["no_fence"]
     return Model(stages=stages, broken=broken, ranges=ranges, fence=fence, **kinds, **sizes, **flags)
+
+
+def _position(model: Model, steps: list[str]) -> dict[str, Any]:
+    """Where these steps lead, as a session on this model shows it. Raises `CommandError` with one line."""
+    session = Session("model", {"model": json.dumps(model.to_json())}, steps=tuple(steps))
+    try:
+        shown = show(session, single_steps=True)
+    except BadSession as error:
+        raise CommandError(str(error), returncode=2) from error
+    refused = shown.refused
+    may, may_not = ([o for o in shown.offers if bool(o.why_not) is is_refused] for is_refused in (False, True))
+    return {
+        "model": model.to_json(),
+        "hash": model.digest,
+        "steps": [{"id": line.id, "sentence": str(line.text)} for line in shown.trace],
+        "refused": "" if refused is None else f"step {refused.at + 1}, {refused.step}, may not be taken: {refused.why}",
+        "enabled": [{"id": offer.id, "actor": offer.actor} for offer in may],
+        "disabled": [{"id": o.id, "actor": o.actor, "why": str(o.why_not), "rule": o.rule} for o in may_not],
+        "broken": [
+            {"clause": v.clause, "version": v.version, "why": str(v.why), "severity": v.severity.value}
+            for v in shown.verdicts
+        ],
+    }
 
 
 def _variant(name: str) -> Variant:

@@ -1,11 +1,15 @@
 """Small models the tests share."""
 
+import json
 from functools import cache
 from typing import Any
 
 from lab.explorer.model import Model, kinds_described
 from lab.explorer.variants import FOREIGN_KEY_UP, LETTERS, all_variants, letters, stages
 from lab.explorer.verdict import Answer, explore
+from lab.sessions.replay import show
+from lab.sessions.session import Session
+from lab.sessions.shown import Shown
 
 ADD_INDEX = "absent,delete-only,write-only,public"
 
@@ -24,3 +28,13 @@ def foreign_key(states: str = FOREIGN_KEY_UP, **sizes: Any) -> Model:
 def answer_to(name: str) -> Answer:
     """What the explorer answers about a built-in variant; explored once for all tests."""
     return explore(all_variants()[name].model)
+
+
+def stand(of: Model, steps: list[str]) -> Shown:
+    """What a session on this model shows after these steps, statements in single steps."""
+    return show(Session("model", {"model": json.dumps(of.to_json())}, steps=tuple(steps)), single_steps=True)
+
+
+def whys(of: Model, steps: list[str]) -> dict[str, str]:
+    """For each offer after these steps why it may not be taken, "" where it may."""
+    return {offer.id: str(offer.why_not) for offer in stand(of, steps).offers}

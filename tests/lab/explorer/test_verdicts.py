@@ -4,13 +4,12 @@ import pytest
 
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.model import BadModel, Broken, Model, from_json
-from lab.explorer.replay import stand
 from lab.explorer.spaces.full_space import Impossible, Plain, step_id
 from lab.explorer.spaces.search import Budget
 from lab.explorer.variants import DROP_INDEX, all_variants
 from lab.explorer.verdict import Verdict, explore
 from lab.explorer.witness import replay
-from tests.lab.explorer.models import ADD_INDEX, answer_to, foreign_key, model
+from tests.lab.explorer.models import ADD_INDEX, answer_to, foreign_key, model, stand, whys
 
 PINNED = [
     pytest.param(model(), 2230, id="small model, any number of operations"),
@@ -136,25 +135,26 @@ def test_a_bad_model_is_refused_in_a_sentence(make, says: str) -> None:
 
 
 def test_a_disabled_step_has_its_reason() -> None:
-    position = stand(model(), ["publish.2", "n1.acquire"])
-    why = {offer.id: offer.why_not for offer in position.offers}
+    why = whys(model(), ["publish.2", "n1.acquire"])
     assert why["publish.3"] == "publish v3: n2 still leases v1"
     assert why["n1.acquire"] == "n1 leases version 2 already"
     assert why["n2.begin"] == ""
 
 
 def test_an_open_transaction_holds_the_publisher_back_when_its_lease_is_over() -> None:
-    position = stand(model(), ["n1.begin", "n1.expire", "publish.2", "n2.acquire"])
-    why = {offer.id: offer.why_not for offer in position.offers}
+    why = whys(model(), ["n1.begin", "n1.expire", "publish.2", "n2.acquire"])
     assert why["publish.3"] == "publish v3: a transaction of v1 is still open"
     assert why["n1.end"] == ""
 
 
 def test_a_link_shows_its_longest_possible_part_and_says_what_failed() -> None:
-    position = stand(model(), ["publish.2", "publish.3", "n1.begin"])
-    assert [step_id(step) for step in position.steps] == ["publish.2"]
-    assert position.refused == "step 2, publish.3, may not be taken: publish v3: n1 still leases v1, n2 still leases v1"
-    assert position.sentences == ("v2 is published: by_a is delete-only",)
+    shown = stand(model(), ["publish.2", "publish.3", "n1.begin"])
+    assert [(line.id, str(line.text)) for line in shown.trace] == [
+        ("publish.2", "v2 is published: by_a is delete-only")
+    ]
+    assert shown.refused is not None
+    assert (shown.refused.at, shown.refused.step) == (1, "publish.3")
+    assert str(shown.refused.why) == "publish v3: n1 still leases v1, n2 still leases v1"
 
 
 def test_without_a_fence_a_frozen_node_breaks_the_change_and_with_it_does_not() -> None:
