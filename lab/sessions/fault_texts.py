@@ -1,4 +1,4 @@
-"""The explorer's faults as texts: the product says in English what is wrong (`storage.integrity.clauses`), a page says it in any
+"""The explorer's faults as texts: the product words them in English (`storage.integrity.clauses`), a page in any
 language.
 
     index by_a has an entry for row id = 1, which does not exist
