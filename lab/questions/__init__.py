@@ -1,7 +1,8 @@
 """Questions to the explorer from a session: is there a way to break this, and what would have saved it?
 
-goal    what is looked for: clauses and versions; by default what a user would meet
-aimed   the explorer's spaces with a goal, and with a first world of one's own
-search  the answer from the start of a session, or from a position of it
-saving  the last choice before the damage, made otherwise
+goal       what is looked for: clauses and versions; by default what a user would meet
+aimed      the explorer's spaces with a goal, and with a first world of its own
+search     the answer from the start of a session, or from a position of it
+witnesses  the shortest witness of each built-in model that is unsafe, as a session
+saving     the last choice before the damage, made otherwise
 """
