@@ -22,7 +22,7 @@ class TooFast(DdlError):
     """More submissions within a minute than one person may make; in `left_s` seconds there is room again."""
 
     def __init__(self, limit: int, left_s: int) -> None:
-        message = f"{limit} changes within a minute are yours, which is the limit"
+        message = f"you have submitted {limit} changes within a minute, which is the limit"
         super().__init__(CONFIGURATION_LIMIT_EXCEEDED, message, hint=f"Try again in {left_s} s.")
         self.left_s = left_s
 

@@ -266,7 +266,7 @@ def answered_in_time(so: str) -> Iterator[None]:
 
 def _request(change: Change, kind: str, who: str) -> None:
     if len(change.wishes) >= REQUESTS_MAX:
-        raise TooMany(f"change {change.pk} has {len(change.wishes)} requests to hear first")
+        raise TooMany(f"change {change.pk} has {len(change.wishes)} pending requests: try again once they are done")
     change.wishes = [*change.wishes, {"wish": kind, "who": who}]
     change.save(update_fields=["wishes"])
     notify(change.pk)

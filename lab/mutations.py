@@ -302,7 +302,7 @@ SWITCHES = (
         "sql:lease_renew",
         "AND l.version = newest.version AND",
         "AND",
-        f"{LEASE_TESTS}test_an_older_version_runs_to_its_end_and_the_renewal_tells_of_the_newer",
+        f"{LEASE_TESTS}test_an_older_version_runs_to_its_end_and_the_renewal_reports_the_newer",
     ),
     Switch(
         "L10",

@@ -10,7 +10,7 @@ BEAT = {
         "schedule": 2.0,
         "options": {"expires": 2},
     },
-    "nodes: tell who fell silent": {"task": "leases.tasks.watch_nodes", "schedule": 1.0, "options": {"expires": 1}},
+    "nodes: report who fell silent": {"task": "leases.tasks.watch_nodes", "schedule": 1.0, "options": {"expires": 1}},
 }
 
 

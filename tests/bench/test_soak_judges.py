@@ -35,7 +35,7 @@ def ledger() -> Ledger:
         pytest.param({1: RED, 3: BLUE, 9: RED}, "row 9 was refused", id="a refused row is there"),
     ],
 )
-def test_what_is_found_is_held_against_what_was_told(found: dict[int, Row], fault: str | None) -> None:
+def test_what_is_found_is_held_against_what_was_answered(found: dict[int, Row], fault: str | None) -> None:
     faults = ledger().faults(found)
     assert len(faults) == (0 if fault is None else 1)
     assert fault is None or fault in faults[0]

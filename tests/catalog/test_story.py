@@ -64,6 +64,6 @@ def test_a_page_has_arrows_that_no_line_ends_at(text: str, shown: str) -> None:
     assert arrows(text) == shown
 
 
-def test_a_long_statement_is_cut_and_said_to_be() -> None:
+def test_a_long_statement_is_cut_and_says_so() -> None:
     kept = shortened({"who": "ann", "statement": "x" * (TEXT_MAX + 1), "rows": 3})
     assert kept == {"who": "ann", "statement": f"{'x' * TEXT_MAX} .. ({TEXT_MAX + 1} characters)", "rows": 3}

@@ -145,8 +145,8 @@ PLANS = {name: planned(sql, tables()) for name, (sql, _, tables) in KINDS.items(
 EVERY_KIND = pytest.mark.parametrize("name", KINDS)
 
 
-def words(plan: Plan, road: tuple[Step, ...] | None = None) -> list[str]:
-    return [describe(plan, step) for step in (plan.forward if road is None else road)]
+def words(plan: Plan, steps: tuple[Step, ...] | None = None) -> list[str]:
+    return [describe(plan, step) for step in (plan.forward if steps is None else steps)]
 
 
 def faults(plan: Plan) -> str:

@@ -92,7 +92,7 @@ def test_x1_of_two_that_begin_at_once_one_waits_and_is_refused() -> None:
 
 
 def test_changes_of_before_are_given_their_table_and_their_claim() -> None:
-    """And the way back, with a change that moves."""
+    """And the rollback, with a change that moves."""
     migrate(BEFORE)
     try:
         with connection.cursor() as cursor:

@@ -37,7 +37,7 @@ def made(statement: str = USERS) -> Change:
     return change
 
 
-def test_a_plan_is_printed_as_a_road_with_its_dangers():
+def test_a_plan_is_printed_as_steps_with_its_dangers():
     made()
     shown = run("plan", "CREATE INDEX by_age ON users (age)")
     assert "publish users@3: index by_age absent -> delete-only" in shown
@@ -99,7 +99,7 @@ def test_submit_list_and_show():
     assert run("change", "list", "--open") == ""
 
 
-def test_waiting_tells_the_story_and_ends_with_0_when_done():
+def test_waiting_prints_the_story_and_ends_with_0_when_done():
     change = made()
     shown = run("change", "wait", str(change.pk))
     assert shown.splitlines()[-2:] == [f"Change {change.pk} is done.", "users was created."]
@@ -125,7 +125,7 @@ def test_of_a_change_that_turned_only_the_steps_it_took_are_shown():
     shown = run("change", "show", str(change.pk)).splitlines()
     told = [line.split()[:3] for line in shown[2:]]
     assert told[:2] == [["forward", "done", "publish"], ["forward", "left", "wait"]]
-    assert {(road, mark) for road, mark, _ in told[2:]} == {("back", "done")}
+    assert {(direction, mark) for direction, mark, _ in told[2:]} == {("back", "done")}
 
 
 def test_waiting_too_short_ends_with_3():

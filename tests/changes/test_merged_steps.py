@@ -119,7 +119,7 @@ def goes_on(change: Change) -> None:
     assert newest_descriptor(change.table_id).index_named("by_age").state.value == "public"
 
 
-def test_a_change_that_rolls_back_keeps_its_place_on_the_way_back() -> None:
+def test_a_change_that_rolls_back_keeps_its_place_in_the_rollback() -> None:
     change = index_change("before CloseRun", services.cancel)
     assert change.status == Status.CANCELLED
     today = stored(change)

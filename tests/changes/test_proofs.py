@@ -140,7 +140,7 @@ def test_other_rules_make_it_another_question(sent: Sent, monkeypatch: pytest.Mo
     assert proofs.key_of(PLANS["add a table"]) != before
 
 
-def test_nobody_who_takes_it_up_is_said_after_a_second(sent: Sent) -> None:
+def test_nobody_who_takes_it_up_is_stated_after_a_second(sent: Sent) -> None:
     proof = proofs.ask(PLANS["add a table"])
     proof.asked_at -= timedelta(seconds=1.1)
     shown = proofs.shown(proof)

@@ -66,7 +66,7 @@ def test_an_expression_that_is_huge_when_written_out_is_refused(nested: str) -> 
     assert caught.value.sqlstate == "54001"
 
 
-def test_what_the_engine_is_told_is_bounded() -> None:
+def test_what_the_engine_is_given_is_bounded() -> None:
     expr = analysed("concat(" + ", ".join(["$1"] * 100) + ")")
     with pytest.raises(SqlError, match="8388608 characters of the query engine's language"):
         render(expr, Context(("x" * 100_000,)))

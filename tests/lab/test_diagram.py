@@ -72,7 +72,7 @@ LINES = (
 )
 
 
-def test_a_run_is_drawn_with_what_the_cluster_said_and_refusals_are_crossed() -> None:
+def test_a_run_is_drawn_with_what_the_cluster_printed_and_refusals_are_crossed() -> None:
     outcome = replay([Line(line) for line in LINES], frozenset(), Memory(), to_end=False)
     drawn = parse(picture_of_run(outcome, [f"without {Without.PURGE.value}"]))
     groups = [words(group) for group in drawn.iter(f"{SVG}g")]

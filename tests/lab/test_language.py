@@ -85,7 +85,7 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_command_compares_records_and_tells_by_its_exit_code(
+def test_the_command_compares_records_and_reports_by_its_exit_code(
     script: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("script", str(script))

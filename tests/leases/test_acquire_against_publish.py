@@ -200,10 +200,10 @@ def test_two_versions_hold_whatever_the_timing(connect: Callable[[], Connection]
     looker = connect()
     for name in nodes[1:]:
         register(looker, name)
-    turns = [Asking(connect(), lambda session, name=name: take_and_give_back(session, name)) for name in nodes]
-    published, waited = publish_until_done(connect(), turns)
-    for turn in turns:
-        turn.result()
+    threads = [Asking(connect(), lambda session, name=name: take_and_give_back(session, name)) for name in nodes]
+    published, waited = publish_until_done(connect(), threads)
+    for thread in threads:
+        thread.result()
     assert published > 5
     assert waited > 0
 
@@ -219,9 +219,9 @@ def take_and_give_back(session: Connection, name: str) -> None:
         held = held[-3:]
 
 
-def publish_until_done(publisher: Connection, turns: list[Asking]) -> tuple[int, int]:
+def publish_until_done(publisher: Connection, threads: list[Asking]) -> tuple[int, int]:
     newest, waited = 1, 0
-    while any(turn.is_alive() for turn in turns):
+    while any(thread.is_alive() for thread in threads):
         try:
             begin_publish(publisher, users(newest + 1))
         except LOCKED_ROW:

@@ -45,7 +45,7 @@ def test_leases_as_json(database: Connection, node: None) -> None:
     assert {"table": "users", "version": 1, "node": "n1", "incarnation": 1}.items() <= lease.items()
 
 
-def test_nothing_leased_is_said(database: Connection, dsn: str) -> None:
+def test_nothing_leased_is_stated(database: Connection, dsn: str) -> None:
     make_table(database)
     assert run("leases") == "nobody leases anything\n"
     assert run("leases", "users") == "nobody leases users\n"
@@ -66,7 +66,7 @@ def test_nodes_are_listed_with_address_state_and_leases(database: Connection, no
     assert n1["waits"] == {"long": 0, "longest_s": 0.0}
 
 
-def test_what_waits_for_longer_than_a_lease_is_said_of_its_node(
+def test_what_waits_for_longer_than_a_lease_is_stated_of_its_node(
     database: Connection, node: None, redis_url: str
 ) -> None:
     with Redis.from_url(redis_url) as client:

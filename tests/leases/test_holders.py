@@ -26,7 +26,7 @@ def test_what_a_user_wrote_is_shown_as_one_harmless_line(statement: str, line: s
     assert shown(statement) == line
 
 
-def test_the_oldest_are_told() -> None:
+def test_the_oldest_are_reported() -> None:
     incarnation, told = from_text(to_text(7, [holder(n, for_s=n) for n in range(1, REPORTED_MAX + 10)]))
     assert incarnation == 7
     assert (len(told), told[0].session, told[-1].session) == (REPORTED_MAX, REPORTED_MAX + 9, 10)

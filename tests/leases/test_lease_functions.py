@@ -142,7 +142,7 @@ def test_an_expired_lease_is_never_extended(database: Connection, node: None) ->
     assert only(database, "SELECT expires_at < clock_timestamp() FROM leases_lease")
 
 
-def test_an_older_version_runs_to_its_end_and_the_renewal_tells_of_the_newer(
+def test_an_older_version_runs_to_its_end_and_the_renewal_reports_the_newer(
     database: Connection, publisher: Connection, node: None
 ) -> None:
     expires_at = acquire(database)[4]

@@ -31,7 +31,7 @@ def test_a_second_that_was_not_told_is_a_gap() -> None:
     assert len(seconds) == SECONDS
 
 
-def test_a_node_that_tells_a_little_late_leaves_no_gap() -> None:
+def test_a_node_that_reports_a_little_late_leaves_no_gap() -> None:
     seconds = minute([sample(at * 1.004) for at in range(30, 60)])
     assert sum(s is not None for s in seconds) == 30
 
@@ -52,7 +52,7 @@ def test_nodes_are_drawn_to_one_scale() -> None:
     assert shown["nodes"][1]["lines"] == ["59,11.8 59,11.8"]
 
 
-def test_ten_seconds_are_told_by_their_average_and_their_worst() -> None:
+def test_ten_seconds_are_reported_by_their_average_and_their_worst() -> None:
     (node,) = throughput({"n1": [sample(60, 10, 1), sample(59, 20, 9), sample(58, 30, None)]})["nodes"]
     assert node["tenths"][-1] == {"rate": 20, "p99_ms": 9}
     assert node["tenths"][0] == {"rate": None, "p99_ms": None}
@@ -88,7 +88,7 @@ def test_nodes_of_another_release_are_not_shown(redis_url: str) -> None:
     assert redis_samples.read_all(["n1"]) == {}
 
 
-def test_without_redis_nothing_is_told_and_nothing_fails(settings: Any) -> None:
+def test_without_redis_nothing_is_reported_and_nothing_fails(settings: Any) -> None:
     settings.REDIS_URL = "unix:///nowhere/redis.sock"
     assert redis_samples.read_all([]) == {}
     assert redis_samples.read_all(["n1"]) == {}

@@ -28,13 +28,13 @@ def silence(database: Connection, node: str = "n1") -> None:
     database.execute("UPDATE leases_node SET heartbeat_at = clock_timestamp() - interval '4 s' WHERE name = %s", [node])
 
 
-def test_registering_a_node_is_told(database: Connection, dsn: str) -> None:
+def test_registering_a_node_is_reported(database: Connection, dsn: str) -> None:
     assert services.register_node("n1", host="127.0.0.1", port=5433, pid=1) == services.Registration(1, 0, 0)
     assert services.register_node("n1", host="127.0.0.1", port=5433, pid=2) == services.Registration(2, 0, 0)
     assert told() == ["Node n1 joined (incarnation 1).", "Node n1 joined (incarnation 2)."]
 
 
-def test_leaving_is_told_once_and_only_by_the_current_incarnation(database: Connection, node: None) -> None:
+def test_leaving_is_reported_once_and_only_by_the_current_incarnation(database: Connection, node: None) -> None:
     assert services.leave_node("n1", incarnation=1)
     assert not services.leave_node("n1", incarnation=7)
     assert told() == ["Node n1 left."]
@@ -64,7 +64,7 @@ def test_a_lease_that_is_gone_cannot_be_released(database: Connection, node: Non
         services.release_lease(0, who="ada")
 
 
-def test_revoking_is_told_and_says_how_many_sessions_ended(database: Connection, dsn: str, node: None) -> None:
+def test_revoking_is_reported_and_says_how_many_sessions_ended(database: Connection, dsn: str, node: None) -> None:
     with using(dsn):
         assert services.revoke_lease(USERS, "n1", who="ada") == [services.Revocation(1, 1)]
     assert leased(database) == []
@@ -79,7 +79,7 @@ def test_what_is_not_leased_cannot_be_revoked(database: Connection, node: None) 
     assert told() == []
 
 
-def test_draining_and_undraining_change_the_state_and_are_told(database: Connection, node: None) -> None:
+def test_draining_and_undraining_change_the_state_and_are_reported(database: Connection, node: None) -> None:
     services.drain_node("n1", who="ada")
     assert Node.objects.get().state == Node.State.DRAINING
     services.undrain_node("n1", who="ada")
@@ -92,7 +92,7 @@ def test_an_unknown_node_is_named_with_those_that_exist(database: Connection, no
         services.drain_node("n9", who="ada")
 
 
-def test_a_node_that_falls_silent_is_told_once_with_the_end_of_its_leases(database: Connection, node: None) -> None:
+def test_a_node_that_falls_silent_is_reported_once_with_the_end_of_its_leases(database: Connection, node: None) -> None:
     silence(database)
     tasks.watch_nodes()
     tasks.watch_nodes()
@@ -108,7 +108,7 @@ def test_a_silent_node_without_leases_holds_nobody_up(database: Connection, node
     assert told() == ["Node n1 does not answer; it leases nothing."]
 
 
-def test_a_node_that_answers_again_is_told_and_is_as_it_was(database: Connection, node: None) -> None:
+def test_a_node_that_answers_again_is_reported_and_is_as_it_was(database: Connection, node: None) -> None:
     services.drain_node("n1", who="ada")
     silence(database)
     services.watch_nodes()

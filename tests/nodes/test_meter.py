@@ -37,7 +37,7 @@ def test_percentiles_are_those_of_the_sorted_latencies() -> None:
         assert meter.percentile_ms(share) == pytest.approx(exact_ms, rel=0.04)
 
 
-def test_a_second_is_told_and_the_next_begins_at_nothing() -> None:
+def test_a_second_is_reported_and_the_next_begins_at_nothing() -> None:
     meter = Meter(began=10.0)
     for number in range(30):
         meter.finished(0.004, is_error=number == 0)
@@ -71,7 +71,7 @@ def heard(cluster: Cluster, wanted: Callable[[Sample], bool]) -> Sample:
     raise AssertionError(f"n1 told no such sample within 10 s, only {samples}")
 
 
-def test_a_node_tells_what_it_does_every_second(cluster: Cluster, n1: "psycopg.Connection[Any]") -> None:
+def test_a_node_reports_what_it_does_every_second(cluster: Cluster, n1: "psycopg.Connection[Any]") -> None:
     table = cluster.table("id bigint PRIMARY KEY")
     with Redis.from_url(cluster.redis_url) as client:
         client.delete("schemalab:samples:n1")  # another test may have told samples in this name

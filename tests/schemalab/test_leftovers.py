@@ -106,7 +106,7 @@ def test_a_frozen_child_of_a_killed_postmaster_is_ended(places: Locations) -> No
         children.stop(server, postgres.launch(places))
 
 
-def test_a_long_recovery_is_waited_for_and_told(places: Locations, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_recovery_is_waited_for_and_reported(places: Locations, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "START_S_MAX", 2.0)
     monkeypatch.setattr(postgres, "REPORT_AGAIN_S", 0.5)
     go_on = places.data / "go_on"

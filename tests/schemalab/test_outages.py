@@ -95,7 +95,7 @@ def test_a_hundred_failures_are_two_lines(stage: Stage) -> None:
     assert stage.lines[2].endswith(" s; 99 messages about that left out")
 
 
-def test_a_second_outage_is_told_again(stage: Stage) -> None:
+def test_a_second_outage_is_reported_again(stage: Stage) -> None:
     stage.is_there.set()
     stage.fail()
     wait_for(lambda: not outages.OUTAGES[DATABASE]._is_open, what="the end", seconds_max=LIMIT_S)

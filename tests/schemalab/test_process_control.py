@@ -80,7 +80,7 @@ def test_nobody_takes_away_from_the_page_what_it_needs_to_give_it_back(
     assert supervisor == []
 
 
-def test_a_refusal_is_shown_and_not_told(operator: Client, supervisor: list[tuple[str, str, str]]) -> None:
+def test_a_refusal_is_shown_and_not_reported(operator: Client, supervisor: list[tuple[str, str, str]]) -> None:
     assert said(operator, "/processes/n3/thaw/") == ("/", ["n3 is not frozen"])
     assert not StoryEvent.objects.exists()
 

@@ -109,7 +109,7 @@ def test_what_a_role_may_do(ann: User, role: str, permission: str, has_it: bool)
     assert User.objects.get(pk=ann.pk).is_staff is (role == "operator")
 
 
-def test_health_is_told_without_signing_in(client: Client, redis_url: str) -> None:
+def test_health_is_reported_without_signing_in(client: Client, redis_url: str) -> None:
     response = client.get("/healthz")
     assert response.json() == {"well": True, "database": True, "redis": True, "nodes_up": 0, "nodes_expected": 3}
 

@@ -113,7 +113,7 @@ def test_a_command_gets_its_values_and_the_programs_of_this_python() -> None:
         pytest.param(0, "ended without being asked", id="an end without a reason"),
     ],
 )
-def test_how_an_end_is_told(code: int, told: str) -> None:
+def test_how_an_end_is_reported(code: int, told: str) -> None:
     assert describe_end(code) == told
 
 

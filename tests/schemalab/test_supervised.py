@@ -76,7 +76,7 @@ def test_what_it_prints_is_heard_and_it_ends_when_asked() -> None:
     assert supervise(SLEEPS, scenario).lines == ["here"]
 
 
-def test_a_node_that_lost_its_lease_is_started_again_and_the_reason_told() -> None:
+def test_a_node_that_lost_its_lease_is_started_again_and_the_reason_reported() -> None:
     async def scenario(process: Supervised, heard: Heard) -> None:
         await heard.until("here", times=2)
 
@@ -178,7 +178,7 @@ def ask(tmp_path: Path, command: str, name: str = "") -> dict[str, Any]:
     return answer
 
 
-def test_the_control_channel_tells_what_runs(tmp_path: Path) -> None:
+def test_the_control_channel_reports_what_runs(tmp_path: Path) -> None:
     [process] = ask(tmp_path, "status")["processes"]
     assert (process["name"], process["state"]) == ("n1", "up")
 

@@ -375,7 +375,7 @@ def test_a_paused_fill_stops_between_chunks_and_goes_on_where_it_stood(
     assert (run_status(run_id).state, run_status(run_id).rows_done, len(entries(stage))) == ("done", 40, 40)
 
 
-def test_an_unexpected_error_is_retried_and_then_told(stage: Stage, runs: Runs) -> None:
+def test_an_unexpected_error_is_retried_and_then_reported(stage: Stage, runs: Runs) -> None:
     to_filling(stage)
     run_id = runs.start("verify", {"kind": "index", "id": IndexId(99), "name": "no such"})
     for _ in range(2):

@@ -30,8 +30,8 @@ def asked(stage: Stage) -> Iterator[LoadJob]:
 def reading(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
     """What reading the file does instead."""
 
-    def read(deed: Callable[[], object]) -> None:
-        monkeypatch.setattr(loads, "load_file", lambda job: deed() or [PartResult(rows=1)])
+    def read(load: Callable[[], object]) -> None:
+        monkeypatch.setattr(loads, "load_file", lambda job: load() or [PartResult(rows=1)])
 
     return read
 

@@ -50,7 +50,7 @@ def test_the_rate_is_the_one_of_late(told: list[tuple[float, int]], rows_per_s: 
         pytest.param(heard((0, 0), (1, 10), (2, 110), rows_per_s_max=1), 200, False, id="the throttle asks for it"),
     ],
 )
-def test_a_stall_is_told_from_slow_rows(rate: Rate, now: float, is_stalled: bool) -> None:
+def test_a_stall_is_distinguished_from_slow_rows(rate: Rate, now: float, is_stalled: bool) -> None:
     assert rate.is_stalled(now) is is_stalled
 
 

@@ -40,7 +40,7 @@ def test_only_young_transactions_of_nodes_are_traffic(stage: Stage, runs: Runs) 
         assert transactions() == 0, "somebody who thinks in an open transaction takes no processor time"
 
 
-def test_the_heart_tells_the_workers(stage: Stage, runs: Runs) -> None:
+def test_the_heartbeat_notifies_the_workers(stage: Stage, runs: Runs) -> None:
     claim = claim_run(runs.start("verify"))
     assert claim is not None
     with psycopg.connect(stage.dsn, application_name="schemalab node n1 1") as node, run_heartbeat(claim.run):

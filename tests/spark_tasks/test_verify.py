@@ -270,7 +270,7 @@ def test_a_repair_leaves_no_node_and_no_lease_behind(need: Need) -> None:
     assert need.stage.sql("SELECT count(*) FROM leases_node WHERE name LIKE 'repair-%%'", []) == [(0,)]
 
 
-def test_more_entries_than_are_told_at_a_time_are_put_all(
+def test_more_entries_than_are_reported_at_a_time_are_put_all(
     stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spark_tasks.runs.report.LACKING_MAX", 2)

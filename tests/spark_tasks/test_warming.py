@@ -61,7 +61,7 @@ def test_a_session_that_cannot_start_says_why(worker: WorkerReport, monkeypatch:
     assert "there is no Java; install one" in shown()
 
 
-def test_a_redis_that_was_emptied_is_told_again(
+def test_a_redis_that_was_emptied_is_reported_again(
     worker: WorkerReport, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(warm_up_state, "REPORT_S", 0.05)
@@ -69,7 +69,7 @@ def test_a_redis_that_was_emptied_is_told_again(
     warm_up_state._redis(redis_url).flushall()
     deadline = time.monotonic() + 5
     while read() is None:
-        assert time.monotonic() < deadline, "the state was not told again within 5 s"
+        assert time.monotonic() < deadline, "the state was not reported again within 5 s"
         time.sleep(0.01)
 
 

@@ -115,7 +115,7 @@ def test_after_the_swap_the_old_column_follows_the_twin() -> None:
     ("descriptor", "had", "has"),
     [
         pytest.param(BEFORE, number(7), number(7), id="write-only: it goes along"),
-        pytest.param(FILLING, None, number(7), id="filling: what the fill owes it is put"),
+        pytest.param(FILLING, None, number(7), id="filling: what the fill would put is put"),
         pytest.param(DELETE_ONLY, number(7), None, id="delete-only: never put, not even when moved"),
     ],
 )

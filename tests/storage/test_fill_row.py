@@ -130,5 +130,5 @@ def test_a_placement_is_filled_with_all_that_a_row_has(by_value: bool, rows: lis
         assert len(there) - len(values) == 1
 
 
-def test_a_version_that_fills_nothing_owes_nothing() -> None:
+def test_a_version_that_fills_nothing_puts_nothing() -> None:
     assert fill_row(PLAIN, user(7, "Ada")) == []

@@ -47,7 +47,7 @@ def test_the_planners_table_says_the_same(kind: Kind) -> None:
         assert found(kind)[pair].clauses - set(danger.clauses) <= {"C6"}, "duplicates go with the missing entries (C4)"
 
 
-def test_a_danger_tells_who_did_what() -> None:
+def test_a_danger_names_who_did_what() -> None:
     (breach,) = found(Kind.INDEX)[frozenset({D, P})].first
     assert str(breach) == (
         "a node in delete-only inserts row 1 with a = 1; in public, C4: index i has no entry for row id = 1"

@@ -20,7 +20,7 @@ from changes.plan.model import Plan
 from tests.changes.executor.test_interventions import PLANS, places
 
 ClientOf = Callable[[str], Client]
-DEEDS = ("cancel", "pause", "resume")
+INTERVENTIONS = ("cancel", "pause", "resume")
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def past_return(plan: Plan) -> Execution:
 
 
 @pytest.mark.parametrize("plan", list(PLANS.values())[::3], ids=list(PLANS)[::3])
-def test_past_the_point_of_no_return_a_page_for_each_deed_and_a_cancel_is_refused(
+def test_past_the_point_of_no_return_a_page_for_each_intervention_and_a_cancel_is_refused(
     client_of: ClientOf, plan: Plan
 ) -> None:
     """A page that would show the steps back, where there are none, was a 500.
@@ -62,7 +62,7 @@ def test_past_the_point_of_no_return_a_page_for_each_deed_and_a_cancel_is_refuse
     """
     change, sam = stored(plan, "running", past_return(plan)), client_of("sam")
     url = f"/changes/{change.pk}"
-    assert {deed: sam.get(f"{url}/{deed}/").status_code for deed in DEEDS} == {
+    assert {intervention: sam.get(f"{url}/{intervention}/").status_code for intervention in INTERVENTIONS} == {
         "cancel": 409,
         "pause": 200,
         "resume": 409,
@@ -74,17 +74,17 @@ def test_past_the_point_of_no_return_a_page_for_each_deed_and_a_cancel_is_refuse
 
 
 @pytest.mark.django_db(transaction=True)
-def test_every_deed_at_every_step_is_done_or_refused_with_a_reason(client_of: ClientOf) -> None:
+def test_every_intervention_at_every_step_is_done_or_refused_with_a_reason(client_of: ClientOf) -> None:
     """By page and by command alike, from the queue to the end, on the way there and back."""
     sam, seen = client_of("sam"), set()
     for standing in places(PLANS["drop a table"]):
         if standing.state.mode not in (Mode.WAITING, Mode.LEASE_LOST):
-            for deed in DEEDS:
+            for intervention in INTERVENTIONS:
                 change = stored(standing.state.plan, standing.status, standing.state)
-                shown = sam.get(f"/changes/{change.pk}/{deed}/")
-                code, said = commanded(deed, change)
+                shown = sam.get(f"/changes/{change.pk}/{intervention}/")
+                code, said = commanded(intervention, change)
                 Change.objects.filter(pk=change.pk).delete()
-                seen.add((deed, standing.status, shown.status_code, code))
+                seen.add((intervention, standing.status, shown.status_code, code))
                 assert code == 0 or f"change {change.pk}" in said
     assert {(status, code) for _, _, status, code in seen} == {(200, 0), (409, 1)}
     assert {standing for _, standing, *_ in seen} == {
@@ -92,9 +92,9 @@ def test_every_deed_at_every_step_is_done_or_refused_with_a_reason(client_of: Cl
     }  # fmt: skip
 
 
-def commanded(deed: str, change: Change) -> tuple[int, str]:
+def commanded(intervention: str, change: Change) -> tuple[int, str]:
     try:
-        call_command("change", deed, str(change.pk))
+        call_command("change", intervention, str(change.pk))
     except CommandError as error:
         return error.returncode, str(error)
     return 0, ""
@@ -102,8 +102,8 @@ def commanded(deed: str, change: Change) -> tuple[int, str]:
 
 def test_a_finished_change_is_refused_with_409_and_the_reason(client_of: ClientOf) -> None:
     change = stored(PLANS["drop a table"], "done", Execution(1, PLANS["drop a table"], Mode.ENDED, position=5))
-    for deed in DEEDS:
-        sam, url = client_of("sam"), f"/changes/{change.pk}/{deed}/"
+    for intervention in INTERVENTIONS:
+        sam, url = client_of("sam"), f"/changes/{change.pk}/{intervention}/"
         for answer in (sam.get(url), sam.post(url)):
             assert answer.status_code == 409
             assert f"change {change.pk} has ended: done" in answer.content.decode()
@@ -114,7 +114,7 @@ def test_a_double_click_asks_once(client_of: ClientOf) -> None:
     answers = [client_of("sam").post(f"/changes/{change.pk}/cancel/").status_code for _ in range(2)]
     assert answers == [302, 409]
     change.refresh_from_db()
-    assert [wish["wish"] for wish in change.wishes] == ["cancel"]
+    assert [request["wish"] for request in change.wishes] == ["cancel"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -154,7 +154,9 @@ def test_a_row_that_stays_locked_is_no_mistake_of_who_asked(dsn: str) -> None:
     services.cancel(change.pk, who="ann")
 
 
-def test_whose_changes_a_submitter_may_touch_is_a_setting_said_on_the_page(client_of: ClientOf, settings: Any) -> None:
+def test_whose_changes_a_submitter_may_touch_is_a_setting_stated_on_the_page(
+    client_of: ClientOf, settings: Any
+) -> None:
     change = stored(PLANS["add an index"], "running", Execution(1, PLANS["add an index"], Mode.ASKING, asked=True))
     Change.objects.filter(pk=change.pk).update(who="ann")
     url, sam = f"/changes/{change.pk}", client_of("sam")

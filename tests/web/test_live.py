@@ -159,7 +159,7 @@ def test_a_crowd_has_one_listener_and_each_gets_each_event_once(browse: Open) ->
         time.sleep(0.02)
 
 
-def test_what_a_full_mailbox_loses_is_read_again(browse: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_full_queue_loses_is_read_again(browse: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumers, "EVENTS_MAX", 2)
     with browse() as browser:
         browser.follow("cluster")
@@ -253,7 +253,7 @@ def test_figures_of_nodes_come_every_second_and_nothing_else_does(browse: Open, 
         pytest.param({"stream": "cluster", "since": "x"}, "since must be the number", id="since that is no number"),
     ],
 )
-def test_a_wish_that_cannot_be_met_is_refused(browse: Open, wish: dict[str, Any], message: str) -> None:
+def test_a_language_that_does_not_exist_is_refused(browse: Open, wish: dict[str, Any], message: str) -> None:
     with browse() as browser:
         browser.say(type="subscribe", **wish)
         assert message in browser.next("error")["message"]

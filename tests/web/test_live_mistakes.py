@@ -89,7 +89,7 @@ def test_a_task_of_the_relay_that_dies_begins_again(
     assert f"live relay: {work} failed, again in 0.05 s" in caplog.text
 
 
-def test_a_page_that_cannot_be_told_is_closed_so_that_the_browser_opens_another(
+def test_a_page_that_cannot_be_notified_is_closed_so_that_the_browser_opens_another(
     browse: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(*_: object) -> None:

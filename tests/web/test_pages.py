@@ -111,7 +111,7 @@ def test_what_is_not_there_says_so(client_of: ClientOf, flights: Table, page: st
     assert "There is no such page, table or change." in answer.content.decode()
 
 
-def test_the_cluster_tells_what_happens(client_of: ClientOf, flights: Table, change: Change) -> None:
+def test_the_cluster_shows_what_happens(client_of: ClientOf, flights: Table, change: Change) -> None:
     Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=6001, pid=1)
     with transaction.atomic():
         append_event("node joined", "n1", {"node": "n1", "incarnation": 1}, ["cluster"])
@@ -223,7 +223,7 @@ def test_the_cluster_shows_what_its_nodes_do(client_of: ClientOf, redis_url: str
         assert figure in page
 
 
-def test_a_plan_of_several_elements_shows_their_states_and_the_way_back(client_of: ClientOf, flights: Table) -> None:
+def test_a_plan_of_several_elements_shows_their_states_and_the_rollback(client_of: ClientOf, flights: Table) -> None:
     statement = "ALTER TABLE flights ADD gate text DEFAULT 'A1', ADD CONSTRAINT known CHECK (gate <> '')"
     page = client_of("sam").post("/changes/new/plan/", {"statement": statement}).content.decode()
     assert '<th scope="col" class="mono">column gate</th><th scope="col" class="mono">constraint known</th>' in page
@@ -298,7 +298,7 @@ def test_a_proof_that_nobody_makes_is_unknown_and_looked_for_once_more(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_counterexample_is_told_as_a_story(client_of: ClientOf, asked: list[str]) -> None:
+def test_a_counterexample_is_shown_as_a_story(client_of: ClientOf, asked: list[str]) -> None:
     plan = rewritten(plans()["add an index"], ["publish public", "drain"])
     proof = proofs.ask(plan)
     prove_plan(proof.key)
@@ -335,7 +335,7 @@ def test_nobody_submits_faster_than_they_can_mean(client_of: ClientOf, flights: 
     Change.objects.bulk_create(Change(**plan, who="sam", status=Status.CANCELLED) for _ in range(100))
     answer = client_of("sam").post("/changes/new/submit/", {"statement": "CREATE INDEX x ON flights (dest)"})
     assert answer.status_code == 429
-    assert "100 changes within a minute are yours" in answer.content.decode()
+    assert "you have submitted 100 changes within a minute" in answer.content.decode()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -466,7 +466,7 @@ def test_a_plan_of_two_tables_shows_the_versions_of_both(client_of: ClientOf, li
     page = words_of(client_of("sam").post("/changes/new/plan/", {"statement": REFER}).content.decode())
     assert "trips → airports : column via is added, foreign key via_known is added" in page
     for versions in ("trips v2 · airports v2", "trips v3 · airports v2", "trips v4 · airports v3"):
-        assert page.count(versions) == 2  # on the road, and beside the states
+        assert page.count(versions) == 2  # in the timeline, and beside the states
     assert "Publish trips@4 and airports@3" in page
 
 

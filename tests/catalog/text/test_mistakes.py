@@ -13,5 +13,5 @@ from catalog.text.mistakes import in_words
         pytest.param(ConnectionResetError(), "connection reset error", id="one that says nothing"),
     ],
 )
-def test_an_error_is_said_in_words(error: Exception, words: str) -> None:
+def test_an_error_is_stated_in_words(error: Exception, words: str) -> None:
     assert in_words(error) == words

@@ -298,7 +298,7 @@ def test_x4_a_change_that_never_began_leaves_nothing():
 
 
 def test_x6_a_cancel_at_any_moment_wins_or_is_refused():
-    """Before the first effect of one change, after it in the next one, and so on to the end of the road."""
+    """Before the first effect of one change, after it in the next one, and so on to the last step."""
     made()
     for at in range(1, 40):
         change = services.submit(f"CREATE INDEX i{at} ON users (age)", who="ann")
@@ -321,7 +321,7 @@ def test_x6_a_cancel_at_any_moment_wins_or_is_refused():
         assert len(newest_descriptor(change.table_id).indexes) == len(newest_descriptor(change.table_id).public_indexes)
         if not was_asked:
             return
-    raise AssertionError("the road has no end")
+    raise AssertionError("the steps have no end")
 
 
 def test_x6_past_the_point_of_no_return_a_cancel_is_refused_and_says_why(cluster):
@@ -411,7 +411,7 @@ def test_a_failed_change_lets_the_next_one_go(redis_url):
 # --- following, previewing
 
 
-def test_following_a_change_tells_each_step_until_its_end():
+def test_following_a_change_reports_each_step_until_its_end():
     change = services.submit(USERS, who="ann")
     told = []
     follower = threading.Thread(target=lambda: told.extend(event["kind"] for event in notices.follow(change.pk)))
@@ -421,7 +421,7 @@ def test_following_a_change_tells_each_step_until_its_end():
     assert told == kinds(change)
 
 
-def test_a_preview_shows_the_road_and_stores_nothing():
+def test_a_preview_shows_the_steps_and_stores_nothing():
     made()
     queued = services.submit("CREATE INDEX a ON users (age)", who="ann")
     seen = services.preview("CREATE INDEX b ON users (age)")

@@ -79,11 +79,11 @@ def transactions(monkeypatch: pytest.MonkeyPatch) -> list[list[Taken]]:
 
 def drive(statement: str, *, cancelled: bool = False) -> None:
     change = services.submit(statement, who="ann")
-    wishes = [services.cancel] if cancelled else []
+    requests = [services.cancel] if cancelled else []
 
     def hook(name: str) -> None:
-        if name == "after TryPublish" and wishes:
-            wishes.pop()(change.pk, who="bob")
+        if name == "after TryPublish" and requests:
+            requests.pop()(change.pk, who="bob")
 
     expected = Status.CANCELLED if cancelled else Status.DONE
     assert driver.drive(change.pk, holder="w1", hook=hook) == expected

@@ -122,7 +122,7 @@ def test_x4_a_reorganisation_that_fails_turns_the_change_back_and_keeps_its_erro
     assert violations(people) == []
 
 
-def test_x4_past_the_turn_a_failure_is_tried_again(people, monkeypatch):
+def test_x4_past_the_point_of_no_return_a_failure_is_tried_again(people, monkeypatch):
     fail(monkeypatch, Kind.DELETE, times=1)
     made("DROP TABLE users")
     assert [dict(pairs) for pairs in people.contents()] == [{}] * settings.STORAGE_COUNT

@@ -106,7 +106,7 @@ def test_l11_a_table_that_goes_takes_its_foreign_key_out_of_the_other(two: tuple
     ]
 
 
-def test_x7_each_table_tells_its_own_versions_and_all_else_is_told_to_both(two: tuple[int, int]) -> None:
+def test_x7_each_table_reports_its_own_versions_and_all_else_is_reported_to_both(two: tuple[int, int]) -> None:
     trips, airports = two
     change = made(ADD)
     wanted = ("version published", "version drained")
@@ -241,7 +241,7 @@ def until(holds) -> None:
         time.sleep(0.01)
 
 
-# --- X4: the way back
+# --- X4: the rollback
 
 
 def test_x4_a_cancelled_change_walks_both_tables_back_to_where_they_were(cluster, tables: tuple[int, int]) -> None:
@@ -495,11 +495,11 @@ def test_who_waits_behind_whom_names_the_table_that_both_move(two: tuple[int, in
         pytest.param([], "", id="nobody"),
     ],
 )
-def test_nodes_are_told_by_what_they_use(waited_for: list[str], words: str) -> None:
+def test_nodes_are_named_by_what_they_use(waited_for: list[str], words: str) -> None:
     assert whom(waited_for) == words
 
 
-def test_a_node_that_holds_both_tables_is_told_once() -> None:
+def test_a_node_that_holds_both_tables_is_reported_once() -> None:
     step = {"kind": "drain", "table": "trips", "version": 3, "partners": [{"table": "airports", "version": 5}]}
     until = "2026-11-22T01:20:53+00:00"
     blockers = [

@@ -68,7 +68,7 @@ def test_x1_a_change_with_nothing_left_to_do_is_done_and_holds_up_nobody(
     assert drive(behind) == Status.DONE
 
 
-def test_x7_a_change_that_was_needless_shows_no_road_and_offers_no_undo(two: tuple[int, int]) -> None:
+def test_x7_a_change_that_was_needless_shows_no_steps_and_offers_no_undo(two: tuple[int, int]) -> None:
     ahead = services.submit(ADD, who="ann")
     change = services.submit(DROP_IF_THERE, who="bob")
     services.cancel(ahead.pk, who="ann")

@@ -71,11 +71,11 @@ def test_the_machine_takes_what_is_allowed_and_refuses_a_cancel_in_the_same_word
             assert refused == ([] if why is None else [why])
 
 
-def standing(status: str = "running", *wishes: str, **of: object) -> Standing:
+def standing(status: str = "running", *requests: str, **of: object) -> Standing:
     plan = PLANS["add an index"]
     modes = {"running": Mode.ASKING, "waiting": Mode.WAITING, "paused": Mode.PAUSED, "queued": Mode.QUEUED}
     state = replace(Execution(7, plan, modes[status], asked=status == "running"), **of)
-    return Standing(status, state, tuple({"wish": wish, "who": "ann"} for wish in wishes))
+    return Standing(status, state, tuple({"wish": request, "who": "ann"} for request in requests))
 
 
 @pytest.mark.parametrize(

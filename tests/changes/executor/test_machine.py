@@ -153,7 +153,7 @@ def test_a_crash_at_any_step_changes_nothing(plan: Plan) -> None:
 
 
 @EVERY_PLAN
-def test_a_cancel_before_the_turn_walks_back_and_one_after_it_is_refused(plan: Plan) -> None:
+def test_a_cancel_before_the_point_of_no_return_rolls_back_and_one_after_it_is_refused(plan: Plan) -> None:
     for at in range(len(plan.forward)):
         one = started(plan, at)
         one.hears(CancelRequested("ann"))
@@ -196,7 +196,7 @@ def test_a_pause_holds_at_any_step_until_resumed(plan: Plan) -> None:
         assert one.ended.outcome is Outcome.DONE
 
 
-def test_a_failed_verification_walks_back_and_keeps_the_first_error() -> None:
+def test_a_failed_verification_rolls_back_and_keeps_the_first_error() -> None:
     one = started(PLANS["add an index"], 5)
     one.hears(RunFailed(StepKind.VERIFY, "row (1) has no entry"))
     one.hears(RunClosed())
@@ -207,7 +207,7 @@ def test_a_failed_verification_walks_back_and_keeps_the_first_error() -> None:
     assert "change rolling back" in one.stories
 
 
-def test_the_run_is_closed_before_the_next_version_on_the_way_back() -> None:
+def test_the_run_is_closed_before_the_next_version_in_the_rollback() -> None:
     one = started(PLANS["add an index"], 4)
     one.hears(CancelRequested("ann"))
     assert isinstance(one.asked, CloseRun)
@@ -223,7 +223,7 @@ def test_a_late_answer_of_a_step_left_behind_changes_nothing() -> None:
     assert replace(one.state, history=before.history) == before
 
 
-def test_who_holds_it_back_is_told_once_and_until_when() -> None:
+def test_who_holds_it_back_is_reported_once_and_until_when() -> None:
     one = started(PLANS["add an index"])
     one.hears(Blocked(BLOCKER))
     assert one.asked == Wait(BLOCKER, 60.0)
@@ -238,7 +238,7 @@ def test_who_holds_it_back_is_told_once_and_until_when() -> None:
     assert one.asked.story.payload["waited"] == "waited 5.0 s for n3"
 
 
-def test_a_cancel_while_waiting_turns_back_at_once() -> None:
+def test_a_cancel_while_waiting_rolls_back_at_once() -> None:
     one = started(PLANS["add an index"], 2)
     one.hears(Blocked(BLOCKER))
     one.hears(CancelRequested("ann"))
@@ -254,7 +254,7 @@ def test_a_queued_change_is_cancelled_without_a_trace() -> None:
     assert one.published == []
 
 
-def test_past_the_turn_a_failure_is_tried_again_and_then_waits_for_a_person() -> None:
+def test_past_the_point_of_no_return_a_failure_is_tried_again_and_then_waits_for_a_person() -> None:
     one = started(PLANS["drop an index"], 4)
     for _ in range(RETRIES_MAX):
         one.hears(RunFailed(StepKind.DELETE, "no Spark"))
@@ -280,7 +280,7 @@ def test_a_table_may_be_kept_until_its_deletion_begins() -> None:
     assert one.refusals == []
 
 
-def test_a_step_that_cannot_be_done_turns_back() -> None:
+def test_a_step_that_cannot_be_done_rolls_back() -> None:
     one = started(PLANS["add an index"], 2)
     one.hears(StepFailed("the descriptor is too large"))
     one.go()
@@ -383,7 +383,7 @@ def linking() -> Plan:
     return make_plan(action, trips(), tables=view)
 
 
-def test_l11_each_table_is_told_its_own_version_and_what_of_it_moved() -> None:
+def test_l11_each_table_is_given_its_own_version_and_what_of_it_moved() -> None:
     one = started(linking())
     assert isinstance(one.asked, TryPublish)
     assert (one.asked.partners, one.asked.partner_stories) == ((), ())

@@ -1,4 +1,4 @@
-"""Where a change stands: the way back is worked out once, and never for another plan."""
+"""Where a change stands: the rollback is worked out once, and never for another plan."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ PLANS = every_plan()
 ADD, DROP = PLANS["add an index"], PLANS["drop an index"]
 
 
-def test_the_way_back_is_worked_out_once_from_state_to_state(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rollback_is_worked_out_once_from_state_to_state(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(execution, "rollback_steps", lambda plan, published: asked.append(published) or ())
     state = Execution(1, ADD, direction=Direction.BACK, published=2)
@@ -24,7 +24,7 @@ def test_the_way_back_is_worked_out_once_from_state_to_state(monkeypatch: pytest
     assert asked == [2, 1]
 
 
-def test_another_plan_has_a_way_back_of_its_own() -> None:
+def test_another_plan_has_a_rollback_of_its_own() -> None:
     state = Execution(1, ADD, direction=Direction.BACK, published=2)
     steps = state.steps
     assert replace(state, plan=DROP, published=1).steps != steps

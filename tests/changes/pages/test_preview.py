@@ -1,4 +1,4 @@
-"""What a person is told of a plan before it is stored: for every kind of change."""
+"""A plan as a person sees it before it is stored: for every kind of change."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def test_how_often_it_waits() -> None:
     assert preview.waits(PLANS["add an index"]).startswith("It waits 3 times")
 
 
-def test_a_version_that_moves_several_elements_tells_them_all_on_the_road() -> None:
-    road = points(plan_json(PLANS["drop a column that an index covers"])["steps"], -1)
-    told = [[(move["name"], move["after"]) for move in point["moves"]] for point in road if point.get("moves")]
-    assert told[0] == [("name", "delete-only"), ("one_name", "delete-only")]
+def test_a_version_that_moves_several_elements_shows_them_all_in_its_timeline() -> None:
+    timeline = points(plan_json(PLANS["drop a column that an index covers"])["steps"], -1)
+    moved = [[(move["name"], move["after"]) for move in point["moves"]] for point in timeline if point.get("moves")]
+    assert moved[0] == [("name", "delete-only"), ("one_name", "delete-only")]
 
 
-def test_the_steps_of_a_plan_are_those_of_its_road() -> None:
+def test_the_steps_of_a_plan_are_those_of_its_timeline() -> None:
     plan = PLANS["change a type"]
     seen = plan_json(plan)
     assert [step["kind"] for step in seen["steps"]] == [step.kind.value for step in plan.forward]

@@ -1,4 +1,4 @@
-"""A plan's steps as stations on a line, wherever the change is."""
+"""A plan's steps as points on a line, wherever the change is."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def step(number: int, kind: str, version: int, *moved: dict[str, str], airports:
 
 
 def steps(kinds: tuple[str, ...] = KINDS) -> list[dict[str, Any]]:
-    road, version = [], 1
+    listed, version = [], 1
     for number, kind in enumerate(kinds):
         version += kind == "publish"
         moved = [transition(*STATES[number])] if kind == "publish" else []
-        road.append(step(number, kind, version, *moved))
-    return road
+        listed.append(step(number, kind, version, *moved))
+    return listed
 
 
 def words(position: int, *, is_over: bool = False) -> str:
@@ -40,7 +40,7 @@ def words(position: int, *, is_over: bool = False) -> str:
 
 
 @pytest.mark.parametrize(
-    ("position", "is_over", "road"),
+    ("position", "is_over", "expected"),
     [
         pytest.param(
             -1,
@@ -52,24 +52,24 @@ def words(position: int, *, is_over: bool = False) -> str:
             1,
             False,
             "absent delete-only >wait .write-only .wait .reorganise .public .wait .tidy",
-            id="a wait is a station of its own",
+            id="a wait is a point of its own",
         ),
         pytest.param(
             5,
             False,
             "absent delete-only wait write-only wait >reorganise .public .wait .tidy",
-            id="fill, verify and close are one station",
+            id="fill, verify and close are one point",
         ),
         pytest.param(
-            10, True, "absent delete-only wait write-only wait reorganise public wait tidy", id="the end of the road"
+            10, True, "absent delete-only wait write-only wait reorganise public wait tidy", id="the end of the steps"
         ),
     ],
 )
-def test_where_a_change_is(position: int, is_over: bool, road: str) -> None:
-    assert words(position, is_over=is_over) == road
+def test_where_a_change_is(position: int, is_over: bool, expected: str) -> None:
+    assert words(position, is_over=is_over) == expected
 
 
-def test_a_station_of_several_works_says_which_one_runs() -> None:
+def test_a_point_of_several_runs_says_which_one_runs() -> None:
     reorganise = next(s for s in points(steps(), 4) if s["kind"] == "reorganise")
     assert [(work["kind"], work["when"]) for work in reorganise["works"]] == [
         ("fill", "current"),
@@ -78,7 +78,7 @@ def test_a_station_of_several_works_says_which_one_runs() -> None:
     ]
 
 
-def test_a_road_back_begins_with_the_end_of_the_run() -> None:
+def test_a_rollback_begins_with_the_end_of_the_run() -> None:
     back = [
         step(0, "close", 3),
         step(1, "publish", 4, transition("write-only", "delete-only")),
@@ -86,29 +86,29 @@ def test_a_road_back_begins_with_the_end_of_the_run() -> None:
     assert [s["state"] or s["kind"] for s in points(back, 0)] == ["write-only", "close", "delete-only"]
 
 
-def test_no_road_has_no_stations() -> None:
+def test_no_steps_have_no_points() -> None:
     assert points([], 0) == []
 
 
-def road_of(step_status: str) -> list[dict[str, Any]]:
-    """The steps with what became of each: d(one), l(eft unfinished), n(ever taken)."""
+def steps_with(step_status: str) -> list[dict[str, Any]]:
+    """The steps, each with its status: d(one), l(eft unfinished), n(ever taken)."""
     words = {"d": "done", "l": "left", "n": "never"}
     return [step | {"when": words[when]} for step, when in zip(steps(), step_status, strict=True)]
 
 
 @pytest.mark.parametrize(
-    ("step_status", "road"),
+    ("step_status", "expected"),
     [
         pytest.param("nnnnnnnnnn", "", id="it never set out"),
-        pytest.param("lnnnnnnnnn", "absent -delete-only", id="it turned before its first version was out"),
+        pytest.param("lnnnnnnnnn", "absent -delete-only", id="rolled back before its first version was published"),
         pytest.param("dddddlnnnn", "absent delete-only wait write-only wait -reorganise", id="verification failed"),
         pytest.param("dddnnnnnnn", "absent delete-only wait write-only", id="cancelled with a version just out"),
         pytest.param("dddddddddd", words(10, is_over=True), id="it has arrived"),
     ],
 )
-def test_of_a_road_that_was_left_only_what_was_taken_is_shown(step_status: str, road: str) -> None:
-    shown = [{"done": "", "left": "-"}[s["when"]] + (s["state"] or s["kind"]) for s in taken(road_of(step_status))]
-    assert " ".join(shown) == road
+def test_of_steps_that_were_left_only_what_was_taken_is_shown(step_status: str, expected: str) -> None:
+    shown = [{"done": "", "left": "-"}[s["when"]] + (s["state"] or s["kind"]) for s in taken(steps_with(step_status))]
+    assert " ".join(shown) == expected
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_change_turned_at_the_last_step_it_began(begun: Collection[int], publi
         pytest.param((None, None), ", , ", id="one table"),
     ],
 )
-def test_of_several_tables_each_version_is_told_by_name(others: tuple[int | None, ...], versions: str) -> None:
+def test_of_several_tables_each_version_is_reported_by_name(others: tuple[int | None, ...], versions: str) -> None:
     there = [
         step(0, "publish", 5, transition("absent", "write-only"), airports=others[0]),
         step(1, "drain", 5, airports=others[0]),

@@ -1,4 +1,4 @@
-"""Plans: the road there, the way back, and the reviews of hand-written ones (protocol sections 4, 7, 8)."""
+"""Plans: the steps, the rollback, and the reviews of hand-written ones (protocol sections 4, 7, 8)."""
 
 from dataclasses import replace
 
@@ -56,14 +56,14 @@ def test_a_plan_survives_json(plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
-def test_every_plan_and_every_way_back_is_safe(plan: Plan) -> None:
+def test_every_plan_and_every_rollback_is_safe(plan: Plan) -> None:
     assert find_faults(plan) == []
     for published, here in _reversible(plan):
         assert step_faults(moving(plan), here, rollback_steps(plan, published)) == []
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
-def test_the_way_back_ends_where_it_began(plan: Plan) -> None:
+def test_the_rollback_ends_where_it_began(plan: Plan) -> None:
     for published, _ in _reversible(plan):
         last = [step.descriptor for step in rollback_steps(plan, published) if step.descriptor][-1]
         if plan.base is None:
@@ -104,7 +104,7 @@ def test_a_dropped_index_is_public_again_at_once() -> None:
     ]
 
 
-def test_an_index_under_way_walks_back_over_every_state() -> None:
+def test_an_index_under_way_rolls_back_over_every_state() -> None:
     plan = PLANS["add an index"]
     assert words(plan, rollback_steps(plan, 2)) == [
         "close the run",
@@ -184,12 +184,12 @@ def _jump(*states: State) -> Plan:
     assert first is not None
     index = replace(first.indexes[0], state=states[0])
     here = users().with_index(index)
-    road = [publish(users(), here, (element_of(plan),)), drain(here)]
+    steps = [publish(users(), here, (element_of(plan),)), drain(here)]
     for state in states[1:]:
         there = moved(here, element_of(plan), state)
-        road += [publish(here, there, (element_of(plan),)), drain(there)]
+        steps += [publish(here, there, (element_of(plan),)), drain(there)]
         here = there
-    return replace(plan, forward=tuple(road))
+    return replace(plan, forward=tuple(steps))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_an_unsafe_plan_is_refused_with_clause_and_witness(plan: Plan, message: 
 
 def test_entries_may_not_be_deleted_while_somebody_writes_them() -> None:
     plan = PLANS["drop an index"]
-    road = list(plan.forward)
-    road[2:2] = [Step(StepKind.DELETE, 6, elements=moving(plan))]
+    steps = list(plan.forward)
+    steps[2:2] = [Step(StepKind.DELETE, 6, elements=moving(plan))]
     with pytest.raises(FaultyPlan, match=r"C3\): entries are deleted while index by_name is write-only"):
-        review(replace(plan, forward=tuple(road)))
+        review(replace(plan, forward=tuple(steps)))

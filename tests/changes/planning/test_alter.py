@@ -1,4 +1,4 @@
-"""Every kind of change: its versions, its way back from every point, its undo, its dangers, and what is refused."""
+"""Every kind of change: its versions, its rollback from every point, its undo, its dangers, and what is refused."""
 
 import datetime as dt
 from dataclasses import replace
@@ -45,7 +45,7 @@ def _points(plan: Plan) -> range:
 
 
 @EVERY_KIND
-def test_the_way_back_from_every_point_is_safe_and_ends_where_it_began(name: str) -> None:
+def test_the_rollback_from_every_point_is_safe_and_ends_where_it_began(name: str) -> None:
     plan = PLANS[name]
     for published in _points(plan):
         here, back = plan.publishes[published - 1].published, rollback_steps(plan, published)
@@ -122,23 +122,23 @@ def test_the_undo_in_words(name: str, statement: str) -> None:
     assert undo_of(PLANS[name]).statement == statement
 
 
-# --- the road of each kind
+# --- the steps of each kind
 
 
 def _states(plan: Plan) -> list[str]:
     """What each version moves, and between them the reorganisations."""
     short = {A: "a", D: "d", W: "w", P: "p"}
-    road = []
+    steps = []
     for step in plan.forward:
         if step.kind is StepKind.PUBLISH:
-            road.append(" ".join(f"{t.element.name}:{short[t.before]}{short[t.after]}" for t in step.transitions))
+            steps.append(" ".join(f"{t.element.name}:{short[t.before]}{short[t.after]}" for t in step.transitions))
         elif step.kind is not StepKind.DRAIN:
-            road.append(" ".join((step.kind.value, *(element.name for element in step.elements))))
-    return road
+            steps.append(" ".join((step.kind.value, *(element.name for element in step.elements))))
+    return steps
 
 
 @pytest.mark.parametrize(
-    ("name", "road"),
+    ("name", "steps"),
     [
         ("add an optional column", ["nick:ad", "nick:dp"]),
         ("add a required column",
@@ -171,8 +171,8 @@ def _states(plan: Plan) -> list[str]:
         ("rename a column", [""]),
     ],
 )  # fmt: skip
-def test_the_road(name: str, road: list[str]) -> None:
-    assert _states(PLANS[name]) == road
+def test_the_steps(name: str, steps: list[str]) -> None:
+    assert _states(PLANS[name]) == steps
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ DANGERS = [
 
 
 @pytest.mark.parametrize(("name", "danger"), DANGERS)
-def test_dangers_are_said_in_plain_words(name: str, danger: str) -> None:
+def test_dangers_are_stated_in_plain_words(name: str, danger: str) -> None:
     assert any(danger in said for said in PLANS[name].dangers)
 
 

@@ -1,4 +1,4 @@
-"""Foreign keys as changes: both tables' versions, refusals, the way back from every point, undo, what is not safe."""
+"""Foreign keys as changes: both tables' versions, refusals, the rollback from every point, undo, what is not safe."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -36,7 +36,7 @@ from tests.changes.referring import (
 A, W, P = State.ABSENT, State.WRITE_ONLY, State.PUBLIC
 
 
-# --- the road
+# --- the steps
 
 
 def test_both_tables_have_a_version_wherever_the_foreign_key_moves() -> None:
@@ -108,7 +108,7 @@ def test_a_required_column_leaves_public_with_the_index_by_which_it_was_referred
         "column r public -> write-only",
         "unique index one_r public -> write-only",
     ]
-    check_every_way_back(plan)
+    check_every_rollback(plan)
 
 
 def test_an_index_that_leaves_public_with_its_foreign_key_is_a_fault() -> None:
@@ -204,11 +204,11 @@ def _points(plan: Plan) -> range:
 
 
 @EVERY_KIND
-def test_the_way_back_from_every_point_is_safe_and_ends_where_it_began(name: str) -> None:
-    check_every_way_back(PLANS[name])
+def test_the_rollback_from_every_point_is_safe_and_ends_where_it_began(name: str) -> None:
+    check_every_rollback(PLANS[name])
 
 
-def check_every_way_back(plan: Plan) -> None:
+def check_every_rollback(plan: Plan) -> None:
     for published in _points(plan):
         here, others = plan.publishes[published - 1].published, partners_after(plan, published)
         back = rollback_steps(plan, published)
@@ -233,7 +233,7 @@ def _as_before(base: Descriptor, last: Descriptor) -> Descriptor:
     )
 
 
-def test_the_way_back_publishes_and_drains_both_tables() -> None:
+def test_the_rollback_publishes_and_drains_both_tables() -> None:
     plan = PLANS["dropped"]
     assert words(plan, rollback_steps(plan, 1)) == [
         "publish trips@9 and airports@6: foreign key trips_code_fkey write-only -> public",
@@ -302,7 +302,7 @@ def test_any_three_at_once_are_safe_there_and_back_or_refused(first: str) -> Non
         except DdlError as refusal:
             refused.append(refusal.sqlstate)
             continue
-        check_every_way_back(plan)
+        check_every_rollback(plan)
     assert set(refused) <= {"0A000", "2BP01"}
 
 
@@ -398,7 +398,7 @@ def test_what_cannot_be_added_is_refused_at_its_place(sql: str, sqlstate: str, m
 
 
 @pytest.mark.parametrize(("sql", "sqlstate", "message"), RESTS)
-def test_what_a_foreign_key_rests_on_stays(sql: str, sqlstate: str, message: str) -> None:
+def test_what_a_foreign_key_depends_on_stays(sql: str, sqlstate: str, message: str) -> None:
     refused = refusal_of(sql, linked())
     assert (refused.sqlstate, message in refused.message) == (sqlstate, True), refused.message
     assert refused.position == sql.index("|") + 1
@@ -507,7 +507,7 @@ def test_a_statement_is_read_with_all_that_it_says() -> None:
         ),
     ],
 )
-def test_dangers_are_said_in_plain_words(name: str, danger: str) -> None:
+def test_dangers_are_stated_in_plain_words(name: str, danger: str) -> None:
     assert danger in PLANS[name].dangers
 
 

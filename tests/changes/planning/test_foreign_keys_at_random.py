@@ -1,6 +1,6 @@
 """Any changes of three tables that refer to each other, one after the other: what no single example would show.
 
-After each one that is not refused the two sides of every foreign key say the same, every way back leads to the tables
+After each one that is not refused the two sides of every foreign key say the same, every rollback leads to the tables
 as they were, and the undo can be planned.
 """
 
@@ -14,7 +14,7 @@ from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.plan.model import Plan, plan_from_json
 from changes.plan.undo import undo_of
-from tests.changes.planning.test_foreign_keys import check_every_way_back
+from tests.changes.planning.test_foreign_keys import check_every_rollback
 from tests.changes.referring import Tables, after, done, planned
 
 NAMES = ("a", "b", "c")
@@ -58,14 +58,14 @@ def statements(draw: st.DrawFn) -> str:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(statements(), min_size=3, max_size=12))
-def test_whatever_is_done_both_sides_agree_and_every_road_leads_back(asked: list[str]) -> None:
+def test_whatever_is_done_both_sides_agree_and_every_change_rolls_back(asked: list[str]) -> None:
     tables = TABLES
     for sql in asked:
         plan = _planned(sql, tables)
         if plan is None:
             continue
         assert plan_from_json(plan.to_json()) == plan
-        check_every_way_back(plan)
+        check_every_rollback(plan)
         tables = after(plan, tables)
         _check_sides(tables)
         _planned(undo_of(plan).statement, tables)

@@ -51,7 +51,7 @@ SHOWN = ("publish code public, people_code_key public, people_code_check public"
         pytest.param(CHECKED, [HIDDEN, WRITTEN, RUN, *SHOWN], id="a column with its index and its check"),
     ],
 )  # fmt: skip
-def test_the_planners_own_road_is_safe_when_written_by_hand(name: str, versions: list[str]) -> None:
+def test_the_planners_own_steps_are_safe_when_written_by_hand(name: str, versions: list[str]) -> None:
     assert faults(name, *versions) == []
 
 
@@ -132,7 +132,7 @@ def test_the_planners_own_road_is_safe_when_written_by_hand(name: str, versions:
         ),
     ],
 )  # fmt: skip
-def test_a_broken_rule_is_told_with_pair_clause_and_witness(name: str, versions: list[str], fault: str) -> None:
+def test_a_broken_rule_is_reported_with_pair_clause_and_witness(name: str, versions: list[str], fault: str) -> None:
     assert any(fault in said for said in faults(name, *versions)), faults(name, *versions)
 
 
@@ -143,7 +143,7 @@ def test_nothing_is_added_and_dropped_in_one_plan() -> None:
         review(both)
 
 
-def test_nothing_new_rests_on_what_is_dropped() -> None:
+def test_nothing_new_depends_on_what_is_dropped() -> None:
     plan = planned("ALTER TABLE people ADD UNIQUE (town)", people())
     town = people().column_named("town")
     dropped = Move(Element(town.kind, town.id, town.name), MoveKind.DROP)
@@ -168,7 +168,7 @@ def test_versions_follow_each_other() -> None:
         review(replace(plan, forward=(skipping, *rest)))
 
 
-def test_the_turn_is_not_later_than_the_first_loss() -> None:
+def test_the_point_of_no_return_is_not_later_than_the_first_loss() -> None:
     plan = PLANS[COVERED]
     with pytest.raises(FaultyPlan, match=r"there is no rollback from here, but the plan says so only at step 6 \(X6\)"):
         review(replace(plan, point_of_no_return=5))

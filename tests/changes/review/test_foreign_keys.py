@@ -59,7 +59,7 @@ def test_a_foreign_key_moves_in_both_tables_and_step_by_step(steps: list[str], f
 
 
 @pytest.mark.parametrize("name", ["to the primary key", "to the table itself", "dropped"])
-def test_the_planners_own_road_can_be_written_by_hand(name: str) -> None:
+def test_the_planners_own_steps_can_be_written_by_hand(name: str) -> None:
     plan = PLANS[name]
     steps = []
     for step in plan.forward:

@@ -38,7 +38,7 @@ def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str]:
         ),
     ],
 )
-def test_the_exit_code_tells_the_verdict(
+def test_the_exit_code_gives_the_verdict(
     capsys: pytest.CaptureFixture[str], args: tuple[str, ...], code: int, verdict: str
 ) -> None:
     ended, out = run(capsys, "--kind", "index", *SMALL, *args, "--json")
@@ -99,7 +99,7 @@ def test_a_model_without_a_plan_is_one_line(
     assert "\n" not in str(refused.value)
 
 
-def test_a_variant_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_variant_shows_its_story(capsys: pytest.CaptureFixture[str]) -> None:
     code, out = run(capsys, "--variant", "index-without-delete-only")
     assert code == 1
     assert "C3 under v1: index by_a has an entry, and t@1 contains no such index" in out
@@ -128,7 +128,7 @@ def test_steps_lead_to_a_position(capsys: pytest.CaptureFixture[str], variant: s
 BROKEN = ("--kind", "index", "--states", "absent,write-only,public", *SMALL, "--json")
 
 
-def test_an_answer_is_kept_and_told_again_with_its_story(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_answer_is_kept_and_given_again_with_its_story(capsys: pytest.CaptureFixture[str]) -> None:
     first, again, anew = (json.loads(run(capsys, *BROKEN, *more)[1]) for more in ((), (), ("--again",)))
     assert [said.pop("known") for said in (first, again, anew)] == [False, True, False]
     assert first == again

@@ -42,7 +42,7 @@ def taken(statements: list[Statement], states: str = BOTH) -> list[bool]:
         pytest.param([], (INSERT, 1, NO_VALUE), False, id="the column is always public"),
     ],
 )
-def test_what_a_row_owes_from_both_ends(before: list[Statement], statement: Statement, is_taken: bool) -> None:
+def test_what_a_row_demands_from_both_ends(before: list[Statement], statement: Statement, is_taken: bool) -> None:
     assert taken([*before, statement]) == [True] * len(before) + [is_taken]
 
 

@@ -128,7 +128,7 @@ def test_the_story_names_both_tables() -> None:
     )
 
 
-def test_changes_of_key_are_told() -> None:
+def test_changes_of_key_are_reported() -> None:
     plain = Plain(effects_of(foreign_key(moves=True)))
     steps = [("given", 1, "-", "-", "-"), ("n1", "begin"), *transaction("n1", ("move-parent", 1, 2)), ("n1", "commit")]
     steps[2] = ("n1", "read", "parent", 1)
@@ -142,7 +142,7 @@ def test_changes_of_key_are_told() -> None:
     ]
 
 
-def test_the_state_of_a_column_that_moves_is_told() -> None:
+def test_the_state_of_a_column_that_moves_is_reported() -> None:
     answer = answer_to("foreign-key-of-column-in-child-only")
     assert answer.sentences[6:8] == [
         "n2 leases child@3: column a is write-only, child_a_fkey is write-only",

@@ -193,15 +193,15 @@ def test_a_table_that_refers_to_itself_is_proved_as_one(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("road", "clauses"),
+    ("steps", "clauses"),
     [
         (["publish trips_boss_fkey write-only", "publish trips_boss_fkey public", "drain"], ("C6",)),
         (["publish trips_boss_fkey public", "drain"], ("C6",)),
     ],
     ids=["not verified", "in one step"],
 )
-def test_a_table_that_refers_to_itself_on_a_road_of_ones_own(road: list[str], clauses: tuple[str, ...]) -> None:
-    answer = prove(rewritten(FOREIGN_KEYS["to the table itself"], road), budget=PATIENTLY)
+def test_a_table_that_refers_to_itself_by_steps_of_ones_own(steps: list[str], clauses: tuple[str, ...]) -> None:
+    answer = prove(rewritten(FOREIGN_KEYS["to the table itself"], steps), budget=PATIENTLY)
     assert (answer.verdict, answer.clauses) == (Verdict.VIOLATED, clauses)
 
 
@@ -247,7 +247,7 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize("name", BY_HAND)
-def test_a_foreign_key_on_a_road_of_ones_own_has_a_counterexample(name: str) -> None:
+def test_a_foreign_key_by_steps_of_ones_own_has_a_counterexample(name: str) -> None:
     answer = prove(rewritten(FOREIGN_KEYS["to the primary key"], BY_HAND[name]), budget=PATIENTLY)
     assert (answer.verdict, answer.clauses) == (Verdict.VIOLATED, ("C6",))
     assert any("child@" in sentence for sentence in answer.sentences)

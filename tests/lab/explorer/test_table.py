@@ -42,7 +42,7 @@ def test_the_page_has_the_slow_ones_too(name: str) -> None:
     assert [f"| {verdict.value} |" in line for line in lines] == [True]
 
 
-def test_a_counterexample_is_told_in_sentences() -> None:
+def test_a_counterexample_is_given_in_sentences() -> None:
     broken = model(rows=1, ranges=1, broken=frozenset({Broken.BLIND}))
     answer = explore(broken)
     assert answer.sentences[-6:] == [

@@ -102,7 +102,7 @@ def test_unsafe_pairs_break_what_the_protocol_says_over_both_directions() -> Non
     }
 
 
-def test_a_model_survives_json_and_its_digest_tells_it_from_others() -> None:
+def test_a_model_survives_json_and_its_digest_distinguishes_it_from_others() -> None:
     held = model("required column", broken=frozenset({Broken.BLIND}), rows=3, fence=False)
     assert from_json(held.to_json()) == held
     assert held.digest != model("required column").digest

@@ -48,8 +48,8 @@ def test_the_matrix_has_every_kind_of_element_both_ways_and_every_kind_of_step()
     assert steps == set(StepKind)
 
 
-def cell(kind: str, road: Direction, position: int, interruption: Interruption) -> Cell:
-    return Cell(kinds_named((kind,))[0], road, position, interruption)
+def cell(kind: str, direction: Direction, position: int, interruption: Interruption) -> Cell:
+    return Cell(kinds_named((kind,))[0], direction, position, interruption)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def cell(kind: str, road: Direction, position: int, interruption: Interruption) 
             Without.DELETION,
             cell("add an index", Direction.FORWARD, 5, Interruption.CANCEL),
             "C3",
-            id="the way back deletes what was added",
+            id="the rollback deletes what was added",
         ),
         pytest.param(
             Without.DELETION,

@@ -110,7 +110,7 @@ def test_a_fresh_caller_is_not_satisfied_by_an_acquisition_begun_before_its_call
     assert node.granted(2) == [Grant("b", USERS, 2)]
 
 
-def test_a_failed_acquisition_tells_its_callers_the_cause_and_strands_nobody(node: Node) -> None:
+def test_a_failed_acquisition_gives_its_callers_the_cause_and_strands_nobody(node: Node) -> None:
     node.hears(Pin("a", USERS))
     node.hears(Pin("b", USERS, fresh=True))
     said = node.hears(AcquireFailed(USERS, "connection refused"))
@@ -220,7 +220,7 @@ def test_a_lost_lease_ends_its_users_but_not_the_node(user: Node) -> None:
     assert user.hears(Pin("b", USERS)) == [Acquire(USERS)]
 
 
-def test_a_renewal_that_tells_of_a_newer_version_is_news(user: Node) -> None:
+def test_a_renewal_that_reports_a_newer_version_is_news(user: Node) -> None:
     user.hears(Tick(), at=50.0)
     assert user.renewed(Renewal.LOST, version=2) == [Acquire(USERS)]
     assert user.held() == {1: 1}

@@ -166,7 +166,7 @@ def test_statements_of_one_message_are_one_transaction(cluster: Cluster, raw: Ra
     assert rows(ask(raw, query(f"SELECT count(*) FROM {table}"))) == [(b"0",)]
 
 
-def test_ready_tells_the_truth_about_the_transaction(raw: Raw) -> None:
+def test_ready_states_the_truth_about_the_transaction(raw: Raw) -> None:
     states = [
         ask(raw, query(sql))[-1][1] for sql in ("BEGIN", "SELECT 1", "SELECT 1/0", "SELECT 1", "ROLLBACK", "SELECT 1")
     ]

@@ -102,7 +102,7 @@ def test_an_index_says_at_once_that_nobody_refers(cluster: Cluster) -> None:
     assert cluster.violations(child) == []
 
 
-def test_many_values_are_asked_for_in_a_few_flights(cluster: Cluster) -> None:
+def test_many_values_are_asked_for_in_a_few_batches(cluster: Cluster) -> None:
     parent = cluster.table("id int primary key")
     child = cluster.table("id int primary key, p int")
     with_index(cluster, child, "p")

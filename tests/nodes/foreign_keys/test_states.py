@@ -73,7 +73,7 @@ def test_each_table_enforces_what_its_own_version_says(cluster: Cluster, here: S
 
 
 def test_a_version_without_the_column_cannot_say_that_nothing_refers(cluster: Cluster) -> None:
-    """No road leads there that is drained in between. Rows of newer versions may refer, so to try again is all."""
+    """No plan leads there that drains in between. Rows of newer versions may refer, so to try again is all."""
     parent = cluster.table("code text primary key, city text")
     child = cluster.table("id int primary key")
     old = cluster.descriptor(child)

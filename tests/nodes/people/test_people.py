@@ -192,7 +192,7 @@ def test_a_new_password_counts_at_once(address: str) -> None:
     assert at_a_port(address, visit) == ["in as lea, may read", refused("lea"), "in as lea, may read"]
 
 
-def test_a_store_that_does_not_answer_is_told() -> None:
+def test_a_store_that_does_not_answer_is_reported() -> None:
     assert outcome("host=127.0.0.1 port=1", "lea", "any").startswith(
         'the store does not answer, so "lea" cannot be signed in now'
     )

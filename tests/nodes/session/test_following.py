@@ -53,7 +53,7 @@ def test_ctrl_c_leaves_the_change_running_and_says_so(cluster: Cluster, worker: 
         until(store, STATUS, (number, "done"), [table])
 
 
-def test_ctrl_c_during_submission_still_tells_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_during_submission_still_prints_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is being stored will be stored: nobody shall believe that it was not."""
     notices: list[str] = []
 
@@ -104,7 +104,7 @@ def test_a_follower_that_loses_the_store_goes_on_where_it_was(cluster: Cluster, 
         assert not statement.is_alive()
         assert store.execute(STATUS, [table]).fetchone()[1] == "done"
     assert any("write-only -> public" in text for text in notices), notices
-    assert len(notices) == len(set(notices)), "each step is told once"
+    assert len(notices) == len(set(notices)), "each step is reported once"
 
 
 def test_a_store_that_stays_away_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

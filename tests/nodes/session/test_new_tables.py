@@ -44,7 +44,7 @@ def test_it_is_tried_again(told: dict[str, Any], committed: bool, kind: str) -> 
     assert told[kind] == [7, 8]
 
 
-def test_what_could_not_be_told_is_told_after_the_next_transaction(told: dict[str, Any]) -> None:
+def test_what_could_not_be_reported_is_reported_after_the_next_transaction(told: dict[str, Any]) -> None:
     """The client's connection lives on, and the name is unknown to it."""
     told["failures"] = 3
     made = new_tables(7)

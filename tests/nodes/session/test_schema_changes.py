@@ -48,7 +48,7 @@ def test_a_default_changes(n1: Any, n2: Any, table: str) -> None:
     assert n2.execute(f"INSERT INTO {table} (id) VALUES (4) RETURNING a, b").fetchone() == (None, "x")
 
 
-def test_each_step_is_told(n1: Any, table: str) -> None:
+def test_each_step_is_reported(n1: Any, table: str) -> None:
     notices = told(n1, f"ALTER TABLE {table} RENAME COLUMN a TO age")
     assert {(severity, code) for severity, code, _ in notices} == {("NOTICE", "00000")}
     texts = [text for _, _, text in notices]
@@ -67,7 +67,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("sql", "code", "word"), MISTAKES)
-def test_a_mistake_is_told_with_its_place(n1: Any, table: str, sql: str, code: str, word: str | None) -> None:
+def test_a_mistake_is_reported_with_its_place(n1: Any, table: str, sql: str, code: str, word: str | None) -> None:
     """The place counts from the beginning of what the client sent."""
     text = "SELECT 1; /* é */ " + sql.format(table)
     with pytest.raises(psycopg.Error) as caught:

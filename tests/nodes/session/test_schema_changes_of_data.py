@@ -20,7 +20,7 @@ def table(cluster: Cluster) -> str:
 def test_columns_come_change_and_go(n1: Any, n2: Any, table: str) -> None:
     notices = told(n1, f"ALTER TABLE {table} ADD COLUMN c int NOT NULL DEFAULT 7, ADD CONSTRAINT low CHECK (a < 100)")
     assert all(text.startswith("change ") for _, _, text in notices), notices
-    assert len(notices) > 3, "each step is told"
+    assert len(notices) > 3, "each step is reported"
     assert n2.execute(f"SELECT id, c FROM {table} ORDER BY id").fetchall() == [(1, 7), (2, 7)]
     with pytest.raises(errors.CheckViolation, match='"low"'):
         n2.execute(f"UPDATE {table} SET a = a * 10 WHERE id = 1")

@@ -53,7 +53,7 @@ def test_a_program_that_submits_fast_waits_and_may_give_up(cluster: Cluster) -> 
         threading.Timer(1.0, client.cancel_safe).start()
         with pytest.raises(psycopg.errors.QueryCanceled):
             client.execute(f"CREATE INDEX {table}_v ON {table} (v)")
-    assert notices[1].startswith("100 changes within a minute are yours, which is the limit: waiting for ")
+    assert notices[1].startswith("you have submitted 100 changes within a minute, which is the limit: waiting for ")
     with cluster.store() as store:
         assert store.execute("SELECT count(*) FROM changes_change WHERE who = %s", [HASTY]).fetchone() == (100,)
 

@@ -192,7 +192,7 @@ def test_savepoints_enter_again(cluster: Cluster, n1: Any) -> None:
 # -- sessions that are lost
 
 
-def test_a_session_lost_in_a_transaction_is_told_and_undone(cluster: Cluster, n1: Any) -> None:
+def test_a_session_lost_in_a_transaction_is_reported_and_undone(cluster: Cluster, n1: Any) -> None:
     table = balances(cluster)
     begin(n1).execute(f"UPDATE {table} SET amount = 0 WHERE id = 1")
     with cluster.store() as store:

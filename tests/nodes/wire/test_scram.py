@@ -66,7 +66,7 @@ def test_another_text_is_no_verifier(text: str) -> None:
         verifier_from(text)
 
 
-def test_a_verifier_tells_no_password() -> None:
+def test_a_verifier_reveals_no_password() -> None:
     """Whoever reads the database cannot sign in with what is there."""
     kept = verifier_of("sesame")
     for known in (str(kept), kept.stored_key.hex(), kept.server_key.hex()):

@@ -81,7 +81,7 @@ def test_a_filling_column_reads_as_its_fill_value() -> None:
     assert constraint_violations(descriptor, StoredRow(user(1, "ann").key, {})) == []
 
 
-def test_a_missing_pair_of_a_not_null_column_is_told_once() -> None:
+def test_a_missing_pair_of_a_not_null_column_is_reported_once() -> None:
     store = MemoryStore()
     run(store, insert_row(replace(PLAIN, columns=(PLAIN.columns[0],)), user(1, None)))
     assert [v.clause for v in check(NOT_NULL, store.contents())] == ["C2"]
