@@ -17,6 +17,8 @@ world_session  positions that a list of lines leads through, on such a cluster
 world_cluster  it drawn: nodes, leases, messages, pairs, plan
 doors          from a wait or a refusal on the operations pages to a session in the same state
 grain          what each actor may do: a statement as one button, or in single steps
+fold           the trace by statements: single steps of one statement as one line
+random_step    a step for "let it run", by a seed
 probe          what a query finds by the table and by an index
 handbooks      chapter 0's machine: people, editions, two channels, and the judge of handbooks
 severity       danger is not damage

@@ -195,7 +195,10 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class TraceLine:
-    """A step that was taken: an arrow from `actor` to `to` ("" when it concerns nobody else)."""
+    """A step that was taken: an arrow from `actor` to `to` ("" when it concerns nobody else).
+
+    `until` is the position after it, where `lab.sessions.fold` has set it: a whole statement may be one line.
+    """
 
     id: str
     actor: str
@@ -203,6 +206,7 @@ class TraceLine:
     text: Text
     severity: Severity = Severity.HOLDS
     is_refused: bool = False
+    until: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,47 @@
+"""The trace by statements: single steps of one statement that follow each other are one line.
+
+    single steps   n1.begin · n1.read.1 · n1.write.delete.1.0 · n1.commit       positions 1 2 3 4
+    statements     n1.commit                                                    position 4
+
+A statement with something else in between stays in single steps, and so does one in the middle of which we stand.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from lab.sessions.severity import worst
+from lab.sessions.shown import Shown, Strip, TraceLine
+
+
+def folded(shown: Shown, *, single_steps: bool) -> Shown:
+    """The same with `until` in every line, and with a cell of the strip for the start and each line."""
+    lines = list(_each(shown.trace) if single_steps else _statements(shown.trace, shown.at))
+    stops = [0, *(line.until for line in lines)]
+    strip = (Strip(row.clause, tuple(row.cells[stop] for stop in stops)) for row in shown.strip)
+    return replace(shown, trace=tuple(lines), strip=tuple(strip))
+
+
+def _each(lines: Sequence[TraceLine]) -> Iterator[TraceLine]:
+    for at, line in enumerate(lines):
+        yield replace(line, until=at + 1)
+
+
+def _statements(lines: Sequence[TraceLine], place: int) -> Iterator[TraceLine]:
+    at = 0
+    while at < len(lines):
+        end = at + _length([line.id for line in lines[at : at + 4]])
+        if at < place < end:
+            end = at + 1
+        together = lines[at:end]
+        yield replace(together[-1], severity=worst(line.severity for line in together), until=end)
+        at = end
+
+
+def _length(ids: Sequence[str]) -> int:
+    """The number of these steps that are one statement, or one range of a fill."""
+    match [name.split(".") for name in ids]:
+        case [[one, "begin"], [two, "read", *_], [three, "write", *_], [four, "commit"]] if one == two == three == four:
+            return 4
+        case [["fill", "read", *chunk], ["fill", "put", *same], *_] if chunk == same:
+            return 2
+    return 1
