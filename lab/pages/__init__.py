@@ -1,0 +1,7 @@
+"""The lab's pages: what a browser sends becomes a session, and what a session shows becomes JSON in the reader's words.
+
+requests  a session out of a request's body, within bounds
+answers   what is answered for a session at a position
+words     the words that stand on the stage
+gallery   famous anomalies, each a session to open
+"""

@@ -1,0 +1,60 @@
+"""The answer for a session at a position: all that the stage draws, in the reader's words, and its link."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from lab.pages.requests import Asked
+from lab.pages.words import say
+from lab.sessions import replay, setups
+from lab.sessions.fold import folded
+from lab.sessions.random_step import random_step
+from lab.sessions.session import Linked, Session, encode, rules
+from lab.sessions.shown import Shown, to_json
+
+
+def answer(session: Session, at: int | None, single_steps: bool | None) -> dict[str, Any]:
+    """Everything at a position. Raises `replay.BadSession` when there is no such set-up, or it is set up wrongly."""
+    return _answer(session, replay.show(session, at, single_steps=single_steps), single_steps)
+
+
+def random_answer(asked: Asked) -> dict[str, Any]:
+    """The same after one more step, picked among those that may be taken; `took` names it, "" when there is none."""
+    before = replay.show(asked.session, asked.at, single_steps=asked.single_steps)
+    offer = random_step(before, asked.seed)
+    if offer is None:
+        return _answer(asked.session, before, asked.single_steps) | {"took": ""}
+    session = replace(asked.session, steps=(*asked.session.steps[: before.at], *offer.takes))
+    return answer(session, None, asked.single_steps) | {"took": offer.id}
+
+
+def linked_answer(linked: Linked) -> dict[str, Any]:
+    """The same for a link, with a notice when the rules are others than when it was made."""
+    notice = ""
+    if linked.has_other_rules:
+        notice = _("This link was made with other rules; what is shown is what today's rules do with its steps.")
+    return answer(linked.session, linked.at, None) | {"notice": notice}
+
+
+def _answer(session: Session, shown: Shown, single_steps: bool | None) -> dict[str, Any]:
+    single = setups.SETUPS[session.setup].single_steps if single_steps is None else single_steps
+    return {
+        "shown": to_json(folded(shown, single_steps=single), say),
+        "session": {
+            "setup": session.setup,
+            "parameters": dict(session.parameters),
+            "left_out": sorted(session.left_out),
+            "steps": list(session.steps),
+        },
+        "single_steps": single,
+        "link": encode(session, shown.at),
+        "rules": rules(),
+        "notice": "",
+    }
+
+
+def described_setups() -> list[Mapping[str, Any]]:
+    """Every set-up as the chooser shows it."""
+    return [to_json(setup, say) for setup in setups.SETUPS.values()]

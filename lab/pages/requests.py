@@ -1,0 +1,90 @@
+"""A session out of what a browser sends: every part is looked at before it is used, and a mistake is named.
+
+{"session": {"setup": .., "parameters": {..}, "left_out": [..], "steps": [..]}, "at": n, "single_steps": bool}
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from lab.sessions.session import STEPS_MAX, Session
+
+BODY_BYTES_MAX = 64 * 1024
+STEP_CHARS_MAX = 200
+SEED_MAX = 999_999
+PARAMETERS_MAX = 20
+
+
+class BadRequest(ValueError):
+    """A request that is no session; its words are for the reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A session, the position to show (None: its end), the grain (None: the set-up's), the seed of a random step."""
+
+    session: Session
+    at: int | None
+    single_steps: bool | None
+    seed: int
+
+
+def asked(body: bytes) -> Asked:
+    """The request in `body`. Raises `BadRequest`."""
+    if len(body) > BODY_BYTES_MAX:
+        raise BadRequest(_("the request is longer than {most} bytes").format(most=BODY_BYTES_MAX))
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise BadRequest(_("the request is no JSON")) from None
+    parts = _of(found, dict, "request")
+    session = _of(parts.get("session"), dict, "session")
+    steps = _texts(session.get("steps", []), "steps")
+    if len(steps) > STEPS_MAX:
+        raise BadRequest(_("a session has at most {most} steps").format(most=STEPS_MAX))
+    at = None if parts.get("at") is None else _whole(parts["at"], "at", most=len(steps))
+    single = None if parts.get("single_steps") is None else _of(parts["single_steps"], bool, "single_steps")
+    return Asked(
+        Session(
+            setup=_of(session.get("setup"), str, "setup"),
+            parameters=_parameters(session.get("parameters", {})),
+            left_out=frozenset(_texts(session.get("left_out", []), "left_out")),
+            steps=steps,
+        ),
+        at,
+        single,
+        _whole(parts.get("seed", 0), "seed", most=SEED_MAX),
+    )
+
+
+def _of(value: Any, kind: type, name: str) -> Any:
+    if not isinstance(value, kind):
+        raise BadRequest(_("{name} is missing, or not what it should be").format(name=name))
+    return value
+
+
+def _whole(value: Any, name: str, *, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise BadRequest(_("{name} is a number from 0 to {most}").format(name=name, most=most))
+    return value
+
+
+def _texts(value: Any, name: str) -> tuple[str, ...]:
+    texts = _of(value, list, name)
+    for text in texts:
+        if len(_of(text, str, name)) > STEP_CHARS_MAX:
+            raise BadRequest(_("{name}: each is at most {most} characters long").format(name=name, most=STEP_CHARS_MAX))
+    return tuple(texts)
+
+
+def _parameters(value: Any) -> Mapping[str, Any]:
+    """Their meaning is the set-up's to judge; here only their number and their types."""
+    found = _of(value, dict, "parameters")
+    if len(found) > PARAMETERS_MAX:
+        raise BadRequest(_("a session has at most {most} parameters").format(most=PARAMETERS_MAX))
+    for name, one in found.items():
+        _of(one, (str, int, bool, list), name)  # type: ignore[arg-type]
+    return found

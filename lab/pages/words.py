@@ -1,0 +1,190 @@
+"""The words that stand on the stage, in the reader's language; the modules in `static/lab/` name them by their keys.
+
+Whatever a session says (labels, reasons, sentences) is a `Text` and comes with the session; these are the page's own.
+"""
+
+from collections.abc import Mapping
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from lab.sessions.shown import Text
+
+
+def say(text: Text) -> str:
+    """A text in the reader's language: its template, and every text in it."""
+    if not text.template:
+        return ""
+    values = {name: say(value) if isinstance(value, Text) else value for name, value in text.values.items()}
+    return gettext(text.template).format_map(values)
+
+
+def stage_words() -> dict[str, str]:
+    """All of `STAGE` in the reader's language."""
+    return {key: str(words) for key, words in STAGE.items()}
+
+
+STAGE: Mapping[str, str | Promise] = {
+    # states, as everywhere
+    "state absent": pgettext_lazy("state", "absent"),
+    "state delete-only": pgettext_lazy("state", "delete-only"),
+    "state write-only": pgettext_lazy("state", "write-only"),
+    "state reorganising": pgettext_lazy("state", "reorganising"),
+    "state public": pgettext_lazy("state", "public"),
+    # how bad
+    "holds": _("holds"),
+    "danger": _("Danger"),
+    "damage": _("Damage"),
+    "all hold": _("every clause holds"),
+    "under": _("under {version}"),
+    "clause C1": _("every value belongs to a row and a known column"),
+    "clause C2": _("every row has its required values"),
+    "clause C3": _("every entry belongs to a known index"),
+    "clause C4": _("every row has its entries"),
+    "clause C5": _("every entry matches its row"),
+    "clause C6": _("every constraint holds"),
+    "clause C7": _("nothing else is stored"),
+    "clause lost write": _("what was acknowledged is read back"),
+    "clause read twice": _("no row is read twice"),
+    "clause refused writes": _("no write is refused for what its version cannot name"),
+    "clause two versions": _("at most two versions are in use"),
+    # head
+    "lab": _("Lab"),
+    "stage": _("Stage"),
+    "set-up": _("Set-up"),
+    "single steps": _("Single steps"),
+    "copy link": _("Copy link"),
+    "copied": _("Copied"),
+    "address is link": _("This page's address is the link: copy it from the address bar."),
+    "present": _("Presenter mode"),
+    "end presenting": _("Leave presenter mode"),
+    "without": _("without {rules}"),
+    "problem": _("That did not work"),
+    "unreachable": _("The server does not answer. What is shown is the last answer; try again."),
+    "refused": _("The session ends here: its next step, {step}, cannot be taken: {why}"),
+    "forked": _("A new branch, {branch}: the one before is kept."),
+    "parts": _("Parts of the stage"),
+    # left
+    "steps": _("Possible steps"),
+    "cluster": _("Cluster"),
+    "checks": _("Checks"),
+    "no steps": _("Nobody can do anything here."),
+    "idle steps": _("{n} that change nothing"),
+    "more refused": _("{n} more, for the same reason"),
+    # centre
+    "versions": _("Versions and who uses them"),
+    "lanes of": _("Which node uses which version of {table}"),
+    "node": _("Node"),
+    "newest": _("newest"),
+    "still in force": _("still in force"),
+    "out of force": _("out of force"),
+    "in force": _("versions in force: {n} of {most}"),
+    "leases": _("leases {version}"),
+    "lease over": _("its lease is over"),
+    "not used": _("not used"),
+    "open transaction": _("Open transaction:"),
+    "condition frozen": _("frozen"),
+    "condition down": _("down"),
+    "condition cut off": _("cut off"),
+    "clock": _("{s} s on the clock"),
+    "seconds": _("{s} s"),
+    "plan": _("The change"),
+    "plan done": _("done"),
+    "plan now": _("now"),
+    "plan ahead": _("to come"),
+    "messages": _("Under way"),
+    "to": _("to"),
+    "store": _("Rows and entries"),
+    "store empty": _("The store is empty."),
+    "pairs caption": _("Each row with its pairs, and the entries that lead to it"),
+    "row": _("Row"),
+    "no row": _("none"),
+    "its pairs": _("Its pairs"),
+    "leads to": _("leads to"),
+    "entries": _("Entries"),
+    "row is not there": _("no such row"),
+    "difference +": _("added"),
+    "difference -": _("removed"),
+    "difference ~": _("changed"),
+    "tombstone": _("tombstone"),
+    "dangles": _("dangles"),
+    "unseen by": _("unseen by {versions}"),
+    "hatched": _("a version does not see it"),
+    "probe": _("What readers find"),
+    "query": _("Query"),
+    "by table": _("by table:"),
+    "by index": _("by index:"),
+    "no index": _("no index to read"),
+    "they differ": _("they differ"),
+    "they agree": _("they agree"),
+    "nothing": _("nothing"),
+    # right
+    "trace": _("Trace"),
+    "as table": _("As a table"),
+    "trace empty": _("Nothing has happened yet. Take a step."),
+    "number": _("No."),
+    "who": _("Who"),
+    "to whom": _("To"),
+    "what happens": _("What happens"),
+    "verdict": _("Verdict"),
+    "branches": _("Branches"),
+    "one branch": _("Go back and take another step: both are kept."),
+    "branch": _("Branch {branch}"),
+    "branch of": _("branch of {n} steps"),
+    "n steps": _("{n} steps"),
+    "compare with": _("Compare with branch {branch}"),
+    "drop branch": _("Remove branch {branch}"),
+    "compared": _("Branches {one} and {other} side by side"),
+    "end comparing": _("Back to one branch"),
+    "first difference": _("here they differ"),
+    # bottom
+    "transport": _("Transport"),
+    "to first": _("First"),
+    "to back": _("Back"),
+    "to next": _("Next"),
+    "to last": _("Last"),
+    "play": _("Play"),
+    "stop playing": _("Pause"),
+    "position": _("Step {at} of {n}"),
+    "speed": _("Speed"),
+    "let it run": _("Let it run"),
+    "stop running": _("Stop"),
+    "seed": _("Seed"),
+    "stop at danger": _("Stop at danger, too"),
+    "stopped at": _("It stopped: {clause} is broken under v{version}."),
+    "nothing left": _("It stopped: there is nothing left to do."),
+    "ran far": _("It stopped after {n} steps; nothing broke."),
+    "strip": _("Clauses at each step"),
+    "strip caption": _("A row for each clause, a column for each step"),
+    "clause": _("Clause"),
+    "others hold": _("{n} others hold all along"),
+    "all hold along": _("all {n} hold all along"),
+    "the start": _("0: the start"),
+    "after step": _("After step {n}"),
+    # set-up
+    "begin with": _("Begin with"),
+    "leave out": _("Rules to leave out, and what each protects"),
+    "apply": _("Apply to these steps"),
+    "begin": _("Begin"),
+    "start over": _("Start over"),
+    "close": _("Close"),
+    # keyboard
+    "keyboard": _("Keyboard"),
+    "key next": _("next step"),
+    "key back": _("one step back"),
+    "key first": _("to the start"),
+    "key last": _("to the end"),
+    "key play": _("play or pause"),
+    "key take": _("take the step with this number"),
+    "key steps": _("down and up in the list of steps; Enter takes one"),
+    "key run": _("let it run"),
+    "key branch": _("next branch"),
+    "key compare": _("compare two branches, and back"),
+    "key link": _("copy the link"),
+    "key setup": _("set-up and rules left out"),
+    "key present": _("presenter mode"),
+    "key help": _("this list"),
+    "shortcuts on": _("Use these keys"),
+    "without shortcuts": _("Everything can also be reached with Tab and Enter."),
+}

@@ -1,0 +1,75 @@
+"""The lab in the browser: its front page, and the stage, which is one page and two questions to the server."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from lab.pages.answers import answer, described_setups, linked_answer, random_answer
+from lab.pages.gallery import cards
+from lab.pages.requests import BadRequest, asked
+from lab.pages.words import stage_words
+from lab.sessions.replay import new_session
+from lab.sessions.session import BadLink, BadSession, decode
+
+FIRST_SETUP = "one-jump"
+
+
+@login_required
+@require_GET
+def lab(request: HttpRequest) -> HttpResponse:
+    """The front page: where to begin, and famous anomalies to open."""
+    setups = [setup for setup in described_setups() if setup["chapter"]]
+    return render(request, "lab/lab.html", {"section": "lab", "cards": cards(), "setups": setups})
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def stage(request: HttpRequest) -> HttpResponse:
+    """The page, or for a POST a session at a position."""
+    if request.method == "POST":
+        return _answered(lambda: _shown(request.body))
+    notice, status = "", 200
+    try:
+        shown = _of_link(request)
+    except (BadLink, BadSession) as problem:
+        shown, status = answer(new_session(FIRST_SETUP), None, None), 400
+        notice = _("This link cannot be opened: {why}. Here is the first set-up instead.").format(why=problem)
+    context = {
+        "section": "lab",
+        "answer": shown | ({"notice": notice} if notice else {}),
+        "setups": described_setups(),
+        "words": stage_words(),
+        "is_presenting": request.GET.get("present") == "1",
+    }
+    return render(request, "lab/stage.html", context, status=status)
+
+
+@login_required
+@require_POST
+def random_step(request: HttpRequest) -> HttpResponse:
+    """A session after one more step, picked here."""
+    return _answered(lambda: random_answer(asked(request.body)))
+
+
+def _shown(body: bytes) -> dict[str, Any]:
+    request = asked(body)
+    return answer(request.session, request.at, request.single_steps)
+
+
+def _of_link(request: HttpRequest) -> dict[str, Any]:
+    if "s" in request.GET:
+        return linked_answer(decode(request.GET["s"]))
+    return answer(new_session(request.GET.get("setup", FIRST_SETUP)), None, None)
+
+
+def _answered(work: Callable[[], dict[str, Any]]) -> JsonResponse:
+    """The answer that `work` gives; a mistake of the request in words, with 400."""
+    try:
+        return JsonResponse(work())
+    except (BadRequest, BadSession) as problem:
+        return JsonResponse({"error": str(problem)}, status=400)

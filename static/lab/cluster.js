@@ -1,0 +1,67 @@
+/* Centre, above: versions and who uses which; messages, plan, clock. As on the page of the real cluster. */
+
+import { html } from "../vendor/preact.js";
+import { Icon, Scroll, State, classes, say, shownState, version } from "./pieces.js";
+
+const ALLOWED = 2;
+const CONDITIONS = { frozen: "snowflake", down: "skull", "cut off": "unlink" };
+
+export function Versions({ cluster }) {
+  const tables = [...new Set(cluster.versions.map((one) => one.table))];
+  return html`<section class="panel versions" aria-labelledby="versions-head">
+    <header><h2 id="versions-head">${say("versions")}</h2>
+      ${tables.length === 1 && html`<${Pips} count=${inForce(cluster, tables[0])} />`}
+      ${cluster.clock_s !== null && html`<p class="small clock"><${Icon} name="clock" />${say("clock", { s: seconds(cluster.clock_s) })}</p>`}</header>
+    ${tables.map((table) => html`<${Lanes} key=${table} table=${table} cluster=${cluster} many=${tables.length > 1} />`)}
+    ${cluster.plan.length > 0 && html`<${Plan} plan=${cluster.plan} />`}
+    ${cluster.messages.length > 0 && html`<${Messages} messages=${cluster.messages} />`}
+  </section>`;
+}
+
+function Lanes({ table, cluster, many }) {
+  const versions = cluster.versions.filter((one) => one.table === table);
+  return html`<div class="lanes-of">
+    ${many && html`<div class="row between"><h3>${table}</h3><${Pips} count=${inForce(cluster, table)} /></div>`}
+    <${Scroll} name=${say("lanes of", { table })}><table class="lane-grid" data-columns=${Math.min(versions.length, 8)}><caption class="hush">${say("lanes of", { table })}</caption>
+      <thead><tr><th class="node-col" scope="col"><span class="hush">${say("node")}</span></th>
+        ${versions.map((one) => html`<th key=${one.number} scope="col" class=${classes({ past: !one.is_in_force })}><${Head} one=${one} /></th>`)}</tr></thead>
+      <tbody>${cluster.nodes.map((node) => html`<tr key=${node.name}><th scope="row">${node.name}<${Condition} of=${node.condition} /></th>
+        ${versions.map((one) => html`<td key=${one.number}><${Lane} node=${node} one=${one} /></td>`)}</tr>`)}</tbody></table><//>
+  </div>`;
+}
+
+const inForce = (cluster, table) => cluster.versions.filter((one) => one.table === table && one.is_in_force).length;
+
+const Pips = ({ count }) => html`<p class=${classes({ strip: true, small: true, alarm: count > ALLOWED })}>
+  ${count > ALLOWED && html`<${Icon} name="octagon-alert" />`}
+  <span class="pips" aria-hidden="true">${Array.from({ length: Math.max(ALLOWED, count) }, (_, at) => html`<i class=${at < count ? "on" : ""}></i>`)}</span>
+  ${say("in force", { n: count, most: ALLOWED })}</p>`;
+
+const Head = ({ one }) => html`<span class="version-name">${version(one.number)}
+    <span class="node-state">${one.is_newest ? say("newest") : one.is_in_force ? say("still in force") : say("out of force")}</span></span>
+  ${one.elements.map((element) => html`<span key=${element.name} class="element"><span class="element-name">${element.name}</span><${State} element=${element} /></span>`)}`;
+
+const Condition = ({ of }) => of in CONDITIONS && html`<span class="node-state danger-text"><${Icon} name=${CONDITIONS[of]} />${say(`condition ${of}`)}</span>`;
+
+function Lane({ node, one }) {
+  const lease = node.leases.find((held) => held.table === one.table && held.version === one.number);
+  const open = node.transactions.filter((transaction) => transaction.versions[one.table] === one.number);
+  const moving = one.elements.find((element) => shownState(element) !== "public") ?? one.elements[0];
+  return html`${lease?.is_live && html`<div class="lane pattern" data-state=${moving ? shownState(moving) : "public"}><span class="plate"><span>${say("leases", { version: version(one.number) })}</span><${Left} lease=${lease} /></span></div>`}
+    ${lease && !lease.is_live && html`<div class="lane gap"><span class="plate">${say("lease over")}</span></div>`}
+    ${!lease && open.length === 0 && html`<div class="lane none">${say("not used")}</div>`}
+    ${open.map((transaction, at) => html`<p key=${at} class="open small"><${Icon} name="file-text" /><span><b>${say("open transaction")}</b> ${transaction.did}
+      ${transaction.why_not_commit && html`<span class="danger-text"> ${transaction.why_not_commit}</span>`}</span></p>`)}`;
+}
+
+/* A lease as an arc that shrinks, and in words. */
+const Left = ({ lease }) => lease.left_s !== null && html`<span class="until"><svg class="ring" viewBox="0 0 36 36" aria-hidden="true"><circle class="track" cx="18" cy="18" r="15" />
+  <circle class="left" cx="18" cy="18" r="15" pathLength="100" stroke-dasharray=${`${(100 * lease.left_s) / (lease.length_s || lease.left_s || 1)} 100`} /></svg><span>${say("seconds", { s: seconds(lease.left_s) })}</span></span>`;
+
+const seconds = (number) => (Number.isInteger(number) ? number : number.toFixed(1));
+
+const PLAN_WHEN = { done: "done", now: "now", ahead: "todo" };
+const Plan = ({ plan }) => html`<div class="plan-steps"><h3>${say("plan")}</h3><ol class="plain plan-line">${plan.map((step, at) => html`<li key=${at} data-when=${PLAN_WHEN[step.status]} aria-current=${step.status === "now" ? "step" : null}>
+  <${Icon} name=${step.status === "done" ? "check" : step.status === "now" ? "play" : "circle"} /><span>${step.text}</span><span class="hush">${say(`plan ${step.status}`)}</span></li>`)}</ol></div>`;
+
+const Messages = ({ messages }) => html`<div><h3>${say("messages")}</h3><ul class="plain messages">${messages.map((one) => html`<li key=${one.id}><${Icon} name="radio" /><b>${one.sender}</b><span aria-hidden="true">→</span><span class="hush">${say("to")}</span><b>${one.receiver}</b><span>${one.text}</span></li>`)}</ul></div>`;

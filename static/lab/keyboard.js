@@ -1,0 +1,62 @@
+/* Keys of the stage. Fields, dialogs and lists keep theirs; all can be switched off. */
+
+import { say } from "./pieces.js";
+import { KEYS_MAX } from "./steps.js";
+
+const STORED = "lab.shortcuts";
+export const areOn = () => localStorage.getItem(STORED) !== "off";
+export const setOn = (isOn) => localStorage.setItem(STORED, isOn ? "on" : "off");
+
+const FIELD = "input, select, textarea, [contenteditable], dialog";
+const PRESSED_BY_SPACE = "button, summary, a";
+
+export function listen(stage, { open, copyLink, present }) {
+  const does = {
+    ArrowRight: () => { stage.pause(); stage.next(); },
+    ArrowLeft: () => stage.back(),
+    Home: () => stage.first(),
+    End: () => stage.last(),
+    " ": () => stage.play(),
+    r: () => stage.run(),
+    b: () => stage.toBranch((stage.current + 1) % stage.branches.length),
+    m: () => stage.compare(stage.compared !== null ? null : stage.branches.length > 1 ? (stage.current + 1) % stage.branches.length : null),
+    c: copyLink,
+    s: () => open("set-up"),
+    p: present,
+    "?": () => open("help"),
+    j: () => move(1),
+    k: () => move(-1),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(FIELD) || !areOn()) return;
+    if (event.key === " " && event.target.closest(PRESSED_BY_SPACE)) return;
+    const number = Number(event.key);
+    const act = number >= 1 && number <= KEYS_MAX ? () => document.querySelectorAll(".steps .step")[number - 1]?.click() : does[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+}
+
+/* From step to step in the list of what may be done. */
+function move(by) {
+  const steps = [...document.querySelectorAll(".steps .step")];
+  const at = steps.indexOf(document.activeElement);
+  steps[at < 0 ? (by > 0 ? 0 : steps.length - 1) : (at + by + steps.length) % steps.length]?.focus();
+}
+
+/* After a step its button may be gone: the focus stays among the steps. */
+export function keepFocus(draw) {
+  const before = document.activeElement?.closest?.(".steps .step");
+  const offer = before?.dataset.offer, all = [...document.querySelectorAll(".steps .step")], at = all.indexOf(before);
+  draw();
+  if (!offer || document.activeElement?.closest?.(".steps .step")) return;
+  const after = [...document.querySelectorAll(".steps .step")];
+  (after.find((one) => one.dataset.offer === offer) ?? after[Math.min(at, after.length - 1)] ?? document.querySelector(".steps"))?.focus();
+}
+
+export const announce = (stage) => {
+  const line = stage.shown.trace[stage.stop - 1];
+  const broken = stage.shown.verdicts.map((one) => `${say(one.severity)}: ${one.clause} ${say("under", { version: `v${one.version}` })}`);
+  return [say("position", { at: stage.stop, n: stage.stops.length - 1 }), line?.text, ...broken].filter(Boolean).join(". ");
+};

@@ -1,0 +1,37 @@
+/* The pieces that look the same all over the stage: words, icons, states, how bad something is.
+
+   A state and a severity are glyph and word first, then pattern, then colour; nobody needs the colour. */
+
+import { html } from "../vendor/preact.js";
+
+const words = JSON.parse(document.getElementById("stage-words").textContent);
+const ICONS = new URL("../icons.svg", import.meta.url).pathname;
+
+/* The words of the page, in the reader's language; `{names}` are filled in. */
+export function say(key, values = {}) {
+  if (!(key in words)) throw new Error(`the page has no words for ${key}`);
+  return words[key].replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+/* Words for a clause; a clause of which the page knows nothing has its name only. */
+export const clauseWords = (clause) => words[`clause ${clause}`] ?? "";
+
+export const Icon = ({ name }) => html`<svg class="icon" aria-hidden="true"><use href=${`${ICONS}#${name}`} /></svg>`;
+
+/* The same as `{% state %}` of the templates. */
+const STATES = { absent: "circle-dashed", "delete-only": "minus", "write-only": "arrow-up", reorganising: "slashes", public: "check" };
+export const shownState = (element) => (element.is_filling ? "reorganising" : element.state);
+export const Swatch = ({ state }) => html`<span class="swatch pattern" data-state=${state}><${Icon} name=${STATES[state]} /></span>`;
+export const State = ({ element }) => html`<span class="state" data-state=${shownState(element)}>
+  <${Swatch} state=${shownState(element)} /><span class="word">${say(`state ${shownState(element)}`)}</span></span>`;
+
+const SEVERITIES = { holds: "check", danger: "triangle-alert", damage: "octagon-alert" };
+export const worst = (severities) => ["damage", "danger"].find((one) => severities.includes(one)) ?? "holds";
+export const Severity = ({ value, word = false }) => html`<span class="severity" data-severity=${value}>
+  <${Icon} name=${SEVERITIES[value]} /><span class=${word ? "" : "hush"}>${say(value)}</span></span>`;
+
+export const version = (number) => `v${number}`;
+export const classes = (names) => Object.entries(names).filter(([, is]) => is).map(([name]) => name).join(" ");
+
+/* A region that scrolls can be reached by Tab, and has a name. */
+export const Scroll = ({ name, class: extra = "", children, ...rest }) => html`<div class=${`scroller ${extra}`} tabindex="0" role="group" aria-label=${name} ...${rest}>${children}</div>`;

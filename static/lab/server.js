@@ -1,0 +1,41 @@
+/* What the server answers. Every position of every branch is worked out there; here answers are only kept for a while. */
+
+const KEPT_MAX = 200;
+
+export class Refusal extends Error {}
+
+export class Server {
+  constructor({ url, csrf, first }) {
+    this.url = url;
+    this.csrf = csrf;
+    this.kept = new Map();
+    if (first) this.keep(first.session, first.shown.at, first.single_steps, first);
+  }
+
+  /* The answer for a session at a position. Raises `Refusal` with the server's words. */
+  async show(session, at, single) {
+    return this.kept.get(key(session, at, single)) ?? this.keep(session, at, single, await this.post(this.url, { session, at, single_steps: single }));
+  }
+
+  /* One step that the server picks among those that may be taken: the same one for the same seed. */
+  async step(session, at, single, seed) {
+    return this.post(`${this.url}random/`, { session, at, single_steps: single, seed });
+  }
+
+  async post(url, body) {
+    const answer = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json", "X-CSRFToken": this.csrf }, body: JSON.stringify(body) });
+    if (answer.redirected) location.reload(); // signed out meanwhile
+    const isJson = answer.headers.get("Content-Type")?.includes("json");
+    const told = isJson ? await answer.json() : { error: `${answer.status} ${answer.statusText}` };
+    if (!answer.ok) throw new Refusal(told.error);
+    return told;
+  }
+
+  keep(session, at, single, answer) {
+    if (this.kept.size >= KEPT_MAX) this.kept.delete(this.kept.keys().next().value);
+    this.kept.set(key(session, at, single), answer);
+    return answer;
+  }
+}
+
+const key = (session, at, single) => JSON.stringify([session.setup, session.parameters, session.left_out, session.steps, at, single]);

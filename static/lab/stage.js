@@ -1,0 +1,112 @@
+/* The stage: one page on which a session is played, looked at and shared.
+
+     steps │ cluster, store, readers │ trace, branches
+     ──────┴─────────────────────────┴────────────────
+     transport and a strip per clause                                                                            */
+
+import { html, render, useState } from "../vendor/preact.js";
+import { Versions } from "./cluster.js";
+import { Compare } from "./compare.js";
+import { Help, SetUp } from "./dialogs.js";
+import { announce, areOn, keepFocus, listen, setOn } from "./keyboard.js";
+import { Icon, classes, say, worst } from "./pieces.js";
+import { Server } from "./server.js";
+import { Stage } from "./state.js";
+import { Steps } from "./steps.js";
+import { Probe, Store, Verdicts } from "./store.js";
+import { Branches, Trace } from "./trace.js";
+import { Strip, Transport } from "./transport.js";
+
+const root = document.getElementById("stage");
+const given = JSON.parse(document.getElementById("stage-answer").textContent);
+const setups = JSON.parse(document.getElementById("stage-setups").textContent);
+const server = new Server({ url: root.dataset.url, csrf: root.dataset.csrf, first: given });
+const stage = new Stage({ server, answer: given, notice: given.notice });
+const page = { dialog: "", tab: "cluster", copied: false, isPresenting: root.hasAttribute("data-present") };
+
+const TABS = [["steps", "steps"], ["cluster", "cluster"], ["trace", "trace"], ["checks", "checks"]];
+
+function App() {
+  const setup = setups.find((one) => one.name === stage.setup);
+  const severity = worst(stage.shown.verdicts.map((one) => one.severity));
+  return html`<div class=${classes({ app: true, presenting: page.isPresenting })} data-tab=${page.tab} data-severity=${severity}>
+    <${Head} setup=${setup} />
+    ${stage.problem && html`<p class="note danger" role="alert"><strong><${Icon} name="octagon-alert" />${say("problem")}</strong><span>${stage.problem}</span></p>`}
+    ${stage.compared === null && html`<${Narration} setup=${setup} />`}
+    ${stage.compared !== null ? html`<${Compare} stage=${stage} />` : html`
+      <div class="tabs" role="tablist" aria-label=${say("parts")} onKeyDown=${betweenTabs}>${TABS.map(([tab, words]) => html`<button key=${tab} role="tab" id=${`tab-${tab}`} aria-selected=${page.tab === tab ? "true" : "false"} tabindex=${page.tab === tab ? null : -1} onClick=${() => toTab(tab)}>${say(words)}</button>`)}</div>
+      <div class="columns-of">
+        <section class="part" data-part-of="steps" aria-labelledby="steps-head"><h2 id="steps-head">${say("steps")}</h2><${Steps} stage=${stage} /></section>
+        <div class="part" data-part-of="cluster"><${Versions} cluster=${stage.shown.cluster} />${setup?.kind !== "handbooks" && html`<${Store} cluster=${stage.shown.cluster} />`}<${Probe} probe=${stage.shown.probe} /></div>
+        <div class="part" data-part-of="trace"><${Trace} stage=${stage} /><${Branches} stage=${stage} /></div>
+      </div>`}
+    <div class="bottom"><${Transport} stage=${stage} /><div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div></div>
+    ${page.dialog === "set-up" && html`<${SetUp} stage=${stage} setups=${setups} close=${() => open("")} />`}
+    ${page.dialog === "help" && html`<${KeyboardHelp} />`}
+  </div>`;
+}
+
+const Head = ({ setup }) => html`<div class="stage-head"><div class="names"><p class="crumbs"><a href=${root.dataset.lab}>${say("lab")}</a></p><h1>${setup?.title ?? stage.setup}</h1></div>
+  ${stage.leftOut.length > 0 && html`<p class="left-out small warn-text"><${Icon} name="triangle-alert" />${say("without", { rules: stage.leftOut.join(", ") })}</p>`}
+  <div class="tools"><button onClick=${() => open("set-up")}><${Icon} name="settings-2" /><span>${say("set-up")}</span></button>
+    ${setup?.kind !== "handbooks" && html`<label class="check small"><input type="checkbox" checked=${stage.single} onChange=${(event) => stage.setSingle(event.target.checked)} />${say("single steps")}</label>`}
+    <button onClick=${copyLink}><${Icon} name=${page.copied ? "check" : "link"} /><span>${page.copied ? say("copied") : say("copy link")}</span></button>
+    <button title=${page.isPresenting ? say("end presenting") : say("present")} onClick=${present}><${Icon} name=${page.isPresenting ? "x" : "presentation"} /><span class="hush">${page.isPresenting ? say("end presenting") : say("present")}</span></button>
+    <button title=${say("keyboard")} onClick=${() => open("help")}><${Icon} name="keyboard" /><span class="hush">${say("keyboard")}</span></button></div></div>`;
+
+function Narration({ setup }) {
+  const line = stage.shown.trace[stage.stop - 1];
+  return html`<div class="narration"><div><p class="sentence-now">${line ? html`<span class="count num">${stage.stop}</span><span>${line.text}</span>` : html`<span>${setup?.about ?? ""}</span>`}</p>
+    ${stage.notice && html`<p class="notice small"><${Icon} name="info" />${stage.notice}</p>`}</div><${Verdicts} verdicts=${stage.shown.verdicts} /></div>`;
+}
+
+function KeyboardHelp() {
+  const [shortcuts, setShortcuts] = useState(areOn());
+  return html`<${Help} shortcuts=${shortcuts} setShortcuts=${(isOn) => { setOn(isOn); setShortcuts(isOn); }} close=${() => open("")} />`;
+}
+
+const open = (dialog) => { page.dialog = dialog; draw(); };
+const toTab = (tab) => { page.tab = tab; draw(); };
+
+function betweenTabs(event) {
+  const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!by) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const at = TABS.findIndex(([tab]) => tab === page.tab);
+  toTab(TABS[(at + by + TABS.length) % TABS.length][0]);
+  document.getElementById(`tab-${page.tab}`).focus();
+}
+
+const here = () => `${location.origin}${root.dataset.url}?s=${stage.link}`;
+async function copyLink() {
+  if (!navigator.clipboard) { // over plain HTTP from another machine
+    stage.notice = say("address is link");
+    return draw();
+  }
+  await navigator.clipboard.writeText(here());
+  page.copied = true;
+  draw();
+  setTimeout(() => { page.copied = false; draw(); }, 2000);
+}
+
+function present() {
+  page.isPresenting = !page.isPresenting;
+  draw();
+}
+
+let announced = "";
+function draw() {
+  document.documentElement.toggleAttribute("data-presenting", page.isPresenting);
+  keepFocus(() => render(html`<${App} />`, root));
+  history.replaceState(null, "", `${here()}${page.isPresenting ? "&present=1" : ""}`);
+  document.title = document.title.replace(/^.* (?=· Schema Lab)/, `${setups.find((one) => one.name === stage.setup)?.title ?? say("stage")} ${stage.stop}/${stage.stops.length - 1} `);
+  const words = announce(stage);
+  if (announced && words !== announced) document.getElementById("say").textContent = words;
+  announced = words;
+}
+
+stage.subscribe(draw);
+listen(stage, { open, copyLink, present });
+root.replaceChildren();
+draw();

@@ -1,0 +1,171 @@
+"""The stage in a browser: the orphan of chapter 1 by clicks and by keyboard, branches, links, a phone, a projector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from schemalab.testing.cluster import RunningCluster
+from tests.browser.people import COLOURS, overflow, sign_in, violations
+
+NewPage = Callable[..., Page]
+PHONE = {"width": 390, "height": 844}
+SETTLED = "Promise.all(document.getAnimations().map(one => one.finished))"
+INSERT, DELETE = "n2.insert.1.1", "n1.delete.1.0"
+
+
+@pytest.fixture
+def stage(new_page: NewPage, cluster: RunningCluster) -> Callable[..., Page]:
+    """The stage of chapter 1, opened by the owner."""
+
+    def opened(query: str = "?setup=one-jump", **options: object) -> Page:
+        page = new_page(**options)
+        sign_in(page, cluster)
+        page.goto(f"{cluster.address}/lab/stage/{query}")
+        expect(page.locator(".app")).to_be_visible()
+        return page
+
+    return opened
+
+
+def take(page: Page, offer: str) -> None:
+    page.locator(f'.step[data-offer="{offer}"]').click()
+
+
+def position(page: Page, words: str) -> None:
+    expect(page.locator(".position")).to_have_text(words)
+
+
+def is_orphaned(page: Page) -> None:
+    expect(page.locator(".narration .verdict").first).to_contain_text("Damage C5 under v2")
+    expect(page.locator(".narration .verdict").nth(1)).to_contain_text("Danger C3 under v1")
+    expect(page.locator(".pair.dangles")).to_have_count(1)
+    expect(page.locator(".hole")).to_have_text("no such row")
+
+
+def test_the_orphan_by_clicks(stage: Callable[..., Page]) -> None:
+    page = stage()
+    position(page, "2 / 2")
+    take(page, INSERT)
+    position(page, "3 / 3")
+    expect(page.locator(".narration")).to_contain_text("Danger C3 under v1")
+    take(page, DELETE)
+    position(page, "4 / 4")
+    is_orphaned(page)
+    expect(page.locator(".invariants td.here[data-severity=damage]")).to_have_count(1)
+    expect(page.locator(".found.differs")).to_contain_text("they differ")
+    expect(page.locator("#say")).to_contain_text("Step 4 of 4")
+    assert page.title().startswith("One jump 4/4")
+    page.get_by_role("button", name="As a table").click()
+    expect(page.locator(".trace tbody tr")).to_have_count(4)
+
+
+def test_the_orphan_by_keyboard_alone(stage: Callable[..., Page]) -> None:
+    page = stage()
+    for offer in (INSERT, DELETE):
+        page.keyboard.press("j")
+        while page.evaluate("document.activeElement.dataset.offer") != offer:
+            page.keyboard.press("j")
+        steps = page.locator(".event").count()
+        page.keyboard.press("Enter")
+        expect(page.locator(".event")).to_have_count(steps + 1)
+    is_orphaned(page)
+    assert page.evaluate("document.activeElement.matches('.step')")
+    page.keyboard.press("Home")
+    position(page, "0 / 4")
+    page.keyboard.press("ArrowRight")
+    position(page, "1 / 4")
+    page.keyboard.press("End")
+    position(page, "4 / 4")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    assert violations(page) == []
+    dialog.get_by_label("Use these keys").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Home")
+    page.wait_for_timeout(300)
+    position(page, "4 / 4")  # the keys are switched off
+
+
+def test_going_back_keeps_the_future_and_another_step_is_a_branch(stage: Callable[..., Page]) -> None:
+    page = stage()
+    take(page, INSERT)
+    position(page, "3 / 3")
+    take(page, DELETE)
+    position(page, "4 / 4")
+    page.get_by_role("button", name="Back", exact=True).click()
+    position(page, "3 / 4")
+    take(page, "n1.acquire")
+    position(page, "4 / 4")
+    expect(page.locator(".branch")).to_have_count(2)
+    expect(page.locator(".narration")).to_contain_text("A new branch, B")
+    page.get_by_role("button", name="Compare with branch A").click()
+    expect(page.locator(".event.differs")).to_have_count(2)
+    expect(page.locator(".event.differs").first).to_contain_text("here they differ")
+    assert violations(page) == []
+    page.get_by_role("button", name="Back to one branch").click()
+    page.locator(".branch .name").first.click()
+    is_orphaned(page)
+
+
+def test_a_link_opens_elsewhere(stage: Callable[..., Page], new_page: NewPage, cluster: RunningCluster) -> None:
+    page = stage()
+    take(page, INSERT)
+    position(page, "3 / 3")
+    take(page, DELETE)
+    position(page, "4 / 4")
+    link = page.url
+    other = new_page(width=1920, height=1080)
+    sign_in(other, cluster)
+    other.goto(f"{link}&present=1")
+    is_orphaned(other)
+    expect(other.locator("header.bar")).to_be_hidden()
+    assert overflow(other) == 0
+    assert other.evaluate("document.documentElement.scrollHeight <= innerHeight"), "the whole stage is on the projector"
+    other.get_by_role("button", name="Leave presenter mode").click()
+    expect(other.locator("header.bar")).to_be_visible()
+
+
+def test_it_runs_by_itself_until_something_breaks(stage: Callable[..., Page]) -> None:
+    page = stage()
+    page.get_by_label("Speed").select_option("4")
+    page.get_by_label("Seed").fill("7")
+    page.get_by_role("button", name="Let it run").click()
+    expect(page.locator(".narration")).to_contain_text("It stopped", timeout=60_000)
+    page.get_by_role("button", name="First", exact=True).click()
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible(timeout=60_000)
+    assert page.locator(".position").inner_text().split(" / ")[0] != "0"
+
+
+def test_a_rule_left_out_is_shown_and_kept_in_the_link(stage: Callable[..., Page]) -> None:
+    page = stage("?setup=full-ladder")
+    page.get_by_role("button", name="Set-up").click()
+    page.get_by_role("checkbox", name="skipped").check()
+    assert violations(page) == []
+    page.get_by_role("button", name="Apply to these steps").click()
+    expect(page.locator(".left-out")).to_contain_text("without skipped")
+    page.reload()
+    expect(page.locator(".left-out")).to_contain_text("without skipped")
+
+
+def test_every_look_is_accessible(stage: Callable[..., Page]) -> None:
+    page = stage()
+    take(page, INSERT)
+    position(page, "3 / 3")
+    take(page, DELETE)
+    is_orphaned(page)
+    page.evaluate(SETTLED)
+    assert violations(page) == []
+    assert overflow(page) == 0
+    page.emulate_media(color_scheme="dark")
+    page.evaluate(SETTLED)
+    assert violations(page, COLOURS) == []
+    page.set_viewport_size(PHONE)
+    for tab in ("Possible steps", "Cluster", "Trace", "Checks"):
+        page.get_by_role("tab", name=tab).click()
+        assert violations(page) == [], tab
+        assert overflow(page) == 0, tab

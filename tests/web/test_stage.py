@@ -1,0 +1,228 @@
+"""The lab's stage as a browser asks for it: what is shown, links, and what is refused in which words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+
+from lab.pages.gallery import FAMOUS, cards
+from lab.pages.words import STAGE, say, stage_words
+from lab.sessions.replay import new_session, show
+from lab.sessions.session import Session, decode, encode
+from lab.sessions.setups import SETUPS
+from lab.sessions.shown import Text
+
+ClientOf = Callable[[str], Client]
+STAGE_PAGE = "/lab/stage/"
+INSERT = ["n2.begin", "n2.read.1", "n2.write.insert.1.1", "n2.commit"]
+DELETE = ["n1.begin", "n1.read.1", "n1.write.delete.1.0", "n1.commit"]
+BEGINS = ["publish.2", "n2.acquire"]
+ORPHAN = {"setup": "one-jump", "parameters": {}, "left_out": [], "steps": [*BEGINS, *INSERT, *DELETE]}
+
+
+def post(client: Client, body: object, where: str = STAGE_PAGE) -> HttpResponse:
+    text = body if isinstance(body, str) else json.dumps(body)
+    return client.post(where, text, content_type="application/json")  # type: ignore[return-value]
+
+
+def shown(client: Client, **asked: Any) -> dict[str, Any]:
+    answer = post(client, {"session": ORPHAN, **asked})
+    assert answer.status_code == 200
+    return json.loads(answer.content)
+
+
+def in_page(page: str, name: str) -> Any:
+    found = re.search(rf'<script id="{name}" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+@pytest.mark.parametrize("path", ["/lab/", STAGE_PAGE])
+def test_only_who_has_signed_in_sees_the_lab(db: None, client_of: ClientOf, path: str) -> None:
+    assert Client().get(path)["Location"].startswith("/sign-in/")
+    assert post(Client(), {}, STAGE_PAGE)["Location"].startswith("/sign-in/")
+    assert client_of("lea").get(path).status_code == 200
+
+
+def test_the_orphan_is_damage_under_the_new_version_and_danger_under_the_old(client_of: ClientOf) -> None:
+    found = shown(client_of("lea"))["shown"]
+    assert [(one["clause"], one["version"], one["severity"]) for one in found["verdicts"]] == [
+        ("C3", 1, "danger"),
+        ("C5", 2, "damage"),
+    ]
+    [entry] = [pair for pair in found["cluster"]["pairs"] if pair["sort"] == "entry"]
+    assert (entry["row"], entry["dangles"], entry["unseen_by"]) == ("1", True, [1])
+
+
+def test_a_statement_is_one_line_and_single_steps_are_a_switch(client_of: ClientOf) -> None:
+    lea = client_of("lea")
+    whole = shown(lea)["shown"]
+    assert [line["until"] for line in whole["trace"]] == [1, 2, 6, 10]
+    assert {len(row["cells"]) for row in whole["strip"]} == {5}
+    single = shown(lea, single_steps=True)["shown"]
+    assert [line["until"] for line in single["trace"]] == list(range(1, 11))
+    middle = shown(lea, at=4)["shown"]
+    assert [line["until"] for line in middle["trace"]] == [1, 2, 3, 4, 5, 6, 10]
+
+
+def test_going_back_keeps_the_future(client_of: ClientOf) -> None:
+    found = shown(client_of("lea"), at=6)
+    assert found["shown"]["at"] == 6
+    assert len(found["shown"]["trace"]) == 4
+    assert decode(found["link"]).at == 6
+
+
+def test_a_link_opens_what_it_was_made_of(client_of: ClientOf) -> None:
+    lea = client_of("lea")
+    link = shown(lea)["link"]
+    page = lea.get(f"{STAGE_PAGE}?s={link}").content.decode()
+    answer = in_page(page, "stage-answer")
+    assert answer["session"] == ORPHAN
+    assert answer["shown"]["trace"][-1]["severity"] == "damage"
+    assert answer["notice"] == ""
+    assert "n1 commits as v1" in page.partition("<script id")[0]  # in words, for those without JavaScript
+
+
+def test_a_step_that_is_not_possible_ends_the_session_and_says_why(client_of: ClientOf) -> None:
+    session = ORPHAN | {"steps": [*BEGINS, *DELETE]}
+    found = json.loads(post(client_of("lea"), {"session": session}).content)["shown"]
+    assert found["refused"]["step"] == "n1.write.delete.1.0"
+    assert found["refused"]["why"]
+    assert len(found["trace"]) == found["refused"]["at"]
+
+
+def test_a_link_of_other_rules_says_so(client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = encode(new_session("one-jump"), 2)
+    monkeypatch.setattr("lab.sessions.session.rules", lambda: "others")
+    answer = in_page(client_of("lea").get(f"{STAGE_PAGE}?s={link}").content.decode(), "stage-answer")
+    assert "made with other rules" in answer["notice"]
+
+
+@pytest.mark.parametrize(
+    ("where", "status", "says"),
+    [
+        pytest.param("?setup=fill", 200, "", id="a set-up by its name"),
+        pytest.param("?s=nonsense", 400, "This link cannot be opened", id="no link"),
+        pytest.param(f"?s={'A' * 9000}", 400, "This link cannot be opened", id="a link that is too long"),
+        pytest.param("?setup=nothing", 400, "there is no set-up nothing", id="an unknown set-up"),
+        pytest.param("?present=1", 200, "", id="presenter mode"),
+    ],
+)
+def test_the_page_opens_whatever_the_link_says(client_of: ClientOf, where: str, status: int, says: str) -> None:
+    answer = client_of("lea").get(STAGE_PAGE + where)
+    assert answer.status_code == status
+    page = answer.content.decode()
+    assert says in in_page(page, "stage-answer")["notice"]
+    assert ("data-present" in page) is ("present" in where)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        pytest.param("", "no JSON", id="nothing"),
+        pytest.param("[" * 60_000, "no JSON", id="brackets in brackets"),
+        pytest.param("x" * 70_000, "longer than 65536 bytes", id="too long"),
+        pytest.param("7", "request is missing", id="a number"),
+        pytest.param({}, "session is missing", id="no session"),
+        pytest.param({"session": ORPHAN | {"setup": "no"}}, "there is no set-up no", id="an unknown set-up"),
+        pytest.param({"session": ORPHAN | {"setup": 7}}, "setup is missing", id="a set-up that is no name"),
+        pytest.param({"session": ORPHAN | {"steps": "n1"}}, "steps is missing", id="steps that are no list"),
+        pytest.param({"session": ORPHAN | {"steps": ["n1.expire"] * 201}}, "at most 200 steps", id="too many steps"),
+        pytest.param({"session": ORPHAN | {"steps": ["x" * 300]}}, "at most 200 characters", id="a long step"),
+        pytest.param({"session": ORPHAN | {"left_out": ["L99"]}}, "cannot leave out L99", id="an unknown rule"),
+        pytest.param({"session": ORPHAN | {"parameters": {"b": 1}}}, "has no parameter b", id="an unknown parameter"),
+        pytest.param({"session": ORPHAN | {"parameters": {"rows": None}}}, "rows is missing", id="a parameter of null"),
+        pytest.param({"session": ORPHAN | {"parameters": {"rows": [[1]]}}}, "rows", id="a list in a list"),
+        pytest.param({"session": ORPHAN, "at": 11}, "at is a number from 0 to 10", id="beyond the end"),
+        pytest.param({"session": ORPHAN, "at": True}, "at is a number", id="a position that is none"),
+        pytest.param({"session": ORPHAN, "single_steps": "yes"}, "single_steps is missing", id="a grain that is none"),
+        pytest.param({"session": ORPHAN, "seed": -1}, "seed is a number from 0", id="a seed that is none"),
+    ],
+)
+def test_a_mistake_is_named(client_of: ClientOf, body: object, says: str) -> None:
+    lea = client_of("lea")
+    for where in (STAGE_PAGE, f"{STAGE_PAGE}random/"):
+        answer = post(lea, body, where)
+        assert answer.status_code == 400
+        assert says in json.loads(answer.content)["error"]
+
+
+def test_a_run_takes_the_same_steps_for_the_same_seed(client_of: ClientOf) -> None:
+    lea = client_of("lea")
+
+    def run(seed: int) -> list[str]:
+        session, taken = ORPHAN | {"steps": BEGINS}, []
+        for _ in range(5):
+            found = json.loads(post(lea, {"session": session, "seed": seed}, f"{STAGE_PAGE}random/").content)
+            session = found["session"]
+            taken.append(found["took"])
+        return taken
+
+    first = run(1)
+    assert all(first)
+    assert run(1) == first
+    assert any(run(seed) != first for seed in range(2, 6))
+
+
+def test_texts_are_in_the_readers_language(client_of: ClientOf) -> None:
+    lea = client_of("lea")
+    page = lea.get("/lab/", headers={"Accept-Language": "zh-hans"}).content.decode()
+    assert "孤儿索引项" in page
+    words = in_page(lea.get(STAGE_PAGE, headers={"Accept-Language": "zh-hans"}).content.decode(), "stage-words")
+    assert words["damage"] == "损害"
+
+
+def test_a_text_within_a_text_is_said_too() -> None:
+    assert say(Text("{a} and {b}", {"a": Text("row {n}", {"n": 1}), "b": 2})) == "row 1 and 2"
+    assert say(Text("")) == ""
+
+
+SAID = re.compile(r"""(?:\bsay\(|words=)["`]([^"`$]+)["`]""")
+
+
+def test_the_page_has_words_for_all_that_its_scripts_say() -> None:
+    folder = Path(__file__).parents[2] / "static" / "lab"
+    sources = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.js")))
+    said = set(SAID.findall(sources))
+    assert said <= set(stage_words())
+    unsaid = {key for key in STAGE if f'"{key}"' not in sources}
+    composed = ("state ", "clause ", "condition ", "difference ", "plan ", "holds", "danger", "damage")
+    assert {key for key in unsaid if not key.startswith(composed)} == set()
+
+
+def test_every_famous_anomaly_opens_in_damage(client_of: ClientOf) -> None:
+    assert len(cards()) == len(FAMOUS)
+    for card in cards():
+        linked = decode(card.link)
+        at_the_end = show(linked.session)
+        assert at_the_end.refused is None, card.anomaly.title
+        assert card.clauses, card.anomaly.title
+        before = show(linked.session, linked.at - 1)
+        assert not {(one.clause, one.version) for one in at_the_end.verdicts} <= {
+            (one.clause, one.version) for one in before.verdicts
+        }, f"{card.anomaly.title}: the damage is done by its last step"
+
+
+@pytest.mark.parametrize("name", sorted(SETUPS))
+def test_every_set_up_opens(client_of: ClientOf, name: str) -> None:
+    answer = client_of("lea").get(f"{STAGE_PAGE}?setup={name}")
+    page = answer.content.decode()
+    found = in_page(page, "stage-answer")
+    if name == "model":  # it has none of its own
+        assert "this is no model" in found["notice"]
+        return
+    assert answer.status_code == 200
+    assert found["session"]["setup"] == name
+    assert found["shown"]["offers"]
+
+
+def test_a_session_without_steps_is_one(client_of: ClientOf) -> None:
+    session = Session("full-ladder")
+    assert decode(encode(session, 0)).session == session
