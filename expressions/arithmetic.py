@@ -12,6 +12,7 @@ from typing import Any
 
 from catalog.types import BadValue, SqlType, parse_text, to_text
 from expressions.errors import DIVISION_BY_ZERO, NUMBER_OUT_OF_RANGE, SqlError
+from expressions.limits import pass_over
 from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, Type
 
 Compute = Callable[..., Any]
@@ -225,6 +226,7 @@ def double_to_whole(of: Type) -> Compute:
 
 def text_to(of: SqlType) -> Compute:
     def parsed(text: str) -> Any:
+        pass_over(text)
         try:
             return parse_text(of, text)
         except BadValue as bad:

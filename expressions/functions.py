@@ -280,7 +280,7 @@ def _strings() -> Iterator[tuple[str, Overload]]:
         yield name, Overload((TEXT,), INT4, "CAST(length({0}) AS INTEGER)", len)
     yield (
         "octet_length",
-        Overload((TEXT,), INT4, "CAST(octet_length(encode({0})) AS INTEGER)", lambda a: len(a.encode())),
+        Overload((TEXT,), INT4, "CAST(octet_length(encode({0})) AS INTEGER)", texts.octet_length),
     )
     for name in ("substr", "substring"):
         yield (
@@ -314,9 +314,13 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     yield "lpad", Overload((TEXT, INT4, TEXT), TEXT, _padded("lpad", "{2}"))
     yield "rpad", Overload((TEXT, INT4), TEXT, _padded("rpad", "' '"))
     yield "rpad", Overload((TEXT, INT4, TEXT), TEXT, _padded("rpad", "{2}"))
-    trims = (("btrim", "trim", str.strip), ("ltrim", "ltrim", str.lstrip), ("rtrim", "rtrim", str.rstrip))
+    trims = (
+        ("btrim", "trim", texts.trimmed),
+        ("ltrim", "ltrim", texts.trimmed_left),
+        ("rtrim", "rtrim", texts.trimmed_right),
+    )
     for name, engine, strip in trims:
-        yield name, Overload((TEXT,), TEXT, f"{engine}({{0}}, ' ')", lambda a, strip=strip: strip(a, " "))
+        yield name, Overload((TEXT,), TEXT, f"{engine}({{0}}, ' ')", strip)
         yield name, Overload((TEXT, TEXT), TEXT, f"{engine}({{0}}, {{1}})", strip)
     yield "split_part", Overload((TEXT, TEXT, INT4), TEXT, "split_part({0}, {1}, {2})")
     yield "starts_with", Overload((TEXT, TEXT), BOOL, "starts_with({0}, {1})", str.startswith)

@@ -1,15 +1,61 @@
-"""Limits of a value: in one place for what is computed here, by the query engine, and stored.
+"""Limits of a value and of the work with it: in one place for what is computed here, by the query engine, and stored.
 
 PostgreSQL lets a value grow to 1 GB. A node holds many rows of many clients at once, so a value has `VALUE_BYTES_MAX`
 at most, and what would be longer is refused before its memory is taken.
+
+An expression is computed for one row in one go, and a short one may look at a long text thousands of times. So where
+others wait for their turn meanwhile, the characters looked at are counted from one turn to the next (`begin_anew`).
 """
 
-from expressions.errors import PROGRAM_LIMIT, SqlError
+from contextvars import ContextVar
+
+from expressions.errors import PROGRAM_LIMIT, STATEMENT_TOO_COMPLEX, SqlError
 
 VALUE_BYTES_MAX = 2**20
 TOO_LONG = f"a value may have at most {VALUE_BYTES_MAX} bytes"
 GROWN_BYTES_MAX = 2**17
 """For what multiplies lengths: the query engine computes such a text for 2,048 rows at a time."""
+
+
+CHARS_AT_ONCE_MAX = 2**22
+"""Characters looked at one by one, some tenth of a microsecond each, before others have their turn."""
+SHORT_CHARS = 4096
+"""Texts that are not worth counting: an expression has at most 100,000 parts."""
+AT_ONCE = 32
+"""Characters that a search or a copy passes while one is looked at."""
+
+_left: ContextVar[list[int] | None] = ContextVar("characters left", default=None)
+
+
+def begin_anew() -> None:
+    """Others have had their turn, or a statement begins. What never calls this is not counted."""
+    left = _left.get()
+    if left is None:
+        _left.set([CHARS_AT_ONCE_MAX])
+    else:
+        left[0] = CHARS_AT_ONCE_MAX
+
+
+def look_at(chars: int) -> None:
+    """Count characters. Raises 54001 when they are too many for one row."""
+    if chars > SHORT_CHARS:
+        _count(chars)
+
+
+def pass_over(text: str) -> None:
+    """Count a text that is searched or copied as a whole. Raises 54001."""
+    if len(text) > SHORT_CHARS:
+        _count(len(text) // AT_ONCE)
+
+
+def _count(chars: int) -> None:
+    left = _left.get()
+    if left is None:
+        return
+    left[0] -= chars
+    if left[0] < 0:
+        message = f"the expressions of one row look at more than {CHARS_AT_ONCE_MAX} characters of its texts"
+        raise SqlError(STATEMENT_TOO_COMPLEX, message, hint="ask for less at once, or of shorter texts")
 
 
 def too_long() -> SqlError:

@@ -4,19 +4,39 @@ Case is Unicode's simple mapping, one character for one: neither of a longer spe
 stands (the final sigma). What makes texts longer is refused before it does so beyond what a value may have.
 """
 
-from expressions.limits import refuse_length
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import takewhile
+
+from expressions.limits import look_at, pass_over, refuse_length
 from expressions.patterns import pattern_of
 
 UPPER_SPECIAL = {"ß": "ẞ"}
 LOWER_SPECIAL = {"İ": "i"}
+CASE_MAX = 0x1FFFF
+"""No character beyond has case."""
 
 
 def upper(text: str) -> str:
-    return text.upper() if text.isascii() else "".join(map(_upper, text))
+    return _mapped(text, str.upper, _upper)
 
 
 def lower(text: str) -> str:
-    return text.lower() if text.isascii() else "".join(map(_lower, text))
+    return _mapped(text, str.lower, _lower)
+
+
+def _mapped(text: str, ascii_only: Callable[[str], str], of: Callable[[str], str]) -> str:
+    if text.isascii():
+        pass_over(text)
+        return ascii_only(text)
+    look_at(len(text))
+    return text.translate(_table(of))
+
+
+@cache
+def _table(of: Callable[[str], str]) -> dict[int, str]:
+    """The characters that have another form."""
+    return {code: form for code in range(CASE_MAX + 1) if (form := of(char := chr(code))) != char}
 
 
 def _upper(char: str) -> str:
@@ -36,6 +56,7 @@ def concatenated(a: str, b: str) -> str:
 def replaced(text: str, old: str, new: str) -> str:
     if not old:
         return text
+    pass_over(text)
     if len(new) > len(old):
         refuse_length(len(text) + text.count(old) * (len(new) - len(old)))
     return text.replace(old, new)
@@ -57,6 +78,35 @@ def substring(text: str, start: int, count: int | None = None) -> str:
     if count is None:
         return text[first - 1 :]
     return text[first - 1 : first - 1 + max(start + count - first, 0)]
+
+
+def trimmed(text: str, chars: str = " ") -> str:
+    """The text without these characters at both ends."""
+    return trimmed_right(trimmed_left(text, chars), chars)
+
+
+def trimmed_left(text: str, chars: str = " ") -> str:
+    pass_over(text)
+    return text.lstrip(chars) if len(chars) == 1 else text[_end_of(text, chars) :]
+
+
+def trimmed_right(text: str, chars: str = " ") -> str:
+    pass_over(text)
+    return text.rstrip(chars) if len(chars) == 1 else text[: len(text) - _end_of(reversed(text), chars)]
+
+
+def _end_of(text: Iterable[str], chars: str) -> int:
+    """The number of leading characters that are among `chars`. (`str.strip` searches `chars` for each of them.)"""
+    pass_over(chars)
+    wanted = frozenset(chars)
+    count = sum(1 for _ in takewhile(wanted.__contains__, text))
+    look_at(count)
+    return count
+
+
+def octet_length(text: str) -> int:
+    pass_over(text)
+    return len(text.encode())
 
 
 def like(text: str, pattern: str) -> bool:

@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import TypeVar
 
+from expressions.limits import begin_anew
+
 SLICE_S = 0.01
 LARGE_CHARS = 16_384
 """A statement beyond this is parsed and planned in the thread."""
@@ -43,4 +45,5 @@ class Turns:
         """Let others go first if that is due. To be called between rows."""
         if perf_counter() - self._since > SLICE_S:
             await asyncio.sleep(0)
+            begin_anew()
             self._since = perf_counter()

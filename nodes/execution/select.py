@@ -7,6 +7,7 @@ from expressions.scopes import Scan
 from expressions.sqltypes import INTERVAL
 from expressions.typed import Context, evaluate, render_parts, value_text
 from nodes.context import Environment
+from nodes.execution.fairness import Turns
 from nodes.execution.row_codec import decoded
 from nodes.execution.scans import Table, arrow_batches, arrow_schema, point_commands, rows_in, stored_rows
 from nodes.sql.access_paths import Access, access, point
@@ -62,19 +63,20 @@ async def _by_key(
 ) -> AsyncIterator[list[Row]]:
     table = table_of(env, simple.scan)
     async for rows in stored_rows(transaction, table, way, simple.scan.used):
-        yield _answers(simple, rows, context)
+        yield await _answers(simple, rows, context)
     if commit:
         await transaction.commit()
 
 
-def _answers(simple: SimpleSelect, rows: Sequence[StoredRow], context: Context) -> list[Row]:
-    columns = simple.scan.used_columns
+async def _answers(simple: SimpleSelect, rows: Sequence[StoredRow], context: Context) -> list[Row]:
+    columns, turns = simple.scan.used_columns, Turns()
     answers: list[Row] = []
     for row in rows:
         values = decoded(simple.scan.descriptor, row, columns)
         if simple.where is None or evaluate(simple.where, values, context) is True:
             computed = [evaluate(target, values, context) for target in simple.targets]
             answers.append([value_text(t.type, value) for t, value in zip(simple.targets, computed, strict=True)])
+        await turns.give()
     return answers
 
 
@@ -140,7 +142,7 @@ async def _points(
         return None
     table = table_of(env, simple.scan)
     results = await transaction.run(point_commands(table, way.points, simple.scan.used), commit=commit)
-    return _answers(simple, rows_in(table, results), context)
+    return await _answers(simple, rows_in(table, results), context)
 
 
 GATHERED_ROWS = 4096

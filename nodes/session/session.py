@@ -24,6 +24,7 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
+from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
 from expressions.typed import Context
 from leases.holders import shown
@@ -139,6 +140,7 @@ class Session:
                 raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {word} in a read-only transaction")
         began, is_answered = perf_counter(), False
         self.statement, self.is_running = prepared.sql, True
+        begin_anew()
         if statement.kind not in AS_LONG_AS_IT_TAKES:
             self.env.running[self] = monotonic()
         try:

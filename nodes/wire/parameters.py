@@ -11,7 +11,8 @@ import uuid
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
-from expressions.errors import INVALID_BINARY, SqlError, unsupported
+from expressions.errors import INVALID_BINARY, PROGRAM_LIMIT, SqlError, unsupported
+from expressions.limits import TOO_LONG, VALUE_BYTES_MAX
 from expressions.sqltypes import (
     BOOL,
     DATE,
@@ -47,6 +48,8 @@ def values_of(oids: Sequence[int], values: Sequence[bytes | None], formats: Sequ
     for number, (oid, value) in enumerate(zip(oids, values, strict=True), start=1):
         if value is None:
             found.append(None)
+        elif len(value) > VALUE_BYTES_MAX:
+            raise SqlError(PROGRAM_LIMIT, f"bind parameter {number} has {len(value)} bytes: {TOO_LONG}")
         elif not formats or formats[number - 1] == 0:
             found.append(parse_value(parameter_type(oid, number), decode_text(value)))
         elif formats[number - 1] == 1:

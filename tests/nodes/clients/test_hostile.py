@@ -85,6 +85,51 @@ def test_a_hostile_statement_is_answered_and_disturbs_nobody(cluster: Cluster, t
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+LONG = "a" * 2**20
+HOSTILE_VALUES = {
+    "a parameter of 15 MB": (
+        "INSERT INTO {t} VALUES (70000, 'v', (%s LIKE '%%a_b%%')::int)",
+        "a" * 15_000_000,
+        "54000",
+    ),
+    "a long text and a long pattern": (
+        "SELECT %s LIKE '%%" + "_a" * 4990 + "b%%' FROM {t} WHERE id = 7",
+        LONG,
+        "54001",
+    ),
+    "a long text and many patterns": (
+        "SELECT n FROM {t} WHERE id = 7 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 300 + ")",
+        LONG,
+        "54001",
+    ),
+    "the same for rows that are written": (
+        "UPDATE {t} SET n = 3 WHERE id < 10 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 300 + ")",
+        LONG,
+        "54001",
+    ),
+    "all characters of a long text cut off": (
+        "SELECT btrim(%s, replace($1, 'a', 'b') || 'a') FROM {t} WHERE id = 7",
+        LONG[1:],
+        None,
+    ),
+    "a long text of accents": ("SELECT upper(%s) FROM {t} WHERE id = 7", "e\u0301" * 340_000, None),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_VALUES)
+def test_a_hostile_value_is_answered_and_disturbs_nobody(cluster: Cluster, table: str, name: str) -> None:
+    sql, value, sqlstate = HOSTILE_VALUES[name]
+    with cluster.connect() as connection:
+        began = time.monotonic()
+        if sqlstate is None:
+            connection.execute(sql.replace("{t}", table), (value,))
+        else:
+            with pytest.raises(psycopg.Error) as caught:
+                connection.execute(sql.replace("{t}", table), (value,))
+            assert caught.value.sqlstate == sqlstate, caught.value
+        assert time.monotonic() - began < PATIENCE_S / 2
+
+
 def test_a_bulk_insert_does_not_cost_a_node_its_leases(cluster: Cluster) -> None:
     """A lease of two seconds, and statements whose planning takes longer than that on a busy machine."""
     cluster.start("short", lease_s=2.0)

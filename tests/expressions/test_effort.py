@@ -1,0 +1,68 @@
+"""Functions of text look at so many characters before others have their turn, however the expression is written."""
+
+import sys
+from collections.abc import Callable
+from contextvars import copy_context
+
+import pytest
+
+from catalog.types import SqlType
+from expressions import texts
+from expressions.arithmetic import text_to
+from expressions.errors import SqlError
+from expressions.limits import VALUE_BYTES_MAX, begin_anew
+
+LONG = "a" * VALUE_BYTES_MAX
+COSTLY: dict[str, Callable[[], object]] = {
+    "a piece with any character": lambda: texts.like(LONG, "%a_b%"),
+    "a long piece": lambda: texts.like(LONG[:100_000], "%" + "_a" * 4900 + "b%"),
+    "a plain piece": lambda: texts.like(LONG, "%ab%"),
+    "upper": lambda: texts.upper("e\u0301" * (VALUE_BYTES_MAX // 3)),
+    "lower": lambda: texts.lower(LONG),
+    "replace": lambda: texts.replaced(LONG, "ab", ""),
+    "trim": lambda: texts.trimmed(LONG, "b" * VALUE_BYTES_MAX + "a"),
+    "casts": lambda: text_to(SqlType.DOUBLE)("1" + " " * VALUE_BYTES_MAX),
+}
+
+
+ROUNDS = 1000
+"""More than any of these may be done for one row."""
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("expressions.limits.CHARS_AT_ONCE_MAX", 2**21)
+
+
+def within(work: Callable[[], object]) -> object:
+    """Do some work where characters are counted."""
+    return copy_context().run(lambda: (begin_anew(), work())[1])
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_an_expression_of_a_row_looks_at_so_many_characters(name: str) -> None:
+    with pytest.raises(SqlError, match="look at more than 2097152 characters") as caught:
+        within(lambda: [COSTLY[name]() for _ in range(ROUNDS)])
+    assert caught.value.sqlstate == "54001"
+
+
+def test_the_next_row_begins_anew() -> None:
+    def rows() -> None:
+        for _ in range(3):
+            begin_anew()
+            assert not texts.like(LONG, "%a_b%")
+
+    within(rows)
+
+
+def test_nobody_counts_outside_of_a_node() -> None:
+    for _ in range(3):
+        assert not texts.like(LONG, "%a_b%")
+
+
+def test_case_is_the_simple_mapping_of_each_character() -> None:
+    chars = "".join(chr(code) for code in range(texts.CASE_MAX + 1) if not 0xD800 <= code < 0xE000)
+    assert texts.upper(chars) == "".join(map(texts._upper, chars))
+    assert texts.lower(chars) == "".join(map(texts._lower, chars))
+    beyond = "".join(map(chr, range(texts.CASE_MAX + 1, sys.maxunicode + 1)))
+    assert beyond.upper() == beyond.title() == beyond.lower() == beyond
