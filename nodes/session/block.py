@@ -176,15 +176,18 @@ class Block:
         except Retry as retry:
             raise for_client(retry) from retry
         finally:
-            self._streaming.discard(transaction)
-            if not transaction.is_over:
-                await transaction.rollback()
+            await self._end_stream(transaction)
 
     def is_streaming(self, transaction: Transaction) -> bool:
         return transaction in self._streaming
 
     async def _end_streams(self) -> None:
         for transaction in list(self._streaming):
+            await self._end_stream(transaction)
+
+    async def _end_stream(self, transaction: Transaction) -> None:
+        """Whoever comes first ends the transaction: the rows' reader, or the session that is closed under it."""
+        if transaction in self._streaming:
             self._streaming.discard(transaction)
             if not transaction.is_over:
                 await transaction.rollback()

@@ -1,5 +1,6 @@
 """A large result: its transaction lasts until the last row is read, and its session at the store is given back."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -39,6 +40,25 @@ def test_a_large_select_whose_rows_nobody_takes_ends_with_its_session(cluster: C
         assert_free(node)
 
     within(cluster, work)
+
+
+def test_a_client_that_leaves_amid_its_rows_leaves_a_session_that_serves_others(
+    cluster: Cluster, table: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its connection forgets the rows and closes the session: two ways to the end of one transaction."""
+
+    async def work(node: Within) -> None:
+        _, batches = await streaming(node, table)
+        await anext(batches)
+        del batches  # the event loop closes it, in a task of its own
+        await node.session.close()
+        for _ in range(10):
+            await asyncio.sleep(0.01)
+        assert_free(node)
+        assert [connection.is_lost for connection in node.session.env.pool._idle] == [False]
+
+    within(cluster, work)
+    assert not caplog.records
 
 
 async def streaming(node: Within, table: str) -> tuple[int, AsyncIterator[list[Row]]]:
