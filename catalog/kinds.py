@@ -1,12 +1,12 @@
 """The kinds of elements, and what is true of each: one table, a row for each kind (protocol sections 2 and 4).
 
-    kind              part of      added through                  unfilled  left behind   rule
-    optional column   column       delete-only                    -         C1            -
-    index             index        delete-only, write-only        C4        C3            -
-    constraint        constraint   write-only                     C6        -             yes
+    kind              part of      added through                  unfilled  left behind   derived   rule
+    optional column   column       delete-only                    -         C1            -         -
+    index             index        delete-only, write-only        C4        C3            yes       -
+    constraint        constraint   write-only                     C6        -             -         yes
 
-Planner, review, storage, reorganisations and lab ask this table. A new kind is a row here, its rules in
-`catalog.states`, and the states that may not be neighbours in `changes.review.neighbour_states`.
+Planner, review, storage, reorganisations and lab ask this table. A new kind is a row here, and its rules in
+`catalog.states`; which of its states may not be neighbours follows (`changes.review.neighbour_states`).
 """
 
 from dataclasses import dataclass
@@ -62,6 +62,11 @@ class Kind(Enum):
         return KINDS[self].family is Family.COLUMN
 
     @property
+    def is_user_column(self) -> bool:
+        """A column whose values users give; those of a derived one follow from another column."""
+        return self.is_column and not KINDS[self].is_derived
+
+    @property
     def is_index(self) -> bool:
         return KINDS[self].family is Family.INDEX
 
@@ -82,14 +87,16 @@ class Facts:
 
     `ladder` has the states through which an element is added, and backwards dropped. `unfilled_breaks` is the clause
     that breaks when it becomes public over rows that nobody filled or verified, `left_breaks` the one that breaks when
-    it becomes absent while pairs of it are left; "": nothing does. A `is_rule` asks something of rows: verification
-    may find some that violate it.
+    it becomes absent while pairs of it are left; "": nothing does. The pairs of what `is_derived` are made of other
+    values of their row, and must match them (C5). A `is_rule` asks something of rows: verification may find some that
+    violate it.
     """
 
     family: Family
     ladder: tuple[State, ...]
     unfilled_breaks: str = ""
     left_breaks: str = ""
+    is_derived: bool = False
     is_rule: bool = False
 
 
@@ -99,9 +106,9 @@ KINDS: dict[Kind, Facts] = {
     Kind.TABLE: Facts(Family.TABLE, (_A, _D, _P), "", "C1"),
     Kind.OPTIONAL_COLUMN: Facts(Family.COLUMN, (_A, _D, _P), "", "C1"),
     Kind.REQUIRED_COLUMN: Facts(Family.COLUMN, (_A, _D, _W, _P), "C2", "C1"),
-    Kind.DERIVED_COLUMN: Facts(Family.COLUMN, (_A, _D, _W, _P), "C2", "C1"),
-    Kind.INDEX: Facts(Family.INDEX, (_A, _D, _W, _P), "C4", "C3"),
-    Kind.UNIQUE_INDEX: Facts(Family.INDEX, (_A, _D, _W, _P), "C4", "C3", is_rule=True),
+    Kind.DERIVED_COLUMN: Facts(Family.COLUMN, (_A, _D, _W, _P), "C2", "C1", is_derived=True),
+    Kind.INDEX: Facts(Family.INDEX, (_A, _D, _W, _P), "C4", "C3", is_derived=True),
+    Kind.UNIQUE_INDEX: Facts(Family.INDEX, (_A, _D, _W, _P), "C4", "C3", is_derived=True, is_rule=True),
     Kind.CONSTRAINT: Facts(Family.CONSTRAINT, (_A, _W, _P), "C6", "", is_rule=True),
-    Kind.PLACEMENT: Facts(Family.PLACEMENT, (_A, _D, _W, _P), "C4", "C3"),
+    Kind.PLACEMENT: Facts(Family.PLACEMENT, (_A, _D, _W, _P), "C4", "C3", is_derived=True),
 }

@@ -92,7 +92,7 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
     lost = [
         f"the values of {move.element.name} are deleted"
         for move in plan.moves
-        if move.kind is MoveKind.DROP and move.element.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)
+        if move.kind is MoveKind.DROP and move.element.kind.is_user_column
     ]
     warning = f"Only the structure comes back: {', '.join(lost)}." if lost else ""
     apart = [create_index(plan.base, index) for index in _dropped_indexes(plan, plan.base)]
@@ -109,7 +109,7 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
 def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
     """The clauses, one for each move; what is dropped with a column needs none."""
     fresh = {element.id for element in plan.moving(MoveKind.ADD) if element.kind.is_column}
-    back = {e.id for e in plan.moving(MoveKind.DROP) if e.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN)}
+    back = {e.id for e in plan.moving(MoveKind.DROP) if e.kind.is_user_column}
     for move in plan.moves:
         element = move.element
         if element.kind is Kind.DERIVED_COLUMN:

@@ -241,7 +241,7 @@ class Sketch:
             element
             for element in dropped
             if (element.kind.is_index and element.id in indexes)
-            or (element.kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN) and element.id in columns)
+            or (element.kind.is_user_column and element.id in columns)
         )
 
 

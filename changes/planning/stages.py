@@ -144,7 +144,7 @@ class _Steps:
 
     def _ladders(self) -> dict[Element, Rungs]:
         up = {element: rungs_up(element, is_covered=element in self.draft.covered) for element in self.added}
-        is_alone = all(element.kind in (Kind.OPTIONAL_COLUMN, Kind.TABLE) for element in self.dropped)
+        is_alone = all(W not in element.kind.facts.ladder for element in self.dropped)
         late = self.draft.late
         is_covered = any(element.kind.is_index for element in late)
         down = {

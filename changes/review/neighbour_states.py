@@ -1,8 +1,8 @@
 """The states of an element that may live together, as two nodes one version apart may hold them.
 
-Protocol section 4, as data: for every kind of element the pairs of states that break a
-clause when some node is in the one and another in the other, and how they break it. Both
-directions are meant: a drop is a mirrored add.
+Protocol section 4: for every kind of element the pairs of states that break a clause when
+some node is in the one and another in the other, and how they break it. They follow from the
+facts of the kind (`catalog.kinds`). Both directions are meant: a drop is a mirrored add.
 
     index    absent ── delete-only ── write-only ── public      each neighbour is safe
                └────────C3───────────────┘  │          │
@@ -14,8 +14,10 @@ the lab runs it and shows what happens.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 from catalog.elements import Kind, State
+from catalog.kinds import Family
 from catalog.states import possible_states
 
 A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
@@ -45,64 +47,52 @@ class UnsafeStep:
         return f"{self.kind.value} {self.name}: {pair} ({' and '.join(self.danger.clauses)}): {self.danger.witness}"
 
 
-_ORPHAN_VALUE = Danger(
-    ("C1",),
-    "a node that knows the column writes its value into a row; a node that does not deletes the row, "
+LEFT: Mapping[Family, str] = {
+    Family.TABLE: "a node that has the table inserts a row; for a node that has not, its pairs belong to no table",
+    Family.COLUMN: "a node that knows the column writes its value into a row; a node that does not deletes the row, "
     "and the value stays behind without one",
-)
-_MISSING_VALUE = Danger(
-    ("C2",),
-    "a node that may not write the column inserts a row without its value; a reader finds a required one missing",
-)
-
-_COLUMN = {frozenset({A, W}): _ORPHAN_VALUE}
-
-_INDEX = {
-    frozenset({A, W}): Danger(
-        ("C3", "C5"),
-        "a node that writes the index puts an entry; a node that has never heard of it deletes the row, "
-        "and the entry points at nothing",
-    ),
-    frozenset({A, P}): Danger(
-        ("C3", "C4"),
-        "a node that has never heard of the index inserts a row and no entry; a reader of the index does not find it",
-    ),
-    frozenset({D, P}): Danger(
-        ("C4",),
-        "a node in delete-only inserts a row and puts no entry; a reader of the public index does not find the row",
-    ),
+    Family.INDEX: "a node that writes the index puts an entry; a node that has never heard of it deletes the row, "
+    "and the entry points at nothing",
+    Family.PLACEMENT: "a node that writes the placement puts a row there, too; a node that has never heard of it "
+    "deletes the row, and its pairs stay in the placement",
 }
+"""What happens when one node writes an element of which another one has never heard."""
 
-DANGERS: Mapping[Kind, Mapping[Pair, Danger]] = {
-    Kind.TABLE: {
-        frozenset({A, P}): Danger(
-            ("C1",), "a node that has the table inserts a row; for a node that has not, its pairs belong to no table"
-        ),
-    },
-    Kind.OPTIONAL_COLUMN: {**_COLUMN, frozenset({A, P}): _ORPHAN_VALUE},
-    Kind.REQUIRED_COLUMN: {
-        **_COLUMN,
-        frozenset({A, P}): Danger(("C1", "C2"), f"{_ORPHAN_VALUE.witness}; and {_MISSING_VALUE.witness}"),
-        frozenset({D, P}): _MISSING_VALUE,
-    },
-    Kind.DERIVED_COLUMN: {
-        **_COLUMN,
-        frozenset({A, P}): Danger(("C1", "C2"), f"{_ORPHAN_VALUE.witness}; and {_MISSING_VALUE.witness}"),
-        frozenset({D, P}): _MISSING_VALUE,
-    },
-    Kind.INDEX: _INDEX,
-    Kind.UNIQUE_INDEX: _INDEX,
-    Kind.CONSTRAINT: {
-        frozenset({A, P}): Danger(
-            ("C6",), "a node without the constraint writes a row that breaks it; a reader relies on it"
-        ),
-    },
-    Kind.PLACEMENT: {
-        frozenset({A, W}): _INDEX[frozenset({A, W})],
-        frozenset({A, P}): _INDEX[frozenset({A, P})],
-        frozenset({D, P}): _INDEX[frozenset({D, P})],
-    },
+LACKED: Mapping[Family, str] = {
+    Family.COLUMN: "a node that may not write the column inserts a row without its value; a reader finds a required "
+    "one missing",
+    Family.INDEX: "a node that puts no entry inserts a row; a reader of the public index does not find it",
+    Family.CONSTRAINT: "a node without the constraint writes a row that breaks it; a reader relies on it",
+    Family.PLACEMENT: "a node that does not write the placement inserts a row; a reader of it finds none",
 }
+"""What happens when one node relies on an element that another one does not write, or not enforce."""
+
+
+def _danger(kind: Kind, states: Pair) -> Danger | None:
+    """The danger of two states, as it follows from the facts of the kind.
+
+    Where nobody reads yet, so that nothing is lacked, what was left of a derived element is met by its own nodes (C5).
+    """
+    facts = kind.facts
+    is_left = A in states and bool(states & {W, P}) and bool(facts.left_breaks)
+    is_lacked = P in states and bool(states & {A, D}) and bool(facts.unfilled_breaks)
+    if is_left and is_lacked:
+        story = f"{LEFT[facts.family]}; and {LACKED[facts.family]}"
+        return Danger((facts.left_breaks, facts.unfilled_breaks), story)
+    if is_lacked:
+        return Danger((facts.unfilled_breaks,), LACKED[facts.family])
+    if is_left:
+        return Danger((facts.left_breaks, "C5") if facts.is_derived else (facts.left_breaks,), LEFT[facts.family])
+    return None
+
+
+def _dangers(kind: Kind) -> Mapping[Pair, Danger]:
+    states = [state for state in State if state in possible_states(kind)]
+    found = {pair: _danger(kind, pair) for pair in map(frozenset, combinations(states, 2))}
+    return {pair: danger for pair, danger in found.items() if danger is not None}
+
+
+DANGERS: Mapping[Kind, Mapping[Pair, Danger]] = {kind: _dangers(kind) for kind in Kind}
 
 ONE_SIDED: Mapping[tuple[bool, bool], Danger] = {
     (True, False): Danger(

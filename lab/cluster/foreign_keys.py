@@ -3,21 +3,23 @@
     a row of the child is written     the row that it refers to must be there
     a row of the parent goes          no row of the child may refer to it
 
-What is asked, and in which order, says `storage.integrity.references`: its demands are looked up here, one by one.
+What is asked, in which order, and whether it is met, says `storage.integrity.references`; the pairs that it looks at
+are found here.
 Both look at the other table inside the statement's own serializable transaction, which has pinned and entered it:
 so of an insert that refers to a row, and a delete of that row at the same time, one is refused.
 """
 
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 
 from catalog.descriptor import Descriptor
-from catalog.elements import RESTRICT, TableId
+from catalog.elements import TableId
 from lab.cluster.control_plane import Without
 from lab.cluster.world import Transaction
 from lab.scripts.text import BadRow, key_text
 from storage.buckets import storage_of
 from storage.integrity.offenders import dangling_words
-from storage.integrity.references import Change, Demand, demands, place_of, refers_still
+from storage.integrity.references import Change, Demand, Place, Unmet, demands, why_unmet
 from storage.pairs import StoredRow, after, prefix, rows_of
 
 Enter = Callable[[TableId], Descriptor]
@@ -34,35 +36,28 @@ def check_references(
         table = demand.constraint.references
         assert table is not None, demand
         other = descriptor if table == descriptor.table_id else enter(table)
-        if demand.wants_row:
-            _check_there(one, descriptor, demand, change, other)
-        else:
-            _check_unreferenced(one, descriptor, demand, change, other)
+        has, rows = partial(_has, one), partial(_rows, one, other)
+        unmet = why_unmet(demand, other, has=has, rows=rows, buckets=one.store.store.buckets)
+        if unmet is not None:
+            state = f"{demand.constraint.state.value} in {descriptor}; {demand.sqlstate}"
+            raise BadRow(f"{_words(descriptor, demand, change, other, unmet)} ({state})")
 
 
-def _check_there(one: Transaction, descriptor: Descriptor, demand: Demand, change: Change, other: Descriptor) -> None:
-    """Some row has the values."""
-    foreign_key, store, after = demand.constraint, one.store.store, change[1]
-    assert after is not None, "it refers to something"
-    place = place_of(other, foreign_key, demand.values, store.buckets)
-    if one.store.get(storage_of(place.bucket, store.storages, store.buckets), place.key) is None:
-        why = dangling_words(descriptor, other, foreign_key, after, demand.values)
-        raise BadRow(f"{why} ({foreign_key.state.value} in {descriptor}; 23503)")
-
-
-def _check_unreferenced(
-    one: Transaction, descriptor: Descriptor, demand: Demand, change: Change, child: Descriptor
-) -> None:
-    """Nobody refers to the values that went."""
-    referenced, before = demand.constraint, change[0]
+def _words(descriptor: Descriptor, demand: Demand, change: Change, other: Descriptor, unmet: Unmet) -> str:
+    """The refusal in words: the row, and what the other table lacks or has."""
+    before, after = change
+    if unmet.row is None:
+        assert after is not None, "it refers to something"
+        return dangling_words(descriptor, other, demand.constraint, after, demand.values)
     assert before is not None, "it had the values"
-    for row in _rows(one, child):
-        if refers_still(child, demand, row):
-            what = f"{descriptor.name} {key_text(descriptor, before.key)}"
-            who = f"{child.name} {key_text(child, row.key)} refers to it"
-            sqlstate = "23001" if demand.how == RESTRICT else "23503"
-            state = f"{referenced.state.value} in {descriptor}; {sqlstate}"
-            raise BadRow(f"{what} is needed by constraint {referenced.name}: {who} ({state})")
+    what = f"{descriptor.name} {key_text(descriptor, before.key)}"
+    who = f"{other.name} {key_text(other, unmet.row.key)}"
+    return f"{what} is needed by constraint {demand.constraint.name}: {who} refers to it"
+
+
+def _has(one: Transaction, place: Place) -> bool:
+    store = one.store.store
+    return one.store.get(storage_of(place.bucket, store.storages, store.buckets), place.key) is not None
 
 
 def _rows(one: Transaction, descriptor: Descriptor) -> Iterator[StoredRow]:

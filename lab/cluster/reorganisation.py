@@ -21,7 +21,7 @@ from lab.cluster.control_plane import LabError, Without
 from lab.cluster.world import World
 from lab.scripts.text import key_text
 from storage.encoding import NULL
-from storage.integrity.clauses import Violation
+from storage.integrity.clauses import Violation, label
 from storage.mutations import Op, delete_row, fill_row
 from storage.pairs import PairName, StoredRow, StrayKey, name_of, rows_of
 
@@ -103,9 +103,8 @@ def knowing(world: World, table: TableId, elements: Elements) -> Descriptor:
 
 
 def _knows(descriptor: Descriptor, elements: Elements) -> bool:
-    there = {("index", index.id) for index in descriptor.indexes} | {("column", c.id) for c in descriptor.columns}
-    wanted = {("index" if element.kind.is_index else "column", element.id) for element in _stored(elements)}
-    return wanted <= there
+    known = {label(one.kind, one.id) for one in descriptor.indexes} | {label(c.kind, c.id) for c in descriptor.columns}
+    return labels(elements) <= known
 
 
 def _stored(elements: Elements) -> Elements:
@@ -114,7 +113,7 @@ def _stored(elements: Elements) -> Elements:
 
 def labels(elements: Elements) -> set[str]:
     """Their names in `storage.integrity.clauses`."""
-    return {f"{'index' if element.kind.is_index else 'column'} {element.id}" for element in _stored(elements)}
+    return {label(element.kind, element.id) for element in _stored(elements)}
 
 
 # Fill

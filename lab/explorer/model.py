@@ -30,7 +30,6 @@ Stage = tuple[State, ...]
 """The states of the model's elements in one version; of a placement, the old and the new one's; of a foreign key, its
 state in the table that refers and in the one that is referred to."""
 
-COLUMNS = frozenset({Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN})
 TWINS = (Kind.DERIVED_COLUMN, Kind.DERIVED_COLUMN)
 """A change of type: the old column and its twin; of the two, one is derived from the other."""
 
@@ -353,7 +352,7 @@ def _form(model: Model) -> str:
 
 
 def _is_linked(kinds: tuple[Kind, ...]) -> bool:
-    return kinds[-1] is Kind.CONSTRAINT and (len(kinds) == 1 or (len(kinds) == 2 and kinds[0] in COLUMNS))
+    return kinds[-1] is Kind.CONSTRAINT and (len(kinds) == 1 or (len(kinds) == 2 and kinds[0].is_user_column))
 
 
 def _between(name: str, value: int, low: int, high: int) -> None:

@@ -32,11 +32,10 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Constraint, Index, Kind, State
-from changes.plan.element_states import definition_of, is_filling, partner_of, state_of
+from changes.plan.element_states import columns_read, definition_of, is_filling, partner_of, state_of
 from changes.plan.model import Element, MoveKind, Plan, Step, StepKind
 from changes.plan.rollback import moving, partners_after, rollback_steps
-from expressions.rows import columns_of
-from lab.explorer.model import COLUMNS, BadModel, Model, Stage
+from lab.explorer.model import BadModel, Model, Stage
 from lab.explorer.plans.program import Program, program
 from lab.explorer.plans.small_tables import elements_of, tables_of
 from lab.explorer.spaces.search import Budget, Watch
@@ -126,7 +125,7 @@ def parts_of(plan: Plan, *, nodes: int) -> Parts:
             explored.append(_part(plan, group, nodes=nodes))
         except BadModel as error:
             left_out.append(error)
-            alone += [one for one in group[:-1] if one.kind in COLUMNS]
+            alone += [one for one in group[:-1] if one.kind.is_user_column]
     covered = {element for part in explored for element in part.elements}
     explored += [_part(plan, (one,), nodes=nodes) for one in dict.fromkeys(alone) if one not in covered]
     if not explored:
@@ -138,7 +137,7 @@ def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
     """Each index or constraint with the moving columns that it is made of; the columns that nothing is made of."""
     yield from _twins(plan)
     elements = [element for element in moving(plan) if element.partner is None]
-    columns = [element for element in elements if element.kind in COLUMNS]
+    columns = [element for element in elements if element.kind.is_user_column]
     used: set[int] = set()
     for element in moving(plan):
         if element.partner is not None:
@@ -150,7 +149,7 @@ def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
             below = [column for column in columns if column.id in _made_of(plan, element)]
             used.update(column.id for column in below)
             yield (*below, element)
-    yield from ((element,) for element in elements if element.kind in COLUMNS and element.id not in used)
+    yield from ((element,) for element in elements if element.kind.is_user_column and element.id not in used)
     yield from ((element,) for element in elements if element.kind is Kind.TABLE)
 
 
@@ -165,19 +164,12 @@ def _twins(plan: Plan) -> Iterator[tuple[Element, ...]]:
 
 
 def _made_of(plan: Plan, element: Element) -> frozenset[int]:
-    """The columns that an index covers or a constraint reads."""
-    if element.column is not None:
-        return frozenset({element.column})
-    definition = definition_of(element, _versions(plan))
-    if isinstance(definition, Index):
-        return frozenset(definition.column_ids) | columns_of(definition.where or "true")
-    if definition is None and element.partner is not None:
-        there = [one for step in plan.publishes for one in step.partners if one.table_id == element.partner[0]]
-        other = definition_of(partner_of(element), there)
-        return frozenset(other.reference_columns if isinstance(other, Constraint) else ())
-    if not isinstance(definition, Constraint):
-        raise BadModel(f"no version of the plan describes {element}")
-    return frozenset(definition.columns)
+    """The columns that an index or a constraint reads; of a foreign key in the other table only, as that one says."""
+    if element.partner is None or definition_of(element, _versions(plan)) is not None:
+        return columns_read(element, _versions(plan))
+    there = [one for step in plan.publishes for one in step.partners if one.table_id == element.partner[0]]
+    other = definition_of(partner_of(element), there)
+    return frozenset(other.reference_columns if isinstance(other, Constraint) else ())
 
 
 def _is_partial(plan: Plan, element: Element) -> bool:
@@ -213,7 +205,7 @@ def _linked_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Pa
     assert element.partner is not None, element
     if element.partner[0] == plan.table_id:
         return _part_to_itself(plan, elements, nodes=nodes)
-    if below and (len(_made_of(plan, element)) > 1 or below[0].kind not in COLUMNS):
+    if below and (len(_made_of(plan, element)) > 1 or not below[0].kind.is_user_column):
         raise BadModel(f"{element} is enforced while {below[0]} is not public, and is not of that alone")
     other = _referenced(elements, plan.partners)
     if other is None:
@@ -256,8 +248,8 @@ def _needs(plan: Plan, element: Element, one: Element) -> bool:
     if isinstance(definition, Constraint) and definition.references == plan.table_id:
         columns = frozenset(definition.columns) | frozenset(definition.reference_columns)
         by_index = one.kind.is_index and one.id == definition.index
-        return one.kind is Kind.TABLE or by_index or (one.kind in COLUMNS and one.id in columns)
-    return one.kind is Kind.TABLE or (one.kind in COLUMNS and one.id in _made_of(plan, element))
+        return one.kind is Kind.TABLE or by_index or (one.kind.is_user_column and one.id in columns)
+    return one.kind is Kind.TABLE or (one.kind.is_user_column and one.id in _made_of(plan, element))
 
 
 def _ways(plan: Plan) -> range:

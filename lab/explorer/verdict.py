@@ -15,7 +15,7 @@ from typing import Any
 from catalog.elements import Kind, State
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Fault, Seen
-from lab.explorer.model import COLUMNS, Model
+from lab.explorer.model import Model
 from lab.explorer.narration import narrate
 from lab.explorer.plans.program import Do, Program
 from lab.explorer.spaces.full_space import Plain, sorted_nodes, step_id
@@ -49,7 +49,8 @@ def may_fail(model: Model) -> bool:
     new = {kind for kind, first in zip(model.kinds, model.stages[0], strict=False) if first is not State.PUBLIC}
     if model.foreign_key and Kind.REQUIRED_COLUMN in new:
         return True
-    return any(kind.facts.is_rule for kind in new) and not (new & COLUMNS and not model.apart)
+    has_new_column = any(kind.is_user_column for kind in new)
+    return any(kind.facts.is_rule for kind in new) and (model.apart or not has_new_column)
 
 
 class Verdict(Enum):

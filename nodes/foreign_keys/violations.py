@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import RESTRICT, Constraint
-from expressions.errors import FOREIGN_KEY_VIOLATION, RESTRICT_VIOLATION, SqlError
+from expressions.errors import SqlError
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import value_text
 from nodes.sql.row_rules import moving_state
@@ -46,7 +46,7 @@ def _dangling(check: Check) -> SqlError:
     table, constraint = check.descriptor.name, check.constraint
     message = f'insert or update on table "{table}" violates foreign key constraint "{constraint.name}"'
     return SqlError(
-        FOREIGN_KEY_VIOLATION,
+        check.demand.sqlstate,
         message + moving_state(constraint.state),
         detail=f'Key {_key_words(check)} is not present in table "{check.other.name}".',
         table=table,
@@ -60,7 +60,7 @@ def _still_referred_to(check: Check) -> SqlError:
     message = f'update or delete on table "{check.descriptor.name}" {violates} on table "{child}"'
     still = "" if is_restricted else "still "
     return SqlError(
-        RESTRICT_VIOLATION if is_restricted else FOREIGN_KEY_VIOLATION,
+        check.demand.sqlstate,
         message + moving_state(check.constraint.state),
         detail=f'Key {_key_words(check)} is {still}referenced from table "{child}".',
         table=child,

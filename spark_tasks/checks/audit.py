@@ -22,9 +22,8 @@ from spark_tasks.reorganise.tombstones import key_space
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import NAMED_MAX, Finding, gather
 from spark_tasks.runs.requirements import relied_on
-from spark_tasks.runs.run_elements import COLUMNS
 from spark_tasks.spark.session import spread
-from storage.integrity.clauses import Violation
+from storage.integrity.clauses import Violation, label
 from storage.pairs import PREFIX
 from storage.postgres import kv, session_options
 
@@ -109,7 +108,7 @@ def unfinished_elements(connection: Connection, table_id: int) -> frozenset[str]
         " AND over.kind IN ('purge', 'delete') AND over.state = 'done')",
         (table_id,),
     ).fetchall()
-    return frozenset(f"{'column' if Kind(kind) in COLUMNS else 'index'} {number}" for kind, number in rows)
+    return frozenset(label(Kind(kind), number) for kind, number in rows)
 
 
 def _rows(connection: Connection, judge: Judge) -> Finding:

@@ -12,9 +12,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Index, IndexId, Kind
-
-COLUMNS = frozenset({Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN})
-INDEXES = frozenset({Kind.INDEX, Kind.UNIQUE_INDEX})
+from catalog.kinds import Family
 
 
 class NotReorganised(ValueError):
@@ -47,18 +45,18 @@ class Elements:
 
 def elements_of(given: Iterable[Mapping[str, Any]]) -> Elements:
     """The elements that a run's JSON names, each {"kind", "id", "name"}. Raises `NotReorganised`."""
-    ids: dict[str, list[int]] = {"columns": [], "indexes": [], "constraints": [], "table": []}
+    ids: dict[Family, list[int]] = {family: [] for family in Family}
     for element in given:
-        ids[_group(element)].append(element["id"])
+        ids[_family(element)].append(element["id"])
     return Elements(
-        tuple(map(ColumnId, ids["columns"])),
-        tuple(map(IndexId, ids["indexes"])),
-        tuple(map(ConstraintId, ids["constraints"])),
-        bool(ids["table"]),
+        tuple(map(ColumnId, ids[Family.COLUMN])),
+        tuple(map(IndexId, ids[Family.INDEX])),
+        tuple(map(ConstraintId, ids[Family.CONSTRAINT])),
+        bool(ids[Family.TABLE]),
     )
 
 
-def _group(element: Mapping[str, Any]) -> str:
+def _family(element: Mapping[str, Any]) -> Family:
     try:
         kind = Kind(element["kind"])
     except ValueError:
@@ -66,4 +64,4 @@ def _group(element: Mapping[str, Any]) -> str:
         raise NotReorganised(f"there is no kind of element {element['kind']!r}; there are: {kinds}") from None
     if kind is Kind.PLACEMENT:
         raise NotReorganised(f"placement {element['name']}: rows are not moved between placements yet")
-    return {Kind.TABLE: "table", Kind.CONSTRAINT: "constraints"}.get(kind, "columns" if kind in COLUMNS else "indexes")
+    return kind.family

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, PRIMARY, Column, Index, Placement, State, TableId
+from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, State, TableId
 from storage.buckets import BUCKETS, storage_of
 from storage.derived import matches
 from storage.integrity.constraints import constraint_violations
@@ -38,7 +38,7 @@ from storage.pairs import (
     rows_of,
 )
 
-__all__ = ["Pairs", "Referenced", "Violation", "check", "element_label", "row_words"]
+__all__ = ["Pairs", "Referenced", "Violation", "check", "element_label", "label", "row_words"]
 
 Pairs = Mapping[bytes, bytes | None]
 
@@ -94,7 +94,12 @@ def check(
 
 def element_label(element: Column | Index | Placement) -> str:
     """The name of an element in `unfinished`."""
-    return f"{type(element).__name__.lower()} {element.id}"
+    return label(element.kind, element.id)
+
+
+def label(kind: Kind, number: int) -> str:
+    """The name in `unfinished` of the element of this kind that has this id."""
+    return f"{kind.family.value} {number}"
 
 
 class _Table:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, NO_ACTION, PRIMARY, RESTRICT, ColumnId, Constraint
 from catalog.states import Write, rule
+from expressions.errors import FOREIGN_KEY_VIOLATION, RESTRICT_VIOLATION
 from storage import encoding
 from storage.buckets import BUCKETS
 from storage.mutations import unique_bucket
@@ -95,6 +96,11 @@ class Demand:
         return self.constraint.rule == FOREIGN_KEY
 
     @property
+    def sqlstate(self) -> str:
+        """The code under which it is refused when it is not met: 23503, and 23001 where RESTRICT asks."""
+        return RESTRICT_VIOLATION if self.how == RESTRICT else FOREIGN_KEY_VIOLATION
+
+    @property
     def order(self) -> tuple[int, bool, int]:
         """The order in which those that are not met are reported: as PostgreSQL's triggers fire."""
         return self.row, self.wants_row, self.constraint.id
@@ -152,21 +158,28 @@ def lost(descriptor: Descriptor, referenced: Constraint, changed: Iterable[Chang
     yield from (demand for values, demand in taken_away.items() if demand.how == RESTRICT or values not in has)
 
 
-def is_met(
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """Why a demand is not met: `row` still refers to what was lost; None: no row has the values."""
+
+    row: StoredRow | None = None
+
+
+def why_unmet(
     demand: Demand,
     other: Descriptor,
     *,
     has: Callable[[Place], bool],
     rows: Callable[[], Iterable[StoredRow]],
     buckets: int = BUCKETS,
-) -> bool:
-    """True when the other table is as a demand wants it.
+) -> Unmet | None:
+    """Why the other table is not as a demand wants it; None when it is.
 
     `has` says whether a pair is there, and no tombstone; `rows` are those of the other table that may refer.
     """
     if demand.wants_row:
-        return has(place_of(other, demand.constraint, demand.values, buckets))
-    return not any(refers_still(other, demand, row) for row in rows())
+        return None if has(place_of(other, demand.constraint, demand.values, buckets)) else Unmet()
+    return next((Unmet(row) for row in rows() if refers_still(other, demand, row)), None)
 
 
 def refers_still(child: Descriptor, demand: Demand, row: StoredRow) -> bool:

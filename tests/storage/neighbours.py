@@ -114,9 +114,9 @@ def with_element(kind: Kind, state: State) -> Descriptor:
         return replace(TABLE, state=state)
     if state is State.ABSENT:
         return TABLE
-    if kind in (Kind.OPTIONAL_COLUMN, Kind.REQUIRED_COLUMN, Kind.DERIVED_COLUMN):
+    if kind.is_column:
         return replace(TABLE, columns=(*TABLE.columns, replace(_COLUMNS[kind], state=state)))
-    if kind in (Kind.INDEX, Kind.UNIQUE_INDEX):
+    if kind.is_index:
         return replace(TABLE, indexes=(replace(_INDEX, state=state, unique=kind is Kind.UNIQUE_INDEX),))
     if kind is Kind.CONSTRAINT:
         return replace(TABLE, constraints=(replace(_CHECK, state=state),))

@@ -49,7 +49,7 @@ from lab.explorer.plans.small_tables import (
 )
 from storage.buckets import BUCKETS
 from storage.integrity.clauses import Referenced, check
-from storage.integrity.references import Change, Demand, is_met, place_of
+from storage.integrity.references import Change, Demand, place_of, why_unmet
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row
 from storage.pairs import PREFIX, PairName, StoredRow, column_key, name_of, prefix
 
@@ -154,7 +154,8 @@ class LinkedEffects(Effects):
         child, parent = self._both(schema)
         rows = self._rows(child, snapshot).values() if _has_column(child) else ()
         other = parent if demand.wants_row else child
-        return is_met(demand, other, has=lambda at: snapshot[0].get(at.key) is not None, rows=lambda: rows)
+        unmet = why_unmet(demand, other, has=lambda at: snapshot[0].get(at.key) is not None, rows=lambda: rows)
+        return unmet is None
 
     def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
         what, row, other = statement

@@ -19,7 +19,7 @@ from lab.explorer.plans.program import Schema
 from lab.explorer.plans.small_tables import A, row_key_of
 from storage import encoding
 from storage.buckets import BUCKETS
-from storage.integrity.references import Change, Demand, demands, is_met, place_of
+from storage.integrity.references import Change, Demand, demands, place_of, why_unmet
 from storage.mutations import Op, in_order, insert_row, update_row
 from storage.pairs import StoredRow, column_key, prefix
 from storage.store import DuplicateKey, apply_op
@@ -87,7 +87,8 @@ class SelfEffects(Effects):
 
     def _is_met(self, table: Descriptor, left: Sequence[Pairs], demand: Demand) -> bool:
         rows = self._rows(table, left).values()
-        return is_met(demand, table, has=lambda at: left[0].get(at.key) is not None, rows=lambda: rows)
+        unmet = why_unmet(demand, table, has=lambda at: left[0].get(at.key) is not None, rows=lambda: rows)
+        return unmet is None
 
     def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
         yield from super()._read_slots(schema, snapshot, statement)

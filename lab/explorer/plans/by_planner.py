@@ -18,7 +18,7 @@ from changes.planning.planner import make_plan
 from changes.planning.stages import Draft, Swap, compose
 from changes.planning.tables import KnownTables
 from changes.review.check import FaultyPlan, review
-from lab.explorer.model import COLUMNS, MOVES, TWINS, BadModel, Model, Stage, stage_name
+from lab.explorer.model import MOVES, TWINS, BadModel, Model, Stage, stage_name
 from lab.explorer.plans.small_tables import CHILD, TABLE, TWIN, elements_of, tables_of
 
 
@@ -65,7 +65,7 @@ def _composed(model: Model) -> Plan:
     added = [move.element for move in moves if move.kind is MoveKind.ADD]
     found = {element: definition_of(element, [full]) for element in added}
     new = {element: replace(one, state=State.ABSENT) for element, one in found.items() if one is not None}
-    covered = frozenset(one for one in added if one.kind in COLUMNS and len(added) > 1 and not model.apart)
+    covered = frozenset(one for one in added if one.kind.is_user_column and len(added) > 1 and not model.apart)
     draft = Draft(TABLE, base.name, base, moves, new=new, covered=covered, swaps=_swaps(model, elements))
     return review(compose(draft))
 

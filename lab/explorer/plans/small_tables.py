@@ -34,7 +34,7 @@ from catalog.elements import (
 )
 from catalog.types import SqlType
 from changes.plan.model import Element
-from lab.explorer.model import COLUMNS, TWINS, Model, Stage
+from lab.explorer.model import TWINS, Model, Stage
 from storage import encoding
 from storage.integrity.clauses import element_label
 from storage.integrity.constraints import constraint_violations
@@ -101,7 +101,7 @@ def elements_of(model: Model) -> tuple[Element, ...]:
 def _element(model: Model, kind: Kind, number: int) -> Element:
     if kind.is_index:
         return Element(kind, number, INDEX_NAMES[number])
-    if kind in COLUMNS:
+    if kind.is_user_column:
         return Element(kind, A, "a")
     if kind is Kind.TABLE:
         return Element(kind, TABLE, "t")
@@ -168,7 +168,7 @@ def _column(model: Model, parts: Sequence[_Part]) -> Iterator[Column]:
     if model.kinds == TWINS:
         yield from _twins(*parts)
         return
-    moves = next((part for part in parts if part.kind in COLUMNS), None)
+    moves = next((part for part in parts if part.kind.is_user_column), None)
     not_null = any(_is_public_not_null(model, part) for part in parts)
     if moves is None:
         yield Column(A, "a", SqlType.BIGINT, not_null=not_null)
@@ -287,7 +287,7 @@ def part_of(model: Model, name: PairName) -> int | None:
         return indexes[name.index - 1]
     if model.kinds == TWINS:
         return {A: 0, TWIN: 1}.get(name.column or EXISTS)
-    columns = (at for at, kind in enumerate(model.kinds) if kind in COLUMNS)
+    columns = (at for at, kind in enumerate(model.kinds) if kind.is_user_column)
     return next(columns, None) if name.column == A else None
 
 

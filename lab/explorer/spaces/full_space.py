@@ -279,8 +279,9 @@ class Plain:
         if not node.is_leased:
             return reasons.no_lease(name)
         for version, table in zip(node.use, stop.tables, strict=True):
-            if self.model.fence and version < table.fence:
-                return reasons.below_fence(version, table.fence)
+            fence = table.fence if self.model.fence else 0
+            if rules.why_not_enter(version, fence=fence, newest_visible=table.newest) is rules.Refusal.BELOW_FENCE:
+                return reasons.below_fence(version, fence)
         return None
 
     def _acquire_hindrance(self, stop: Stop, node: Node, name: str, at: int) -> Reason | None:

@@ -19,6 +19,7 @@ UNSAFE = [
     pytest.param(Kind.OPTIONAL_COLUMN, A, P, ("C1",), id="an optional column public for one, unknown to the other"),
     pytest.param(Kind.REQUIRED_COLUMN, A, P, ("C1", "C2"), id="a required column public for one, unknown to the other"),
     pytest.param(Kind.REQUIRED_COLUMN, D, P, ("C2",), id="a required column read by one, not written by the other"),
+    pytest.param(Kind.DERIVED_COLUMN, A, W, ("C1", "C5"), id="a derived column written by one, unknown to the other"),
     pytest.param(Kind.INDEX, A, W, ("C3", "C5"), id="an index written by one, unknown to the other"),
     pytest.param(Kind.INDEX, A, P, ("C3", "C4"), id="an index read by one, unknown to the other"),
     pytest.param(Kind.INDEX, D, P, ("C4",), id="an index read by one, not written by the other"),

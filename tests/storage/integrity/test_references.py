@@ -9,7 +9,7 @@ from catalog.elements import NO_ACTION, REFERENCED, RESTRICT, Constraint, Constr
 from catalog.types import SqlType
 from storage import encoding
 from storage.integrity.clauses import Referenced, check
-from storage.integrity.references import demands, is_met, place_of, refers_still, refers_to
+from storage.integrity.references import Unmet, demands, place_of, refers_still, refers_to, why_unmet
 from storage.mutations import insert_row
 from storage.pairs import StoredRow, row_key
 from tests.references import CITY, NAME, TRIP_CITY, TRIP_CODE, TRIP_ID, airports, linked, trips
@@ -158,10 +158,11 @@ def test_a_demand_is_met_by_a_pair_or_by_nobody():
     child, parent = linked(trips(), airports())
     (asks,), lost = demands(child, [(None, trip(1, "LAX"))]), demands(parent, [(airport("LAX"), None)])[0]
     at = place_of(parent, asks.constraint, asks.values, BUCKETS)
-    for there in (True, False):
-        assert is_met(asks, parent, has=lambda place: place == at and there, rows=list, buckets=BUCKETS) is there  # noqa: B023
-    for rows, met in (([trip(1, "CDG"), trip(2, None)], True), ([trip(3, "LAX")], False)):
-        assert is_met(lost, child, has=lambda _: False, rows=lambda: rows) is met  # noqa: B023
+    assert why_unmet(asks, parent, has=lambda place: place == at, rows=list, buckets=BUCKETS) is None
+    assert why_unmet(asks, parent, has=lambda _: False, rows=list, buckets=BUCKETS) == Unmet()
+    others = [trip(1, "CDG"), trip(2, None)]
+    assert why_unmet(lost, child, has=lambda _: False, rows=lambda: others) is None
+    assert why_unmet(lost, child, has=lambda _: False, rows=lambda: [*others, trip(3, "LAX")]) == Unmet(trip(3, "LAX"))
 
 
 def test_each_side_mirrors_the_other():
