@@ -114,9 +114,8 @@ class Narrator:
                 return Text("all ranges are done, the run is closed: no worker may write any more")
             case ("verify",):
                 is_failed = after.stop != before.stop + 1
-                return Text(
-                    "verification fails: the change rolls back" if is_failed else "verification finds everything"
-                )
+                failed, found = Text("verification fails: the change rolls back"), Text("verification finds everything")
+                return failed if is_failed else found
         values: Values = {"changes": self._changes(before, after)}
         match step[0]:
             case "clear":
@@ -318,7 +317,8 @@ class _LinkedNarrator(Narrator):
         stop, newest = self.plain.stops[before.stop], self.plain.stops[after.stop].newest_use
         new = [at for at, place in enumerate(stop.published) if place != UNCHANGED]
         values: Values = {"tables": _tables_text(newest, new), "states": self._use_words(after, newest)}
-        return Text("{tables} is published: {states}" if len(new) == 1 else "{tables} are published: {states}", values)
+        one, both = Text("{tables} is published: {states}", values), Text("{tables} are published: {states}", values)
+        return one if len(new) == 1 else both
 
     def _drained(self, before: Config) -> Text:
         stop = self.plain.stops[before.stop]

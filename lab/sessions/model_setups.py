@@ -70,8 +70,6 @@ FULL = UP[Kind.INDEX]
 NODE_2_IS_AHEAD = ("publish.2", "n2.acquire")
 AT_THE_FILL = (*("publish.2", "n1.acquire", "n2.acquire", "publish.3", "n1.acquire", "n2.acquire", "drain.3", "clear"),)
 
-ONE_TABLE = Text("One table t (id, a), two nodes, the index by_a on a.")
-
 
 def _setups() -> tuple[Setup, ...]:
     return (

@@ -14,8 +14,10 @@ from django.utils.translation import templatize
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "locale/zh_Hans/LC_MESSAGES"
 STRING = r'"((?:[^"\\]|\\.)*)"'
-FIRST_ARGUMENT = {"gettext": 0, "gettext_lazy": 0, "gettext_noop": 0, "_": 0, "ngettext": 0, "pgettext": 1}
-"""The place of the text among the arguments of a function that marks it."""
+FIRST_ARGUMENT = {"gettext": 0, "gettext_lazy": 0, "gettext_noop": 0, "_": 0, "ngettext": 0, "pgettext": 1, "Text": 0}
+"""The place of the text among the arguments of a function that marks it; `Text` is `lab.texts.Text`."""
+VALUES_ONLY = re.compile(r"(\{\w+\})?")
+"""A template in which there is nothing to translate."""
 NO_APPS = ("tests", "bench", ".venv", "static", "docs")
 
 
@@ -45,7 +47,7 @@ def texts_of(python: str) -> list[str]:
         at = FIRST_ARGUMENT.get(name) if name is not None else None
         if at is not None and len(call.args) > at and isinstance(call.args[at], ast.Constant):
             found.append(call.args[at].value)
-    return found
+    return [text for text in found if not VALUES_ONLY.fullmatch(text)]
 
 
 def calls_in(template: str) -> str:
@@ -72,6 +74,36 @@ def marked() -> dict[str, str]:
 def test_every_text_has_its_chinese() -> None:
     known = catalogue()
     assert {text: where for text, where in marked().items() if not known.get(text)} == {}
+
+
+def test_a_text_and_its_chinese_have_the_same_values() -> None:
+    """In `{names}`, as `lab.texts.Text` has them; a % stands for nothing there."""
+    chinese = {text: catalogue()[text] for text in marked() if "{" in text and "%" not in text}
+    differing = {text: other for text, other in chinese.items() if names_in(text) != names_in(other)}
+    assert differing == {}
+    assert chinese
+
+
+def names_in(text: str) -> set[str]:
+    return set(re.findall(r"\{(\w+)\}", text))
+
+
+def test_every_template_of_a_text_is_a_literal() -> None:
+    """What is not cannot be found, so it would have no Chinese. A template that was taken from another text is one."""
+    calls = {
+        f"{path.relative_to(ROOT)}:{call.lineno}": call.args[0]
+        for path in sorted((ROOT / "lab").rglob("*.py"))
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", None) == "Text"
+    }
+    assert [at for at, template in calls.items() if not _is_literal(template)] == []
+    assert len(calls) > 200
+
+
+def _is_literal(template: ast.expr) -> bool:
+    if isinstance(template, ast.Attribute):
+        return template.attr == "template"
+    return isinstance(template, ast.Constant)
 
 
 def test_what_is_compiled_is_what_is_written() -> None:
