@@ -83,12 +83,19 @@ class Startup:
         return person, parameters
 
     async def _check_password(self, user: str, verifier: Verifier, *, vouched: bool) -> None:
-        """The cluster's own processes are never made to wait for what others have tried."""
+        """Ask for the password. The cluster's own processes are never made to wait for what others have tried.
+
+        Others may try before the exchange and right before its proof counts: many could have begun at once.
+        """
         address = self.channel.address
-        if not vouched:
-            self.admission.check_may_try(user, address)
+
+        def check_may_try() -> None:
+            if not vouched:
+                self.admission.check_may_try(user, address)
+
+        check_may_try()
         try:
-            await self._authenticate(Exchange(verifier, user))
+            await self._authenticate(Exchange(verifier, user), check_may_try)
         except FatalError as error:
             if error.sqlstate == WRONG_PASSWORD:
                 await self.admission.failed(user, address, is_vouched=vouched)
@@ -96,7 +103,7 @@ class Startup:
         if not vouched:
             self.admission.succeeded(user, address)
 
-    async def _authenticate(self, exchange: Exchange) -> None:
+    async def _authenticate(self, exchange: Exchange, check_may_try: Callable[[], None]) -> None:
         self.channel.send(messages.authentication(SASL, messages.cstring(MECHANISM) + b"\x00"))
         reader = Reader(await self._password_message())
         mechanism = reader.text()
@@ -105,6 +112,7 @@ class Startup:
         first = reader.take(reader.int32()).decode("ascii", "replace")
         self.channel.send(messages.authentication(SASL_CONTINUE, exchange.challenge(first).encode()))
         final = (await self._password_message()).decode("ascii", "replace")
+        check_may_try()
         self.channel.send(messages.authentication(SASL_FINAL, exchange.verify(final).encode()))
 
     async def _password_message(self) -> bytes:
