@@ -15,6 +15,8 @@ from nodes.wire.messages import MESSAGE_BYTES_MAX, STARTUP_BYTES_MAX
 
 READ_AHEAD_BYTES = 256 * 1024
 WRITE_BEHIND_BYTES = 64 * 1024
+GOODBYE_S_MAX = 10.0
+"""A client that does not take the last that was written to it is disconnected after this."""
 KINDS = frozenset(b"QPBDECHSpXFdcf")
 
 _INT = struct.Struct("!i")
@@ -32,6 +34,7 @@ class Channel(asyncio.Protocol):
         self._out_bytes = 0
         self._writable: asyncio.Future[None] | None = None
         self._is_reading = True
+        self._closing: asyncio.TimerHandle | None = None
         self.is_lost = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -51,6 +54,8 @@ class Channel(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_lost = True
+        if self._closing is not None:
+            self._closing.cancel()
         self._wake()
         if self._writable is not None and not self._writable.done():
             self._writable.set_result(None)
@@ -118,8 +123,11 @@ class Channel(asyncio.Protocol):
         self._out_bytes = 0
 
     def close(self) -> None:
+        """End the connection when what is written has been taken, or after `GOODBYE_S_MAX`."""
         self.write()
         self.transport.close()
+        if not self.is_lost:
+            self._closing = self._loop.call_later(GOODBYE_S_MAX, self.transport.abort)
 
     async def _peek(self, count: int) -> bytearray:
         while len(self._received) < count:

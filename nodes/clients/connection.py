@@ -106,7 +106,7 @@ class Client:
         self._report()
         self.channel.send(messages.backend_key(self.pid, self.secret))
         self.channel.send(messages.ready(self.session.status()))
-        await self.channel.flush()
+        await self._flush()
         while await self._serve_message():
             pass
 
@@ -209,7 +209,7 @@ class Client:
         elif kind == "C":
             self._close(body)
         elif kind == "H":
-            await self.channel.flush()
+            await self._flush()
         elif kind == "F":
             raise errors.unsupported("the function call protocol")
         elif kind == "p":
@@ -451,7 +451,7 @@ class Client:
         if send_at_once(portal, rows_max, self.channel):
             return
         async with self._interruptible():
-            await send_rows(portal, rows_max, self.channel)
+            await send_rows(portal, rows_max, self.channel, self._flush)
         if portal.counted:
             self.portals.recount(portal)
 

@@ -7,6 +7,7 @@ statement is a promise: when a schema change makes its result another one, the s
 PostgreSQL does), and drivers prepare it again by themselves. One that nobody was told yet follows the schema.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from sys import getsizeof
 from typing import Protocol, TypeVar
@@ -134,8 +135,11 @@ def send_at_once(portal: Portal, rows_max: int, channel: Channel) -> bool:
     return True
 
 
-async def send_rows(portal: Portal, rows_max: int, channel: Channel) -> None:
-    """Send rows until the limit (0: none) or the end; a portal remembers where it stands."""
+async def send_rows(portal: Portal, rows_max: int, channel: Channel, flush: Callable[[], Awaitable[None]]) -> None:
+    """Send rows until the limit (0: none) or the end; a portal remembers where it stands.
+
+    `flush` writes what the channel has gathered, and decides how long a client may take to take it.
+    """
     assert portal.result is not None
     result, left = portal.result, rows_max or -1
     while not portal.is_done:
@@ -144,7 +148,7 @@ async def send_rows(portal: Portal, rows_max: int, channel: Channel) -> None:
         for row in take:
             channel.send(messages.data_row(row))
             if channel.is_full:
-                await channel.flush()
+                await flush()
         portal.sent += len(take)
         left -= len(take) if left > 0 else 0
         result.rows = batch[len(take) :]

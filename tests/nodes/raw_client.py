@@ -7,13 +7,18 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Raw:
-    """One TCP connection."""
+    """One TCP connection. `receives`: bytes that the system takes while nobody reads, if that matters."""
 
     port: int
+    receives: int | None = None
     sock: socket.socket = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sock = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        self.sock = socket.socket()
+        self.sock.settimeout(10)
+        if self.receives is not None:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.receives)
+        self.sock.connect(("127.0.0.1", self.port))
 
     def __enter__(self) -> "Raw":
         return self

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from expressions.errors import FatalError, SqlError
+from nodes.clients.channel import Channel
 from nodes.clients.connection import Client
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
@@ -101,6 +102,53 @@ def test_an_idle_transaction_is_ended(raw: Raw, held: list[bytes]) -> None:
     told = fields(answers[-1][1])
     assert (told["S"], told["C"]) == ("FATAL", "25P03")
     assert told["M"] == "terminating connection due to idle-in-transaction timeout"
+
+
+MANY_ROWS = "SELECT repeat('x', 1000) FROM generate_series(1, 30000)"
+
+
+@pytest.mark.parametrize("asked", [
+    pytest.param(query(MANY_ROWS), id="by a statement alone"),
+    pytest.param(query(f"BEGIN; {MANY_ROWS}"), id="in a block"),
+    pytest.param(parse(MANY_ROWS) + bound() + execute() + message(b"H"), id="in a pipeline"),
+    pytest.param(parse(MANY_ROWS) + bound() + execute(29_000) + message(b"H"), id="by a portal"),
+])  # fmt: skip
+def test_who_does_not_take_the_rows_of_a_transaction_is_idle(cluster: Cluster, asked: bytes) -> None:
+    """Whether its statements may take any time is another limit."""
+    with Raw(cluster.ports["n1"], receives=2**16) as raw:
+        raw.startup()
+        ask(raw, query("SET idle_in_transaction_session_timeout = '300ms'; SET statement_timeout = 0"))
+        raw.send(asked)
+        time.sleep(1.5)
+        answers = []
+        while (answer := raw.message()) is not None:
+            answers.append(answer)
+        assert fields(answers[-1][1])["C"] == "25P03"
+        assert kinds(answers).lstrip("C12T").strip("D") == "E", "not all rows have come"
+
+
+def test_who_never_reads_is_disconnected(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A closed connection would wait for ever for what it has written to be taken."""
+    monkeypatch.setattr("nodes.clients.channel.GOODBYE_S_MAX", 0.2)
+
+    async def serve() -> bool:
+        channels: list[Channel] = []
+        server = await asyncio.get_running_loop().create_server(
+            lambda: Channel(channels.append, lambda _: None), "127.0.0.1", 0
+        )
+        async with server:
+            _, writer = await asyncio.open_connection(*server.sockets[0].getsockname(), limit=1024)
+            while not channels:
+                await asyncio.sleep(0.01)
+            channels[0].send(b"x" * 50_000_000)
+            channels[0].close()
+            await asyncio.sleep(0.1)
+            was_lost = channels[0].is_lost
+            await asyncio.sleep(0.4)
+            writer.close()
+            return not was_lost and channels[0].is_lost
+
+    assert asyncio.run(serve())
 
 
 def test_who_holds_nothing_may_be_idle(raw: Raw) -> None:
