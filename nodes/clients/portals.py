@@ -7,13 +7,15 @@ statement is a promise: when a schema change makes its result another one, the s
 PostgreSQL does), and drivers prepare it again by themselves. One that nobody was told yet follows the schema.
 """
 
+from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from sys import getsizeof
+from dataclasses import dataclass, field
+from sys import getsizeof, maxsize
 from typing import Protocol, TypeVar
 
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from nodes.clients.channel import Channel
+from nodes.execution.fairness import Turns
 from nodes.execution.held_rows import HeldRows, KeptByConnection, NodeRows, bytes_of
 from nodes.wire import messages
 from nodes.wire.messages import Field
@@ -115,10 +117,36 @@ class Portal:
     sent: int = 0
     is_done: bool = False
     counted: int = 0
+    waiting: deque[Row] = field(default_factory=deque)
+    waiting_bytes: int | None = None
+    """Of the rows that wait for the next Execute, once they have been added up."""
+    bound_bytes: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.bound_bytes = ENTRY_BYTES + bytes_of(self.values)
 
     def bytes_now(self) -> int:
-        rows = self.result.rows if self.result is not None else ()
-        return ENTRY_BYTES + bytes_of(self.values) + sum(bytes_of(row) for row in rows)
+        return self.bound_bytes + (self.waiting_bytes or 0)
+
+    def next_row(self) -> Row:
+        """Take the first of the rows that wait."""
+        row = self.waiting.popleft()
+        if self.waiting_bytes is not None:
+            self.waiting_bytes -= bytes_of(row)
+        return row
+
+    def replenish(self, rows: list[Row]) -> None:
+        """Have these rows wait, when none does any more."""
+        self.waiting, self.waiting_bytes = deque(rows), None
+
+    async def weigh(self, turns: Turns) -> None:
+        """Add up the rows that wait, unless that was done."""
+        if self.waiting_bytes is None:
+            size = 0
+            for row in self.waiting:
+                size += bytes_of(row)
+                await turns.give()
+            self.waiting_bytes = size
 
 
 def send_at_once(portal: Portal, rows_max: int, channel: Channel) -> bool:
@@ -141,25 +169,27 @@ async def send_rows(portal: Portal, rows_max: int, channel: Channel, flush: Call
     `flush` writes what the channel has gathered, and decides how long a client may take to take it.
     """
     assert portal.result is not None
-    result, left = portal.result, rows_max or -1
+    result, left, turns = portal.result, rows_max or maxsize, Turns()
+    if result.rows:
+        portal.replenish(result.rows)
+        result.rows = []
     while not portal.is_done:
-        batch: list[Row] = result.rows
-        take = batch if left < 0 else batch[:left]
-        for row in take:
-            channel.send(messages.data_row(row))
+        while portal.waiting and left:
+            channel.send(messages.data_row(portal.next_row()))
+            portal.sent += 1
+            left -= 1
             if channel.is_full:
                 await flush()
-        portal.sent += len(take)
-        left -= len(take) if left > 0 else 0
-        result.rows = batch[len(take) :]
-        if result.rows or (left == 0 and result.more is not None):
+                await turns.give()
+        if portal.waiting or (not left and result.more is not None):
+            await portal.weigh(turns)
             channel.send(messages.PORTAL_SUSPENDED)
             return
         if result.more is None:
             portal.is_done = True
         else:
             try:
-                result.rows = await anext(result.more)
+                portal.replenish(await anext(result.more))
             except StopAsyncIteration:
                 result.more = None
     channel.send(messages.command_complete(result.complete_tag(portal.sent)))

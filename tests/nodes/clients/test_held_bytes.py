@@ -1,13 +1,15 @@
 """What a connection keeps between messages is counted, refused by name when it is too much, and given back."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterator
 from sys import getsizeof
 
 import pytest
 
 from expressions.errors import SqlError
 from nodes.clients import portals
-from nodes.clients.portals import ENTRY_BYTES, Kept, Portal, Prepared
+from nodes.clients.channel import Channel
+from nodes.clients.portals import ENTRY_BYTES, Kept, Portal, Prepared, send_rows
 from nodes.execution.held_rows import CONNECTION_BYTES_MAX, NODE_BYTES_MAX, HeldRows, KeptByConnection, NodeRows
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
@@ -53,18 +55,47 @@ def test_connections_and_statements_share_what_a_node_has(node: NodeRows) -> Non
     assert caught.value.sqlstate == "53200"
 
 
+class Counted(tuple[bytes | None, ...]):
+    """A row that counts how often somebody walks over it."""
+
+    walks = 0
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        Counted.walks += 1
+        return super().__iter__()
+
+
+def fetch(kept: Kept[Portal], portal: Portal, rows_max: int) -> None:
+    """One Execute, to nobody."""
+    channel = Channel(lambda _: None, lambda _: None)
+    asyncio.run(send_rows(portal, rows_max, channel, lambda: asyncio.sleep(0)))
+    kept.recount(portal)
+
+
 def test_a_suspended_portal_counts_the_rows_it_has_still_to_send(node: NodeRows) -> None:
     kept = Kept[Portal](KeptByConnection(node))
     kept[""] = portal = Portal(Prepared("", None), (b"12345", None), ())
     bound = node.held
-    portal.result = Result("SELECT", (), [(b"x" * 1000,), (None,)])
-    kept.recount(portal)
+    portal.result = Result("SELECT", (), [(b"first",), (b"x" * 1000,), (None,)])
+    fetch(kept, portal, 1)
     assert node.held == bound + 1000 + 2 * 64
-    portal.result.rows = []
-    kept.recount(portal)
+    fetch(kept, portal, 1)
+    assert node.held == bound + 64
+    fetch(kept, portal, 1)
     assert node.held == bound
     kept.clear()
     assert node.held == 0
+
+
+def test_rows_are_counted_once_and_not_with_each_fetch(node: NodeRows) -> None:
+    """200,000 rows of RETURNING, fetched by hundreds, took most of a second of the event loop each time."""
+    kept = Kept[Portal](KeptByConnection(node))
+    kept["p"] = portal = Portal(Prepared("", None), (), ())
+    portal.result = Result("INSERT 0 2000", (), [Counted((b"value",)) for _ in range(2000)])
+    Counted.walks = 0
+    while not portal.is_done:
+        fetch(kept, portal, 10)
+    assert Counted.walks <= 3 * 2000, "sent, counted, and given back"
 
 
 def test_prepared_texts_of_a_connection_have_a_limit(raw: Raw) -> None:
