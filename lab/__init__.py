@@ -11,7 +11,6 @@ pages/      what the browser sends and is answered: stage, gallery
 questions/  is there a way to break this, and what would have saved it
 matrix/     every kind of change, interrupted at every step in every way
 diagrams/   traces as SVG
-mutations   which rule is noticed by what, when it is left out
 texts       a sentence that pages can put into another language
 services    the queue of questions to the explorer
 signals     who signs in keeps what they did before

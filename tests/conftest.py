@@ -26,7 +26,7 @@ settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  #
 def services() -> Iterator[None]:
     """Embedded PostgreSQL and Redis for the session."""
     from schemalab.embedded.locations import locations_of
-    from schemalab.embedded.services import running_services
+    from tests.embedded_services import running_services
 
     with running_services(locations_of(HOME), CARELESS):
         yield

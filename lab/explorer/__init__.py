@@ -13,5 +13,4 @@ variants_page  the page about all variants
 planned        the proof of an actual plan
 cache          answers that are kept, under
 fingerprint    the text of all the rules
-commits        sessions lost at COMMIT, over a store that crashes and gives ids out again
 """

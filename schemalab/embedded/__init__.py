@@ -1,7 +1,6 @@
 """PostgreSQL and Redis as children of `up`.
 
 locations  the folders and sockets of one home
-services   both of them, for tests
 postgres   the database server
 redis      the Redis server
 leftovers  processes that an earlier PostgreSQL has left

@@ -15,7 +15,6 @@ from django.core.management.base import CommandError
 from lab.cluster.control_plane import Without
 from lab.diagrams.traces import picture_of_run
 from lab.management.lab_command import LabCommand
-from lab.mutations import write_page
 from lab.simulator.faults import BadFaults, Fault, faults_named, names_of
 from lab.simulator.invariants import Memory
 from lab.simulator.parallel import run_parallel
@@ -42,13 +41,9 @@ class Command(LabCommand):
         parser.add_argument("--jobs", type=int, default=1, help="processes; 1 by default")
         parser.add_argument("--golden", metavar="FILE", help="write the run (shortened if it found something) there")
         parser.add_argument("--svg", metavar="FILE", help="write the same as a sequence diagram there")
-        parser.add_argument("--rules", action="store_true", help="print which rule is noticed by what when it is off")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, **options: Any) -> None:
-        if options["rules"]:
-            self.stdout.write(write_page(), ending="")
-            return
         setup, seeds = _setup(options), _seeds(options)
         for option in ("golden", "svg"):
             if options[option] is not None and len(seeds) != 1:

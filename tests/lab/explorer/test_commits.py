@@ -2,9 +2,9 @@
 
 import itertools
 
-from lab.explorer.commits import Commits, CommitWorld
 from lab.explorer.spaces.search import search
 from lab.scripts.commands_of import Lab, perform
+from tests.lab.explorer.commits import Commits, CommitWorld
 
 ALL_SEEN = 0b11111
 SENTENCES = {

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from psycopg import errors
 
-from lab.mutations import SWITCHES, Switch
+from tests.lab.mutations.rules_left_out import SWITCHES, Switch
 
 
 def switches_of(*modules: str) -> list[Any]:

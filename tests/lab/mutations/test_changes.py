@@ -2,10 +2,10 @@
 
 import pytest
 
-from lab.mutations import Switch
 from tests.changes.conftest import cluster, runs_in_the_drivers_thread
 from tests.changes.driver.test_publish import two
 from tests.lab.mutations.edits import is_noticed, switches_of
+from tests.lab.mutations.rules_left_out import Switch
 
 __all__ = ["cluster", "runs_in_the_drivers_thread", "two"]
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lab.mutations import Switch
 from tests.lab.mutations.edits import is_noticed, switches_of
+from tests.lab.mutations.rules_left_out import Switch
 from tests.leases.conftest import connect, database
 from tests.leases.test_nodes_and_revocation import node
 

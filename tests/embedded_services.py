@@ -1,7 +1,4 @@
-"""Both embedded services of a home as children of this process: what tests and one-off commands use.
-
-`manage.py up` runs the same launches under its own supervision.
-"""
+"""Both embedded services of a home as children of this process; `manage.py up` supervises the same launches."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
