@@ -24,6 +24,7 @@ PAGES = [
     "/changes/1/",
     "/console/?panes=2",
     "/lab/",
+    "/lab/explorer/",
     "/lab/stage/",
     "/lab/stage/?setup=fill",
     "/lab/stage/?present=1",

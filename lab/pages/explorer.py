@@ -1,0 +1,153 @@
+"""The explorer's page: every built-in model, every rule, a model of one's own; each opens on the stage.
+
+an unsafe model    its shortest witness, at its end
+a proved one       its start, and the stage asks the explorer
+a rule             the models that are unsafe without it
+one's own          element, states, sizes and rules left out, checked before anything is opened
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from catalog.elements import Kind
+from changes.ddl.errors import DdlError
+from lab.explorer.model import BadModel, Model, kinds_described, stage_named
+from lab.explorer.plans.program import plan_of
+from lab.explorer.variants import UP, Variant, all_variants
+from lab.pages.words import say
+from lab.questions.witnesses import unsafe_without, variant_named, witness_of
+from lab.sessions.doors import door_to
+from lab.sessions.model_setups import FENCE, PROTECTS, TWO_VERSIONS
+from lab.sessions.replay import show
+from lab.sessions.session import BadSession, Session, encode
+
+KINDS = ("index", "unique-index", "optional-column", "required-column", "constraint", "table", "placement")
+NODES = (2, 3)
+STATES_CHARACTERS_MAX = 300
+INDEX_STATES = UP[Kind.INDEX]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule that may be left out: its id, what it protects, and the models that are unsafe without it."""
+
+    id: str
+    protects: str
+    missed_by: tuple[str, ...]
+
+
+@dataclass
+class Form:
+    """A model of one's own as it was asked for; `problem` says what is wrong with it."""
+
+    kind: str = "index"
+    states: str = INDEX_STATES
+    nodes: int = 2
+    left_out: frozenset[str] = field(default_factory=frozenset)
+    problem: str = ""
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def explorer(request: HttpRequest) -> HttpResponse:
+    """The page; for a POST the stage with the model that was described, or the form with what is wrong."""
+    form = Form()
+    if request.method == "POST":
+        form = _form(request.POST)
+        try:
+            return _opened(_described(form), 0, asks=True)
+        except (BadModel, BadSession, DdlError) as problem:
+            form.problem = str(problem)
+    unsafe, safe = _by_section()
+    rules = {rule: str(say(protects)) for rule, protects in PROTECTS.items()}
+    missed = unsafe_without() | {FENCE: ("no-fence-add", "no-fence-drop"), TWO_VERSIONS: ()}
+    context = {
+        "section": "lab",
+        "form": form,
+        "kinds": KINDS,
+        "nodes": NODES,
+        "rules": [Rule(rule, protects, missed.get(rule, ())) for rule, protects in rules.items()],
+        "unsafe": unsafe,
+        "safe": safe,
+        "counts": {"unsafe": sum(map(len, unsafe.values())), "safe": sum(map(len, safe.values()))},
+    }
+    return render(request, "lab/explorer.html", context, status=400 if form.problem else 200)
+
+
+@login_required
+@require_GET
+def model(request: HttpRequest, name: str) -> HttpResponse:
+    """A built-in model on the stage: an unsafe one at the end of its witness."""
+    try:
+        if not variant_named(name).breaks:
+            return _opened(Session("variant", {"name": name}), 0, asks=True)
+        session = witness_of(name).session
+    except BadSession as problem:
+        raise Http404(str(problem)) from problem
+    return _opened(session, len(session.steps))
+
+
+@login_required
+@require_GET
+def without(request: HttpRequest, rule: str) -> HttpResponse:
+    """The full ladder without a rule, for the explorer to break."""
+    session = Session("full-ladder", {}, frozenset({rule}))
+    try:
+        return _opened(session, 0, asks=True)
+    except BadSession as problem:
+        raise Http404(str(problem)) from problem
+
+
+@login_required
+@require_GET
+def why(request: HttpRequest, situation: str) -> HttpResponse:
+    """A session in the same state as what somebody asks about on the operations pages."""
+    try:
+        session = door_to(situation).session
+    except BadSession as problem:
+        raise Http404(str(problem)) from problem
+    return _opened(session, len(session.steps))
+
+
+def _opened(session: Session, at: int, *, asks: bool = False) -> HttpResponseRedirect:
+    """The stage with a session; `asks`: it asks the explorer at once. Raises `BadSession` for one that cannot be."""
+    show(session, at)
+    return HttpResponseRedirect(f"{reverse('stage')}?s={encode(session, at)}{'&ask=1' if asks else ''}")
+
+
+def _form(sent: QueryDict) -> Form:
+    nodes = sent.get("nodes", "2")
+    return Form(
+        kind=sent.get("kind", "")[:60],
+        states=sent.get("states", "")[:STATES_CHARACTERS_MAX],
+        nodes=int(nodes) if nodes in map(str, NODES) else NODES[0],
+        left_out=frozenset(sent.getlist("left_out")[: len(PROTECTS)]),
+    )
+
+
+def _described(form: Form) -> Session:
+    """Raises `BadModel`, `BadSession` or `DdlError` with what is wrong."""
+    stages = tuple(stage_named(text.strip()) for text in form.states.split(",") if text.strip())
+    described = Model(stages=stages, nodes=form.nodes, **kinds_described(form.kind))
+    plan_of(described)
+    body: Mapping[str, Any] = described.to_json()
+    usual = Model(stages=stages, **kinds_described(form.kind)).to_json()
+    needed = {name: value for name, value in body.items() if name in ("kind", "also", "road") or value != usual[name]}
+    return Session("model", {"model": json.dumps(needed, separators=(",", ":"))}, form.left_out)
+
+
+def _by_section() -> tuple[dict[str, list[Variant]], dict[str, list[Variant]]]:
+    """The unsafe models, and those that are proved, each by the section of the protocol they are of."""
+    unsafe: dict[str, list[Variant]] = {}
+    safe: dict[str, list[Variant]] = {}
+    for variant in all_variants().values():
+        (unsafe if variant.breaks else safe).setdefault(variant.section, []).append(variant)
+    return unsafe, safe

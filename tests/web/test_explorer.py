@@ -1,0 +1,87 @@
+"""The explorer's page: every model opens on the stage in a click, and a model of one's own is checked first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+
+from lab.explorer.variants import all_variants
+from lab.sessions.doors import DOORS
+from lab.sessions.replay import show
+from lab.sessions.session import Linked, decode
+
+ClientOf = Callable[[str], Client]
+PAGE = "/lab/explorer/"
+OWN = {"kind": "index", "states": "absent, delete-only, public", "nodes": "2"}
+
+
+def linked(answer: HttpResponse) -> tuple[Linked, bool]:
+    """The session that a redirect opens, and whether the explorer is asked at once."""
+    assert answer.status_code == 302, answer.content.decode()
+    to = urlsplit(answer["Location"])
+    assert to.path == "/lab/stage/"
+    asked = parse_qs(to.query)
+    return decode(asked["s"][0]), asked.get("ask") == ["1"]
+
+
+def test_every_model_and_every_rule_has_a_link(client_of: ClientOf) -> None:
+    page = client_of("lea").get(PAGE).content.decode()
+    assert [name for name in all_variants() if f"/lab/models/{name}/" not in page] == []
+    assert "99 unsafe sequences" in page
+    assert "L2, L7: at most two versions are in use at once" in page
+
+
+def test_only_who_has_signed_in_sees_it(db: None) -> None:
+    for path in (PAGE, "/lab/models/index-in-one-step/", "/lab/why/lease/", "/lab/without/blind/"):
+        assert Client().get(path)["Location"].startswith("/sign-in/")
+
+
+def test_an_unsafe_model_opens_at_the_end_of_its_witness(client_of: ClientOf) -> None:
+    link, asks = linked(client_of("lea").get("/lab/models/fill-puts-blindly/"))
+    assert link.at == len(link.session.steps) > 0
+    assert not asks
+    assert {verdict.clause for verdict in show(link.session).verdicts} >= {"C5"}
+
+
+def test_a_proved_model_opens_at_its_start_and_asks(client_of: ClientOf) -> None:
+    link, asks = linked(client_of("lea").get("/lab/models/add-index/"))
+    assert (link.session.steps, asks) == ((), True)
+
+
+@pytest.mark.parametrize("situation", DOORS)
+def test_a_door_opens_on_the_stage(client_of: ClientOf, situation: str) -> None:
+    link, _ = linked(client_of("lea").get(f"/lab/why/{situation}/"))
+    assert link.session == DOORS[situation].session
+
+
+def test_a_model_of_ones_own_opens_and_asks(client_of: ClientOf) -> None:
+    link, asks = linked(client_of("lea").post(PAGE, OWN | {"left_out": ["skipped"]}))
+    assert (link.session.setup, link.session.left_out, asks) == ("model", {"skipped"}, True)
+    states = [version.elements[0].state for version in show(link.session).cluster.versions]
+    assert states == ["absent"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        pytest.param({"kind": "nothing"}, "unknown kind", id="an unknown element"),
+        pytest.param({"states": "absent,pubic"}, "pubic", id="an unknown state"),
+        pytest.param({"states": ""}, "This cannot be explored", id="no state"),
+        pytest.param({"kind": "constraint", "states": "absent,delete-only"}, "delete-only", id="a state it has not"),
+        pytest.param({"left_out": ["gravity"]}, "cannot leave out gravity", id="an unknown rule"),
+        pytest.param({"states": "absent," * 500}, "This cannot be explored", id="far too many"),
+    ],
+)
+def test_a_model_that_is_none_is_refused_in_words(client_of: ClientOf, sent: dict[str, str], words: str) -> None:
+    answer = client_of("lea").post(PAGE, OWN | sent)
+    assert answer.status_code == 400
+    assert words in answer.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/lab/models/nope/", "/lab/why/nope/", "/lab/without/nope/"])
+def test_what_is_not_there_is_not_found(client_of: ClientOf, path: str) -> None:
+    assert client_of("lea").get(path).status_code == 404
