@@ -26,7 +26,7 @@ from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severity_of, verdicts_of, worst
 from lab.sessions.shown import NOTHING, Offer, Refused, Severity, Shown, Strip, Text, TraceLine
 from lab.sessions.world_cluster import Drawing, Held, T, held_by
-from lab.sessions.world_setups import SCENERY, Line, Scenery
+from lab.sessions.world_setups import EXECUTOR, SCENERY, Line, Scenery
 
 POSITIONS_MAX = 4_000
 RULE = re.compile(r"\(([LTXR]\d+)")
@@ -138,8 +138,8 @@ class Machine:
             output = perform(lab, step)
         except Refusal as refusal:
             return Text("{why}", {"why": str(refusal)})
-        text = Text("{what}: {heard}", {"what": known.label, "heard": "; ".join(output)}) if output else known.label
-        return self._position(lab, TraceLine(step, known.actor, _receiver(known, output), text), position.faults)
+        line = TraceLine(step, known.actor, _receiver(known, output), _narrated(known, output))
+        return self._position(lab, line, position.faults)
 
     def _position(self, lab: Lab, line: TraceLine | None, before: tuple[Fault, ...]) -> Position:
         newest = lab.world.control.newest(T).version
@@ -190,6 +190,16 @@ def _offer(position: Position, line: Line) -> Offer:
         )
     same = position.copies.freeze(lab) == position.frozen
     return Offer(line.text, line.actor, line.label, (line.text,), NOTHING, changes_nothing=same)
+
+
+def _narrated(line: Line, output: Sequence[str]) -> Text:
+    """The step in words and what came of it; of the executor's, what came of it says all."""
+    heard = "; ".join(output)
+    if not output:
+        return line.label
+    if line.actor == EXECUTOR:
+        return Text("{heard}", {"heard": heard})
+    return Text("{what}: {heard}", {"what": line.label, "heard": heard})
 
 
 def _receiver(line: Line, output: Sequence[str]) -> str:
