@@ -222,10 +222,11 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             self.wanted[stream] = {str(name) for name in request["parts"][:PARTS_MAX]}
         async with self.sending:
             # First followed, then read: what is committed between the two is then seen twice, never lost.
+            self.fresh.pop(stream, None)
             self.streams[stream] = 0 if since is None else since
+            relay().welcome(self, stream)
             await self._catch_up(stream, whole=since is None)
             if since is not None:
-                self.fresh.pop(stream, None)
                 await self._send_wanted(await self._in_language(snapshot.state_message, stream))
         relay().touch(stream)
 

@@ -73,6 +73,8 @@ class Relay:
         self.wake = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
         self.sent: dict[tuple[str, str, bool], dict[str, Any]] = {}
+        self.newcomers: set[tuple[Follower, str]] = set()
+        """Who follows a stream and has not been sent its state: what they read themselves may be another one."""
         self.newest: dict[str, int] = {}
         """The last event of each followed stream that was handed to the followers."""
 
@@ -96,6 +98,7 @@ class Relay:
 
     async def leave(self, follower: Follower) -> None:
         self.followers.discard(follower)
+        self.newcomers = {(other, stream) for other, stream in self.newcomers if other is not follower}
         if self.followers or not self.tasks:
             return
         tasks, self.tasks = self.tasks, []
@@ -109,6 +112,10 @@ class Relay:
         """These streams may show something else now; without arguments all of them."""
         self.dirty.update(streams or self._followed())
         self.wake.set()
+
+    def welcome(self, newcomer: Follower, stream: str) -> None:
+        """The next state of the stream is whole for somebody who follows it from now on."""
+        self.newcomers.add((newcomer, stream))
 
     def _followed(self) -> set[str]:
         return {stream for follower in self.followers for stream in follower.streams}
@@ -187,15 +194,25 @@ class Relay:
                     await self._send_state(stream, sampled=True)
 
     async def _send_state(self, stream: str, *, sampled: bool = False) -> None:
-        """Render the stream once for each way of showing it, and hand on what differs from the last time."""
-        followers = [follower for follower in self.followers if stream in follower.streams]
-        for language, html in sorted({(follower.language, follower.html) for follower in followers}):
-            message = await self._fresh(stream, language, html, sampled)
-            if message is None:
+        """Render the stream once for each way of showing it, and hand on what differs from the last time.
+
+        Whoever follows the stream by then gets it: all who see it the same way have the state that was sent last.
+        """
+        newcomers = set() if sampled else {newcomer for newcomer in self.newcomers if newcomer[1] == stream}
+        ways = {(follower.language, follower.html) for follower in self.followers if stream in follower.streams}
+        for language, html in sorted(ways):
+            whole = await self._fresh(stream, language, html, sampled)
+            if whole is None:
                 continue
-            for follower in followers:
-                if (follower.language, follower.html) == (language, html):
-                    follower.put_state(message)
+            changed = self._changed(stream, language, html, whole)
+            for follower in self.followers:
+                if stream not in follower.streams or (follower.language, follower.html) != (language, html):
+                    continue
+                if (follower, stream) in newcomers:
+                    self.newcomers.discard((follower, stream))
+                    follower.put_state(whole)
+                elif changed is not None:
+                    follower.put_state(changed)
 
     async def _fresh(self, stream: str, language: str, html: bool, sampled: bool) -> snapshot.Message | None:
         try:
@@ -210,12 +227,16 @@ class Relay:
             return None
         if message["busy"]:
             asyncio.get_running_loop().call_later(BUSY_S, self.touch, stream)
+        return message | {"texts": {}}
+
+    def _changed(self, stream: str, language: str, html: bool, whole: snapshot.Message) -> snapshot.Message | None:
+        """The parts that are not as they were sent last; None when all are."""
         shown = "parts" if html else "state"
         before = self.sent.get((stream, language, html), {})
-        now = {name: _digest(part) for name, part in message[shown].items()}
+        now = {name: _digest(part) for name, part in whole[shown].items()}
         self.sent[stream, language, html] = before | now
-        message[shown] = {name: part for name, part in message[shown].items() if before.get(name) != now[name]}
-        return message | {"texts": {}} if message[shown] else None
+        parts = {name: part for name, part in whole[shown].items() if before.get(name) != now[name]}
+        return whole | {shown: parts, "texts": {}} if parts else None
 
     async def _beat(self) -> None:
         """Every heartbeat: the counters for everybody, and a look at what only time has changed."""
@@ -228,7 +249,13 @@ class Relay:
                 log.warning("live counters not read: %s", error)
             for follower in list(self.followers):
                 follower.put_heartbeat({stream: seqs[stream] for stream in follower.streams if stream in seqs})
+            self._forget_what_nobody_follows()
             self.touch()
+
+    def _forget_what_nobody_follows(self) -> None:
+        followed = {(stream, one.language, one.html) for one in self.followers for stream in one.streams}
+        self.sent = {key: digests for key, digests in self.sent.items() if key in followed}
+        self.newcomers = {(one, stream) for one, stream in self.newcomers if stream in one.streams}
 
 
 _read = database_sync_to_async(lambda work, *arguments: work(*arguments))

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from catalog.live import consumers
+from catalog.live import relay as relays
 from catalog.live import snapshot as live
 from catalog.models import Table
 from catalog.services import APPEND_EVENT, append_event, end_sockets
+from schemalab.polling import wait_for
 from tests.web.conftest import Site
 
 ANSWER_S = 5.0
@@ -222,6 +225,60 @@ def test_a_change_of_leases_is_pushed_without_an_event(browse: Open, flights: Ta
         browser.next("state")
         while browser.heard[-1]["state"]["lanes"]["moving"][0]["in_use"] != [2]:
             browser.next("state")
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The state of the cluster's lanes, which nobody is notified of."""
+    now = ["as it was"]
+    lanes = replace(live._parts["cluster", "lanes"], read=lambda _id: {"shown": now[0]})
+    monkeypatch.setitem(live._parts, ("cluster", "lanes"), lanes)
+    return now
+
+
+def test_a_page_that_opens_in_between_gets_the_state_to_which_all_returned(
+    browse: Open, shown: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state that was sent last is what the new page has not seen."""
+    read = live.snapshot_of
+
+    def read_in_between(stream: str, *, html: bool) -> live.Message:
+        shown[0] = "for a moment"
+        snapshot = read(stream, html=html)
+        shown[0] = "as it was"
+        return snapshot
+
+    read_in_between.__name__ = read.__name__
+    with browse() as first, browse() as second:
+        first.follow("cluster", parts=["lanes"])
+        assert first.next("snapshot")["state"]["lanes"] == {"shown": "as it was"}
+        assert first.next("state")["state"]["lanes"] == {"shown": "as it was"}
+        monkeypatch.setattr(live, "snapshot_of", read_in_between)
+        second.follow("cluster", parts=["lanes"])
+        assert second.next("snapshot")["state"]["lanes"] == {"shown": "for a moment"}
+        assert second.next("state")["state"]["lanes"] == {"shown": "as it was"}
+        shown[0] = "new"
+        happen(1)
+        for browser in (first, second):
+            assert browser.next("state")["state"]["lanes"] == {"shown": "new"}
+        assert [message["type"] for message in first.heard].count("state") == 2, "who has it is not sent it again"
+
+
+def test_what_was_sent_of_a_stream_that_nobody_follows_is_forgotten(
+    browse: Open, flights: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "HEARTBEAT_S", 0.2)
+
+    def remembered() -> set[str]:
+        return {stream for relay in relays._relays.values() for stream, _, _ in relay.sent}
+
+    with browse() as browser:
+        for stream in ("cluster", f"table:{flights.pk}"):
+            browser.follow(stream)
+            browser.next("snapshot")
+        wait_for(lambda: len(remembered()) == 2, what="both streams", seconds_max=ANSWER_S)
+        browser.say(type="unsubscribe", stream=f"table:{flights.pk}")
+        wait_for(lambda: remembered() == {"cluster"}, what="the one that is left", seconds_max=ANSWER_S)
 
 
 def test_figures_of_nodes_come_every_second_and_nothing_else_does(browse: Open, redis_url: str) -> None:
