@@ -9,6 +9,7 @@ that slept) counts against nobody.
 """
 
 import asyncio
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterable
@@ -20,8 +21,11 @@ import psutil
 from schemalab.supervisor.process import Supervised
 from schemalab.supervisor.questions import Question
 
-LOOK_S = 1.0
-OURSELVES_LATE_S = 5.0
+log = logging.getLogger(__name__)
+
+LOOK_S = 3.0
+"""A look reads something of every process of the machine."""
+OURSELVES_LATE_S = 10.0
 SILENCE_S_MIN = 30.0
 """On a busy machine everybody is late; nobody is killed for less, however short leases are."""
 START_S_MAX = 300.0
@@ -56,7 +60,7 @@ class Watched:
 
 
 class Watch:
-    """Looks at every process once a second, for as long as its `async with` lasts."""
+    """Looks at every process every few seconds, for as long as its `async with` lasts."""
 
     def __init__(self, lease_s: float) -> None:
         self._silence_s_max = silence_s_max(lease_s)
@@ -83,9 +87,15 @@ class Watch:
             now = time.monotonic()
             is_excused = now - looked_at > OURSELVES_LATE_S
             looked_at = now
-            weights = await asyncio.to_thread(weigh, [one.process.pid for one in self._watched if one.memory_mb])
-            for one in self._watched:
-                self._look(one, weights, now, is_excused=is_excused)
+            try:
+                await self._look_at_all(now, is_excused=is_excused)
+            except Exception:
+                log.exception("the watch over processes failed, it looks again in %g s", LOOK_S)
+
+    async def _look_at_all(self, now: float, *, is_excused: bool) -> None:
+        weights = await asyncio.to_thread(weigh, [one.process.pid for one in self._watched if one.memory_mb])
+        for one in self._watched:
+            self._look(one, weights, now, is_excused=is_excused)
 
     def _look(self, one: Watched, weights: dict[int, int], now: float, *, is_excused: bool) -> None:
         process = one.process
@@ -113,11 +123,14 @@ class Watch:
 
 
 def weigh(pids: Iterable[int | None]) -> dict[int, int]:
-    """The memory of each process with its descendants, in bytes: what was allocated and touched, no files."""
+    """The memory of each process with its descendants, in bytes: what was allocated and touched, no files.
+
+    A process that has ended, or that we may not look at, counts as nothing.
+    """
     processes: dict[int, psutil.Process] = {}
     children: dict[int, list[int]] = defaultdict(list)
     for process in psutil.process_iter():
-        with suppress(psutil.NoSuchProcess):
+        with suppress(psutil.Error):
             children[process.ppid()].append(process.pid)
             processes[process.pid] = process
 
@@ -125,7 +138,7 @@ def weigh(pids: Iterable[int | None]) -> dict[int, int]:
         return own(pid) + sum(map(total, children[pid]))
 
     def own(pid: int) -> int:
-        with suppress(psutil.NoSuchProcess, KeyError):
+        with suppress(psutil.Error, KeyError):
             used = processes[pid].memory_info()
             return int(used.rss - used.shared)
         return 0

@@ -8,7 +8,9 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 from nodes.alarm import pause_between
@@ -18,7 +20,7 @@ from schemalab.supervisor.children import RESERVED_MB, Launch
 from schemalab.supervisor.heartbeat import VARIABLE
 from schemalab.supervisor.process import Supervised
 from schemalab.supervisor.questions import Question, ask_heartbeat, ask_node, ask_port
-from schemalab.supervisor.watch import Watch, silence_s_max
+from schemalab.supervisor.watch import Watch, silence_s_max, weigh
 from schemalab.testing.cluster import ROOT
 from tests.schemalab.test_supervised import LIMIT_S, Heard
 
@@ -93,6 +95,36 @@ def test_a_process_that_takes_all_memory_is_ended_and_started_again(tmp_path: Pa
 
     said = watched(GROWS, tmp_path / "heartbeat", scenario, memory_mb=100)
     assert "n1 had more memory than its kind may have (100 MB) and was ended; starting it again in 1 s" in said
+
+
+def test_a_look_that_fails_is_not_the_last_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real, failed = watch.weigh, []
+
+    def fails_once(pids: list[int | None]) -> dict[int, int]:
+        if not failed:
+            failed.append("a mistake of ours")
+            raise ValueError(*failed)
+        return real(pids)
+
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here", times=2)
+
+    monkeypatch.setattr(watch, "weigh", fails_once)
+    said = watched(GROWS, tmp_path / "heartbeat", scenario, memory_mb=100)
+    assert "n1 had more memory than its kind may have (100 MB) and was ended; starting it again in 1 s" in said
+    assert "a mistake of ours" in caplog.text
+
+
+def test_processes_that_may_not_be_looked_at_weigh_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(self: psutil.Process) -> Any:
+        raise psutil.AccessDenied(self.pid)
+
+    monkeypatch.setattr(psutil.Process, "memory_info", forbidden)
+    assert weigh([os.getpid()]) == {os.getpid(): 0}
+    monkeypatch.setattr(psutil.Process, "ppid", forbidden)
+    assert weigh([os.getpid()]) == {os.getpid(): 0}
 
 
 def test_one_that_takes_it_at_once_is_refused_by_the_kernel(tmp_path: Path) -> None:
