@@ -25,9 +25,10 @@ from typing import Any, Protocol
 import psycopg
 from channels.db import database_sync_to_async
 from django.contrib.sessions.models import Session
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 
 from catalog import selectors
+from catalog.database import database_dsn
 from catalog.live import snapshot
 from catalog.models import StoryEvent
 from catalog.services import session_digest
@@ -266,10 +267,8 @@ def _digest(part: Any) -> str:
 
 
 async def _connected() -> Connection:
-    """A session with Django's own parameters (the test database in tests), without what belongs to its cursors."""
-    given = connection.get_connection_params()
-    wanted = {name: given[name] for name in ("dbname", "user", "password", "host", "port") if given.get(name)}
-    return await psycopg.AsyncConnection.connect(**wanted, autocommit=True, application_name="schemalab live relay")
+    name = "schemalab live relay"
+    return await psycopg.AsyncConnection.connect(database_dsn(), autocommit=True, application_name=name)
 
 
 _relays: dict[asyncio.AbstractEventLoop, Relay] = {}

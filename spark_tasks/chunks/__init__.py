@@ -7,5 +7,4 @@ scan             a large range in one statement
 packed_keys      a column of keys as a parameter
 entry_placement  on which storage entries lie
 verify_progress  how far a verification has come
-dsn              the database, for workers without Django
 """

@@ -10,9 +10,9 @@ from typing import Any
 import psycopg
 from django.conf import settings
 
+from catalog.database import database_dsn
 from catalog.services import control_transaction
 from spark_tasks.chunks.chunk import RunToken
-from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.chunks.snapshot_reads import KeySpace, Size, ranges_of, snapshot
 from spark_tasks.jobs.claim import Claim, RunFailed, require_open
 from spark_tasks.jobs.lifecycle import WasClosed, WasPaused

@@ -6,8 +6,8 @@ somebody waits for it and can ask again.
 
 from django.conf import settings
 
+from catalog.database import database_dsn
 from spark_tasks.checks.audit import NothingToAudit, Report, audit_table
-from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.jobs.heartbeat import Heartbeat
 from spark_tasks.jobs.lifecycle import Lifecycle, Values
 from spark_tasks.models import AuditJob

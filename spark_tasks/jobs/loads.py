@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import Sum
 from kombu.exceptions import OperationalError as BrokerError
 
-from spark_tasks.chunks.dsn import database_dsn
+from catalog.database import database_dsn
 from spark_tasks.jobs.heartbeat import Connection, Heartbeat
 from spark_tasks.jobs.lifecycle import Lifecycle, Refused, Values
 from spark_tasks.load.file_rows import CannotLoad

@@ -9,7 +9,7 @@ import time
 from django.db import connection
 from django.db.models import Q, Sum
 
-from spark_tasks.chunks.dsn import database_dsn
+from catalog.database import database_dsn
 from spark_tasks.jobs.claim import CATCH_UP, MARKS, TO_MARKS, Claim
 from spark_tasks.jobs.heartbeat import Connection, Heartbeat
 from spark_tasks.jobs.lifecycle import Lifecycle, Values

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from spark_tasks.chunks.dsn import database_dsn
+from catalog.database import database_dsn
 from spark_tasks.load.chunk import Load, PartResult, load_batches, loader_of
 from spark_tasks.load.file_rows import CannotLoad
 from spark_tasks.models import LoadJob

@@ -12,11 +12,11 @@ import os
 import psycopg
 from django.conf import settings
 
+from catalog.database import database_dsn
 from catalog.services import control_transaction
 from spark_tasks.checks.foreign_key_checks import newest_versions, references_of
 from spark_tasks.checks.range_check import Judge
 from spark_tasks.chunks.chunk import RunClosed, RunToken
-from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.chunks.run_ranges import prepare, ranges_left, ranges_over, require_all_done
 from spark_tasks.chunks.snapshot_reads import exported, snapshot
 from spark_tasks.jobs.claim import Claim, RunFailed, require_open

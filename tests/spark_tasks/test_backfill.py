@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
+from catalog.database import database_dsn
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, IndexColumn, IndexId, State
 from spark_tasks.chunks import chunk as marks
 from spark_tasks.chunks.chunk import RunClosed, RunControl, RunToken
-from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.jobs.phases import prepare_fill
 from spark_tasks.jobs.reorganisations import RUNS, claim_run
 from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, Wanted

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from spark_tasks.chunks.dsn import database_dsn
+from catalog.database import database_dsn
 from spark_tasks.jobs import phases
 from spark_tasks.jobs.lifecycle import WasClosed
 from spark_tasks.jobs.phases import prepare_fill

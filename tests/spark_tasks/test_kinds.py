@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from catalog.database import database_dsn
 from catalog.elements import State
 from spark_tasks.chunks.chunk import RunClosed, RunControl, RunToken
-from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.jobs import phases
 from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.phases import prepare_fill

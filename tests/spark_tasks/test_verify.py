@@ -7,11 +7,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from catalog.database import database_dsn
 from catalog.elements import State
 from catalog.types import SqlType
 from spark_tasks.checks import range_check
 from spark_tasks.chunks.chunk import RunToken
-from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.lifecycle import WasClosed
 from spark_tasks.jobs.reorganisations import RUNS, claim_run

@@ -9,10 +9,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from catalog.database import database_dsn
 from catalog.models import Table
 from catalog.selectors import live_tables, table_named
 from spark_tasks.checks.audit import NothingToAudit, Report, audit_table, first_words
-from spark_tasks.chunks.dsn import database_dsn
 from spark_tasks.jobs import worker_state
 from spark_tasks.models import AuditJob, RunState
 from spark_tasks.services import request_audit

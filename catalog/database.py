@@ -1,0 +1,17 @@
+"""The database that Django is configured for, for sessions that are not Django's own."""
+
+from django.db import connection
+from psycopg import pq
+from psycopg.conninfo import make_conninfo
+
+
+def database_dsn() -> str:
+    """Django's database (the test database in tests) as a psycopg conninfo, with all that the address demands of it.
+
+    What libpq knows is kept, certificates and time limits too; what only Django's own sessions need is left out.
+    """
+    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
+    given = connection.get_connection_params()
+    return make_conninfo(
+        **{name: given[name] for name in sorted(known & given.keys()) if given[name] not in (None, "")}
+    )
