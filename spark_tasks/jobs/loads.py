@@ -11,6 +11,7 @@ from typing import Any
 from celery import current_app
 from django.db import connection
 from django.db.models import Sum
+from django.db.models.functions import Greatest
 from kombu.exceptions import OperationalError as BrokerError
 
 from catalog.database import database_dsn
@@ -66,7 +67,13 @@ def _heartbeat(job: LoadJob) -> Heartbeat:
     return Heartbeat(str(job), beat, dsn=database_dsn())
 
 
+def _rows_done(job: LoadJob) -> int:
+    return job.marks.aggregate(rows=Sum("rows"))["rows"] or 0
+
+
 def _announce_end(job: LoadJob) -> None:
+    """Its number is exact then, whatever the last heartbeats have seen."""
+    LoadJob.objects.filter(pk=job.pk).update(rows_done=Greatest("rows_done", _rows_done(job)))
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify('schemalab_load', %s)", [str(job.pk)])
 
@@ -77,7 +84,7 @@ LOADS = Lifecycle(
     heartbeat=_heartbeat,
     refusals=(CannotLoad, NotLeasable),
     given_up="given up after {failures} attempts in a row that loaded nothing: {error}",
-    rows_done=lambda job: job.marks.aggregate(rows=Sum("rows"))["rows"] or 0,
+    rows_done=_rows_done,
     announce=_announce_end,
 )
 

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from lab.management.commands import demo
+from schemalab.polling import wait_for
 from spark_tasks import tasks
 from spark_tasks.jobs import loads
 from spark_tasks.jobs.loads import LOADS, start_anew
@@ -106,6 +107,23 @@ def test_failures_are_counted_anew_when_rows_came_in(asked: LoadJob, reading: Ca
     for _ in range(2):
         LOADS.run(asked.id)
     assert (seen(asked).state, asked.rows_done, asked.failures) == ("waiting", 5, 2)
+
+
+def test_a_load_whose_last_heartbeat_is_lost_has_all_its_rows(
+    stage: Stage, asked: LoadJob, reading: Callable[..., None]
+) -> None:
+    def load_and_lose_the_connection() -> None:
+        claimed_at = seen(asked).heartbeat_at
+        wait_for(lambda: seen(asked).heartbeat_at > claimed_at, what="the first heartbeat", seconds_max=10)
+        LoadMark.objects.create(job=asked, first=0, rows=5)
+        stage.sql(
+            "SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND application_name = 'schemalab heartbeat'"
+        )
+
+    reading(load_and_lose_the_connection)
+    LOADS.run(asked.id)
+    assert (seen(asked).state, asked.rows_done) == ("done", 5)
 
 
 def test_a_file_that_kills_its_workers_ends(stage: Stage, asked: LoadJob) -> None:
