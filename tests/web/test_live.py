@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.contrib.sessions.models import Session
 from django.db import OperationalError, connection, transaction
@@ -341,6 +342,45 @@ def test_signing_out_ends_the_open_pages_of_that_session_only(site: Site, client
             assert closed.value.rcvd.code == 4401
         Browser(other).follow("cluster")
         assert Browser(other).next("snapshot")["stream"] == "cluster"
+
+
+def test_a_session_is_over_before_its_pages_are_told_to_open_anew(dsn: str, client_of: Callable[[str], Client]) -> None:
+    """A page that opened anew while the session was still there would be signed in, and stay."""
+    browser = client_of("lea")
+    told: list[bool] = []
+    with psycopg.connect(dsn, autocommit=True) as relay:
+        relay.execute("LISTEN schemalab_sign_out")
+
+        def slow_delete(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+            if sql.startswith('DELETE FROM "django_session"'):
+                told.append(any(relay.notifies(timeout=0.3, stop_after=1)))
+            return execute(sql, *rest)
+
+        with connection.execute_wrapper(slow_delete):
+            browser.post("/sign-out/")
+        assert told[0] is False
+        assert any(relay.notifies(timeout=ANSWER_S, stop_after=1))
+
+
+def test_a_new_password_leaves_the_other_pages_of_its_browser_open(
+    site: Site, client_of: Callable[[str], Client]
+) -> None:
+    """They would open anew before the browser has the key of its new session, and lose that."""
+    browser = client_of("lea")
+    headers = {"Cookie": site.cookie(browser)}
+    with connect(f"ws://{site.host}/live/", additional_headers=headers, origin=f"http://{site.host}") as socket:
+        other_page = Browser(socket)
+        other_page.follow("cluster", since=0)
+        other_page.next("state")
+        for number in (1, 2):  # the relay listens by then
+            happen(number)
+            other_page.next("event")
+        password = {"page-new_password1": "a long walk to the sea", "page-new_password2": "a long walk to the sea"}
+        assert browser.post("/account/password/", password).status_code == 302
+        assert site.cookie(browser) != headers["Cookie"]
+        for number in (3, 4):
+            happen(number)
+            assert other_page.next("event")["seq"] == number
 
 
 def test_a_sign_out_that_reaches_no_page_costs_nobody_anything(monkeypatch: pytest.MonkeyPatch) -> None:
