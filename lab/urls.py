@@ -1,4 +1,4 @@
-"""The lab: its front page, the stage, the explorer, and doors from other pages."""
+"""The lab: its front page, the stage, questions to the explorer, and doors from other pages."""
 
 from django.urls import path
 
@@ -13,4 +13,8 @@ urlpatterns = [
     path("lab/without/<str:rule>/", explorer.without, name="lab-without"),
     path("lab/why/<str:situation>/", explorer.why, name="lab-why"),
     path("lab/stage/random/", views.random_step, name="stage-random"),
+    path("lab/questions/", views.ask, name="question-ask"),
+    path("lab/questions/saving/", views.saving, name="question-saving"),
+    path("lab/questions/<int:pk>/", views.question, name="question"),
+    path("lab/questions/<int:pk>/stop/", views.stop_question, name="question-stop"),
 ]

@@ -5,12 +5,15 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from lab import services
+from lab.models import Question
 from lab.pages.answers import answer, described_setups, linked_answer, random_answer
 from lab.pages.gallery import cards
+from lab.pages.questions import question_in, savings_in
 from lab.pages.requests import BadRequest, asked
 from lab.pages.words import stage_words
 from lab.sessions.replay import new_session
@@ -54,6 +57,44 @@ def stage(request: HttpRequest) -> HttpResponse:
 def random_step(request: HttpRequest) -> HttpResponse:
     """A session after one more step, picked here."""
     return _answered(lambda: random_answer(asked(request.body)))
+
+
+@login_required
+@require_POST
+def ask(request: HttpRequest) -> HttpResponse:
+    """A question to the explorer: it waits until others were served, unless its answer is known."""
+
+    def asked_now() -> dict[str, Any]:
+        found = question_in(request.body)
+        return services.shown(services.ask(_owner(request), found.question)) | {"why_not_here": found.why_not_here}
+
+    return _answered(asked_now)
+
+
+@login_required
+@require_GET
+def question(request: HttpRequest, pk: int) -> HttpResponse:
+    """One's own question as it is now."""
+    return JsonResponse(services.shown(get_object_or_404(Question, pk=pk, owner=_owner(request))))
+
+
+@login_required
+@require_POST
+def stop_question(request: HttpRequest, pk: int) -> HttpResponse:
+    """Stop one's own question; the answer is the question as it is then."""
+    services.stop(_owner(request), pk)
+    return JsonResponse(services.shown(get_object_or_404(Question, pk=pk, owner=_owner(request))))
+
+
+@login_required
+@require_POST
+def saving(request: HttpRequest) -> HttpResponse:
+    """The choices that would have saved a session."""
+    return _answered(lambda: {"savings": savings_in(request.body)})
+
+
+def _owner(request: HttpRequest) -> str:
+    return f"user:{request.user.pk}"
 
 
 def _shown(body: bytes) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 requests  a session out of a request's body, within bounds
 answers   what is answered for a session at a position
+questions what is asked of the explorer from the stage
 words     the words that stand on the stage
 explorer  every built-in model, every rule, a model of one's own; doors from other pages
 gallery   famous anomalies, each a session to open

@@ -34,19 +34,28 @@ class Asked:
 
 def asked(body: bytes) -> Asked:
     """The request in `body`. Raises `BadRequest`."""
+    return asked_of(parts_of(body))
+
+
+def parts_of(body: bytes) -> dict[str, Any]:
+    """The parts of a request, not looked at yet. Raises `BadRequest`."""
     if len(body) > BODY_BYTES_MAX:
         raise BadRequest(_("the request is longer than {most} bytes").format(most=BODY_BYTES_MAX))
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
         raise BadRequest(_("the request is no JSON")) from None
-    parts = _of(found, dict, "request")
+    return _of(found, dict, "request")  # type: ignore[no-any-return]
+
+
+def asked_of(parts: Mapping[str, Any]) -> Asked:
+    """The session, and so on, in these parts. Raises `BadRequest`."""
     session = _of(parts.get("session"), dict, "session")
     steps = _texts(session.get("steps", []), "steps")
     if len(steps) > STEPS_MAX:
         raise BadRequest(_("a session has at most {most} steps").format(most=STEPS_MAX))
     at = None if parts.get("at") is None else _whole(parts["at"], "at", most=len(steps))
-    single = None if parts.get("single_steps") is None else _of(parts["single_steps"], bool, "single_steps")
+    single = None if parts.get("single_steps") is None else truth(parts, "single_steps")
     return Asked(
         Session(
             setup=_of(session.get("setup"), str, "setup"),
@@ -58,6 +67,11 @@ def asked(body: bytes) -> Asked:
         single,
         _whole(parts.get("seed", 0), "seed", most=SEED_MAX),
     )
+
+
+def truth(parts: Mapping[str, Any], name: str) -> bool:
+    """A yes or no of a request; no where it says nothing. Raises `BadRequest`."""
+    return bool(_of(parts.get(name, False), bool, name))
 
 
 def _of(value: Any, kind: type, name: str) -> Any:

@@ -10,7 +10,7 @@ export const setOn = (isOn) => localStorage.setItem(STORED, isOn ? "on" : "off")
 const FIELD = "input, select, textarea, [contenteditable], dialog";
 const PRESSED_BY_SPACE = "button, summary, a";
 
-export function listen(stage, { open, copyLink, present }) {
+export function listen(stage, keysOfThePage, help) {
   const does = {
     ArrowRight: () => { stage.pause(); stage.next(); },
     ArrowLeft: () => stage.back(),
@@ -20,12 +20,10 @@ export function listen(stage, { open, copyLink, present }) {
     r: () => stage.run(),
     b: () => stage.toBranch((stage.current + 1) % stage.branches.length),
     m: () => stage.compare(stage.compared !== null ? null : stage.branches.length > 1 ? (stage.current + 1) % stage.branches.length : null),
-    c: copyLink,
-    s: () => open("set-up"),
-    p: present,
-    "?": () => open("help"),
+    "?": help,
     j: () => move(1),
     k: () => move(-1),
+    ...keysOfThePage,
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(FIELD) || !areOn()) return;

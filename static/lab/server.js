@@ -22,8 +22,16 @@ export class Server {
     return this.post(`${this.url}random/`, { session, at, single_steps: single, seed });
   }
 
-  async post(url, body) {
-    const answer = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json", "X-CSRFToken": this.csrf }, body: JSON.stringify(body) });
+  post(url, body) {
+    return this.fetch(url, { method: "POST", headers: { "Content-Type": "application/json", "X-CSRFToken": this.csrf }, body: JSON.stringify(body) });
+  }
+
+  get(url) {
+    return this.fetch(url, {});
+  }
+
+  async fetch(url, options) {
+    const answer = await fetch(url, options);
     if (answer.redirected) location.reload(); // signed out meanwhile
     const isJson = answer.headers.get("Content-Type")?.includes("json");
     const told = isJson ? await answer.json() : { error: `${answer.status} ${answer.statusText}` };

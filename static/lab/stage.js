@@ -2,7 +2,11 @@
 
      steps │ cluster, store, readers │ trace, branches
      ──────┴─────────────────────────┴────────────────
-     transport and a strip per clause                                                                            */
+     transport and a strip per clause
+
+   With `data-embedded` it is a part of another page: without a head, as high as it has to be. It sends that page an
+   event "stage" (detail: session up to the position shown, at, link) after each change, and shows the answer of the
+   server that comes to it in an event "stage-show". */
 
 import { html, render, useState } from "../vendor/preact.js";
 import { Versions } from "./cluster.js";
@@ -10,6 +14,7 @@ import { Compare } from "./compare.js";
 import { Help, SetUp } from "./dialogs.js";
 import { announce, areOn, keepFocus, listen, setOn } from "./keyboard.js";
 import { Icon, classes, say, worst } from "./pieces.js";
+import { Ask, Questions } from "./questions.js";
 import { Server } from "./server.js";
 import { Stage } from "./state.js";
 import { Steps } from "./steps.js";
@@ -22,15 +27,16 @@ const given = JSON.parse(document.getElementById("stage-answer").textContent);
 const setups = JSON.parse(document.getElementById("stage-setups").textContent);
 const server = new Server({ url: root.dataset.url, csrf: root.dataset.csrf, first: given });
 const stage = new Stage({ server, answer: given, notice: given.notice });
-const page = { dialog: "", tab: "cluster", copied: false, isPresenting: root.hasAttribute("data-present") };
+const questions = root.dataset.questions ? new Questions(stage, server, root.dataset.questions) : null;
+const page = { dialog: "", tab: "cluster", copied: false, layout: "", isPresenting: root.hasAttribute("data-present"), isEmbedded: root.hasAttribute("data-embedded") };
 
 const TABS = [["steps", "steps"], ["cluster", "cluster"], ["trace", "trace"], ["checks", "checks"]];
 
 function App() {
   const setup = setups.find((one) => one.name === stage.setup);
   const severity = worst(stage.shown.verdicts.map((one) => one.severity));
-  return html`<div class=${classes({ app: true, presenting: page.isPresenting })} data-tab=${page.tab} data-severity=${severity}>
-    <${Head} setup=${setup} />
+  return html`<div class=${classes({ app: true, embedded: page.isEmbedded })} data-layout=${page.layout} data-tab=${page.tab} data-severity=${severity}>
+    ${!page.isEmbedded && html`<${Head} setup=${setup} />`}
     ${stage.problem && html`<p class="note danger" role="alert"><strong><${Icon} name="octagon-alert" />${say("problem")}</strong><span>${stage.problem}</span></p>`}
     ${stage.compared === null && html`<${Narration} setup=${setup} />`}
     ${stage.compared !== null ? html`<${Compare} stage=${stage} />` : html`
@@ -38,9 +44,9 @@ function App() {
       <div class="columns-of">
         <section class="part" data-part-of="steps" aria-labelledby="steps-head"><h2 id="steps-head">${say("steps")}</h2><${Steps} stage=${stage} /></section>
         <div class="part" data-part-of="cluster"><${Versions} cluster=${stage.shown.cluster} />${setup?.kind !== "handbooks" && html`<${Store} cluster=${stage.shown.cluster} />`}<${Probe} probe=${stage.shown.probe} /></div>
-        <div class="part" data-part-of="trace"><${Trace} stage=${stage} /><${Branches} stage=${stage} /></div>
+        <div class="part" data-part-of="trace"><${Trace} stage=${stage} /><${Branches} stage=${stage} />${questions && setup?.kind === "model" && html`<${Ask} questions=${questions} />`}</div>
       </div>`}
-    <div class="bottom"><${Transport} stage=${stage} /><div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div></div>
+    <div class="bottom"><${Transport} stage=${stage} elsewhere=${page.isEmbedded ? here() : ""} /><div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div></div>
     ${page.dialog === "set-up" && html`<${SetUp} stage=${stage} setups=${setups} close=${() => open("")} />`}
     ${page.dialog === "help" && html`<${KeyboardHelp} />`}
   </div>`;
@@ -97,16 +103,33 @@ function present() {
 
 let announced = "";
 function draw() {
-  document.documentElement.toggleAttribute("data-presenting", page.isPresenting);
   keepFocus(() => render(html`<${App} />`, root));
-  history.replaceState(null, "", `${here()}${page.isPresenting ? "&present=1" : ""}`);
-  document.title = document.title.replace(/^.* (?=· Schema Lab)/, `${setups.find((one) => one.name === stage.setup)?.title ?? say("stage")} ${stage.stop}/${stage.stops.length - 1} `);
   const words = announce(stage);
   if (announced && words !== announced) document.getElementById("say").textContent = words;
   announced = words;
+  if (page.isEmbedded) root.dispatchEvent(new CustomEvent("stage", { bubbles: true, detail: { session: stage.session(stage.steps.slice(0, stage.at)), at: stage.at, link: stage.link } }));
+  else nameThePage();
+}
+
+function nameThePage() {
+  document.documentElement.toggleAttribute("data-presenting", page.isPresenting);
+  history.replaceState(null, "", `${here()}${page.isPresenting ? "&present=1" : ""}`);
+  document.title = document.title.replace(/^.* (?=· Schema Lab)/, `${setups.find((one) => one.name === stage.setup)?.title ?? say("stage")} ${stage.stop}/${stage.stops.length - 1} `);
+}
+
+/* Three columns, two, or tabs: by the width the stage has, counted in letters. */
+const WIDE_REM = 60, BESIDE_REM = 44;
+function fit() {
+  const rem = root.clientWidth / parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const layout = page.isEmbedded ? (rem >= BESIDE_REM ? "beside" : "tabs") : rem >= WIDE_REM ? "wide" : "tabs";
+  if (layout === page.layout) return;
+  page.layout = layout;
+  draw();
 }
 
 stage.subscribe(draw);
-listen(stage, { open, copyLink, present });
+listen(stage, page.isEmbedded ? {} : { s: () => open("set-up"), c: copyLink, p: present }, () => open("help"));
+root.addEventListener("stage-show", (event) => stage.adopt(event.detail));
 root.replaceChildren();
-draw();
+fit();
+new ResizeObserver(fit).observe(root);

@@ -43,6 +43,20 @@ export class Stage {
   get stops() { return [0, ...this.shown.trace.map((line) => line.until)]; }
   get stop() { return Math.max(0, this.stops.findLastIndex((position) => position <= this.at)); }
 
+  /* A session that somebody else went on with, such as the page around the stage. */
+  adopt(answer) {
+    this.pause();
+    const { setup, parameters, left_out, steps } = answer.session;
+    const isSame = JSON.stringify([setup, parameters, left_out]) === JSON.stringify([this.setup, this.parameters, this.leftOut]);
+    [this.setup, this.parameters, this.leftOut, this.single] = [setup, parameters, left_out, answer.single_steps];
+    ({ branches: this.branches, current: this.current } = isSame ? taken(this.branches, this.current, steps) : { branches: [steps], current: 0 });
+    [this.compared, this.notice] = [null, answer.notice];
+    this.calls += 1;
+    if (this.steps.length !== steps.length) return this.go(answer.shown.at); // a branch that goes on after it
+    this.accept(answer);
+    this.changed();
+  }
+
   accept(answer) {
     this.answer = answer;
     this.shown = answer.shown;

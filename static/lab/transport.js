@@ -6,7 +6,7 @@ import { SPEEDS } from "./state.js";
 
 const Key = ({ name, icon, onClick, off = false, first = false }) => html`<button class=${first ? "first" : ""} title=${say(name)} aria-disabled=${off ? "true" : null} onClick=${off ? null : onClick}><${Icon} name=${icon} /><span class="hush">${say(name)}</span></button>`;
 
-export function Transport({ stage }) {
+export function Transport({ stage, elsewhere = "" }) {
   const last = stage.stops.length - 1;
   return html`<div class="transport" role="group" aria-label=${say("transport")}>
     <div class="keys"><${Key} name="to first" icon="skip-back" off=${stage.isFirst} onClick=${() => stage.first()} />
@@ -18,7 +18,8 @@ export function Transport({ stage }) {
       <label class="small speed"><span class="hush">${say("speed")}</span><select class="fit" value=${stage.speed} onChange=${(event) => { stage.speed = Number(event.target.value); stage.changed(); }}>${SPEEDS.map((speed) => html`<option value=${speed}>${speed} ×</option>`)}</select></label></div>
     <div class="keys run"><button onClick=${() => stage.run()}><${Icon} name=${stage.doing === "running" ? "pause" : "dices"} />${stage.doing === "running" ? say("stop running") : say("let it run")}</button>
       <label class="small seed">${say("seed")} <input type="number" min="0" max="999999" value=${stage.seed} onChange=${(event) => { stage.seed = Math.min(999999, Math.max(0, Math.trunc(Number(event.target.value)) || 0)); stage.changed(); }} /></label>
-      <label class="small check"><input type="checkbox" checked=${stage.stopsAtDanger} onChange=${(event) => { stage.stopsAtDanger = event.target.checked; stage.changed(); }} />${say("stop at danger")}</label></div></div>`;
+      <label class="small check"><input type="checkbox" checked=${stage.stopsAtDanger} onChange=${(event) => { stage.stopsAtDanger = event.target.checked; stage.changed(); }} />${say("stop at danger")}</label></div>
+    ${elsewhere && html`<a class="small" href=${elsewhere} target="_blank" rel="noopener">${say("on the stage")}</a>`}</div>`;
 }
 
 /* Clauses that hold all along are folded into one row, so that the others stand out. */

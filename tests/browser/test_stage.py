@@ -169,3 +169,16 @@ def test_every_look_is_accessible(stage: Callable[..., Page]) -> None:
         page.get_by_role("tab", name=tab).click()
         assert violations(page) == [], tab
         assert overflow(page) == 0, tab
+
+
+def test_the_explorer_finds_a_way_and_what_saves(stage: Callable[..., Page]) -> None:
+    page = stage()
+    page.get_by_role("button", name="Is there a way to break this?").click()
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator(".verdict-card")).to_contain_text("There is a way", timeout=60_000)
+    page.get_by_role("button", name="Open as a branch").click()
+    expect(page.locator(".narration")).to_contain_text("Damage C4 under v2")
+    page.get_by_role("button", name="What would have saved it?").click()
+    expect(page.locator(".verdict-card").first).to_contain_text("Before step")
+    page.locator(".verdict-card").first.get_by_role("button", name="Open as a branch").click()
+    expect(page.locator(".narration .verdict")).not_to_contain_text("Damage")

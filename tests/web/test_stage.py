@@ -18,6 +18,7 @@ from lab.sessions.replay import new_session, show
 from lab.sessions.session import Session, decode, encode
 from lab.sessions.setups import SETUPS
 from lab.sessions.shown import Text
+from lab.tasks import answer_next_question
 
 ClientOf = Callable[[str], Client]
 STAGE_PAGE = "/lab/stage/"
@@ -226,3 +227,76 @@ def test_every_set_up_opens(client_of: ClientOf, name: str) -> None:
 def test_a_session_without_steps_is_one(client_of: ClientOf) -> None:
     session = Session("full-ladder")
     assert decode(encode(session, 0)).session == session
+
+
+# --- questions to the explorer
+
+QUESTIONS = "/lab/questions/"
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was sent to the worker, which is not there."""
+    messages: list[str] = []
+    monkeypatch.setattr("lab.services._send", lambda: messages.append("sent"))
+    return messages
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_question_waits_is_answered_and_its_way_can_be_played(client_of: ClientOf, sent: list[str]) -> None:
+    lea = client_of("lea")
+    begun = ORPHAN | {"steps": BEGINS}
+    asked = json.loads(post(lea, {"session": begun, "at": 2}, QUESTIONS).content)
+    assert (asked["state"], asked["before"], asked["why_not_here"]) == ("waiting", 0, "")
+    assert sent == ["sent"]
+    where = f"{QUESTIONS}{asked['id']}/"
+    assert client_of("sam").get(where).status_code == 404
+    answer_next_question()
+    answer = json.loads(lea.get(where).content)
+    assert (answer["state"], answer["verdict"]) == ("done", "violated")
+    played = shown(lea, session=begun | {"steps": answer["steps"]})["shown"]
+    assert {one["severity"] for one in played["verdicts"]} == {"damage"}
+    again = json.loads(post(lea, {"session": begun, "at": 2}, QUESTIONS).content)
+    assert again["state"] == "done"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_question_is_stopped(client_of: ClientOf, sent: list[str]) -> None:
+    lea = client_of("lea")
+    asked = json.loads(post(lea, {"session": ORPHAN}, QUESTIONS).content)
+    stopped = json.loads(post(lea, {}, f"{QUESTIONS}{asked['id']}/stop/").content)
+    assert stopped["state"] == "stopped"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_from_the_middle_of_a_transaction_it_is_asked_from_before(client_of: ClientOf, sent: list[str]) -> None:
+    lea = client_of("lea")
+    asked = json.loads(post(lea, {"session": ORPHAN, "at": 4, "from_here": True}, QUESTIONS).content)
+    assert asked["why_not_here"] == "n2 has an open transaction"
+    assert asked["asked"]["session"]["steps"] == BEGINS
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        pytest.param({"session": ORPHAN, "goal": {"clauses": ["C99"]}}, "a goal's clauses are of", id="a clause"),
+        pytest.param({"session": ORPHAN, "goal": 7}, "a goal has clauses and versions", id="no goal"),
+        pytest.param({"session": ORPHAN, "from_here": 1}, "from_here is missing", id="no yes or no"),
+        pytest.param({"session": {"setup": "handbooks"}}, "runs on no explorer's model", id="nothing to explore"),
+        pytest.param("[]", "request is missing", id="no request"),
+    ],
+)
+def test_a_mistake_in_a_question_is_named(client_of: ClientOf, body: object, says: str) -> None:
+    answer = post(client_of("lea"), body, QUESTIONS)
+    assert answer.status_code == 400
+    assert says in json.loads(answer.content)["error"]
+
+
+def test_the_last_choice_would_have_saved_it(client_of: ClientOf) -> None:
+    lea = client_of("lea")
+    [saving] = json.loads(post(lea, {"session": ORPHAN}, f"{QUESTIONS}saving/").content)["savings"]
+    assert (saving["at"], saving["step"], saving["actor"]) == (6, "n1.acquire", "n1")
+    assert saving["label"]
+    saved = shown(lea, session=ORPHAN | {"steps": saving["steps"]})["shown"]
+    assert {one["severity"] for one in saved["verdicts"]} <= {"danger"}
+    assert Client().post(f"{QUESTIONS}saving/").status_code == 302

@@ -1,0 +1,55 @@
+"""Questions to the explorer from the stage: is there a way to break this, and what would have saved it.
+
+    {"session": .., "at": n, "goal": {"clauses": [..], "versions": [..]}, "from_here": bool, "any_rows": bool}
+
+A search cannot begin everywhere: asked "from here" where a transaction is open or a lease has run out, the last
+position before where it can is taken instead, and the answer says so.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lab.pages.requests import asked, asked_of, parts_of, truth
+from lab.pages.words import say
+from lab.questions.goal import goal_from_json
+from lab.questions.saving import Saving, what_saves
+from lab.questions.search import Question, last_point
+from lab.sessions.replay import show
+from lab.sessions.session import Session
+from lab.sessions.shown import to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, and why it is not asked from where the reader stands ("": it is)."""
+
+    question: Question
+    why_not_here: str
+
+
+def question_in(body: bytes) -> Asked:
+    """The question of a request. Raises `BadRequest`, or `BadSession` where nothing can be asked."""
+    parts = parts_of(body)
+    request, goal = asked_of(parts), goal_from_json(parts.get("goal"))
+    from_here, any_rows = truth(parts, "from_here"), truth(parts, "any_rows")
+    at = len(request.session.steps) if request.at is None else request.at
+    point, why = last_point(request.session, at)
+    if not from_here:
+        return Asked(Question(request.session, 0, goal, from_here=False, any_rows=any_rows), "")
+    here = Session(
+        request.session.setup, request.session.parameters, request.session.left_out, request.session.steps[:point]
+    )
+    return Asked(Question(here, point, goal, from_here=True), why)
+
+
+def savings_in(body: bytes) -> list[dict[str, Any]]:
+    """The choices that would have saved the session of a request. Raises `BadRequest` or `BadSession`."""
+    session = asked(body).session
+    return [asdict(one) | {"refused": to_json(one.refused, say)} | _named(session, one) for one in what_saves(session)]
+
+
+def _named(session: Session, one: Saving) -> dict[str, str]:
+    """The step that saves as its button names it, and whose it is."""
+    offers = show(session, one.at, single_steps=True).offers
+    found = next((offer for offer in offers if offer.id == one.step), None)
+    return {"actor": "", "label": ""} if found is None else {"actor": found.actor, "label": say(found.label)}

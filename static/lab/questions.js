@@ -1,0 +1,102 @@
+/* Right, below: is there a way to break this? The explorer answers; a way that it finds becomes a branch. */
+
+import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
+import { Icon, Severity, say, version } from "./pieces.js";
+import { Refusal } from "./server.js";
+
+const LOOK_MS = 400;
+const OPEN = ["waiting", "running"];
+
+/* One question at a time, and the choices that would have saved what is shown. */
+export class Questions {
+  constructor(stage, server, url) {
+    Object.assign(this, { stage, server, url, isOpen: false, fromHere: false, anyRows: false, clause: "", asked: null, found: null, savings: null, problem: "" });
+  }
+
+  set(changes) {
+    Object.assign(this, changes);
+    this.stage.changed();
+  }
+
+  async ask() {
+    const { stage } = this;
+    const goal = { clauses: this.clause ? [this.clause] : [], versions: [] };
+    this.asked = { setup: stage.setup, parameters: stage.parameters, leftOut: stage.leftOut, anyRows: this.anyRows && !this.fromHere };
+    await this.attempt(async () => {
+      const found = await this.server.post(this.url, { session: stage.session(), at: stage.at, goal, from_here: this.fromHere, any_rows: this.asked.anyRows });
+      this.set({ found, whyNotHere: found.why_not_here, problem: "" });
+      while (this.found?.id === found.id && OPEN.includes(this.found.state)) {
+        await new Promise((resume) => setTimeout(resume, LOOK_MS));
+        if (this.found?.id === found.id) this.set({ found: await this.server.get(`${this.url}${found.id}/`) });
+      }
+    });
+  }
+
+  stop() {
+    return this.attempt(async () => this.set({ found: await this.server.post(`${this.url}${this.found.id}/stop/`, {}) }));
+  }
+
+  async save() {
+    const { stage } = this;
+    await this.attempt(async () => this.set({ savings: (await this.server.post(`${this.url}saving/`, { session: stage.session(stage.steps.slice(0, stage.at)) })).savings, problem: "" }));
+  }
+
+  async attempt(work) {
+    try {
+      await work();
+    } catch (error) {
+      this.set({ found: null, problem: error instanceof Refusal ? error.message : say("unreachable") });
+    }
+  }
+
+  /* The way that was found: a branch, or a session of its own where the search chose the first rows. */
+  openWitness() {
+    const { setup, parameters, leftOut, anyRows } = this.asked;
+    const same = JSON.stringify([setup, parameters, leftOut]) === JSON.stringify([this.stage.setup, this.stage.parameters, this.stage.leftOut]);
+    const rows = anyRows && "rows" in parameters ? { ...parameters, rows: [] } : parameters;
+    if (same && rows === parameters) return this.stage.follow(this.found.steps);
+    return this.stage.configure({ setup, parameters: rows, leftOut, steps: this.found.steps });
+  }
+
+  openSaving(one) {
+    const { stage } = this;
+    this.savings = null;
+    if (!one.rule) return stage.follow(one.steps);
+    return stage.configure({ setup: stage.setup, parameters: stage.parameters, leftOut: stage.leftOut.filter((rule) => rule !== one.rule), steps: one.steps });
+  }
+}
+
+export function Ask({ questions }) {
+  const { stage, found, isOpen } = questions, panel = useRef(null);
+  useLayoutEffect(() => { if (isOpen || questions.savings) panel.current.scrollIntoView({ block: "nearest" }); }, [isOpen, found?.state, questions.savings]);
+  const isDamaged = stage.shown.verdicts.some((one) => one.severity === "damage");
+  return html`<section class="panel ask" ref=${panel} aria-labelledby="ask-head"><header><h2 id="ask-head">${say("explorer")}</h2></header>
+    <div class="row"><button aria-expanded=${isOpen ? "true" : "false"} onClick=${() => questions.set({ isOpen: !isOpen })}><${Icon} name="search-check" />${say("is there a way")}</button>
+      ${isDamaged && html`<button onClick=${() => questions.save()}><${Icon} name="undo-2" />${say("what saves")}</button>`}</div>
+    ${questions.problem && html`<p class="note danger small" role="alert">${questions.problem}</p>`}
+    ${questions.savings && html`<${Savings} questions=${questions} />`}
+    ${isOpen && html`<form onSubmit=${(event) => { event.preventDefault(); questions.ask(); }}>
+      <div class="row"><label class="small goal">${say("goal")} <select value=${questions.clause} onChange=${(event) => questions.set({ clause: event.target.value })}><option value="">${say("any damage")}</option>${stage.shown.strip.map((row) => html`<option key=${row.clause} value=${row.clause}>${row.clause}</option>`)}</select></label><button class="first">${say("ask")}</button></div>
+      <label class="check small"><input type="checkbox" checked=${questions.fromHere} onChange=${(event) => questions.set({ fromHere: event.target.checked })} />${say("from here")}</label>
+      ${!questions.fromHere && html`<label class="check small"><input type="checkbox" checked=${questions.anyRows} onChange=${(event) => questions.set({ anyRows: event.target.checked })} />${say("any rows")}</label>`}</form>`}
+    ${isOpen && found && html`<${Found} questions=${questions} found=${found} />`}</section>`;
+}
+
+function Found({ questions, found }) {
+  const isBusy = OPEN.includes(found.state);
+  return html`<div class="verdict-card" data-verdict=${found.verdict ?? found.state} role="status">
+    ${questions.whyNotHere && html`<p class="small muted">${say("asked from before", { why: questions.whyNotHere })}</p>`}
+    ${found.state === "waiting" && html`<p><${Icon} name="hourglass" /> ${say("asked waits", { n: found.before })}</p>`}
+    ${found.state === "running" && html`<p><${Icon} name="hourglass" /> ${say("asked runs", { states: found.states ?? 0, depth: found.depth ?? 0 })}</p>`}
+    ${found.state === "stopped" && html`<p>${say("asked stopped")}</p>`}
+    ${isBusy && html`<div><button onClick=${() => questions.stop()}><${Icon} name="x" />${say("stop running")}</button></div>`}
+    ${found.verdict === "proved" && html`<p class="ok-text"><b><${Icon} name="check" /> ${say("proved")}</b></p><p class="small">${say("proved bounds", { bounds: found.bounds, states: found.states, s: found.seconds })}</p>`}
+    ${found.verdict === "violated" && html`<p><${Severity} value="damage" /><b class="danger-text">${say("violated", { n: found.steps.length })}</b></p>
+      <ul class="plain small">${found.broken.map((one, at) => html`<li key=${at}><b>${one.clause} ${say("under", { version: version(one.version) })}</b> ${one.why}</li>`)}</ul>
+      <div><button class="first" onClick=${() => questions.openWitness()}><${Icon} name="git-fork" />${say("open branch")}</button></div>`}
+    ${found.verdict === "unknown" && html`<p class="warn-text"><b><${Icon} name="circle-help" /> ${say("unknown")}</b></p><p class="small">${found.why}</p>`}</div>`;
+}
+
+const Savings = ({ questions }) => html`<div class="verdict-card" role="status">${questions.savings.length === 0 ? html`<p>${say("nothing saves")}</p>` : html`<ul class="plain stack tight">${questions.savings.map((one, at) => html`<li key=${at} class="stack tight">
+  <p>${one.rule ? say("rule saves", { rule: one.rule }) : say("step saves", { at: questions.stage.shown.trace.findIndex((line) => line.until > one.at) + 1, actor: one.actor, step: one.label })} ${one.refused && html`<span class="muted">${say("then refused", { step: one.refused.step, why: one.refused.why })}</span>`}</p>
+  <div><button onClick=${() => questions.openSaving(one)}><${Icon} name="git-fork" />${say("open branch")}</button></div></li>`)}</ul>`}</div>`;
