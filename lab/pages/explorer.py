@@ -31,7 +31,7 @@ from lab.sessions.session import BadSession, Session, encode
 
 KINDS = ("index", "unique-index", "optional-column", "required-column", "constraint", "table", "placement")
 NODES = (2, 3)
-STATES_CHARACTERS_MAX = 300
+KIND_CHARACTERS_MAX, STATES_CHARACTERS_MAX = 60, 300
 INDEX_STATES = UP[Kind.INDEX]
 
 
@@ -59,9 +59,8 @@ class Form:
 @require_http_methods(["GET", "POST"])
 def explorer(request: HttpRequest) -> HttpResponse:
     """The page; for a POST the stage with the model that was described, or the form with what is wrong."""
-    form = Form()
+    form = _form(request.POST or request.GET)
     if request.method == "POST":
-        form = _form(request.POST)
         try:
             return _opened(_described(form), 0, asks=True)
         except (BadModel, BadSession, DdlError) as problem:
@@ -124,10 +123,11 @@ def _opened(session: Session, at: int, *, asks: bool = False) -> HttpResponseRed
 
 
 def _form(sent: QueryDict) -> Form:
+    """The form as it was sent, or as a link fills it in; the ladder of an index without either."""
     nodes = sent.get("nodes", "2")
     return Form(
-        kind=sent.get("kind", "")[:60],
-        states=sent.get("states", "")[:STATES_CHARACTERS_MAX],
+        kind=sent.get("kind", KINDS[0]).replace(" ", "-")[:KIND_CHARACTERS_MAX],
+        states=sent.get("states", INDEX_STATES)[:STATES_CHARACTERS_MAX],
         nodes=int(nodes) if nodes in map(str, NODES) else NODES[0],
         left_out=frozenset(sent.getlist("left_out")[: len(PROTECTS)]),
     )

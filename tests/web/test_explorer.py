@@ -65,6 +65,12 @@ def test_a_model_of_ones_own_opens_and_asks(client_of: ClientOf) -> None:
     assert states == ["absent"]
 
 
+def test_a_link_fills_the_form_in(client_of: ClientOf) -> None:
+    page = client_of("lea").get(f"{PAGE}?kind=required+column&states=absent,delete-only,public").content.decode()
+    assert 'value="required-column" selected' in page
+    assert 'value="absent,delete-only,public"' in page
+
+
 @pytest.mark.parametrize(
     ("sent", "words"),
     [
