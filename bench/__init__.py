@@ -7,6 +7,7 @@ fill        fills beside writers, and alone
 kinds       changes of every kind
 statements  statements through a node
 crowd       a hundred lease machines
+stage       steps on the lab's stage
 rows, writers  rows and writers for them
 report      the figures, and their page
 soak/       a storm over a whole cluster, and its judge

@@ -3,7 +3,7 @@
 import os
 import platform
 
-from bench import crowd, fill, proofs, statements, steps, watchers
+from bench import crowd, fill, proofs, stage, statements, steps, watchers
 from bench.report import write_page
 from schemalab.testing.cluster import running_cluster
 
@@ -16,6 +16,7 @@ def main() -> None:
         for benchmark in BENCHMARKS:
             figures += benchmark.measure(cluster)
     figures += crowd.measure()
+    figures += stage.measure()
     machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
     print(f"written to {write_page(machine, figures)}")
 

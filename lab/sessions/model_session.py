@@ -26,7 +26,7 @@ from lab.sessions.model_cluster import Drawing
 from lab.sessions.model_setups import model_of
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import Setup
-from lab.sessions.severity import CLAUSES, severity_of, verdicts_of, worst
+from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst
 from lab.sessions.shown import Refused, Severity, Shown, Strip, TraceLine
 
 POSITIONS_MAX = 20_000
@@ -40,10 +40,10 @@ class Position:
     config: Config
     faults: tuple[Fault, ...]
     newest: int
-    taken: dict[str, "Taken"] = field(default_factory=dict)
+    severities: tuple[Severity, ...]
+    """Of each of `CLAUSES`."""
 
-    def severity(self, clause: str) -> Severity:
-        return worst(severity_of(fault, self.newest) for fault in self.faults if fault.clause == clause)
+    taken: dict[str, "Taken"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +93,7 @@ class Machine:
         if found is None:
             newest = self.plain.stops[config.stop].newest
             faults = tuple(dict.fromkeys((*self.plain.faults(config), *self.plain.too_many_versions(config))))
-            found = self.positions[config] = Position(config, faults, newest)
+            found = self.positions[config] = Position(config, faults, newest, severities_of(faults, newest))
         return found
 
     def _take(self, position: Position, name: str) -> Taken | Reason:
@@ -145,7 +145,7 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
             offers(machine.plain, position.config, single_steps=single_steps),
             drawing.cluster(),
             verdicts_of(position.faults, position.newest),
-            tuple(Strip(clause, tuple(one.severity(clause) for one in positions)) for clause in CLAUSES),
+            tuple(map(Strip, CLAUSES, zip(*(one.severities for one in positions), strict=True))),
             drawing.probes(),
             tuple(lines),
             refused,

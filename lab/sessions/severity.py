@@ -29,6 +29,11 @@ def worst(severities: Iterable[Severity]) -> Severity:
     return max(severities, key=_WEIGHT.__getitem__, default=Severity.HOLDS)
 
 
+def severities_of(faults: Sequence[Fault], newest: int) -> tuple[Severity, ...]:
+    """The weight of each of `CLAUSES`."""
+    return tuple(worst(severity_of(fault, newest) for fault in faults if fault.clause == one) for one in CLAUSES)
+
+
 def verdicts_of(faults: Sequence[Fault], newest: int) -> tuple[Verdict, ...]:
     """A verdict for each clause and version, its first fault in words."""
     first: dict[tuple[str, int], Fault] = {}

@@ -13,7 +13,7 @@ The browser draws this; it never works anything out from it (no rule of the prot
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
@@ -234,16 +234,26 @@ class Shown:
 
 
 def to_json(value: Any, say: Callable[[Text], str] = str) -> Any:
-    """`Shown`, or a part of it, as JSON has it: enums by value, texts as `say` words them (English unless told)."""
-    if isinstance(value, Text):
-        return say(value)
-    if is_dataclass(value):
-        body = {f.name: to_json(getattr(value, f.name), say) for f in fields(value)}
-        return body | {"differs": value.differs} if isinstance(value, Probe) else body
+    """`Shown`, or a part of it, as JSON has it: enums by value, texts as `say` words them (English by default)."""
+    if value is None or isinstance(value, str | int | float):
+        return value
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, Mapping):
-        return {name: to_json(one, say) for name, one in value.items()}
+    if isinstance(value, Text):
+        return say(value)
     if isinstance(value, tuple | list | frozenset):
         return [to_json(one, say) for one in value]
-    return value
+    if isinstance(value, Mapping):
+        return {name: to_json(one, say) for name, one in value.items()}
+    body = {name: to_json(getattr(value, name), say) for name in _names_of(type(value))}
+    return body | {"differs": value.differs} if isinstance(value, Probe) else body
+
+
+_NAMES: dict[type[Any], tuple[str, ...]] = {}
+
+
+def _names_of(kind: type[Any]) -> tuple[str, ...]:
+    """The names of a dataclass's fields, looked up once."""
+    if kind not in _NAMES:
+        _NAMES[kind] = tuple(one.name for one in fields(kind))
+    return _NAMES[kind]
