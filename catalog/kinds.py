@@ -1,9 +1,10 @@
 """The kinds of elements, and what is true of each: one table, a row for each kind (protocol sections 2 and 4).
 
-    kind              part of      added through                  unfilled  left behind   derived   rule
-    optional column   column       delete-only                    -         C1            -         -
-    index             index        delete-only, write-only        C4        C3            yes       -
-    constraint        constraint   write-only                     C6        -             -         yes
+    kind              part of      added through                  unfilled  left behind   derived   rule   swapped
+    optional column   column       delete-only                    -         C1            -         -      -
+    index             index        delete-only, write-only        C4        C3            yes       -      -
+    constraint        constraint   write-only                     C6        -             -         yes    -
+    placement         placement    delete-only, write-only        C4        C3            yes       -      yes
 
 Planner, review, storage, reorganisations and lab ask this table. A new kind is a row here, and its rules in
 `catalog.states`; which of its states may not be neighbours follows (`changes.review.neighbour_states`).
@@ -76,6 +77,11 @@ class Kind(Enum):
         return bool(KINDS[self].left_breaks)
 
     @property
+    def is_swapped(self) -> bool:
+        """An element of the kind becomes public in the place of another one, which follows it from then on (a swap)."""
+        return KINDS[self].is_swapped
+
+    @property
     def is_filled(self) -> bool:
         """A reorganisation fills it on its way up; on its way down its pairs are incomplete from delete-only on."""
         return self.has_pairs and bool(KINDS[self].unfilled_breaks)
@@ -89,7 +95,7 @@ class Facts:
     that breaks when it becomes public over rows that nobody filled or verified, `left_breaks` the one that breaks when
     it becomes absent while pairs of it are left; "": nothing does. The pairs of what `is_derived` are made of other
     values of their row, and must match them (C5). A `is_rule` asks something of rows: verification may find some that
-    violate it.
+    violate it. What `is_swapped` takes the place of another element, which is written until it is delete-only.
     """
 
     family: Family
@@ -98,6 +104,7 @@ class Facts:
     left_breaks: str = ""
     is_derived: bool = False
     is_rule: bool = False
+    is_swapped: bool = False
 
 
 _A, _D, _W, _P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
@@ -106,9 +113,9 @@ KINDS: dict[Kind, Facts] = {
     Kind.TABLE: Facts(Family.TABLE, (_A, _D, _P), "", "C1"),
     Kind.OPTIONAL_COLUMN: Facts(Family.COLUMN, (_A, _D, _P), "", "C1"),
     Kind.REQUIRED_COLUMN: Facts(Family.COLUMN, (_A, _D, _W, _P), "C2", "C1"),
-    Kind.DERIVED_COLUMN: Facts(Family.COLUMN, (_A, _D, _W, _P), "C2", "C1", is_derived=True),
+    Kind.DERIVED_COLUMN: Facts(Family.COLUMN, (_A, _D, _W, _P), "C2", "C1", is_derived=True, is_swapped=True),
     Kind.INDEX: Facts(Family.INDEX, (_A, _D, _W, _P), "C4", "C3", is_derived=True),
     Kind.UNIQUE_INDEX: Facts(Family.INDEX, (_A, _D, _W, _P), "C4", "C3", is_derived=True, is_rule=True),
     Kind.CONSTRAINT: Facts(Family.CONSTRAINT, (_A, _W, _P), "C6", "", is_rule=True),
-    Kind.PLACEMENT: Facts(Family.PLACEMENT, (_A, _D, _W, _P), "C4", "C3", is_derived=True),
+    Kind.PLACEMENT: Facts(Family.PLACEMENT, (_A, _D, _W, _P), "C4", "C3", is_derived=True, is_swapped=True),
 }

@@ -283,16 +283,20 @@ def why_no_return(plan: Plan) -> str:
     if step.kind is StepKind.DELETE:
         return f"the deletion of {pairs_of(step.elements)} has begun"
     final = [t for t in step.transitions if is_final(plan.moves, t)] or list(step.transitions)
-    final_states = [f"{t.element} is {t.after.value}" for t in final] or edits(plan)
+    now = {t: replace(t.element, name=name_in(step.published, t.element)) for t in final}
+    final_states = [f"{element} is {t.after.value}" for t, element in now.items()] or edits(plan)
     return f"{', '.join(final_states)} since {plan.table}@{step.version}"
 
 
 def is_final(moves: tuple[Move, ...], transition: Transition) -> bool:
-    """True when publishing this transition can't be taken back (X6)."""
+    """True when publishing this transition can't be taken back (X6).
+
+    A swap can be, as long as the old side is written: it is final when that is delete-only.
+    """
     element, after = transition.element, transition.after
     directions = {move.kind for move in moves if move.element == element}
     if MoveKind.ADD in directions:
-        return after is State.PUBLIC
+        return after is State.PUBLIC and not element.kind.is_swapped
     hides = after is State.DELETE_ONLY and element.kind.is_filled
     return MoveKind.DROP in directions and (hides or after is State.ABSENT)
 

@@ -3,18 +3,22 @@
     close the run, when one may be open
     b1    what was dropped is public again; what is added and may be written is delete-only
           (a constraint: absent); names and defaults are as they were; drain
+    b2    after a swap only: what was added is delete-only now, too; drain
     delete what the added elements have in the store
-    b2    what was added is absent; drain
+    b3    what was added is absent; drain
+
+After a swap, b1 swaps back: old and new are as in the version before it, so that each is written beside the other once
+more. Nothing is filled for that: since the swap, writers have kept the old side complete.
 
 It ends with a descriptor equal to the first one but for its version and the ids used up, which are never used again;
 so do the tables that foreign keys of the change reference, published and drained together with its own (L11).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Kind, State
+from catalog.elements import ColumnId, Kind, State
 from changes.plan.element_states import drain, partner_of, publish, referring_to, state_of, with_state
 from changes.plan.model import RUNS, Element, MoveKind, Plan, Step, StepKind, why_no_return
 
@@ -29,10 +33,11 @@ def rollback_steps(plan: Plan, published: int) -> tuple[Step, ...]:
 
 
 def _walk(plan: Plan, published: int) -> Iterator[Step]:
-    last = plan.publishes[published - 1].published
+    versions = [step.published for step in plan.publishes[:published]]
+    last = versions[-1]
     if _may_run(plan, published):
         yield Step(StepKind.CLOSE, last.version)
-    here = _withdrawn(plan, last)
+    here = _withdrawn(plan, versions)
     others = partners_after(plan, published)
     back = {other.table_id: _withdrawn_there(plan, other) for other in others}
     changed = tuple(back[o.table_id].next_version() for o in others if back[o.table_id] != o)
@@ -40,6 +45,11 @@ def _walk(plan: Plan, published: int) -> Iterator[Step]:
         here = here.next_version()
         yield publish(last, here, moving(plan), changed)
     yield drain(here, changed)
+    hidden = _hidden(here, _added(plan))
+    if hidden != here:
+        before, here = here, hidden.next_version()
+        yield publish(before, here, moving(plan))
+        yield drain(here)
     left = tuple(element for element in _added(plan) if state_of(here, element) is not State.ABSENT)
     if left:
         yield from _deleted(here, left)
@@ -71,11 +81,12 @@ def _may_run(plan: Plan, published: int) -> bool:
     return any(step.kind in RUNS for step in following[:until])
 
 
-def _withdrawn(plan: Plan, last: Descriptor) -> Descriptor:
-    """The first version of the rollback, its number still to come."""
-    here = last
+def _withdrawn(plan: Plan, versions: Sequence[Descriptor]) -> Descriptor:
+    """The first version of the rollback, its number still to come, after these forward versions."""
+    here = _hidden(versions[-1], _added(plan))
     for element in _added(plan):
-        here = _hidden(here, element)
+        if element.kind.is_swapped and state_of(here, element) is State.PUBLIC:
+            here = _swapped_back(here, element, versions)
     for element in plan.moving(MoveKind.DROP):
         if state_of(here, element) is not State.PUBLIC:
             here = with_state(here, element, State.PUBLIC)
@@ -92,18 +103,35 @@ def _withdrawn_there(plan: Plan, last: Descriptor) -> Descriptor:
     return here
 
 
-def _hidden(here: Descriptor, element: Element) -> Descriptor:
-    if state_of(here, element) is not State.WRITE_ONLY:
+def _hidden(here: Descriptor, added: Sequence[Element]) -> Descriptor:
+    """Hides those of the elements that are written: delete-only, a constraint absent."""
+    for element in added:
+        if state_of(here, element) is State.WRITE_ONLY:
+            lower = State.ABSENT if element.kind is Kind.CONSTRAINT else State.DELETE_ONLY
+            here = with_state(here, element, lower)
+    return here
+
+
+def _swapped_back(here: Descriptor, new: Element, versions: Sequence[Descriptor]) -> Descriptor:
+    """`new`, and what it took the place of, are as in the last version before the swap, filled."""
+    hidden = (State.DELETE_ONLY, State.WRITE_ONLY)
+    before = next((version for version in reversed(versions) if state_of(version, new) in hidden), None)
+    if before is None:
         return here
-    lower = State.ABSENT if element.kind is Kind.CONSTRAINT else State.DELETE_ONLY
-    return with_state(here, element, lower)
+    if new.kind is Kind.PLACEMENT:
+        return replace(here, placements=tuple(replace(one, filling=False) for one in before.placements))
+    twin = before.column(ColumnId(new.id))
+    sides = {twin.id} if twin.derived is None else {twin.id, twin.derived.source}
+    columns = {one.id: replace(one, filling=False) for one in before.columns if one.id in sides}
+    return replace(here, columns=tuple(columns.get(one.id, one) for one in here.columns))
 
 
 def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
-    """Names and defaults as `base` has them."""
+    """Names, defaults and the order of columns as `base` has them."""
     if base is None:
         return here
     columns = {column.id: column for column in base.columns}
+    order = [*columns, *(column.id for column in here.columns if column.id not in columns)]
     names = {index.id: index.name for index in base.indexes}
     old_names = {constraint.id: constraint.name for constraint in base.constraints}
     return replace(
@@ -111,7 +139,7 @@ def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
         name=base.name,
         columns=tuple(
             replace(c, name=columns[c.id].name, default=columns[c.id].default) if c.id in columns else c
-            for c in here.columns
+            for c in sorted(here.columns, key=lambda column: order.index(column.id))
         ),
         indexes=tuple(replace(i, name=names.get(i.id, i.name)) for i in here.indexes),
         constraints=tuple(replace(c, name=old_names.get(c.id, c.name)) for c in here.constraints),

@@ -3,6 +3,7 @@
 import pytest
 from django.conf import settings
 
+from catalog.elements import State
 from catalog.selectors import newest_descriptor
 from catalog.types import SqlType
 from changes import services
@@ -15,7 +16,7 @@ from storage import encoding
 from storage.buckets import BUCKETS
 from storage.integrity.clauses import check
 from storage.mutations import insert_row
-from storage.pairs import StoredRow
+from storage.pairs import StoredRow, rows_of
 from storage.postgres import PostgresStore
 
 pytestmark = [
@@ -45,8 +46,9 @@ def people(cluster):
 
 
 def person(table, number: int) -> StoredRow:
-    columns = {2: (SqlType.INTEGER, number % 7 or None), 3: (SqlType.TEXT, f"p{number % 11}")}
-    encoded = {table.column(c).id: encoding.encode(t, value) for c, (t, value) in columns.items()}
+    values = {"age": number % 7 or None, "name": f"p{number % 11}"}
+    columns = {table.column_named(name): value for name, value in values.items()}
+    encoded = {column.id: encoding.encode(column.type, value) for column, value in columns.items()}
     return StoredRow(encoding.encode(SqlType.BIGINT, number), encoded)
 
 
@@ -140,6 +142,45 @@ def test_x4_a_failure_that_stays_waits_for_a_person(people, monkeypatch):
 def test_an_estimate_counts_the_rows_while_they_are_few(people):
     seen = services.preview("CREATE INDEX by_age ON users (age)")
     assert (seen["rows"], seen["rows_exact"]) == (ROWS, True)
+
+
+def test_x6_a_type_change_may_be_cancelled_at_any_moment_between_its_swap_and_the_next_version(people):
+    """Before or after each effect in turn; what a client writes there under the swap is there afterwards."""
+    before = newest_descriptor(people.table_id)
+    for at in range(1, 20):
+        change = services.submit("ALTER TABLE users ALTER age TYPE bigint", who="ann")
+        met: list[str] = []
+
+        def hook(name: str, at: int = at, change: Change = change, met: list[str] = met) -> None:
+            table = newest_descriptor(people.table_id)
+            if any(c.name == "age (was integer)" and c.state is State.WRITE_ONLY for c in table.columns):
+                met.append(name)
+                if len(met) == at:
+                    write(people, table, ROWS + at)
+                    services.cancel(change.pk, who="bob")
+
+        status = driver.drive(change.pk, holder="w", hook=hook)
+        assert violations(people) == [], met
+        if len(met) < at:
+            assert status == Status.DONE
+            break
+        after = newest_descriptor(people.table_id)
+        assert (status, after.columns) == (Status.CANCELLED, before.columns), met
+    assert {"committed TryPublish", "before TryDrain", "before StartRun", "after StartRun", "before TryPublish"} <= {
+        *met
+    }
+    table = newest_descriptor(people.table_id)
+    pairs = [pair for storage in people.contents() for pair in storage.items()]
+    written = {row.key: row.columns for row in rows_of(table, table.placement, pairs)}
+    for number in range(ROWS + 1, ROWS + at):
+        row = person(table, number)
+        assert written[row.key] == row.columns
+
+
+def write(people: PostgresStore, table, number: int) -> None:
+    transaction = people.begin()
+    transaction.apply(insert_row(table, person(table, number)))
+    transaction.commit()
 
 
 EVERY_KIND = (

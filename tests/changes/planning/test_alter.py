@@ -12,7 +12,7 @@ from catalog.types import SqlType
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.plan.element_states import state_of
-from changes.plan.model import MoveKind, Plan, StepKind, describe, plan_from_json
+from changes.plan.model import MoveKind, Plan, StepKind, describe, plan_from_json, why_no_return
 from changes.plan.rollback import moving, rollback_steps
 from changes.plan.undo import undo_of
 from changes.planning.castable_types import holds_every
@@ -184,8 +184,7 @@ def test_the_steps(name: str, steps: list[str]) -> None:
         ("drop a check", "publish people@17: constraint grown write-only -> absent"),
         ("drop a column that an index covers",
          "publish people@17: column name public -> delete-only, unique index one_name write-only -> delete-only"),
-        ("change a type",
-         "publish people@18: column born (as text) write-only -> public, column born public -> write-only"),
+        ("change a type", "publish people@19: column born write-only -> delete-only"),
         ("rename a column", "publish people@16: column name is renamed to nick"),
         ("rename a check", "publish people@16: constraint grown is renamed to adult"),
         ("set a default", "publish people@16: column town has the default 'Ulm'"),
@@ -226,6 +225,55 @@ def test_a_type_changes_in_one_version_and_the_old_column_is_derived_backwards()
     assert (old.state, shown(swapped, old.derived.expression)) == (W, "born::date")
     names = [column.name for column in people().columns]
     assert [column.name for column in gone.columns] == names
+
+
+def test_x6_a_swap_may_be_taken_back_until_the_old_side_is_delete_only() -> None:
+    plan = PLANS["change a type"]
+    assert [describe(plan, step) for step in rollback_steps(plan, 3)] == [
+        "close the run",
+        "publish people@19: column born (as text) public -> write-only, column born write-only -> public",
+        "wait until no version before people@19 is in use",
+        "publish people@20: column born (as text) write-only -> delete-only",
+        "wait until no version before people@20 is in use",
+        "delete all values of born (as text)",
+        "publish people@21: column born (as text) delete-only -> absent",
+        "wait until no version before people@21 is in use",
+    ]
+    assert why_no_return(plan) == "column born (was date) is delete-only since people@19"
+
+
+def test_a_swap_is_taken_back_to_the_version_before_it_with_nothing_to_fill() -> None:
+    table = planned("ALTER TABLE people DROP CONSTRAINT calm", people()).result
+    plan = planned(
+        "ALTER TABLE people ALTER visits TYPE bigint, ALTER born TYPE text, ALTER town SET DEFAULT 'Ulm'", table
+    )
+    before = plan.publishes[1].published
+    for published in _points(plan):
+        back = [step.published for step in rollback_steps(plan, published) if step.kind is StepKind.PUBLISH]
+        assert back[-1] == _as_before(table, back[-1])
+    swapped_back = back[0]
+    assert [c.name for c in swapped_back.public_columns] == [c.name for c in table.columns]
+    assert {c.id: c for c in swapped_back.columns} == {
+        c.id: replace(c, filling=False, default=table.column(c.id).default if c.state is P else c.default)
+        for c in before.columns
+    }
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_earlier"),
+    [
+        pytest.param("ADD nick text", True, id="an addition counts from public on"),
+        pytest.param("ALTER name SET NOT NULL", True, id="so does a constraint"),
+        pytest.param("DROP CONSTRAINT one_name", False, id="a dropped index until it is delete-only"),
+        pytest.param("DROP CONSTRAINT grown", False, id="a dropped constraint until it is absent"),
+        pytest.param("ALTER town SET DEFAULT 'Ulm'", False, id="a default is given back"),
+    ],
+)
+def test_x6_of_a_swap_and_others_the_earliest_point_counts(beside: str, is_earlier: bool) -> None:
+    plan = planned(f"ALTER TABLE people ALTER born TYPE text, {beside}", people())
+    step = plan.forward[plan.point_of_no_return]
+    assert ("born (as text) write-only -> public" in describe(plan, step)) == is_earlier
+    assert ("born write-only -> delete-only" in describe(plan, step)) != is_earlier
 
 
 def test_the_default_changes_its_type_too() -> None:

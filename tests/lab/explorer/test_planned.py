@@ -18,14 +18,16 @@ from catalog.elements import (
     State,
 )
 from catalog.types import SqlType
-from changes.plan.model import Element, Move, MoveKind, Plan, StepKind
+from changes.plan.model import Element, Move, MoveKind, Plan, Step, StepKind
+from changes.plan.rollback import rollback_steps
 from changes.planning.custom_plan import rewritten
 from changes.planning.stages import Draft, compose
 from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove, prove_parts
-from lab.explorer.plans.program import Do
+from lab.explorer.plans.program import Do, plan_of, program
 from lab.explorer.spaces.search import Budget
-from lab.explorer.verdict import Verdict
+from lab.explorer.variants import all_variants
+from lab.explorer.verdict import Verdict, explore
 from lab.scripts.commands_of import Lab, perform
 from lab.scripts.commands_of.changes import planned
 from storage.encoding import encode
@@ -79,6 +81,30 @@ def test_every_step_before_the_point_of_no_return_can_be_cancelled() -> None:
         "end",
     ]
     assert [stop.cancel is not None for stop in forward] == [False] + [True] * 7 + [False] * 3
+
+
+def test_x6_a_type_change_can_be_cancelled_until_the_old_column_is_delete_only() -> None:
+    plan = every_plan()["change a type"]
+    stops = parts_of(plan, nodes=3).explored[0].program.stops
+    forward = stops[: next(n for n, stop in enumerate(stops) if stop.do is Do.END)]
+    may = [(stop.do, stop.newest) for stop in forward if stop.cancel is not None]
+    assert may[-4:] == [(Do.PUBLISH, 3), (Do.DRAIN, 4), (Do.PURGE, 4), (Do.PUBLISH, 4)]
+    assert prove(plan, budget=PATIENTLY).verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(("variant", "clauses"), [("change-type", ("C2",)), ("reshard-by-key", ("C5", "lost write"))])
+def test_a_swap_that_is_given_up_at_once_is_refuted(variant: str, clauses: tuple[str, ...]) -> None:
+    """Without the version that swaps back, a node that knows the swap still misses what others write."""
+    model = all_variants()[variant].model
+    plan = plan_of(model)
+
+    def at_once(published: int) -> Sequence[Step]:
+        steps = rollback_steps(plan, published)
+        publishes = [number for number, step in enumerate(steps) if step.kind is StepKind.PUBLISH]
+        return steps if len(publishes) < 3 else steps[publishes[1] :]
+
+    answer = explore(model, program=program(model, plan, at_once), budget=PATIENTLY)
+    assert (answer.verdict, answer.clauses) == (Verdict.VIOLATED, clauses), answer.sentences
 
 
 AGE = Column(ColumnId(3), "age", SqlType.INTEGER)

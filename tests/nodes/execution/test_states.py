@@ -222,6 +222,26 @@ def test_a_twin_follows_its_source_until_the_swap_and_leads_after_it(cluster: Cl
     assert cluster.violations(table) == []
 
 
+def test_a_swap_that_is_taken_back_keeps_what_was_written_under_it(cluster: Cluster, n1: Any) -> None:
+    table = people(cluster)
+    before = cluster.descriptor(table).columns
+    twin(cluster, table, old=State.PUBLIC, new=State.WRITE_ONLY)
+    n1.execute(f"UPDATE {table} SET a = a")
+    following = cluster.descriptor(table).column(C)
+    twin(cluster, table, old=State.WRITE_ONLY, new=State.PUBLIC)
+    n1.execute(f"INSERT INTO {table} (id, a) VALUES (3, '30'), (4, NULL)")
+    n1.execute(f"UPDATE {table} SET a = a || '1' WHERE id = 1")
+    now = cluster.descriptor(table)
+    cluster.publish(now.next_version(columns=(*before, following)))
+    n1.execute(f"INSERT INTO {table} (id, a) VALUES (5, 50)")
+    n1.execute(f"UPDATE {table} SET a = a + 1 WHERE id = 3")
+    assert n1.execute(f"SELECT id, a FROM {table} ORDER BY id").fetchall() == [
+        (1, 101), (2, 20), (3, 31), (4, None), (5, 50)
+    ]  # fmt: skip
+    assert [pair(cluster, table, key, C) for key in (1, 3, 5)] == ["101", "31", "50"]
+    assert cluster.violations(table) == []
+
+
 @pytest.mark.parametrize(("value", "code"), [
     pytest.param("many", "22P02", id="no integer at all"), pytest.param("3000000000", "22003", id="too large for one"),
 ])  # fmt: skip
