@@ -87,7 +87,7 @@ class Predict:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Played until every one of `until` is broken (`C5@v2`).
+    """Played until every one of `until` is broken (`C5@v2`), or until all is `public` and nobody is harmed.
 
     `by`: the last statement is of this kind. `statements`: so many may each node run at most.
     """
@@ -100,7 +100,10 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Survive:
-    """Played against an adversary until `goal` is published, in at most `moves_max` moves and without damage."""
+    """Played against an adversary until the element `goal` is public, in at most `moves_max` moves and without damage.
+
+    `solution` are moves of the learner (`lab.exercises.adversary`), `seed` is of the adversary's chance.
+    """
 
     goal: str
     moves_max: int
@@ -124,9 +127,10 @@ class Explain:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """A sequence that the learner writes. `grammar` is plan (steps as in a plan file) or handbooks.
+    """A sequence that the learner writes: `grammar` is plan (steps as in a plan file), states or handbooks.
 
-    `given` are the DDL statements that make the tables, `statement` the change; every safe answer counts.
+    Of a plan, `given` are the DDL statements that make the tables, `statement` the change; of states, `elements` are
+    the kinds that move, each line the states of one version. Every safe answer counts.
     """
 
     grammar: str
@@ -136,6 +140,7 @@ class Design:
 
     given: tuple[str, ...] = ()
     statement: str = ""
+    elements: str = ""
     lines: int = 0
     """How many lines an answer has; 0: any number."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lab.exercises import grading, texts
+from lab.exercises.adversary import WAIT
 from lab.exercises.chapter import (
     Answer,
     Chapter,
@@ -118,7 +119,10 @@ def _task(screen: Screen) -> Iterator[str]:
         case Design() as task:
             yield from _graded(screen, {"lines": list(task.solution)})
             yield from _untouched(screen, {"lines": list(task.wrong)}, "its wrong sequence")
-        case Survive() | Live() | None:
+        case Survive() as task:
+            yield from _graded(screen, {"moves": list(task.solution)})
+            yield from _untouched(screen, {"moves": [WAIT] * task.moves_max}, "doing nothing")
+        case Live() | None:
             return
 
 

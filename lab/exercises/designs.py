@@ -1,10 +1,12 @@
 """Sequences that learners write, and what becomes of them: the rules of plans first, then the explorer.
 
-    publish delete-only         review     the rules of plans, at once: which step, which clause
-    drain                       explorer   every schedule within bounds, some seconds at most
-    publish public              hidden     once more with more nodes, so that a lucky one is found out
-    drain
-                                handbooks  every session of two people
+publish delete-only         review     the rules of plans, at once: which step, which clause
+drain                       explorer   every schedule within bounds, some seconds at most
+publish public              hidden     once more with more nodes, so that a lucky one is found out
+drain
+
+public+delete-only          explorer   states of several elements, version by version
+both/mail                   judge      handbooks: every session of two people
 
 Every safe sequence counts, not only the one that the chapter shows. What could not be explored in time is neither right
 nor wrong.
@@ -26,11 +28,11 @@ from changes.planning.planner import make_plan
 from changes.planning.tables import KnownTables
 from changes.review.check import FaultyPlan, find_faults
 from lab.exercises.chapter import Design
-from lab.explorer.model import BadModel
+from lab.explorer.model import BadModel, Model, kinds_described, stage_named
 from lab.explorer.planned import parts_of, prove_parts
 from lab.explorer.spaces.full_space import step_id
 from lab.explorer.spaces.search import Budget
-from lab.explorer.verdict import Answer, Verdict
+from lab.explorer.verdict import Answer, Verdict, explore
 from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handbook, judge, shown_of
 from lab.sessions.shown import Text
 
@@ -78,6 +80,8 @@ def judge_design(task: Design, lines: Sequence[str], *, budget: Budget = BUDGET)
         raise Malformed(f"{task.lines} lines are asked for, not {len(written)}")
     if task.grammar == "handbooks":
         return _judge_handbooks(task, written)
+    if task.grammar == "states":
+        return _judge_states(task, written, budget)
     return _judge_plan(task, written, budget)
 
 
@@ -94,6 +98,23 @@ def _judge_handbooks(task: Design, lines: Sequence[str]) -> Judgement:
     shown = shown_of(found.company, found.steps)
     clauses = tuple(sorted({verdict.clause for verdict in shown.verdicts}))
     return Judgement(Outcome.UNSAFE, clauses=clauses, steps=found.steps, story=tuple(line.text for line in shown.trace))
+
+
+def _judge_states(task: Design, lines: Sequence[str], budget: Budget) -> Judgement:
+    """Versions by the states of their elements; what is needed between them is done as a plan by hand does it."""
+    try:
+        stages = tuple(map(stage_named, lines))
+        model = Model(stages=stages, **kinds_described(task.elements), nodes=task.nodes)
+    except BadModel as error:
+        raise Malformed(str(error)) from error
+    if (stages[0], stages[-1]) != (stage_named(task.solution[0]), stage_named(task.solution[-1])):
+        raise Malformed(f"the first version is {task.solution[0]}, the last one {task.solution[-1]}")
+    answer = explore(model, budget=budget)
+    if answer.verdict is Verdict.PROVED and task.hidden_nodes:
+        hidden = explore(replace(model, nodes=task.hidden_nodes), budget=budget)
+        if hidden.verdict is not Verdict.PROVED:
+            return _of_answer(hidden, (), is_hidden=True)
+    return _of_answer(answer, (), is_hidden=False)
 
 
 def _judge_plan(task: Design, lines: Sequence[str], budget: Budget) -> Judgement:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from lab.exercises import designs, steps
+from lab.exercises import adversary, designs, steps
 from lab.exercises.chapter import Answer, Design, Explain, Form, Live, Observed, Predict, Reach, Screen, Start, Survive
-from lab.exercises.observations import end_of, observe
+from lab.exercises.observations import end_of, observe, public_elements
 from lab.sessions.shown import Severity, Shown, Text, Verdict
 
 ITEMS_MAX = 40
@@ -55,8 +55,10 @@ def grade(screen: Screen, answer: Mapping[str, Any]) -> Grade:
             return _explained(task, _need_start(screen), answer)
         case Design() as task:
             return _designed(task, answer)
-        case Survive() | Live():
-            raise BadAnswer("this task is not graded yet")
+        case Survive() as task:
+            return _survived(task, _need_start(screen), answer)
+        case Live():
+            raise BadAnswer("this task comes with the live replay")
     raise BadAnswer("there is no task on this screen")
 
 
@@ -96,8 +98,12 @@ def _predicted(task: Predict, start: Start | None, answer: Mapping[str, Any]) ->
     answered = ANSWERS[task.form](task, answer)
     right = right_answer(task, start)
     outcome = Outcome.UNKNOWN if right == "" else Outcome.RIGHT if answered == right else Outcome.WRONG
-    reveal = None if start is None else replace(start, steps=(*start.steps, *task.then))
-    return Grade(outcome, reveal=reveal, given=answered)
+    return Grade(outcome, reveal=None if start is None else reveal_of(task, start), given=answered)
+
+
+def reveal_of(task: Predict, start: Start) -> Start:
+    """The session with the steps that the question hid."""
+    return replace(start, steps=(*start.steps, *task.then))
 
 
 def _one_choice(task: Predict, answer: Mapping[str, Any]) -> Answer:
@@ -194,7 +200,9 @@ def _words_of_steps(answer: Mapping[str, Any]) -> tuple[str, ...]:
 def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
     """Remarks about all that is still to be done, or was done too much."""
     whole = [clause for clause in task.until if not any(is_meant(clause, verdict) for verdict in shown.verdicts)]
-    found = [Text("not yet broken: {clause}", {"clause": clause}) for clause in whole]
+    found = [Text("not yet broken: {clause}", {"clause": clause}) for clause in whole if clause != PUBLIC]
+    if PUBLIC in task.until:
+        found += _not_public(shown)
     run = steps.statements(more)
     if task.by != "any" and (not run or run[-1][1] != task.by):
         found.append(Text("the last statement is to be {kind}", {"kind": task.by.upper()}))
@@ -206,10 +214,37 @@ def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
     return found
 
 
+PUBLIC = "public"
+"""In a goal: every element is public in the newest version, and nobody is harmed."""
+
+
+def _not_public(shown: Shown) -> list[Text]:
+    elements = max(shown.cluster.versions, key=lambda version: version.number).elements
+    found = [] if len(public_elements(shown)) == len(elements) else [Text("not yet public")]
+    harm = sorted({f"{one.clause}@v{one.version}" for one in shown.verdicts if one.severity is Severity.DAMAGE})
+    return found + [Text("somebody is harmed: {clause}", {"clause": clause}) for clause in harm]
+
+
 def is_meant(clause: str, verdict: Verdict) -> bool:
     """True if the verdict is of `C5@v2`; without a version, of the clause under any."""
     name, _, version = clause.partition("@v")
     return verdict.clause == name and version in ("", str(verdict.version))
+
+
+# Survive
+
+
+def _survived(task: Survive, start: Start, answer: Mapping[str, Any]) -> Grade:
+    """A game that is over. Raises `BadAnswer` while it is not."""
+    moves = _words(answer, "moves")
+    game = adversary.play(task, start, moves)
+    if game.standing is adversary.Standing.OPEN:
+        raise BadAnswer("the game is not over yet")
+    is_won = game.standing is adversary.Standing.WON
+    values: dict[str, str | int | Text] = {"count": len(game.moves), "most": task.moves_max}
+    remark = Text("{count} moves of {most}", values)
+    reveal = replace(start, steps=game.steps)
+    return Grade(Outcome.RIGHT if is_won else Outcome.WRONG, (remark,), reveal, given=game.moves)
 
 
 # Explain

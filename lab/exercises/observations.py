@@ -7,6 +7,7 @@ found by table under v3
 clauses                       C5@v2, all that are broken
 damage                        C5, of these what somebody meets
 taken                         yes, or no when the last step was refused
+public elements               those that are public in the newest version
 lost messages                 how many
 seconds                       on the session's clock
 order of add-index            the states of a variant, with its fill and deletion
@@ -17,6 +18,7 @@ explorer C3 C5                proved or violated: can any of these break?
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from catalog.elements import State
 from lab.exercises.chapter import Observed, Parameter, Start
 from lab.explorer.model import stage_name
 from lab.explorer.plans.program import Do, program_of
@@ -143,6 +145,16 @@ def _taken(shown: Shown, _: re.Match[str]) -> Observed:
     return "no" if shown.refused else "yes"
 
 
+def public_elements(shown: Shown) -> frozenset[str]:
+    """The names of the elements that are public in the newest version."""
+    newest = max(shown.cluster.versions, key=lambda version: version.number)
+    return frozenset(element.name for element in newest.elements if element.state == State.PUBLIC.value)
+
+
+def _public(shown: Shown, _: re.Match[str]) -> Observed:
+    return public_elements(shown)
+
+
 def _lost(shown: Shown, _: re.Match[str]) -> Observed:
     return len(shown.cluster.messages)
 
@@ -160,6 +172,7 @@ OF_SESSION: Mapping[str, Callable[[Shown, re.Match[str]], Observed]] = {
     "clauses": _clauses,
     "damage": _damage,
     "taken": _taken,
+    "public elements": _public,
     "lost messages": _lost,
     "seconds": _seconds,
 }
@@ -219,6 +232,7 @@ QUESTIONS = (
     "clauses",
     "damage",
     "taken",
+    "public elements",
     "lost messages",
     "seconds",
     "order of add-index",

@@ -308,7 +308,7 @@ def _survive(table: Table, start: Start) -> Survive:
     return Survive(
         goal=table.text("goal"),
         moves_max=table.number("moves_max"),
-        solution=table.steps("solution"),
+        solution=table.words("solution"),
         seed=table.number("seed", 1),
     )
 
@@ -334,6 +334,7 @@ def _design(table: Table, start: Start) -> Design:
         wrong=table.words("wrong"),
         given=table.words("given"),
         statement=table.text("statement", ""),
+        elements=table.text("elements", ""),
         lines=table.number("lines", 0),
         one_channel=table.flag("one_channel", default=False),
         nodes=table.number("nodes", 2),
@@ -344,7 +345,7 @@ def _design(table: Table, start: Start) -> Design:
     return found
 
 
-GRAMMARS = ("plan", "handbooks")
+GRAMMARS = ("plan", "states", "handbooks")
 
 
 def _live(table: Table, start: Start) -> Live:

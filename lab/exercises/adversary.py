@@ -1,0 +1,139 @@
+"""A game: the learner has the publisher and the fill, an adversary has the nodes.
+
+    learner     publish.2        wait             publish.3           ..
+    adversary            n1.acquire    n2.insert.1.1     n2.acquire   ..
+
+After each move of the learner the adversary makes one. Where the explorer sees a way to damage that begins with a node,
+it takes its first step; else it does something, by chance and the same every time: a game is its learner's moves. It is
+won when everything is public and the explorer proves that no damage can follow, and lost with the first damage, or when
+the moves are used up.
+"""
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import lru_cache
+
+from lab.exercises.chapter import Start, Survive
+from lab.exercises.observations import end_of, public_elements, session_of
+from lab.exercises.steps import WRITE
+from lab.explorer.spaces.search import Budget
+from lab.explorer.verdict import Verdict
+from lab.questions.search import Answer, Question, ask, from_json, to_json
+from lab.sessions.replay import show
+from lab.sessions.shown import Offer, Severity, Shown
+
+WAIT = "wait"
+"""The learner's move that leaves everything to the adversary."""
+
+BUDGET = Budget(states=100_000, seconds=5.0)
+STATEMENT_STEPS = 4
+
+
+class Standing(Enum):
+    """The state of a game."""
+
+    OPEN = "open"
+    WON = "won"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A game after some moves: the session so far, and what the learner may do next."""
+
+    steps: tuple[str, ...]
+    standing: Standing
+    moves: tuple[str, ...]
+    may: tuple[Offer, ...] = ()
+    refused: str = ""
+    """A move that could not be made; those after it were not looked at."""
+
+
+def play(task: Survive, start: Start, moves: Sequence[str]) -> Game:
+    """The game of these moves. Each is the id of an offer of the publisher or the fill, or `wait`."""
+    steps, made = start.steps, list[str]()
+    shown = end_of(start)
+    for move in moves[: task.moves_max]:
+        taken = _taken(shown, move)
+        if taken is None:
+            return Game(steps, Standing.OPEN, tuple(made), tuple(_may(shown)), refused=move)
+        made.append(move)
+        steps = (*steps, *taken)
+        standing = _standing(replace(start, steps=steps), task)
+        if standing is Standing.OPEN:
+            steps = (*steps, *_reply(replace(start, steps=steps), task.seed + len(made)))
+            standing = _standing(replace(start, steps=steps), task)
+        shown = end_of(replace(start, steps=steps))
+        if standing is Standing.OPEN and len(made) == task.moves_max:
+            standing = Standing.LOST
+        if standing is not Standing.OPEN:
+            return Game(steps, standing, tuple(made))
+    return Game(steps, Standing.OPEN, tuple(made), tuple(_may(shown)))
+
+
+def _may(shown: Shown) -> Iterator[Offer]:
+    """The learner's offers, those that may not be taken and why among them: all that is not a node's."""
+    nodes = {node.name for node in shown.cluster.nodes}
+    yield from (offer for offer in shown.offers if offer.actor not in nodes)
+
+
+def _taken(shown: Shown, move: str) -> tuple[str, ...] | None:
+    if move == WAIT:
+        return ()
+    return next((offer.takes for offer in _may(shown) if offer.id == move and not offer.why_not), None)
+
+
+def _standing(start: Start, task: Survive) -> Standing:
+    shown = end_of(start)
+    if any(verdict.severity is Severity.DAMAGE for verdict in shown.verdicts):
+        return Standing.LOST
+    if task.goal not in public_elements(shown):
+        return Standing.OPEN
+    return Standing.WON if _from_here(start).verdict is Verdict.PROVED else Standing.OPEN
+
+
+def _from_here(start: Start) -> Answer:
+    """The explorer's way to damage from the end of a session."""
+    session = session_of(start)
+    question = Question(session, at=len(session.steps), from_here=True)
+    return _searched(json.dumps(to_json(question), sort_keys=True))
+
+
+@lru_cache(maxsize=4096)
+def _searched(asked: str) -> Answer:
+    """A game is played again with each of its moves, so what was asked once is kept."""
+    return ask(from_json(json.loads(asked)), budget=BUDGET)
+
+
+def _reply(start: Start, seed: int) -> tuple[str, ...]:
+    """The adversary's move: the first step of a way to damage, if a node takes it, else one by chance."""
+    answer = _from_here(start)
+    nodes = {node.name for node in end_of(start).cluster.nodes}
+    ahead = answer.steps[len(start.steps) :] if answer.verdict is Verdict.VIOLATED else ()
+    if ahead and ahead[0].partition(".")[0] in nodes:
+        return _whole(ahead)
+    return _by_chance(start, random.Random(seed))
+
+
+def _whole(ahead: Sequence[str]) -> tuple[str, ...]:
+    """The first move of a way: a statement with all its steps, though others may stand between them there."""
+    node, _, verb = ahead[0].partition(".")
+    if verb != "begin":
+        return (ahead[0],)
+    own = [step for step in ahead if step.partition(".")[0] == node]
+    statement = tuple(own[:STATEMENT_STEPS])
+    return statement if len(statement) == STATEMENT_STEPS and WRITE.fullmatch(statement[2]) else (ahead[0],)
+
+
+def _by_chance(start: Start, chance: random.Random) -> tuple[str, ...]:
+    """A node takes the newest version about every other time, else it runs a statement."""
+    shown = show(session_of(start), single_steps=False)
+    nodes = {node.name for node in shown.cluster.nodes}
+    may = [offer for offer in shown.offers if offer.actor in nodes and not offer.why_not]
+    newer = [offer for offer in may if offer.id.endswith(".acquire")]
+    statements = [offer for offer in may if offer.is_statement]
+    chosen = newer if newer and (not statements or chance.random() < 0.5) else statements
+    return chance.choice(chosen).takes if chosen else ()
