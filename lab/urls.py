@@ -1,8 +1,9 @@
-"""The lab: its front page, the stage, questions to the explorer, and doors from other pages."""
+"""The lab: its front page, the stage, questions to the explorer, chapters, and doors from other pages."""
 
 from django.urls import path
 
 from lab import views
+from lab.learning import views as chapters
 from lab.pages import explorer
 
 urlpatterns = [
@@ -17,4 +18,9 @@ urlpatterns = [
     path("lab/questions/saving/", views.saving, name="question-saving"),
     path("lab/questions/<int:pk>/", views.question, name="question"),
     path("lab/questions/<int:pk>/stop/", views.stop_question, name="question-stop"),
+    path("lab/chapters/<str:chapter_id>/", chapters.chapter, name="chapter"),
+    path("lab/chapters/<str:chapter_id>/<str:screen_id>/", chapters.screen, name="chapter-screen"),
+    path("lab/chapters/<str:chapter_id>/<str:screen_id>/answer/", chapters.answer, name="chapter-answer"),
+    path("lab/chapters/<str:chapter_id>/<str:screen_id>/hint/", chapters.hint, name="chapter-hint"),
+    path("lab/chapters/<str:chapter_id>/<str:screen_id>/solution/", chapters.solution, name="chapter-solution"),
 ]

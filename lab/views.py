@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from lab import services
+from lab.learning.views import listed
 from lab.models import Question
 from lab.pages.answers import answer, described_setups, linked_answer, random_answer
 from lab.pages.gallery import cards
@@ -27,7 +28,8 @@ FIRST_SETUP = "one-jump"
 def lab(request: HttpRequest) -> HttpResponse:
     """The front page: where to begin, and famous anomalies to open."""
     setups = [setup for setup in described_setups() if setup["chapter"]]
-    return render(request, "lab/lab.html", {"section": "lab", "cards": cards(), "setups": setups})
+    context = {"section": "lab", "chapters": listed(request), "cards": cards(), "setups": setups}
+    return render(request, "lab/lab.html", context)
 
 
 @login_required

@@ -1,6 +1,7 @@
 """Learners and how far they are: with an account, or in a browser without one until they sign in.
 
 learner  who it is that a request comes from
+forms    a task as a form, and the answer that comes back
 
 Answers are stored before anything that they were about leaves the server (`services.answer`).
 """

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.timezone import now
 
-from lab.exercises.chapter import HINTS, Chapter, Screen
+from lab.exercises.chapter import HINTS, Chapter, Predict, Screen
 from lab.exercises.grading import Grade, Outcome, grade
 from lab.learning.learner import VISITOR, Learner
 from lab.models import Attempt, Progress
@@ -38,10 +38,11 @@ def answer(learner: Learner, chapter: Chapter, screen: Screen, body: dict[str, A
             was_shown=progress.shown_at is not None,
             at=now(),
         )
+        has_seen = isinstance(screen.task, Predict) and progress.answered_at is not None
         progress.answered_at = now()
         if graded.outcome is Outcome.RIGHT and progress.passed_at is None:
             progress.passed_at = now()
-            progress.was_helped = progress.hints > 0 or progress.shown_at is not None
+            progress.was_helped = progress.hints > 0 or progress.shown_at is not None or has_seen
         progress.save()
     return progress, graded
 
@@ -132,4 +133,4 @@ def _plain(body: dict[str, Any]) -> dict[str, Any]:
     return {key: body[key] for key in PARTS if key in body}
 
 
-PARTS = ("choice", "number", "time", "pairs", "order", "match", "steps", "clause", "step", "rule", "lines")
+PARTS = ("choice", "number", "time", "pairs", "order", "match", "steps", "clause", "step", "rule", "lines", "moves")

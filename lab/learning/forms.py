@@ -1,0 +1,184 @@
+"""A task as a form, and what comes back as an answer: plain fields, so that all but the stage works without scripts."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import QueryDict
+
+from lab.exercises.adversary import Game, Standing, play
+from lab.exercises.chapter import Design, Explain, Form, Predict, Reach, Screen, Survive
+from lab.exercises.designs import STEPS_ALLOWED
+from lab.exercises.grading import moves_of
+from lab.exercises.shelf import Book
+from lab.pages.words import say
+from lab.sessions.handbooks import BY_NAME, WORDS
+
+ANSWER_CHARS_MAX = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something that can be chosen, with its words (Markdown)."""
+
+    value: str
+    text: str
+    is_chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A question of a task with what may be chosen: `name` is that of the form's field."""
+
+    name: str
+    label: str
+    options: tuple[Option, ...] = ()
+
+
+def form_of(book: Book, screen: Screen, language: str, answered: dict[str, Any]) -> dict[str, Any]:
+    """The parts of a task's form, filled with what was answered last; `sort` says how it is drawn."""
+    match screen.task:
+        case Predict() as task:
+            return _prediction(book, screen, task, language, answered)
+        case Reach():
+            return {"sort": "steps", "steps": json.dumps(answered.get("steps", []))}
+        case Explain() as task:
+            return {"sort": "fields", "fields": _explanation(book, screen, task, language, answered)}
+        case Design() as task:
+            return _design(task, answered)
+        case Survive() as task:
+            return _game(screen, task, answered)
+    return {"sort": "none"}
+
+
+def _prediction(book: Book, screen: Screen, task: Predict, language: str, answered: dict[str, Any]) -> dict[str, Any]:
+    def words(name: str) -> str:
+        return book.text(language, f"{screen.id}.choice {name}")
+
+    match task.form:
+        case Form.CHOICE:
+            chosen = answered.get("choice")
+            return {"sort": "choice", "options": [Option(one, words(one), one == chosen) for one in task.values]}
+        case Form.PAIRS:
+            chosen_pairs = answered.get("pairs", [])
+            return {"sort": "pairs", "options": [Option(one, f"`{one}`", one in chosen_pairs) for one in task.options]}
+        case Form.ORDER:
+            order = answered.get("order", [])
+            places = [
+                Field(f"order-{at}", str(at + 1), _chosen(task.options, words, order[at] if at < len(order) else ""))
+                for at in range(len(task.options))
+            ]
+            return {"sort": "order", "fields": places}
+        case Form.MATCH:
+            matched = answered.get("match", {})
+            fields = [
+                Field(
+                    f"match-{item.id}",
+                    book.text(language, f"{screen.id}.item {item.id}"),
+                    _chosen(task.values, words, matched.get(item.id, "")),
+                )
+                for item in task.items
+            ]
+            return {"sort": "fields", "fields": fields}
+    return {"sort": task.form.value, "value": answered.get(task.form.value, "")}
+
+
+def _chosen(values: Any, words: Any, chosen: str) -> tuple[Option, ...]:
+    return tuple(Option(one, words(one), one == chosen) for one in values)
+
+
+def _explanation(book: Book, screen: Screen, task: Explain, language: str, answered: dict[str, Any]) -> list[Field]:
+    assert screen.start is not None, screen.id
+
+    def words(name: str) -> str:
+        return book.text(language, f"{screen.id}.choice {name}")
+
+    steps = tuple(
+        Option(str(move.number), f"{move.number}. {say(move.text)}", str(move.number) == answered.get("step"))
+        for move in moves_of(screen.start)
+    )
+    return [
+        Field("clause", "clause", tuple(Option(one, one, one == answered.get("clause")) for one in task.clauses)),
+        Field("step", "step", steps),
+        Field("rule", "rule", _chosen(task.rules, words, answered.get("rule", ""))),
+    ]
+
+
+def _design(task: Design, answered: dict[str, Any]) -> dict[str, Any]:
+    lines = answered.get("lines", [])
+    if task.grammar != "handbooks":
+        return {"sort": "lines", "text": "\n".join(lines), "statement": task.statement, "given": task.given}
+    editions = []
+    for at in range(task.lines):
+        reads, _, sends = (lines[at] if at < len(lines) else "").partition("/")
+        editions.append(
+            [
+                Field(f"reads-{at}", "reads", tuple(Option(one, say(WORDS[one]), one == reads) for one in BY_NAME)),
+                Field(f"sends-{at}", "sends", tuple(Option(one, say(WORDS[one]), one == sends) for one in _sent(task))),
+            ]
+        )
+    return {"sort": "handbooks", "editions": editions, "first": 2}
+
+
+def _game(screen: Screen, task: Survive, answered: dict[str, Any]) -> dict[str, Any]:
+    """The learner's moves so far, and what they may do next."""
+    game = game_of(screen, answered)
+    return {
+        "sort": "game",
+        "moves": json.dumps(game.moves),
+        "used": len(game.moves),
+        "most": task.moves_max,
+        "is_open": game.standing is Standing.OPEN,
+        "offers": [
+            {"id": offer.id, "label": say(offer.label), "why_not": say(offer.why_not), "rule": offer.rule}
+            for offer in game.may
+        ],
+    }
+
+
+def game_of(screen: Screen, answered: dict[str, Any]) -> Game:
+    """The game of the moves in an answer."""
+    assert isinstance(screen.task, Survive), screen.id
+    assert screen.start is not None, screen.id
+    moves = answered.get("moves", [])
+    made = [move for move in moves if isinstance(move, str)] if isinstance(moves, list) else []
+    return play(screen.task, screen.start, made)
+
+
+def _sent(task: Design) -> list[str]:
+    return [one for one, channels in BY_NAME.items() if channels and not (task.one_channel and len(channels) > 1)]
+
+
+def answer_in(screen: Screen, posted: QueryDict) -> dict[str, Any]:
+    """The answer that a form brought; what of it is right, and even whether it is one, is for the grading to say."""
+    match screen.task:
+        case Predict(form=Form.PAIRS):
+            return {"pairs": posted.getlist("pairs")}
+        case Predict(form=Form.ORDER) as task:
+            return {"order": [posted.get(f"order-{at}", "") for at in range(len(task.options))]}
+        case Predict(form=Form.MATCH) as task:
+            return {"match": {item.id: posted.get(f"match-{item.id}", "") for item in task.items}}
+        case Predict(form=form):
+            return {form.value: posted.get(form.value, "")[:ANSWER_CHARS_MAX]}
+        case Reach():
+            return {"steps": _steps(posted.get("steps", ""))}
+        case Explain():
+            return {key: posted.get(key, "") for key in ("clause", "step", "rule")}
+        case Design(grammar="handbooks") as task:
+            lines = [f"{posted.get(f'reads-{at}', '')}/{posted.get(f'sends-{at}', '')}" for at in range(task.lines)]
+            return {"lines": lines}
+        case Design():
+            return {"lines": posted.get("lines", "")[:ANSWER_CHARS_MAX].splitlines()[:STEPS_ALLOWED]}
+        case Survive():
+            move = posted.get("move", "")
+            return {"moves": [*_steps(posted.get("moves", "")), *([move] if move else [])]}
+    return {}
+
+
+def _steps(text: str) -> list[Any]:
+    """The steps of a session as the stage writes them: JSON."""
+    try:
+        steps = json.loads(text[:ANSWER_CHARS_MAX])
+    except (ValueError, RecursionError):
+        return []
+    return steps if isinstance(steps, list) else []

@@ -1,0 +1,316 @@
+"""A chapter, screen by screen: text, stage, task, and what an answer reveals.
+
+Nothing of a screen leaves the server before what hides it is answered: neither the steps after a question, nor its
+right answer, nor hints and solutions that nobody has asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from lab.exercises.adversary import Standing
+from lab.exercises.chapter import HINTS, Chapter, Live, Predict, Screen, Start, Survive
+from lab.exercises.grading import BadAnswer, Grade, Outcome, reveal_of
+from lab.exercises.observations import session_of
+from lab.exercises.shelf import Book, books
+from lab.learning import selectors, services
+from lab.learning.forms import answer_in, form_of, game_of
+from lab.learning.learner import Learner, learner_of
+from lab.models import Progress
+from lab.pages.answers import answer as stage_answer
+from lab.pages.words import say, stage_words
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A screen of a chapter, and who looks at it."""
+
+    book: Book
+    chapter: Chapter
+    at: int
+    learner: Learner
+    rows: selectors.Tasks
+
+    @property
+    def screen(self) -> Screen:
+        return self.chapter.screens[self.at]
+
+    @property
+    def progress(self) -> Progress | None:
+        return self.rows.get(self.screen.id)
+
+    @property
+    def open_to(self) -> int:
+        """The number of the last screen that may be looked at."""
+        return min(selectors.first_closed(self.chapter, self.rows), len(self.chapter.screens) - 1)
+
+
+def listed(request: HttpRequest) -> list[dict[str, Any]]:
+    """All chapters as a list shows them, with what this learner has done of each."""
+    learner, language = _learner(request), _language()
+    everything = selectors.progress_everywhere(learner)
+    found = []
+    for book in books(settings.EXERCISES_DIR):
+        if book.chapter is not None:
+            done, tasks = selectors.done_of(book.chapter, everything.get(book.folder, {}))
+            found.append(
+                {
+                    "id": book.folder,
+                    "number": book.chapter.number,
+                    "act": book.chapter.act,
+                    "minutes": book.chapter.minutes,
+                    "title": book.text(language, "title"),
+                    "lede": book.text(language, "lede"),
+                    "waits_for": book.chapter.waits_for,
+                    "done": done,
+                    "tasks": tasks,
+                }
+            )
+    return found
+
+
+@never_cache
+@require_GET
+def chapter(request: HttpRequest, chapter_id: str) -> HttpResponse:
+    """The first screen that still has something to do, or the first one."""
+    place = _place(request, chapter_id)
+    if not place.chapter.screens:
+        return render(request, "lab/chapter_waits.html", {"section": "lab", "chapter": _described(place)})
+    undone = (
+        at
+        for at, screen in enumerate(place.chapter.screens[: place.open_to + 1])
+        if screen.task is not None and not isinstance(screen.task, Live) and not _is_passed(place, screen)
+    )
+    at = next(undone, 0) if place.rows else 0
+    return redirect("chapter-screen", chapter_id, place.chapter.screens[at].id)
+
+
+@never_cache
+@require_GET
+def screen(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpResponse:
+    place = _place(request, chapter_id, screen_id)
+    if place.at > place.open_to:
+        return redirect("chapter-screen", chapter_id, place.chapter.screens[place.open_to].id)
+    return _page(request, place)
+
+
+@never_cache
+@require_POST
+def answer(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpResponse:
+    """Grade an answer, store it, and show what it reveals."""
+    place = _open_place(request, chapter_id, screen_id)
+    body = answer_in(place.screen, request.POST)
+    if isinstance(place.screen.task, Survive) and game_of(place.screen, body).standing is Standing.OPEN:
+        return _page(request, place, answered=body)
+    try:
+        progress, grade = services.answer(place.learner, place.chapter, place.screen, body)
+    except BadAnswer as problem:
+        return _page(request, place, answered=body, problem=str(problem), status=422)
+    return _page(request, _with(place, progress), answered=body, grade=grade)
+
+
+@never_cache
+@require_POST
+def hint(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpResponse:
+    return _helped(request, chapter_id, screen_id, services.take_hint)
+
+
+@never_cache
+@require_POST
+def solution(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpResponse:
+    return _helped(request, chapter_id, screen_id, services.show_solution)
+
+
+def _helped(
+    request: HttpRequest, chapter_id: str, screen_id: str, give: Callable[[Learner, Chapter, Screen], Progress]
+) -> HttpResponse:
+    place = _open_place(request, chapter_id, screen_id)
+    if place.screen.task is None or isinstance(place.screen.task, Live):
+        raise Http404("there is no task on this screen")
+    give(place.learner, place.chapter, place.screen)
+    return redirect("chapter-screen", chapter_id, screen_id)
+
+
+# Where one is
+
+
+def _place(request: HttpRequest, chapter_id: str, screen_id: str = "", *, named: bool = False) -> Place:
+    book = next((one for one in books(settings.EXERCISES_DIR) if one.folder == chapter_id), None)
+    if book is None or book.chapter is None:
+        raise Http404(f"there is no chapter {chapter_id}")
+    at = next((n for n, one in enumerate(book.chapter.screens) if one.id == screen_id), None)
+    if screen_id and at is None:
+        raise Http404(f"chapter {chapter_id} has no screen {screen_id}")
+    learner = _learner(request, named=named)
+    return Place(book, book.chapter, at or 0, learner, selectors.progress_in(learner, book.chapter))
+
+
+def _open_place(request: HttpRequest, chapter_id: str, screen_id: str) -> Place:
+    """A place where something is to be kept; it must be open to this learner."""
+    place = _place(request, chapter_id, screen_id, named=True)
+    if place.at > place.open_to:
+        raise Http404("this screen is not open yet")
+    return place
+
+
+def _with(place: Place, progress: Progress) -> Place:
+    return replace(place, rows={**place.rows, place.screen.id: progress})
+
+
+def _learner(request: HttpRequest, *, named: bool = False) -> Learner:
+    user_id = request.user.pk if request.user.is_authenticated else None
+    return learner_of(user_id, request.session, named=named)
+
+
+def _language() -> str:
+    return (get_language() or "en").lower()
+
+
+def _is_passed(place: Place, screen: Screen) -> bool:
+    return screen.id in place.rows and place.rows[screen.id].passed_at is not None
+
+
+# The page
+
+
+def _page(
+    request: HttpRequest,
+    place: Place,
+    *,
+    answered: dict[str, Any] | None = None,
+    grade: Grade | None = None,
+    problem: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    attempt = selectors.last_attempt(place.progress)
+    is_playing = isinstance(place.screen.task, Survive) and grade is None
+    if answered is None:
+        answered = attempt.answer if attempt is not None and not is_playing else {}
+    outcome = attempt.outcome if attempt is not None and not is_playing else ""
+    context = {
+        "section": "lab",
+        "chapter": _described(place),
+        "screen": _screen(place),
+        "task": _task(place, answered, grade, outcome, problem),
+        "screens": _screens(place),
+    }
+    start = place.screen.start if problem else _shown_start(place, answered, grade)
+    if start is not None:
+        session = session_of(start)
+        context |= {"stage": stage_answer(session, None, start.single_steps or None), "words": stage_words()}
+    return render(request, "lab/chapter.html", context, status=status)
+
+
+def _shown_start(place: Place, answered: dict[str, Any], grade: Grade | None) -> Start | None:
+    """The session on the stage: what an answer revealed, the learner's own steps, or where the screen begins."""
+    screen = place.screen
+    if grade is not None and grade.reveal is not None:
+        return grade.reveal
+    if screen.start is None:
+        return None
+    if isinstance(screen.task, Survive):
+        return replace(screen.start, steps=game_of(screen, answered).steps)
+    if place.progress is not None and place.progress.is_open and isinstance(screen.task, Predict):
+        return reveal_of(screen.task, screen.start)
+    steps = answered.get("steps")
+    if isinstance(steps, list) and steps and all(isinstance(step, str) for step in steps):
+        return replace(screen.start, steps=tuple(steps))
+    return screen.start
+
+
+def _described(place: Place) -> dict[str, Any]:
+    done, tasks = selectors.done_of(place.chapter, place.rows)
+    text = place.book.text
+    return {
+        "id": place.chapter.id,
+        "number": place.chapter.number,
+        "act": place.chapter.act,
+        "minutes": place.chapter.minutes,
+        "title": text(_language(), "title"),
+        "lede": text(_language(), "lede"),
+        "waits_for": place.chapter.waits_for,
+        "done": done,
+        "tasks": tasks,
+    }
+
+
+def _screen(place: Place) -> dict[str, Any]:
+    screens, key = place.chapter.screens, place.screen.id
+    last = place.at + 1 == len(screens)
+    return {
+        "id": key,
+        "number": place.at + 1,
+        "title": place.book.text(_language(), f"{key}.title"),
+        "text": place.book.text(_language(), key),
+        "do": json.dumps(place.screen.do),
+        "sources": place.screen.sources,
+        "previous": screens[place.at - 1].id if place.at else "",
+        "next": "" if last else screens[place.at + 1].id,
+        "is_next_open": not last and place.at + 1 <= place.open_to,
+        "is_last": last,
+        "next_chapter": _next_chapter(place) if last else "",
+    }
+
+
+def _next_chapter(place: Place) -> str:
+    behind = (book.folder for book in books(settings.EXERCISES_DIR) if book.chapter is not None)
+    return next((folder for folder in behind if folder > place.chapter.id), "")
+
+
+def _screens(place: Place) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": one.id,
+            "number": at + 1,
+            "title": place.book.text(_language(), f"{one.id}.title") if at <= place.open_to else "",
+            "is_open": at <= place.open_to,
+            "is_here": at == place.at,
+            "is_task": one.task is not None,
+            "is_passed": _is_passed(place, one),
+        }
+        for at, one in enumerate(place.chapter.screens)
+    ]
+
+
+def _task(
+    place: Place, answered: dict[str, Any], grade: Grade | None, outcome: str, problem: str
+) -> dict[str, Any] | None:
+    """The task as the page shows it: hints that were taken, the solution once it is due."""
+    screen, progress = place.screen, place.progress
+    if screen.task is None:
+        return None
+    language, text = _language(), place.book.text
+    hints = progress.hints if progress is not None else 0
+    is_passed = progress is not None and progress.passed_at is not None
+    is_over = is_passed or (progress is not None and progress.shown_at is not None)
+    is_over = is_over or (isinstance(screen.task, Predict) and progress is not None and progress.is_open)
+    remark = text(language, f"{screen.id}.answer {answered.get('choice')}") if outcome and not problem else ""
+    return {
+        "kind": screen.kind,
+        "is_live": isinstance(screen.task, Live),
+        "form": form_of(place.book, screen, language, answered),
+        "outcome": "" if problem else grade.outcome.value if grade is not None else outcome,
+        "is_right": grade is not None and grade.outcome is Outcome.RIGHT,
+        "remark": remark,
+        "remarks": [say(one) for one in grade.remarks] if grade is not None else [],
+        "problem": problem and _("That is no answer yet: {what}.").format(what=problem),
+        "hints": [text(language, f"{screen.id}.{key}") for key in HINTS[:hints]],
+        "hints_left": len(HINTS) - hints,
+        "is_passed": is_passed,
+        "was_helped": progress is not None and progress.was_helped,
+        "was_shown": progress is not None and progress.shown_at is not None,
+        "is_over": is_over,
+        "solution": text(language, f"{screen.id}.solution") if is_over else "",
+        "why": text(language, f"{screen.id}.why") if is_over else "",
+    }

@@ -1,0 +1,292 @@
+"""Chapters through their URLs: what is shown, what is graded, and what is in no response before it is due."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils.timezone import now
+
+from lab.exercises.chapter import Design, Explain, Live, Predict, Reach, Screen, Survive
+from lab.exercises.grading import reveal_of, right_answer
+from lab.exercises.observations import session_of
+from lab.exercises.shelf import OURS, Book, books
+from lab.exercises.steps import in_full
+from lab.models import Attempt, Progress
+from lab.templatetags.chapter_text import markdown
+
+BOOKS = [book for book in books() if book.chapter is not None and book.chapter.screens]
+SCREENS = [(book, screen) for book in BOOKS for screen in book.chapter.screens]  # type: ignore[union-attr]
+TASKS = [(book, screen) for book, screen in SCREENS if screen.task is not None and not isinstance(screen.task, Live)]
+PREDICTIONS = [(book, screen) for book, screen in TASKS if isinstance(screen.task, Predict)]
+
+
+NO_ANSWER = {"choice": "no such", "pairs": ["no such"], "number": "no such", "time": "no such"}
+
+
+def named(cases: list[tuple[Book, Screen]]) -> list[Any]:
+    return [pytest.param(book, screen, id=f"{book.folder}/{screen.id}") for book, screen in cases]
+
+
+def url(name: str, book: Book, screen: Screen) -> str:
+    return reverse(name, args=(book.folder, screen.id))
+
+
+def open_all_before(browser: Client, book: Book, screen: Screen) -> None:
+    """Every prediction before this screen was shown on demand."""
+    assert book.chapter is not None
+    before = book.chapter.screens[: book.chapter.screens.index(screen)]
+    user_id, at = int(browser.session["_auth_user_id"]), now()
+    Progress.objects.bulk_create(
+        Progress(user_id=user_id, exercise=book.folder, task=one.id, begun_at=at, shown_at=at)
+        for one in before
+        if isinstance(one.task, Predict)
+    )
+
+
+def fields(screen: Screen, *, right: bool = True) -> dict[str, Any]:
+    """What a form would send: the right answer, or of a choice a wrong one."""
+    match screen.task:
+        case Predict() as task:
+            return _predicted(task, right_answer(task, screen.start), right)
+        case Reach() as task:
+            assert screen.start is not None
+            return {"steps": json.dumps([*screen.start.steps, *task.solution])}
+        case Explain() as task:
+            return {"clause": task.clause, "step": str(task.step), "rule": task.missing}
+        case Design(grammar="handbooks") as task:
+            lines = [line.split("/") for line in task.solution]
+            return {
+                f"{what}-{at}": line[n] for at, line in enumerate(lines) for n, what in enumerate(("reads", "sends"))
+            }
+        case Design() as task:
+            return {"lines": "\n".join(task.solution)}
+        case Survive() as task:
+            return {"moves": json.dumps(task.solution[:-1]), "move": task.solution[-1]}
+    raise AssertionError(screen.id)
+
+
+def _predicted(task: Predict, answer: Any, right: bool) -> dict[str, Any]:
+    match task.form.value:
+        case "order":
+            return {f"order-{at}": one for at, one in enumerate(answer)}
+        case "match":
+            return {f"match-{item}": choice for item, choice in answer.items()}
+        case "pairs":
+            return {"pairs": sorted(answer)}
+        case "choice" if not right:
+            return {"choice": next(one for one in task.values if one != answer)}
+    return {task.form.value: str(answer)}
+
+
+@pytest.fixture
+def browser(people: dict[str, User]) -> Client:
+    """A browser in which lea has signed in."""
+    client = Client()
+    client.force_login(people["lea"])
+    return client
+
+
+@pytest.mark.parametrize(("book", "screen"), named(SCREENS))
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_every_screen_is_shown_in_both_languages(browser: Client, book: Book, screen: Screen, language: str) -> None:
+    browser.cookies[settings.LANGUAGE_COOKIE_NAME] = language
+    open_all_before(browser, book, screen)
+    answer = browser.get(url("chapter-screen", book, screen))
+    assert answer.status_code == 200
+    page = answer.content.decode()
+    assert html.escape(book.text(language, f"{screen.id}.title")) in page
+    assert markdown(book.text(language, screen.id)) in page
+
+
+@pytest.mark.parametrize(("book", "screen"), named(TASKS))
+def test_every_task_can_be_passed(browser: Client, book: Book, screen: Screen) -> None:
+    open_all_before(browser, book, screen)
+    answer = browser.post(url("chapter-answer", book, screen), fields(screen))
+    assert answer.status_code == 200
+    progress = Progress.objects.get(exercise=book.folder, task=screen.id)
+    assert (progress.passed_at is None, progress.was_helped) == (False, False)
+    page = answer.content.decode()
+    assert markdown(book.text("en", f"{screen.id}.solution")) in page
+    assert markdown(book.text("en", f"{screen.id}.why")) in page
+
+
+@pytest.mark.parametrize(("book", "screen"), named(TASKS))
+def test_hints_solution_and_why_are_in_no_response_before_they_are_due(
+    browser: Client, book: Book, screen: Screen
+) -> None:
+    open_all_before(browser, book, screen)
+    page = browser.get(url("chapter-screen", book, screen)).content.decode()
+    hidden = [
+        markdown(book.text("en", f"{screen.id}.{key}")) for key in ("hint-1", "hint-2", "hint-3", "solution", "why")
+    ]
+    assert [text for text in hidden if text in page] == []
+    for at in range(3):
+        page = browser.post(url("chapter-hint", book, screen), follow=True).content.decode()
+        assert [text in page for text in hidden] == [*[True] * (at + 1), *[False] * (4 - at)]
+
+
+@pytest.mark.parametrize(("book", "screen"), named(PREDICTIONS))
+def test_no_response_carries_a_state_whose_question_is_unanswered(browser: Client, book: Book, screen: Screen) -> None:
+    """Every byte of every page that can be had before the answer: the session goes no further than the question."""
+    open_all_before(browser, book, screen)
+    assert book.chapter is not None
+    pages = [browser.get(url("chapter-screen", book, screen)).content.decode()]
+    pages.append(browser.post(url("chapter-answer", book, screen), NO_ANSWER).content.decode())
+    behind = book.chapter.screens[book.chapter.screens.index(screen) + 1 :]
+    for one in behind:
+        answer = browser.get(url("chapter-screen", book, one))
+        assert (answer.status_code, answer["Location"]) == (302, url("chapter-screen", book, screen))
+        assert browser.post(url("chapter-answer", book, one), {}).status_code == 404
+        assert browser.post(url("chapter-solution", book, one)).status_code == 404
+    assert isinstance(screen.task, Predict)
+    for page in pages:
+        assert _sessions_in(page) <= {_steps(screen)}
+        words = [book.text("en", f"{screen.id}.{key}") for key in ("solution", "why")]
+        words += [book.text("en", one.id) for one in behind]
+        words += [book.text("en", f"{screen.id}.answer {choice}") for choice in screen.task.values]
+        assert [text for text in words if text and markdown(text) in page] == []
+
+
+@pytest.mark.parametrize(("book", "screen"), named(PREDICTIONS))
+def test_the_answer_is_stored_before_what_it_was_about_is_shown(browser: Client, book: Book, screen: Screen) -> None:
+    open_all_before(browser, book, screen)
+    assert isinstance(screen.task, Predict)
+    page = browser.post(url("chapter-answer", book, screen), fields(screen, right=False)).content.decode()
+    assert Attempt.objects.filter(progress__task=screen.id).count() == 1
+    if screen.start is not None:
+        assert _sessions_in(page) == {session_of(reveal_of(screen.task, screen.start)).steps}
+        assert _sessions_in(browser.get(url("chapter-screen", book, screen)).content.decode()) == _sessions_in(page)
+
+
+def _steps(screen: Screen) -> tuple[str, ...]:
+    return () if screen.start is None else session_of(screen.start).steps
+
+
+def _sessions_in(page: str) -> set[tuple[str, ...]]:
+    """The steps of every session in a page."""
+    found = re.findall(r'<script id="stage-answer" type="application/json">(.*?)</script>', page, re.DOTALL)
+    return {tuple(json.loads(text)["session"]["steps"]) for text in found}
+
+
+# A learner's way
+
+
+@pytest.fixture
+def jump() -> Book:
+    return next(book for book in BOOKS if book.folder == "01-one-jump")
+
+
+def screen_of(book: Book, screen_id: str) -> Screen:
+    assert book.chapter is not None
+    found = book.chapter.screen(screen_id)
+    assert found is not None
+    return found
+
+
+def test_a_chapter_opens_at_the_first_thing_left_to_do(browser: Client, jump: Book) -> None:
+    chapter = reverse("chapter", args=(jump.folder,))
+    assert browser.get(chapter)["Location"].endswith("/two-servers/")
+    predict = screen_of(jump, "what-is-left")
+    browser.post(url("chapter-answer", jump, predict), {"choice": "entry"})
+    assert browser.get(chapter)["Location"].endswith("/from-the-start/")
+
+
+def test_a_wrong_answer_says_why_and_a_later_right_one_is_with_help(browser: Client, jump: Book) -> None:
+    predict = screen_of(jump, "what-is-left")
+    page = browser.post(url("chapter-answer", jump, predict), {"choice": "nothing"}).content.decode()
+    assert "Not so" in page
+    assert "n1 would have to know that there is an index" in page
+    browser.post(url("chapter-answer", jump, predict), {"choice": "entry"})
+    assert Progress.objects.get(task=predict.id).was_helped
+
+
+def test_what_is_no_answer_is_refused_and_not_stored(browser: Client, jump: Book) -> None:
+    answer = browser.post(url("chapter-answer", jump, screen_of(jump, "what-is-left")), {"choice": "x"})
+    assert answer.status_code == 422
+    assert "That is no answer yet: choose one of nothing, entry, row, both." in answer.content.decode()
+    assert not Attempt.objects.exists()
+
+
+@pytest.mark.parametrize("steps", ["", "{", "[1]", "[[]]", '["' + "x" * 500 + '"]', "[" * 10_000, '["n1.commit"]'])
+def test_steps_that_are_none_break_nothing(browser: Client, jump: Book, steps: str) -> None:
+    reach = screen_of(jump, "found-by-table")
+    open_all_before(browser, jump, reach)
+    assert browser.post(url("chapter-answer", jump, reach), {"steps": steps}).status_code in (200, 422)
+    assert browser.get(url("chapter-screen", jump, reach)).status_code == 200
+
+
+def test_ones_own_steps_are_on_the_stage_again(browser: Client, jump: Book) -> None:
+    reach = screen_of(jump, "found-by-table")
+    open_all_before(browser, jump, reach)
+    played = [*in_full(["publish.2", "n2.acquire", "n2.insert.1.1"])]
+    page = browser.post(url("chapter-answer", jump, reach), {"steps": json.dumps(played)}).content.decode()
+    assert "not yet broken: C4@v2" in html.unescape(page)
+    assert _sessions_in(page) == {tuple(played)}
+    assert _sessions_in(browser.get(url("chapter-screen", jump, reach)).content.decode()) == {tuple(played)}
+
+
+def test_a_game_is_played_move_by_move_and_stored_when_it_is_over(browser: Client) -> None:
+    book = next(book for book in BOOKS if book.folder == "05-two-versions")
+    game = screen_of(book, "be-the-publisher")
+    open_all_before(browser, book, game)
+    page = browser.post(url("chapter-answer", book, game), {"moves": "[]", "move": "publish.2"}).content.decode()
+    assert "1 moves of 25" in page
+    assert not Attempt.objects.filter(progress__task=game.id).exists()
+    hasty = {"moves": json.dumps(["publish.2", "publish.3", "wait"]), "move": "wait"}
+    page = browser.post(url("chapter-answer", book, game), hasty).content.decode()
+    assert "Not so" in page
+    assert Attempt.objects.get(progress__task=game.id).outcome == "wrong"
+
+
+def test_pages_that_are_not_there(browser: Client, jump: Book) -> None:
+    assert browser.get("/lab/chapters/99-nothing/").status_code == 404
+    assert browser.get(f"/lab/chapters/{jump.folder}/nothing/").status_code == 404
+    first = screen_of(jump, "two-servers")
+    assert browser.post(url("chapter-hint", jump, first)).status_code == 404
+    assert browser.get(url("chapter-hint", jump, first)).status_code == 405
+
+
+def test_a_teachers_own_chapter_is_a_chapter_like_ours(browser: Client, tmp_path: Path, settings: Any) -> None:
+    shutil.copytree(OURS / "01-one-jump", tmp_path / "21-my-own")
+    text = (tmp_path / "21-my-own" / "en.md").read_text(encoding="utf-8")
+    (tmp_path / "21-my-own" / "en.md").write_text(text.replace("## two-servers: ", "## two-servers: My "))
+    settings.EXERCISES_DIR = tmp_path
+    page = browser.get("/lab/chapters/21-my-own/two-servers/").content.decode()
+    assert "My Two servers, one table" in page
+
+
+def test_html_in_a_text_is_shown_as_it_is_written() -> None:
+    text = '<script>alert(1)</script> [x](javascript:alert(1)) ![y](z.png) <b onclick="x">'
+    shown = markdown(text)
+    assert "<script" not in shown
+    assert re.findall(r'href="([^"]*)', shown) == ["z.png"]
+    assert "<img" not in shown
+    assert "<b" not in shown
+
+
+def test_a_chapter_that_waits_for_something_says_so(browser: Client, tmp_path: Path, settings: Any) -> None:
+    folder = tmp_path / "22-later"
+    folder.mkdir()
+    (folder / "exercise.toml").write_text('act = 3\nminutes = 10\nwaits_for = "requests"\n')
+    for name in ("en.md", "zh-hans.md"):
+        (folder / name).write_text("# Later\n\nA lede.\n\n## picture\n\nA picture.\n")
+    settings.EXERCISES_DIR = tmp_path
+    assert "It comes with: requests" in browser.get("/lab/chapters/22-later/").content.decode()
+
+
+def test_the_front_page_lists_the_chapters_with_what_is_done(browser: Client, jump: Book) -> None:
+    predict = screen_of(jump, "what-is-left")
+    browser.post(url("chapter-answer", jump, predict), {"choice": "entry"})
+    page = browser.get("/lab/").content.decode()
+    assert [book.folder for book in BOOKS if reverse("chapter", args=(book.folder,)) not in page] == []
+    assert "1 of 5 tasks done" in page
