@@ -10,6 +10,7 @@ from lab.exercises.designs import judge_design
 from lab.exercises.grading import BadAnswer, Outcome, grade, moves_of
 from lab.exercises.steps import in_full, in_short, moves, statements
 from lab.explorer.spaces.search import Budget
+from lab.explorer.variants import RESHARD
 from lab.sessions.shown import Severity
 from tests.lab.exercises.chapters import AHEAD, DESIGN, EXPLAIN, HANDBOOKS, PREDICT, REACH, screen_of
 
@@ -50,6 +51,42 @@ answer = "orphan"
 """
 EXPLORER = 'setup = "delete-only"\n[screens.task]\nkind = "predict"\nform = "choice"\nasks = "explorer C3 C5"\n'
 EXPLORER += 'choices = { yes = "proved", no = "violated" }\nanswer = "yes"\n'
+STATES = """stage = false
+[screens.task]
+kind = "design"
+grammar = "states"
+elements = "placement"
+solution = ["public+absent", "absent+public"]
+wrong = ["public+absent", "absent+public"]
+"""
+MEND = """setup = "unique-index"
+steps = ["publish.2", "n1.acquire", "n2.acquire", "publish.3", "n1.acquire", "n2.acquire", "drain.3", "clear"]
+[screens.task]
+kind = "reach"
+until = ["public"]
+solution = ["n1.update.2.2"]
+"""
+MENDED = ["fill.read.1.1", "fill.put.1.1", "n1.update.2.2", "fill.read.2.1", "fill.put.2.1", "close", "verify"]
+GAME = """setup = "two-versions"
+left_out = ["two-versions"]
+[screens.task]
+kind = "survive"
+goal = "by_a"
+moves_max = 5
+seed = 36
+"""
+HASTY, IDLE = ["publish.2", "publish.3", "wait", "wait", "wait"], ["wait"] * 5
+ALL_READ = """stage = false
+[screens.task]
+kind = "predict"
+form = "match"
+asks = "public elements"
+choices = { old = ["old"], new = ["new"] }
+[[screens.task.items]]
+id = "v1"
+setup = "placement"
+answer = "old"
+"""
 BEGUN = list(in_full(["publish.2", "n2.acquire"]))
 
 
@@ -57,6 +94,7 @@ def steps(*more: str) -> dict[str, Any]:
     return {"steps": [*BEGUN, *more]}
 
 
+FILLED = in_full(["publish.2", "n1.acquire", "n2.acquire", "publish.3", "n1.acquire", "n2.acquire", "drain.3", "clear"])
 RIGHT, WRONG = Outcome.RIGHT, Outcome.WRONG
 SAFE = ["publish delete-only", "drain", "delete", "publish absent", "drain"]
 TWICE = ["publish delete-only", "drain", "delete", "delete", "publish absent", "drain"]
@@ -105,6 +143,18 @@ TWICE = ["publish delete-only", "drain", "delete", "delete", "publish absent", "
         pytest.param(DESIGN, {"lines": [f"  {line} " for line in TWICE]}, RIGHT, id="every safe plan counts"),
         pytest.param(DESIGN, {"lines": ["publish absent", "drain"]}, WRONG, id="an unsafe plan"),
         pytest.param(HANDBOOKS, {"lines": ["both/mail", "both/messenger"]}, RIGHT, id="safe handbooks"),
+        pytest.param(STATES, {"lines": RESHARD.split(",")}, RIGHT, id="safe states"),
+        pytest.param(
+            STATES, {"lines": ["public+absent", "public+write-only", "absent+public"]}, WRONG, id="unsafe states"
+        ),
+        pytest.param(MEND, {"steps": [*FILLED, *MENDED, "publish.4"]}, RIGHT, id="public, and nobody is harmed"),
+        pytest.param(MEND, {"steps": [*FILLED, *MENDED]}, WRONG, id="not public yet"),
+        pytest.param(
+            MEND, {"steps": [*FILLED, *(one for one in MENDED if one[0] != "n"), "publish.4"]}, WRONG, id="rolled back"
+        ),
+        pytest.param(GAME, {"moves": HASTY}, WRONG, id="a game that ends in damage"),
+        pytest.param(GAME, {"moves": IDLE}, WRONG, id="a game in which nothing is done"),
+        pytest.param(ALL_READ, {"match": {"v1": "old"}}, RIGHT, id="what is read"),
         pytest.param(HANDBOOKS, {"lines": ["both/messenger", "both/mail"]}, WRONG, id="unsafe handbooks"),
     ],
 )
@@ -134,6 +184,10 @@ def test_answers(lines: str, answer: dict[str, Any], outcome: Outcome) -> None:
         pytest.param(DESIGN, {"lines": []}, id="an empty plan"),
         pytest.param(HANDBOOKS, {"lines": ["both/both", "both/mail"]}, id="both channels where one is asked for"),
         pytest.param(HANDBOOKS, {"lines": ["both/mail"]}, id="an edition too few"),
+        pytest.param(STATES, {"lines": ["public+absent", "public+write-only"]}, id="states that end elsewhere"),
+        pytest.param(STATES, {"lines": ["public", "absent"]}, id="states of something else"),
+        pytest.param(GAME, {"moves": ["publish.2"]}, id="a game that is not over"),
+        pytest.param(GAME, {"moves": ["n1.acquire"] * 5}, id="a game of somebody else's moves"),
         pytest.param('[screens.task]\nkind = "live"\n', {}, id="a task that comes later"),
         pytest.param("", {}, id="no task"),
     ],
