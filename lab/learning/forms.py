@@ -41,7 +41,8 @@ def form_of(book: Book, screen: Screen, language: str, answered: dict[str, Any])
         case Predict() as task:
             return _prediction(book, screen, task, language, answered)
         case Reach():
-            return {"sort": "steps", "steps": json.dumps(answered.get("steps", []))}
+            assert screen.start is not None, screen.id
+            return {"sort": "steps", "steps": json.dumps(answered.get("steps") or screen.start.steps)}
         case Explain() as task:
             return {"sort": "fields", "fields": _explanation(book, screen, task, language, answered)}
         case Design() as task:

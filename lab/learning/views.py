@@ -29,6 +29,7 @@ from lab.learning.forms import answer_in, form_of, game_of
 from lab.learning.learner import Learner, learner_of
 from lab.models import Progress
 from lab.pages.answers import answer as stage_answer
+from lab.pages.answers import described_setups
 from lab.pages.words import say, stage_words
 
 
@@ -208,7 +209,9 @@ def _page(
     start = place.screen.start if problem else _shown_start(place, answered, grade)
     if start is not None:
         session = session_of(start)
-        context |= {"stage": stage_answer(session, None, start.single_steps or None), "words": stage_words()}
+        setups = [setup for setup in described_setups() if setup["name"] == session.setup]
+        shown = stage_answer(session, None, start.single_steps or None)
+        context |= {"stage": shown, "words": stage_words(), "setups": setups}
     return render(request, "lab/chapter.html", context, status=status)
 
 

@@ -290,3 +290,13 @@ def test_the_front_page_lists_the_chapters_with_what_is_done(browser: Client, ju
     page = browser.get("/lab/").content.decode()
     assert [book.folder for book in BOOKS if reverse("chapter", args=(book.folder,)) not in page] == []
     assert "1 of 5 tasks done" in page
+
+
+def test_the_stage_is_given_its_set_up_and_the_form_its_first_steps(browser: Client, jump: Book) -> None:
+    reach = screen_of(jump, "found-by-table")
+    open_all_before(browser, jump, reach)
+    page = browser.get(url("chapter-screen", jump, reach)).content.decode()
+    found = re.search(r'<script id="stage-setups" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    assert [setup["name"] for setup in json.loads(found[1])] == ["one-jump"]
+    assert 'name="steps" data-steps value="[]"' in page
