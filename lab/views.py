@@ -50,6 +50,7 @@ def stage(request: HttpRequest) -> HttpResponse:
         "setups": described_setups(),
         "words": stage_words(),
         "is_presenting": request.GET.get("present") == "1",
+        "is_asking": request.GET.get("ask") == "1",
     }
     return render(request, "lab/stage.html", context, status=status)
 

@@ -13,11 +13,11 @@ from lab.sessions.shown import Text
 
 
 def say(text: Text) -> str:
-    """A text in the reader's language: its template, and every text in it."""
+    """A text in the reader's language: its template, and every text in it; with arrows as print has them."""
     if not text.template:
         return ""
     values = {name: say(value) if isinstance(value, Text) else value for name, value in text.values.items()}
-    return gettext(text.template).format_map(values)
+    return gettext(text.template).format_map(values).replace(" -> ", " \u2192 ")
 
 
 def stage_words() -> dict[str, str]:
@@ -73,7 +73,7 @@ STAGE: Mapping[str, str | Promise] = {
     "idle steps": _("{n} that change nothing"),
     "more refused": _("{n} more, for the same reason"),
     # centre
-    "versions": _("Versions and who uses them"),
+    "versions": _("Versions in use"),
     "lanes of": _("Which node uses which version of {table}"),
     "node": _("Node"),
     "newest": _("newest"),
@@ -93,6 +93,8 @@ STAGE: Mapping[str, str | Promise] = {
     "plan done": _("done"),
     "plan now": _("now"),
     "plan ahead": _("to come"),
+    "plan so far": _("{n} of {of} steps done"),
+    "all plan": _("all {n} steps"),
     "messages": _("Under way"),
     "to": _("to"),
     "store": _("Rows and entries"),

@@ -60,8 +60,19 @@ const Left = ({ lease }) => lease.left_s !== null && html`<span class="until"><s
 
 const seconds = (number) => (Number.isInteger(number) ? number : number.toFixed(1));
 
-const PLAN_WHEN = { done: "done", now: "now", ahead: "todo" };
-const Plan = ({ plan }) => html`<div class="plan-steps"><h3>${say("plan")}</h3><ol class="plain plan-line">${plan.map((step, at) => html`<li key=${at} data-when=${PLAN_WHEN[step.status]} aria-current=${step.status === "now" ? "step" : null}>
-  <${Icon} name=${step.status === "done" ? "check" : step.status === "now" ? "play" : "circle"} /><span>${step.text}</span><span class="hush">${say(`plan ${step.status}`)}</span></li>`)}</ol></div>`;
+/* Of a long plan: how much is done, what is now, what comes next; the rest is folded. */
+const SHORT_PLAN = 3;
+const GLYPHS = { done: "check", now: "play", ahead: "circle" };
+function Plan({ plan }) {
+  const now = plan.findIndex((step) => step.status !== "done"), done = now < 0 ? plan.length : now;
+  if (plan.length <= SHORT_PLAN) return html`<div class="plan-steps"><h3>${say("plan")}</h3><${PlanSteps} steps=${plan} /></div>`;
+  return html`<div class="plan-steps"><h3>${say("plan")}</h3><ol class="plain plan-line">${done > 0 && html`<li data-when="done"><${Icon} name="check" />${say("plan so far", { n: done, of: plan.length })}</li>`}
+      ${plan.slice(done, done + 2).map((step, at) => html`<${PlanStep} key=${at} step=${step} />`)}</ol>
+    <details><summary class="small muted">${say("all plan", { n: plan.length })}</summary><${PlanSteps} steps=${plan} /></details></div>`;
+}
+
+const PlanSteps = ({ steps }) => html`<ol class="plain plan-line">${steps.map((step, at) => html`<${PlanStep} key=${at} step=${step} />`)}</ol>`;
+
+const PlanStep = ({ step }) => html`<li data-when=${step.status} aria-current=${step.status === "now" ? "step" : null}><${Icon} name=${GLYPHS[step.status]} /><span>${step.text}</span><span class="hush">${say(`plan ${step.status}`)}</span></li>`;
 
 const Messages = ({ messages }) => html`<div><h3>${say("messages")}</h3><ul class="plain messages">${messages.map((one) => html`<li key=${one.id}><${Icon} name="radio" /><b>${one.sender}</b><span aria-hidden="true">→</span><span class="hush">${say("to")}</span><b>${one.receiver}</b><span>${one.text}</span></li>`)}</ul></div>`;

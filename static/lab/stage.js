@@ -62,7 +62,7 @@ const Head = ({ setup }) => html`<div class="stage-head"><div class="names"><p c
 
 function Narration({ setup }) {
   const line = stage.shown.trace[stage.stop - 1];
-  return html`<div class="narration"><div><p class="sentence-now">${line ? html`<span class="count num">${stage.stop}</span><span>${line.text}</span>` : html`<span>${setup?.about ?? ""}</span>`}</p>
+  return html`<div class="narration"><div><p class="sentence-now">${line ? html`<span class="count num">${stage.stop}</span><span>${!line.text.startsWith(line.actor) && html`<span class="who">${line.actor}</span>`}${line.text}</span>` : html`<span>${setup?.about ?? ""}</span>`}</p>
     ${stage.notice && html`<p class="notice small"><${Icon} name="info" />${stage.notice}</p>`}</div><${Verdicts} verdicts=${stage.shown.verdicts} /></div>`;
 }
 
@@ -113,6 +113,7 @@ function draw() {
 
 function nameThePage() {
   document.documentElement.toggleAttribute("data-presenting", page.isPresenting);
+  stage.remember();
   history.replaceState(null, "", `${here()}${page.isPresenting ? "&present=1" : ""}`);
   document.title = document.title.replace(/^.* (?=· Schema Lab)/, `${setups.find((one) => one.name === stage.setup)?.title ?? say("stage")} ${stage.stop}/${stage.stops.length - 1} `);
 }
@@ -131,5 +132,10 @@ stage.subscribe(draw);
 listen(stage, page.isEmbedded ? {} : { s: () => open("set-up"), c: copyLink, p: present }, () => open("help"));
 root.addEventListener("stage-show", (event) => stage.adopt(event.detail));
 root.replaceChildren();
+if (!page.isEmbedded) stage.recall();
 fit();
 new ResizeObserver(fit).observe(root);
+if (root.hasAttribute("data-ask") && questions) {
+  questions.set({ isOpen: true });
+  questions.ask();
+}

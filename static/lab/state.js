@@ -10,6 +10,7 @@ import { Refusal } from "./server.js";
 const PAUSE_MS = 1400;
 export const SPEEDS = [0.5, 1, 2, 4];
 const RUN_STEPS_MAX = 60;
+const KEPT = "lab.branches";
 
 export class Stage {
   constructor({ server, answer, notice = "" }) {
@@ -68,6 +69,18 @@ export class Stage {
       this.branches = this.branches.map((steps, at) => (at === this.current ? steps.slice(0, answer.shown.refused.at) : steps));
     }
     this.outcomes.set(this.steps.join(" "), answer.shown);
+  }
+
+  /* Branches outlive the page in this tab: a link has one of them only. */
+  remember() {
+    sessionStorage.setItem(KEPT, JSON.stringify([this.setup, this.parameters, this.leftOut, this.branches]));
+  }
+
+  recall() {
+    const [setup, parameters, leftOut, branches] = JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
+    if (JSON.stringify([setup, parameters, leftOut]) !== JSON.stringify([this.setup, this.parameters, this.leftOut])) return;
+    const steps = this.steps.join(" "), current = branches.findIndex((one) => one.join(" ") === steps);
+    if (current >= 0) [this.branches, this.current] = [branches, current];
   }
 
   /* Asks for the current branch at a position; an answer that comes late is dropped. */
