@@ -9,16 +9,16 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("catalog", "expressions", "storage", "leases", "changes", "lab/explorer")
-"""Where the rules are. Their shells are hashed along: it is not worth telling them apart."""
+PLACES = ("catalog", "expressions", "storage", "leases", "changes", "lab/explorer", "lab/texts.py")
+"""Where the rules are: folders, and files. Their shells are hashed along: it is not worth telling them apart."""
 
 
 @cache
-def fingerprint(root: Path = ROOT, folders: tuple[str, ...] = FOLDERS) -> str:
+def fingerprint(root: Path = ROOT, places: tuple[str, ...] = PLACES) -> str:
     """Sixteen hex characters, the same in every process that runs this code."""
     found = hashlib.sha256()
-    for folder in folders:
-        for file in sorted((root / folder).rglob("*.py")):
+    for place in places:
+        for file in [root / place] if (root / place).is_file() else sorted((root / place).rglob("*.py")):
             found.update(f"{file.relative_to(root)}\n".encode())
             found.update(file.read_bytes())
     return found.hexdigest()[:16]

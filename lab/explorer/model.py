@@ -22,7 +22,7 @@ from catalog.elements import FOREIGN_KEY, Kind, State
 from catalog.kinds import Family
 from catalog.states import UndefinedState, rule
 
-ROWS_MAX, VALUES_MAX, NODES_MAX, OPERATIONS_MAX = 4, 4, 6, 50
+ROWS_MAX, VALUES_MAX, NODES_MAX, OPERATIONS_MAX, STAGES_MAX = 4, 4, 6, 50, 12
 ANY_NUMBER = -1
 """Operations without a limit: the worlds are finite all the same, because the contents of a small table are."""
 
@@ -237,6 +237,7 @@ def from_json(body: Mapping[str, Any]) -> Model:
     unknown = sorted(set(body) - known)
     if unknown:
         raise BadModel(f"unknown: {', '.join(unknown)}; a model has {', '.join(sorted(known))}")
+    _check_types(body)
     if not isinstance(body.get("statement", ""), str):
         raise BadModel(f"a statement is text, not {body['statement']!r:.80}")
     return Model(
@@ -248,6 +249,20 @@ def from_json(body: Mapping[str, Any]) -> Model:
             "broken": frozenset(broken_named(text) for text in body.get("broken", ())),
         }
     )
+
+
+def _check_types(body: Mapping[str, Any]) -> None:
+    """A number where a number stands, and so on: JSON says nothing of it."""
+    if not isinstance(body.get("kind"), str):
+        raise BadModel("a model has a kind, such as index")
+    for name in ("road", "also", "broken"):
+        value = body.get(name, [])
+        if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+            raise BadModel(f"{name} is a list of names")
+    for one in fields(Model):
+        value = body.get(one.name, one.default)
+        if isinstance(one.default, bool | int | str) and type(value) is not type(one.default):
+            raise BadModel(f"{one.name} cannot be {str(value)[:40]}: it is like {one.default}")
 
 
 def kind_named(text: str) -> Kind:
@@ -327,6 +342,8 @@ def _check_stages(model: Model) -> None:
     stages, walkers = model.stages, model.walkers
     if len(stages) < 2:
         raise BadModel("a model has at least two versions, such as absent,delete-only")
+    if len(stages) > STAGES_MAX:
+        raise BadModel(f"a model has at most {STAGES_MAX} versions, this one has {len(stages)}")
     for stage in stages:
         if len(stage) != len(walkers):
             raise BadModel(f"{stage_name(stage)}: a version of this {model.kind_name} model is {_form(model)}")

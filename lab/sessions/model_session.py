@@ -14,7 +14,7 @@ from functools import lru_cache
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Fault
 from lab.explorer.lanes import STORE, actor_of, ends
-from lab.explorer.model import Model
+from lab.explorer.model import BadModel, Model
 from lab.explorer.narration import narrator_of
 from lab.explorer.plans.small_tables import CHILD, NAMES, PARENT
 from lab.explorer.spaces.fill import Step
@@ -128,7 +128,11 @@ class Machine:
 
 @lru_cache(maxsize=MACHINES_MAX)
 def machine_of(model: Model, rows: tuple[str | int, ...]) -> Machine:
-    return Machine(model, rows)
+    """The machine of a model with these first rows, one for all sessions on it. Raises `BadSession`."""
+    try:
+        return Machine(model, rows)
+    except BadModel as error:
+        raise BadSession(str(error)) from error
 
 
 def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lab.explorer.fingerprint import FOLDERS, fingerprint
+from lab.explorer.fingerprint import PLACES, fingerprint
 
 STEPS_MAX = 200
 STEP_CHARACTERS_MAX = 200
@@ -66,7 +66,7 @@ class Linked:
 
 def rules() -> str:
     """The fingerprint of all that a session is replayed with."""
-    return fingerprint(folders=(*FOLDERS, "lab/cluster", "lab/scripts", "lab/sessions"))
+    return fingerprint(places=(*PLACES, "lab/cluster", "lab/scripts", "lab/sessions"))
 
 
 def encode(session: Session, at: int) -> str:

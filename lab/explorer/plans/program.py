@@ -20,7 +20,7 @@ from itertools import product
 from catalog.descriptor import Descriptor
 from changes.plan.model import Element, Plan, Step, StepKind
 from changes.plan.rollback import rollback_steps
-from lab.explorer.model import Broken, Model
+from lab.explorer.model import BadModel, Broken, Model
 from lab.explorer.plans.by_hand import written_by_hand
 from lab.explorer.plans.by_planner import plan_by_planner
 from lab.explorer.plans.small_tables import elements_of, tables_of
@@ -198,7 +198,12 @@ class _Stops:
 
     def _place(self, element: Element) -> int:
         """Where an element is in a stage: whatever the planner calls it."""
-        return next(at for at, one in enumerate(self.elements) if (one.kind, one.id) == (element.kind, element.id))
+        at = next(
+            (at for at, one in enumerate(self.elements) if (one.kind, one.id) == (element.kind, element.id)), None
+        )
+        if at is None:
+            raise BadModel(f"the planner's plan is of a {element.kind.value}, which this model does not have")
+        return at
 
     def add_steps_back(self, exits: Sequence[tuple[int, int]], steps_back: StepsBack) -> None:
         """From each stop that may be left; exits with the same versions behind them share their steps."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.explorer.fingerprint import FOLDERS, ROOT, fingerprint
+from lab.explorer.fingerprint import PLACES, ROOT, fingerprint
 
 LOADED = """
 import sys
@@ -41,6 +41,13 @@ def test_a_rule_that_moves_is_another_rule(tree: Path) -> None:
     assert hashed(tree) != before
 
 
+def test_a_single_file_counts_too(tree: Path) -> None:
+    (tree / "lab/texts.py").write_text("RULE = 1\n")
+    before = hashed(tree)
+    (tree / "lab/texts.py").write_text("RULE = 2\n")
+    assert hashed(tree) != before
+
+
 def test_what_is_no_rule_does_not_count(tree: Path) -> None:
     before = hashed(tree)
     (tree / "nodes").mkdir()
@@ -54,4 +61,4 @@ def test_all_that_the_explorer_runs_is_in_the_hash() -> None:
     ours = [Path(file).relative_to(ROOT) for file in ran.stdout.split() if file.startswith(f"{ROOT}/")]
     ours = [file for file in ours if file.parts[0] != ".venv" and file.name != "__init__.py"]
     assert len(ours) > 30
-    assert [str(file) for file in ours if not any(str(file).startswith(f"{folder}/") for folder in FOLDERS)] == []
+    assert [str(file) for file in ours if not any(file.is_relative_to(place) for place in PLACES)] == []

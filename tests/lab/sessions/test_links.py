@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.stage import long_session
+from lab.explorer.variants import all_variants
 from lab.sessions import session as sessions
 from lab.sessions.replay import first_difference, show
 from lab.sessions.session import (
@@ -155,6 +156,29 @@ def test_whatever_steps_a_session_holds_it_is_shown_as_far_as_they_go(steps: lis
     if shown.refused is not None:
         assert shown.refused.step == steps[len(taken)]
         assert str(shown.refused.why)
+
+
+BUILT_IN = [variant.model.to_json() for variant in all_variants().values()]
+ODD = st.sampled_from([None, "x", 2.5, -1, 0, True, [], {}, ["absent"], ["public"] * 40, 10**30, "DROP TABLE t"])
+
+
+@given(st.data())
+def test_whatever_model_somebody_writes_it_is_shown_or_refused_in_a_sentence(data: st.DataObject) -> None:
+    body = dict(data.draw(st.sampled_from(BUILT_IN)))
+    for name in data.draw(st.lists(st.sampled_from(sorted(body)), max_size=3)):
+        body[name] = data.draw(st.one_of(ODD, st.sampled_from([other[name] for other in BUILT_IN])))
+    says = ""
+    try:
+        assert show(Session("model", {"model": json.dumps(body)})).offers
+    except BadSession as refused:
+        says = str(refused)
+    assert "\n" not in says
+
+
+def test_a_model_of_many_versions_is_refused() -> None:
+    body = BUILT_IN[0] | {"road": ["absent", "delete-only"] * 7, "statement": ""}
+    with pytest.raises(BadSession, match="at most 12 versions, this one has 14"):
+        show(Session("model", {"model": json.dumps(body)}))
 
 
 def test_sessions_too_long_for_a_link_are_refused() -> None:
