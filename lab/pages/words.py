@@ -88,6 +88,7 @@ STAGE: Mapping[str, str | Promise] = {
     "condition down": _("down"),
     "condition cut off": _("cut off"),
     "clock": _("{s} s on the clock"),
+    "long clock": _("{m} min on the clock"),
     "seconds": _("{s} s"),
     "plan": _("The change"),
     "plan done": _("done"),

@@ -3,7 +3,7 @@
 import { html } from "../vendor/preact.js";
 import { Icon, Scroll, State, classes, say, shownState, version } from "./pieces.js";
 
-const ALLOWED = 2;
+const ALLOWED = 2, LONG_S = 600;
 const CONDITIONS = { frozen: "snowflake", down: "skull", "cut off": "unlink" };
 
 export function Versions({ cluster }) {
@@ -11,7 +11,7 @@ export function Versions({ cluster }) {
   return html`<section class="panel versions" aria-labelledby="versions-head">
     <header><h2 id="versions-head">${say("versions")}</h2>
       ${tables.length === 1 && html`<${Pips} count=${inForce(cluster, tables[0])} />`}
-      ${cluster.clock_s !== null && html`<p class="small clock"><${Icon} name="clock" />${say("clock", { s: seconds(cluster.clock_s) })}</p>`}</header>
+      ${cluster.clock_s !== null && html`<p class="small clock"><${Icon} name="clock" />${cluster.clock_s < LONG_S ? say("clock", { s: seconds(cluster.clock_s) }) : say("long clock", { m: seconds(cluster.clock_s / 60) })}</p>`}</header>
     ${tables.map((table) => html`<${Lanes} key=${table} table=${table} cluster=${cluster} many=${tables.length > 1} />`)}
     ${cluster.plan.length > 0 && html`<${Plan} plan=${cluster.plan} />`}
     ${cluster.messages.length > 0 && html`<${Messages} messages=${cluster.messages} />`}

@@ -35,3 +35,13 @@ export const classes = (names) => Object.entries(names).filter(([, is]) => is).m
 
 /* A region that scrolls can be reached by Tab, and has a name. */
 export const Scroll = ({ name, class: extra = "", children, ...rest }) => html`<div class=${`scroller ${extra}`} tabindex="0" role="group" aria-label=${name} ...${rest}>${children}</div>`;
+
+/* Scrolls the region around an element, and not the page, until it is in sight. */
+export function reveal(element) {
+  const region = element?.closest(".scroller");
+  if (!region) return;
+  const inner = element.getBoundingClientRect(), outer = region.getBoundingClientRect();
+  const by = (low, high, least, most) => (low < least ? low - least : high > most ? high - most : 0);
+  region.scrollBy(by(inner.left, inner.right, outer.left + STICKY_PX, outer.right), by(inner.top, inner.bottom, outer.top, outer.bottom));
+}
+const STICKY_PX = 220; // names of clauses, which stay at the left

@@ -32,11 +32,18 @@ export class Server {
 
   async fetch(url, options) {
     const answer = await fetch(url, options);
-    if (answer.redirected) location.reload(); // signed out meanwhile
+    if (answer.redirected) return this.signIn(new URL(answer.url));
     const isJson = answer.headers.get("Content-Type")?.includes("json");
     const told = isJson ? await answer.json() : { error: `${answer.status} ${answer.statusText}` };
     if (!answer.ok) throw new Refusal(told.error);
     return told;
+  }
+
+  /* Signed out meanwhile: to the page where one signs in, and back here. */
+  signIn(page) {
+    page.searchParams.set("next", location.pathname + location.search);
+    location.assign(page);
+    throw new Refusal("");
   }
 
   keep(session, at, single, answer) {

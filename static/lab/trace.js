@@ -2,7 +2,7 @@
 
 import { html, useState, useLayoutEffect, useRef } from "../vendor/preact.js";
 import { letter, origins } from "./branches.js";
-import { Icon, Scroll, Severity, classes, say, worst } from "./pieces.js";
+import { Icon, Scroll, Severity, classes, reveal, say, worst } from "./pieces.js";
 
 const HEIGHT = 24;
 const LIFE = 400; // upwards, to the top of the step, which cuts it off
@@ -11,7 +11,7 @@ export function Trace({ stage }) {
   const [asTable, setAsTable] = useState(false);
   const { trace } = stage.shown;
   const here = useRef(null);
-  useLayoutEffect(() => here.current?.scrollIntoView({ block: "nearest" }), [stage.at, stage.steps]);
+  useLayoutEffect(() => reveal(here.current), [stage.at, stage.steps]);
   return html`<section class="panel trace" aria-labelledby="trace-head"><header><h2 id="trace-head">${say("trace")}</h2>
       <button class="plain small" aria-pressed=${asTable ? "true" : "false"} onClick=${() => setAsTable(!asTable)}><${Icon} name="table-2" />${say("as table")}</button></header>
     ${trace.length === 0 ? html`<p class="empty">${say("trace empty")}</p>` : asTable ? html`<${Table} stage=${stage} />` : html`<${Diagram} shown=${stage.shown} stage=${stage} here=${here} />`}</section>`;

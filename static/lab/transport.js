@@ -1,7 +1,7 @@
 /* Bottom: first, back, play, next, last; let it run; and a row per clause with a cell per position. */
 
 import { html, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
-import { Icon, Scroll, Severity, classes, clauseWords, say } from "./pieces.js";
+import { Icon, Scroll, Severity, classes, clauseWords, reveal, say } from "./pieces.js";
 import { SPEEDS } from "./state.js";
 
 const Key = ({ name, icon, onClick, off = false, first = false }) => html`<button class=${first ? "first" : ""} title=${say(name)} aria-disabled=${off ? "true" : null} onClick=${off ? null : onClick}><${Icon} name=${icon} /><span class="hush">${say(name)}</span></button>`;
@@ -16,17 +16,16 @@ export function Transport({ stage, elsewhere = "" }) {
       <${Key} name="to last" icon="skip-forward" off=${stage.isLast} onClick=${() => stage.last()} />
       <span class="position num" aria-label=${say("position", { at: stage.stop, n: last })}>${stage.stop} / ${last}</span>
       <label class="small speed"><span class="hush">${say("speed")}</span><select class="fit" value=${stage.speed} onChange=${(event) => { stage.speed = Number(event.target.value); stage.changed(); }}>${SPEEDS.map((speed) => html`<option value=${speed}>${speed} ×</option>`)}</select></label></div>
-    <div class="keys run"><button onClick=${() => stage.run()}><${Icon} name=${stage.doing === "running" ? "pause" : "dices"} />${stage.doing === "running" ? say("stop running") : say("let it run")}</button>
+    ${elsewhere ? html`<a class="small" href=${elsewhere} target="_blank" rel="noopener">${say("on the stage")}</a>` : html`<div class="keys run"><button onClick=${() => stage.run()}><${Icon} name=${stage.doing === "running" ? "pause" : "dices"} />${stage.doing === "running" ? say("stop running") : say("let it run")}</button>
       <label class="small seed">${say("seed")} <input type="number" min="0" max="999999" value=${stage.seed} onChange=${(event) => { stage.seed = Math.min(999999, Math.max(0, Math.trunc(Number(event.target.value)) || 0)); stage.changed(); }} /></label>
-      <label class="small check"><input type="checkbox" checked=${stage.stopsAtDanger} onChange=${(event) => { stage.stopsAtDanger = event.target.checked; stage.changed(); }} />${say("stop at danger")}</label></div>
-    ${elsewhere && html`<a class="small" href=${elsewhere} target="_blank" rel="noopener">${say("on the stage")}</a>`}</div>`;
+      <label class="small check"><input type="checkbox" checked=${stage.stopsAtDanger} onChange=${(event) => { stage.stopsAtDanger = event.target.checked; stage.changed(); }} />${say("stop at danger")}</label></div>`}</div>`;
 }
 
 /* Clauses that hold all along are folded into one row, so that the others stand out. */
 export function Strip({ stage }) {
   const { strip } = stage.shown, here = useRef(null);
   const [isOpen, setOpen] = useState(false);
-  useLayoutEffect(() => here.current?.scrollIntoView({ block: "nearest", inline: "nearest" }), [stage.at, stage.steps]);
+  useLayoutEffect(() => reveal(here.current), [stage.at, stage.steps]);
   const broken = strip.filter((row) => row.cells.some((cell) => cell !== "holds")), others = strip.filter((row) => !broken.includes(row));
   return html`<${Scroll} name=${say("strip")} class="invariants"><table><caption class="hush">${say("strip caption")}</caption>
     <thead><tr><th scope="col" class="clause-head">${say("clause")}</th>${stage.stops.map((_, at) => html`<th key=${at} scope="col" class=${classes({ here: at === stage.stop })} ref=${at === stage.stop ? here : null}>
