@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, FOREIGN_KEY, PRIMARY, State
+from catalog.elements import EXISTS, FOREIGN_KEY, PRIMARY, PlacementId, State
 from catalog.types import SqlType
 from changes.plan.element_states import is_filling, state_of
+from lab.explorer.contents.foreign_keys import LinkedEffects
 from lab.explorer.contents.statements import row_text
 from lab.explorer.lanes import EXECUTOR, FILL, STORE
 from lab.explorer.narration import STATES, narrator_of, statement_text
@@ -23,7 +24,9 @@ from lab.explorer.plans.small_tables import (
     LINK_NAME,
     NEW,
     OLD,
+    PARENT,
     TWIN,
+    A,
     elements_of,
 )
 from lab.explorer.spaces.fill import UNREAD
@@ -62,6 +65,7 @@ class Drawing:
         self.config, self.before = config, before
         self.stop = plain.stops[config.stop]
         self.tables = plain.tables if self.model.foreign_key else (ONE_TABLE,)
+        self._rows: dict[tuple[int, PlacementId], frozenset[bytes]] = {}
         self.in_force = [
             [self.effects.program.descriptors[place] for place in plain.in_force(config, at)]
             for at in range(len(self.tables))
@@ -159,34 +163,46 @@ class Drawing:
 
     def _pair(self, slot: Slot, now: Mapping[Slot, bytes | None], old: Mapping[Slot, bytes | None]) -> Pair:
         home, key = slot
-        is_there = slot in now
-        value = now[slot] if is_there else old[slot]
+        value = now[slot] if slot in now else old[slot]
         difference = Difference.SAME if slot in old else Difference.ADDED
-        if not is_there:
+        if slot not in now:
             difference = Difference.REMOVED
         elif slot in old and old[slot] != value:
             difference = Difference.CHANGED
         name, at = self.effects.name_of(key), self._table_of(key)
         owner = name.row_key if name.row_key is not None else value
-        is_entry = name.index != PRIMARY
-        sort = "entry" if is_entry else "row" if name.column == EXISTS else "value"
+        sort = "entry" if name.index != PRIMARY else "row" if name.column == EXISTS else "value"
         return Pair(
             f"{home + 1}.{key.hex()}",
             self.tables[at],
             f"{STORE} {home + 1}" if self.effects.storages > 1 else STORE,
-            "" if owner is None else _number(owner),
+            "" if owner is None else _value(owner),
             sort,
             self._key_words(name),
             "" if value is None or sort != "value" else _value(value),
             difference,
             is_tombstone=value is None,
-            dangles=is_there
-            and value is not None
-            and is_entry
-            and owner is not None
-            and self._is_hole(name, at, owner),
+            dangles=slot in now and value is not None and self._leads_nowhere(name, value),
             unseen_by=tuple(one.version for one in self.in_force[at] if not _knows(one, name)),
         )
+
+    def _leads_nowhere(self, name: PairName, value: bytes) -> bool:
+        """True for an entry of a row that is not there, and for a value that refers to none."""
+        if name.index != PRIMARY:
+            return (name.row_key or value) not in self._rows_at(CHILD, name.placement)
+        if name.column != A or value == encoding.NULL or not (self.model.foreign_key or self.model.refers_to_itself):
+            return False
+        return value not in self._rows_at(PARENT if self.model.foreign_key else CHILD, name.placement)
+
+    def _rows_at(self, at: int, placement: PlacementId) -> frozenset[bytes]:
+        """The keys of a table's rows in a placement."""
+        key = at, placement
+        if key not in self._rows:
+            widest = self.effects.tables[at] if isinstance(self.effects, LinkedEffects) else self.effects.widest
+            held = sorted((key, value) for (_, key), value in self._held(self.config).items())
+            of = next(one for one in widest.placements if one.id == placement)
+            self._rows[key] = frozenset(row.key for row in rows_of(widest, of, held))
+        return self._rows[key]
 
     def _table_of(self, key: bytes) -> int:
         return IDS.index(PREFIX.unpack_from(key)[0]) if self.model.foreign_key else 0
@@ -199,14 +215,6 @@ class Drawing:
             return f"{INDEX_NAMES[name.index]}: {_value(name.values)}{where}"
         column = "row" if name.column == EXISTS else "a (twin)" if name.column == TWIN else "a"
         return f"{column}{where}"
-
-    def _is_hole(self, name: PairName, at: int, owner: bytes) -> bool:
-        """True if an entry leads to a row that is not there, in its own placement."""
-        widest = self.effects.widest
-        placement = next(p for p in widest.placements if p.id == name.placement)
-        pairs = self._held(self.config).items()
-        rows = rows_of(widest, placement, sorted((key, value) for (_, key), value in pairs))
-        return at == CHILD and all(row.key != owner for row in rows)
 
     # Plan and fill
 
@@ -271,11 +279,6 @@ def _knows(described: Descriptor, name: PairName) -> bool:
         return any(index.id == name.index and index.state is not State.ABSENT for index in described.indexes)
     is_row = name.column == EXISTS
     return is_row or any(c.id == name.column and c.state is not State.ABSENT for c in described.columns)
-
-
-def _number(key: bytes) -> str:
-    number, _ = encoding.decode(SqlType.BIGINT, key)
-    return str(number)
 
 
 def _value(data: bytes) -> str:

@@ -79,3 +79,17 @@ def test_readers_differ_exactly_where_a_public_index_breaks_c4_or_c5(
     differs = {one.version for one in shown.probe if one.differs}
     broken = {verdict.version for verdict in shown.verdicts if verdict.clause in ("C4", "C5")}
     assert differs == broken & public
+
+
+@pytest.mark.parametrize("name", ["foreign-key-unchecked-by-parent", "self-reference-unchecked-as-parent"])
+def test_a_value_that_refers_to_nothing_dangles(name: str) -> None:
+    shown = show(Session("variant", {"name": name}, steps=tuple(STORIES[name])))
+    dangling = [(pair.sort, pair.key) for pair in shown.cluster.pairs if pair.dangles]
+    assert dangling == [("value", "a")]
+    assert "C6" in {verdict.clause for verdict in shown.verdicts}
+
+
+def test_rows_of_both_tables_are_named_as_sentences_name_them() -> None:
+    shown = show(Session("variant", {"name": "add-foreign-key"}, steps=("given.-.2.2.-",)))
+    named = [(pair.table, pair.sort, pair.row, pair.value) for pair in shown.cluster.pairs]
+    assert named == [("child", "row", "1", ""), ("child", "value", "1", "2"), ("parent", "row", "2", "")]
