@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -34,14 +35,19 @@ Work = Callable[[Iterable[KeyRange]], Iterator[Any]]
 
 _lock = threading.Lock()
 _session: "SparkSession | None" = None
+_starts_since: float | None = None
 
 
 def spark() -> "SparkSession":
     """The process's session, started by the first who asks, and again after its JVM has died."""
-    global _session
+    global _session, _starts_since
     with _lock:
         if _session is None or not _is_alive(_session):
-            _session = _start()
+            _starts_since = time.monotonic()
+            try:
+                _session = _start()
+            finally:
+                _starts_since = None
         return _session
 
 
@@ -111,6 +117,12 @@ def ask_jvm() -> None:
     if asked is not None:
         with suppress(Py4JError, OSError, AttributeError):  # it has died, or is being stopped
             asked.sparkContext._jsc.sc().isStopped()
+
+
+def starts_for_s() -> float:
+    """Seconds for which a session has been starting; 0 when none is."""
+    since = _starts_since
+    return 0.0 if since is None else time.monotonic() - since
 
 
 def _forget_dead(context: Any) -> None:

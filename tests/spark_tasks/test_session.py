@@ -2,16 +2,21 @@
 
 import os
 import signal
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from schemalab.polling import wait_for
+from schemalab.testing.cluster import ROOT
 from spark_tasks.models import ReorgRun
 from spark_tasks.spark import java, jvm_watch, session
 from tests.spark_tasks.runs import Runs, entries, to_filling
 from tests.storage.stage import Stage, user
+
+LINES_MAX = 200
 
 
 @pytest.fixture
@@ -56,6 +61,58 @@ def test_a_jvm_that_is_stopped_does_not_answer_until_it_goes_on(spark: None, mon
     wait_for(jvm_watch.is_answering, what="the JVM", seconds_max=20)
 
 
+STARTS = """
+import django, threading, time
+django.setup()
+from spark_tasks.spark import jvm_watch, session
+jvm_watch.START_S_MAX = 2.0
+jvm_watch.begin()
+threading.Thread(target=session.warm_up, daemon=True).start()
+while True:
+    print("answers" if jvm_watch.is_answering() else "is silent", flush=True)
+    time.sleep(0.1)
+"""
+HANGS = """#!/bin/sh
+[ "$1" = -version ] && { echo 'openjdk version "17.0.2"' >&2; exit; }
+exec sleep 600
+"""
+
+
+def test_a_jvm_that_hangs_while_it_starts_does_not_answer(tmp_path: Path) -> None:
+    java_program(tmp_path, HANGS)
+    env = {**os.environ, "JAVA_HOME": str(tmp_path)}
+    argv = [sys.executable, "-c", STARTS]
+    worker = subprocess.Popen(argv, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert worker.stdout is not None
+    try:
+        said = list(zip(range(LINES_MAX), iter(worker.stdout.readline, "is silent\n"), strict=False))
+    finally:
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.communicate()
+    assert 0 < len(said) < LINES_MAX
+    assert {line for _, line in said} == {"answers\n"}
+
+
+def test_a_mistake_of_the_watch_is_no_silence_of_the_jvm(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails() -> None:
+        raise ValueError("a mistake of ours")
+
+    monkeypatch.setattr(session, "ask_jvm", fails)
+    monkeypatch.setattr(jvm_watch, "ASK_S", 0.01)
+    jvm_watch.begin()
+    wait_for(lambda: caplog.text.count("a mistake of ours") >= 2, what="the next question", seconds_max=5)
+    assert jvm_watch.is_answering()
+
+
+def java_program(home: Path, script: str) -> None:
+    program = home / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text(script)
+    program.chmod(0o755)
+
+
 def test_without_java_no_session_starts_and_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -67,10 +124,7 @@ def test_without_java_no_session_starts_and_the_error_says_what_to_install(
 
 
 def test_a_java_that_is_too_old_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    program = tmp_path / "bin" / "java"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
-    program.chmod(0o755)
+    java_program(tmp_path, "#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     monkeypatch.setattr(session, "find_java_home", partial(java.find_java_home, jvm_folder=tmp_path / "nothing"))
