@@ -13,22 +13,41 @@ RETRIES_MAX = 50
 READY_S_MAX = 60.0
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Statement:
+    """When it began (seconds since 1970), how long it took, and its tries beyond the first; -1 when none succeeded."""
+
+    at: float
+    took_s: float
+    again: int
+
+    @property
+    def end(self) -> float:
+        return self.at + self.took_s
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """When each statement began (seconds since 1970), and how long it took in seconds, over `seconds` in all."""
+    """Statements in the order in which they began, over `seconds` in all."""
 
-    statements: list[tuple[float, float]]
-    retries: int
-    errors: int
+    statements: list[Statement]
     seconds: float
 
     @property
+    def retries(self) -> int:
+        return sum(max(one.again, 0) for one in self.statements)
+
+    @property
+    def errors(self) -> int:
+        return sum(one.again < 0 for one in self.statements)
+
+    @property
     def worst_ms(self) -> float:
-        return 1000 * max((took for _, took in self.statements), default=0.0)
+        return 1000 * max((one.took_s for one in self.statements), default=0.0)
 
     @property
     def p99_ms(self) -> float:
-        ordered = sorted(took for _, took in self.statements)
+        ordered = sorted(one.took_s for one in self.statements)
         return 1000 * ordered[len(ordered) * 99 // 100] if ordered else 0.0
 
     @property
@@ -39,10 +58,10 @@ class Seen:
         """Statements that ran while one of the windows was open."""
         if not self.statements:
             return self
-        first, last = self.statements[0][0], max(at + took for at, took in self.statements)
+        first, last = self.statements[0].at, max(one.end for one in self.statements)
         cut = [(max(begin, first), min(end, last)) for begin, end in windows if end > first and begin < last]
-        ran = [(at, took) for at, took in self.statements if any(at < end and at + took > begin for begin, end in cut)]
-        return Seen(ran, self.retries, self.errors, sum(end - begin for begin, end in cut))
+        ran = [one for one in self.statements if any(one.at < end and one.end > begin for begin, end in cut)]
+        return Seen(ran, sum(end - begin for begin, end in cut))
 
 
 def write_beside(addresses: list[str], clients: int, seconds: float, rows: int) -> Seen:
@@ -62,12 +81,12 @@ def write_beside(addresses: list[str], clients: int, seconds: float, rows: int) 
     for process in processes:
         process.join(READY_S_MAX)
     statements = sorted(statement for seen in found for statement in seen.statements)
-    return Seen(statements, sum(s.retries for s in found), sum(s.errors for s in found), seconds)
+    return Seen(statements, seconds)
 
 
 def client(address: str, number: int, seconds: float, rows: int, start: Any, results: Any) -> None:
     """Say that the connection stands, wait for the others, write for the time, say what was seen."""
-    chance, statements, retries, errors = random.Random(number), [], 0, 0
+    chance, statements = random.Random(number), []
     with psycopg.connect(address, autocommit=True) as connection:
         results.put(None)
         start.wait(READY_S_MAX)
@@ -75,9 +94,8 @@ def client(address: str, number: int, seconds: float, rows: int, start: Any, res
         while time.monotonic() < end:
             at, began = time.time(), time.perf_counter()
             again = update(connection, chance.randrange(rows), f"name {chance.randrange(10**6)}")
-            statements.append((at, time.perf_counter() - began))
-            retries, errors = retries + max(again, 0), errors + (again < 0)
-    results.put(Seen(statements, retries, errors, seconds))
+            statements.append(Statement(at, time.perf_counter() - began, again))
+    results.put(Seen(statements, seconds))
 
 
 def update(connection: psycopg.Connection[Any], row: int, name: str) -> int:
