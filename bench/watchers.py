@@ -9,6 +9,8 @@ import json
 import statistics
 import time
 import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import psycopg
@@ -25,6 +27,18 @@ ROUNDS = 5
 PAUSE_S = 1.0
 SETTLE_S = 2.0
 READY_S_MAX = 60.0
+
+
+class Missed(Exception):
+    """A client did not get an event that others got."""
+
+
+@dataclass
+class Watcher:
+    """A client: the number of the last event of its snapshot, and how late it saw each event after that, in seconds."""
+
+    since: int = 0
+    seen: dict[int, float] = field(default_factory=dict)
 
 
 def measure(cluster: RunningCluster) -> list[Figure]:
@@ -46,25 +60,35 @@ def measure(cluster: RunningCluster) -> list[Figure]:
 
 
 async def watch(cluster: RunningCluster) -> list[float]:
-    """Seconds from each event to each client."""
+    """Seconds from each event to each client. Raises `Missed`."""
     cookies = [sign_in(cluster, f"watcher{number}") for number in range(CLIENTS // CLIENTS_EACH)]
-    delays: list[float] = []
+    watchers = [Watcher() for _ in range(CLIENTS)]
     ready = asyncio.Semaphore(0)
     async with asyncio.TaskGroup() as group:
-        watchers = [
-            group.create_task(listen(cluster, cookies[number // CLIENTS_EACH], ready, delays))
-            for number in range(CLIENTS)
+        tasks = [
+            group.create_task(listen(cluster, cookies[number // CLIENTS_EACH], ready, watcher))
+            for number, watcher in enumerate(watchers)
         ]
-        for _ in watchers:
+        for _ in tasks:
             await asyncio.wait_for(ready.acquire(), READY_S_MAX)
         await asyncio.to_thread(make_events, cluster)
         await asyncio.sleep(SETTLE_S)
-        for watcher in watchers:
-            watcher.cancel()
-    return delays
+        for task in tasks:
+            task.cancel()
+    return delays_of([watcher.seen for watcher in watchers], since=max(watcher.since for watcher in watchers))
 
 
-async def listen(cluster: RunningCluster, cookie: str, ready: asyncio.Semaphore, delays: list[float]) -> None:
+def delays_of(clients: Sequence[dict[int, float]], *, since: int) -> list[float]:
+    """The delay, in seconds, of each event after number `since` at each client. Raises `Missed`."""
+    events = {seq for seen in clients for seq in seen if seq > since}
+    missed = [events - seen.keys() for seen in clients if events - seen.keys()]
+    if missed:
+        which = f"one of them event {min(missed[0])}"
+        raise Missed(f"{len(missed)} of {len(clients)} clients did not get all {len(events)} events, {which}")
+    return [seen[seq] for seen in clients for seq in events]
+
+
+async def listen(cluster: RunningCluster, cookie: str, ready: asyncio.Semaphore, watcher: Watcher) -> None:
     url = f"{cluster.address.replace('http', 'ws', 1)}/live/"
     headers, is_ready = {"Cookie": cookie, "Origin": cluster.address}, False
     async with websockets.connect(url, additional_headers=headers, max_size=None, open_timeout=READY_S_MAX) as socket:
@@ -72,10 +96,11 @@ async def listen(cluster: RunningCluster, cookie: str, ready: asyncio.Semaphore,
         async for text in socket:
             kind = str(text[:20]).split('"')[3]  # what it is; only events are read whole
             if kind == "snapshot" and not is_ready:
-                is_ready = True
+                is_ready, watcher.since = True, json.loads(text)["seq"]
                 ready.release()
             elif kind == "event":
-                delays.append(time.time() - datetime.fromisoformat(json.loads(text)["at"]).timestamp())
+                event = json.loads(text)
+                watcher.seen[event["seq"]] = time.time() - datetime.fromisoformat(event["at"]).timestamp()
             elif kind == "ping":
                 await socket.send(json.dumps({"type": "pong"}))
 

@@ -1,5 +1,8 @@
 """What the benchmarks say of clients: nobody is left out, and only what ran in the time named is counted."""
 
+import pytest
+
+from bench.watchers import Missed, delays_of
 from bench.writers import Seen, Statement
 
 
@@ -14,3 +17,13 @@ def test_of_statements_beside_a_fill_only_theirs_count() -> None:
     assert (seen.retries, seen.errors) == (5, 2)
     beside = seen.within([(9.0, 13.0)])
     assert (beside.statements, beside.retries, beside.errors, beside.seconds) == ([during, refused], 2, 1, 4.0)
+
+
+def test_events_count_from_the_moment_when_all_clients_are_there() -> None:
+    early, late = {5: 0.9, 6: 0.1, 7: 0.2}, {6: 0.3, 7: 0.4}
+    assert sorted(delays_of([early, late], since=5)) == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_an_event_that_a_client_never_got_is_no_smaller_number_of_events() -> None:
+    with pytest.raises(Missed, match=r"1 of 3 clients did not get all 2 events, one of them event 7"):
+        delays_of([{6: 0.1, 7: 0.2}, {6: 0.1}, {6: 0.1, 7: 0.3}], since=5)
