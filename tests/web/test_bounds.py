@@ -1,5 +1,6 @@
 """What a client can make the page take in: raw sockets against uvicorn with the flags of the Procfile."""
 
+import inspect
 import json
 import shlex
 import socket
@@ -22,16 +23,28 @@ from schemalab.launch.procfile import read_procfile
 from tests.web.conftest import Site
 
 ClientOf = Callable[[str], Client]
-OWN = ("http", "h11_max_incomplete_event_size", "ws_max_size", "ws_max_queue", "limit_concurrency", "lifespan")
+OWN = ("http", "h11_max_incomplete_event_size", "ws_max_size", "limit_concurrency", "lifespan")
 
 
 def shipped() -> dict[str, Any]:
     """The flags that `manage.py up` starts the page with, as uvicorn understands them."""
+    parsed = uvicorn.main.make_context("uvicorn", words_of_the_page()).params
+    return {name: parsed[name] for name in OWN}
+
+
+def words_of_the_page() -> list[str]:
     command = read_procfile((Path(__file__).parents[2] / "Procfile").read_text())["web"]
     arguments = shlex.split(command.replace("$HOST", "127.0.0.1").replace("$PORT", "0"))
-    words = arguments[arguments.index("uvicorn") + 1 :]
-    parsed = uvicorn.main.make_context("uvicorn", words).params
-    return {name: parsed[name] for name in OWN}
+    return arguments[arguments.index("uvicorn") + 1 :]
+
+
+def test_every_flag_about_sockets_is_read_by_what_serves_them() -> None:
+    config = uvicorn.Config("schemalab.asgi:application", **shipped())
+    config.load()
+    read = inspect.getsource(config.ws_protocol_class)
+    flags = [word.removeprefix("--").replace("-", "_") for word in words_of_the_page() if word.startswith("--ws-")]
+    assert "ws_max_size" in flags
+    assert [flag for flag in flags if f"config.{flag}" not in read] == []
 
 
 @pytest.fixture
