@@ -237,6 +237,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         else:
             messages = await self._in_language(snapshot.missed, stream, self.streams[stream])
         for message in messages:
+            if stream not in self.streams:
+                return  # it was left meanwhile
             if message["type"] == "snapshot" and not whole:
                 await self.send_json({"type": "resync", "stream": stream, "seq": message["seq"]})
             self.streams[stream] = message["seq"]

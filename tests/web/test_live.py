@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -174,6 +176,35 @@ def test_what_a_full_queue_loses_is_read_again(browse: Open, monkeypatch: pytest
         while len(browser.seqs()) < 20:
             browser.next("event")
         assert browser.seqs() == list(range(first + 1, first + 21))
+
+
+def test_a_stream_that_is_left_while_its_missed_events_are_read_stays_left(
+    browse: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "HEARTBEAT_S", 0.3)
+    read, is_read, is_left = consumers.LiveConsumer._in_language, threading.Event(), threading.Event()
+
+    async def slow(self: consumers.LiveConsumer, work: Any, *arguments: Any) -> Any:
+        answer = await read(self, work, *arguments)
+        is_read.set()
+        assert await asyncio.to_thread(is_left.wait, ANSWER_S)
+        return answer
+
+    with browse() as browser:
+        browser.follow("cluster")
+        browser.next("snapshot")
+        monkeypatch.setattr(consumers.LiveConsumer, "_in_language", slow)
+        happen_unheard(1)
+        happen(2)
+        assert is_read.wait(ANSWER_S)
+        browser.say(type="unsubscribe", stream="cluster")
+        browser.say(type="a word that is refused, once what came before is done")
+        browser.next("error")
+        is_left.set()
+        happen(3)
+        assert browser.next("ping")["seqs"] == {}
+        assert browser.next("ping")["seqs"] == {}
+        assert browser.seqs() == []
 
 
 def test_who_comes_back_gets_what_was_missed_and_nothing_twice(browse: Open) -> None:
