@@ -250,6 +250,6 @@ def request_audit(table_id: int) -> int:
 def send_audit(job_id: int) -> None:
     """Sent again for a job that was found, too: its first message may be lost, and one under way is left alone."""
     try:
-        current_app.signature("spark_tasks.tasks.audit").apply_async((job_id,), retry=False)
+        current_app.signature("spark_tasks.tasks.audit").apply_async((job_id,), retry=False, expires=EXPIRES_S)
     except (BrokerError, OSError) as error:
-        log.warning("audit %s not sent, ask again: %s", job_id, error)
+        log.warning("audit %s not sent, the timetable will: %s", job_id, error)

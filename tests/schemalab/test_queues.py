@@ -1,13 +1,19 @@
 """Every task has a process that does it, and no number of blocked changes stands between the clock and its work."""
 
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
 from changes.models import Change
 from changes.notices import send_driver
 from schemalab.celery import app
 from schemalab.launch.procfile import read_procfile
+from spark_tasks.jobs.loads import send_load
+from spark_tasks.services import send_audit, send_run
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,3 +54,13 @@ def test_a_driver_that_was_asked_for_long_ago_is_asked_for_again_instead(monkeyp
     monkeypatch.setattr("celery.current_app.send_task", lambda *_, **options: sent.append(options))
     send_driver(Change(pk=7).pk)
     assert sent[0]["expires"] == 10
+
+
+@pytest.mark.parametrize("send", [send_run, send_load, send_audit])
+def test_what_the_timetable_sends_again_does_not_pile_up(redis_url: str, send: Callable[[int], None]) -> None:
+    send(7)
+    with Redis.from_url(redis_url) as broker:
+        [message] = broker.lrange("celery:spark", 0, -1)
+    expires_at = json.loads(message)["headers"]["expires"]
+    assert expires_at is not None
+    assert datetime.fromisoformat(expires_at) - datetime.now(UTC) <= timedelta(seconds=10)
