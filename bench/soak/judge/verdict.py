@@ -29,7 +29,6 @@ CHANGES_S_MAX = 180.0
 LEFTOVERS_S_MAX = 60.0
 AUDIT_S_MAX = 240.0
 STATEMENT_MS_MAX = 60_000
-RESUME_PAUSED_S = 5.0
 
 TABLES = """
 SELECT t.id, t.name, (SELECT d.body FROM catalog_descriptor d WHERE d.table_id = t.id ORDER BY d.version DESC LIMIT 1)
