@@ -83,9 +83,3 @@ RUNS = Lifecycle(
     rows_done=_rows_done,
     announce=_announce_end,
 )
-
-
-def claim_run(run_id: int) -> Claim | None:
-    """Become the attempt that works on the run; None while another one is alive, and when it has ended."""
-    run = RUNS.claim(run_id)
-    return None if run is None else Claim(run, run.token)

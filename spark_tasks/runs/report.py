@@ -86,7 +86,3 @@ def gather(findings: Iterable[dict[str, Any]]) -> Finding:
 
 def violation_json(violation: Violation) -> dict[str, Any]:
     return asdict(violation) | {"key": violation.key.hex()}
-
-
-def violation_from_json(violation: dict[str, Any]) -> Violation:
-    return Violation(violation["clause"], violation["storage"], bytes.fromhex(violation["key"]), violation["why"])

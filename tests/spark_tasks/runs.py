@@ -1,12 +1,15 @@
 """Moving a stage through a change, and running its reorganisations here and now."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from catalog.elements import IndexId, State
+from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.phases import prepare_fill
 from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.services import RunStatus, close_run, run_status, start_run
+from storage.integrity.clauses import Violation
 from storage.pairs import index_entry
 from tests.storage.stage import BY_NAME, Stage
 
@@ -74,3 +77,14 @@ def index_prefix(stage: Stage) -> bytes:
 
 def entry_of(stage: Stage, row: object) -> bytes:
     return index_entry(stage.now, stage.now.placement, stage.now.index(BY_NAME.id), row)[0]  # type: ignore[arg-type]
+
+
+def claim_run(run_id: int) -> Claim | None:
+    """The claim of the attempt that works on the run from now on; None while another one is alive or it has ended."""
+    run = RUNS.claim(run_id)
+    return None if run is None else Claim(run, run.token)
+
+
+def violation_of(found: dict[str, Any]) -> Violation:
+    """A violation that a report names."""
+    return Violation(found["clause"], found["storage"], bytes.fromhex(found["key"]), found["why"])

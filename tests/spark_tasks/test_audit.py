@@ -11,9 +11,8 @@ from catalog import models as catalog
 from catalog.elements import ColumnId, State
 from spark_tasks.checks.audit import Report, audit_table, first_words
 from spark_tasks.models import ReorgRun
-from spark_tasks.runs.report import violation_from_json
 from storage.pairs import column_key, prefix
-from tests.spark_tasks.runs import Runs, entries, entry_of, to_filling
+from tests.spark_tasks.runs import Runs, entries, entry_of, to_filling, violation_of
 from tests.storage.stage import BY_NAME, NAME, Stage, user
 
 
@@ -122,7 +121,7 @@ def test_damage_is_found_with_its_clause_and_words(
 ) -> None:
     assert audit(indexed).is_consistent
     damage(indexed)
-    found = [violation_from_json(v) for v in audit(indexed).violations]
+    found = [violation_of(v) for v in audit(indexed).violations]
     assert [str(v).startswith(words) for v, words in zip(found, expected, strict=True)] == [True] * len(expected)
     judged = indexed.violations()
     assert {(v.clause, v.key) for v in found} == {(v.clause, v.key) for v in judged}

@@ -11,7 +11,7 @@ from catalog.elements import Index, IndexColumn, IndexId, State
 from spark_tasks.chunks import chunk as marks
 from spark_tasks.chunks.chunk import RunClosed, RunControl, RunToken
 from spark_tasks.jobs.phases import prepare_fill
-from spark_tasks.jobs.reorganisations import RUNS, claim_run
+from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.reorganise import backfill
 from spark_tasks.runs.pacing import Pace
@@ -20,7 +20,7 @@ from spark_tasks.runs.run_elements import Elements
 from spark_tasks.services import close_run, run_status, throttle_run
 from storage.pairs import StoredRow
 from storage.pairs import rows_of as stored
-from tests.spark_tasks.runs import INDEX, Runs, entries, entry_of, to_filling, to_public, tombstones
+from tests.spark_tasks.runs import INDEX, Runs, claim_run, entries, entry_of, to_filling, to_public, tombstones
 from tests.storage.stage import AGE, BY_NAME, Stage, user
 
 

@@ -9,13 +9,12 @@ from catalog.elements import ColumnId, Index, IndexColumn, IndexId, State
 from catalog.types import SqlType
 from spark_tasks.checks.audit import audit_table
 from spark_tasks.models import Kind, ReorgRun
-from spark_tasks.runs.report import violation_from_json
 from spark_tasks.services import close_run
 from storage import encoding
 from storage.integrity.clauses import Violation
 from storage.pairs import StoredRow, column_key, entry_pair, prefix
 from tests.spark_tasks.kinds import ADDED, ADULT, GROWN_UP, NAMED, SCORE, TWIN, UNIQUE, Change
-from tests.spark_tasks.runs import Runs
+from tests.spark_tasks.runs import Runs, violation_of
 from tests.storage.stage import AGE, NAME, Stage, user
 
 PEOPLE = 8
@@ -105,7 +104,7 @@ def clauses_and_keys(found: list[Violation]) -> set[tuple[str, bytes, str]]:
 
 
 def said(violations: list[dict[str, object]]) -> list[Violation]:
-    return [violation_from_json(violation) for violation in violations]
+    return [violation_of(violation) for violation in violations]
 
 
 def audited(stage: Stage) -> list[Violation]:

@@ -11,10 +11,9 @@ from catalog.database import database_dsn
 from spark_tasks.jobs import phases
 from spark_tasks.jobs.lifecycle import WasClosed
 from spark_tasks.jobs.phases import prepare_fill
-from spark_tasks.jobs.reorganisations import claim_run
 from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.services import close_run
-from tests.spark_tasks.runs import Runs, entry_of, to_filling, tombstones
+from tests.spark_tasks.runs import Runs, claim_run, entry_of, to_filling, tombstones
 from tests.storage.stage import Stage, user
 
 

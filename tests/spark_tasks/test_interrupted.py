@@ -8,7 +8,7 @@ import pytest
 
 from catalog.elements import State
 from spark_tasks.chunks.chunk import Mark, Progress, RunClosed, RunControl, progress_of
-from spark_tasks.jobs.reorganisations import RUNS, claim_run
+from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.reorganise import backfill, delete
 from spark_tasks.runs.pacing import Pace
@@ -17,7 +17,7 @@ from spark_tasks.services import close_run, pause_run, run_status, start_run
 from storage.arrow.encoding import Pairs
 from storage.integrity.clauses import element_label
 from tests.spark_tasks.kinds import BY_SCORE, SCORE, TWIN, UNIQUE, Change
-from tests.spark_tasks.runs import Runs, entries, to_filling
+from tests.spark_tasks.runs import Runs, claim_run, entries, to_filling
 from tests.spark_tasks.test_backfill import fill_in_hand, key_ranges, rows_of, runs
 from tests.spark_tasks.test_kinds import BETWEEN, people
 from tests.storage.stage import BY_NAME, Stage

@@ -12,7 +12,6 @@ from spark_tasks.chunks.chunk import RunClosed, RunControl, RunToken
 from spark_tasks.jobs import phases
 from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.phases import prepare_fill
-from spark_tasks.jobs.reorganisations import claim_run
 from spark_tasks.models import Kind, ReorgRange, ReorgRun
 from spark_tasks.reorganise import backfill
 from spark_tasks.runs.pacing import Pace
@@ -38,7 +37,7 @@ from tests.spark_tasks.kinds import (
     Change,
     score,
 )
-from tests.spark_tasks.runs import Runs, tombstones
+from tests.spark_tasks.runs import Runs, claim_run, tombstones
 from tests.storage.stage import AGE, NAME, Stage, user
 
 CHANGES = [

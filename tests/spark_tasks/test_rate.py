@@ -7,11 +7,11 @@ import pytest
 from changes.pages.change_page import progress
 from changes.selectors import progress_of
 from spark_tasks.jobs.claim import Claim
-from spark_tasks.jobs.reorganisations import claim_run, run_heartbeat
+from spark_tasks.jobs.reorganisations import run_heartbeat
 from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun
 from spark_tasks.runs.throughput import Rate, eta_s
 from spark_tasks.services import run_status
-from tests.spark_tasks.runs import INDEX
+from tests.spark_tasks.runs import INDEX, claim_run
 from tests.storage.stage import Stage
 
 

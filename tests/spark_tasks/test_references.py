@@ -12,7 +12,7 @@ from spark_tasks.checks import range_check
 from spark_tasks.checks.audit import Report, audit_table
 from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.runs.ranges import KeyRange
-from spark_tasks.runs.report import NAMED_MAX, Finding, violation_from_json
+from spark_tasks.runs.report import NAMED_MAX, Finding
 from spark_tasks.services import RunStatus, run_status
 from spark_tasks.spark import session
 from storage import encoding
@@ -20,7 +20,7 @@ from storage.integrity.clauses import Violation, check
 from storage.mutations import delete_row, insert_row
 from storage.pairs import column_key, index_entry, prefix
 from tests.references import BY_CITY, CITY, TRIP_CITY, TRIP_ID
-from tests.spark_tasks.runs import Runs
+from tests.spark_tasks.runs import Runs, violation_of
 from tests.spark_tasks.two_tables import (
     BOSS,
     Refused,
@@ -287,4 +287,4 @@ def _boss_of(company: Stage, number: int) -> bytes:
 
 
 def found(violations: list[dict[str, Any]]) -> list[Violation]:
-    return sorted(violation_from_json(v) for v in violations)
+    return sorted(violation_of(v) for v in violations)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from spark_tasks.jobs.reorganisations import RUN_MARKS, YOUNG_S, claim_run, run_heartbeat
+from spark_tasks.jobs.reorganisations import RUN_MARKS, YOUNG_S, run_heartbeat
 from spark_tasks.models import ReorgPulse, ReorgRun
-from tests.spark_tasks.runs import Runs
+from tests.spark_tasks.runs import Runs, claim_run
 from tests.storage.stage import Stage
 
 pytestmark = pytest.mark.django_db(transaction=True)

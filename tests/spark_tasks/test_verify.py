@@ -14,7 +14,7 @@ from spark_tasks.checks import range_check
 from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.lifecycle import WasClosed
-from spark_tasks.jobs.reorganisations import RUNS, claim_run
+from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.reorganise import repair, verify
 from spark_tasks.runs.ranges import KeyRange
@@ -25,7 +25,7 @@ from storage.integrity.clauses import Violation
 from storage.integrity.offenders import values_of_entry
 from storage.pairs import StoredRow, column_key, prefix
 from tests.spark_tasks.kinds import ADULT, NAMED, UNIQUE, Change
-from tests.spark_tasks.runs import INDEX, Runs, to_filling
+from tests.spark_tasks.runs import INDEX, Runs, claim_run, to_filling
 from tests.storage.stage import NAME, Stage, user
 
 ONE_NAME = Change((UNIQUE,))
