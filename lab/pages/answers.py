@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from lab.pages.requests import Asked
-from lab.pages.words import say
+from lab.pages.words import speaker
 from lab.sessions import replay, setups
 from lab.sessions.fold import folded
 from lab.sessions.random_step import random_step
@@ -41,7 +41,7 @@ def linked_answer(linked: Linked) -> dict[str, Any]:
 def _answer(session: Session, shown: Shown, single_steps: bool | None) -> dict[str, Any]:
     single = setups.SETUPS[session.setup].single_steps if single_steps is None else single_steps
     return {
-        "shown": to_json(folded(shown, single_steps=single), say),
+        "shown": to_json(folded(shown, single_steps=single), speaker()),
         "session": {
             "setup": session.setup,
             "parameters": dict(session.parameters),
@@ -57,4 +57,5 @@ def _answer(session: Session, shown: Shown, single_steps: bool | None) -> dict[s
 
 def described_setups() -> list[Mapping[str, Any]]:
     """Every set-up as the chooser shows it."""
+    say = speaker()
     return [to_json(setup, say) for setup in setups.SETUPS.values()]

@@ -3,21 +3,40 @@
 Whatever a session says (labels, reasons, sentences) is a `Text` and comes with the session; these are the page's own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import get_language, gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from lab.sessions.shown import Text
 
+TEMPLATES_MAX = 4096
+
 
 def say(text: Text) -> str:
     """A text in the reader's language: its template, and every text in it; with arrows as print has them."""
-    if not text.template:
-        return ""
-    values = {name: say(value) if isinstance(value, Text) else value for name, value in text.values.items()}
-    return gettext(text.template).format_map(values).replace(" -> ", " \u2192 ")
+    return speaker()(text)
+
+
+def speaker() -> Callable[[Text], str]:
+    """`say` for many texts: the reader's language is asked for once."""
+    language = get_language() or ""
+
+    def said(text: Text) -> str:
+        if not text.template:
+            return ""
+        values = {name: said(value) if isinstance(value, Text) else value for name, value in text.values.items()}
+        return _translated(language, text.template).format_map(values).replace(" -> ", " \u2192 ")
+
+    return said
+
+
+@lru_cache(maxsize=TEMPLATES_MAX)
+def _translated(language: str, template: str) -> str:
+    """The template in `language`, which is that of the request."""
+    return gettext(template)
 
 
 def stage_words() -> dict[str, str]:
