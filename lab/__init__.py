@@ -6,6 +6,7 @@ simulator/  one seed, one history in which much goes wrong
 explorer/   every schedule of a small model
 exercises/  chapters: files, read, checked, graded
 learning/   learners, and how far they are
+classroom/  a class that goes through chapters together
 sessions/   what stage, exercises and classroom show, worked out from a set-up and steps
 pages/      what the browser sends and is answered: stage, gallery
 questions/  is there a way to break this, and what would have saved it

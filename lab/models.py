@@ -1,4 +1,4 @@
-"""Questions to the explorer that learners ask from the stage; how far they are in the chapters, and their answers."""
+"""Questions to the explorer that learners ask from the stage; how far they are in the chapters; courses they join."""
 
 from django.conf import settings
 from django.db import models
@@ -29,11 +29,59 @@ class Question(models.Model):
         return f"question {self.pk} of {self.owner}"
 
 
+class Course(models.Model):
+    """Chapters that a teacher goes through with a class. Who knows its token may join while it is open."""
+
+    name = models.CharField(max_length=100)
+    chapters = models.JSONField()
+    """Folders of the chapters, in order."""
+
+    language = models.CharField(max_length=10)
+    is_anonymous = models.BooleanField()
+    """No account and no name of a member is stored, only a number."""
+
+    token = models.CharField(max_length=32, unique=True)
+    is_open = models.BooleanField(default=True)
+    is_shared = models.BooleanField(default=False)
+    """Members see how everybody answered the predictions that they have answered themselves."""
+
+    joined = models.PositiveIntegerField(default=0)
+    """The number that was given last."""
+
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A learner in a course: a person with an account, a name, or, in an anonymous course, a number only."""
+
+    course = models.ForeignKey(Course, on_delete=models.CASCADE, related_name="members")
+    number = models.PositiveIntegerField()
+    """Counted from 1 in the order of joining, and never given twice."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=60, blank=True)
+    joined_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["course", "number"], name="lab_membership_has_its_number"),
+            models.UniqueConstraint(fields=["course", "user"], name="lab_membership_is_one_of_a_person"),
+        )
+
+    def __str__(self) -> str:
+        return f"member {self.number} of {self.course}"
+
+
 class Progress(models.Model):
-    """A learner at a task of a chapter. The learner is a person, or a visitor without an account (`lab.learning`)."""
+    """A learner at a task: a person, a visitor without an account, or a member of a course (`lab.learning`)."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+")
     visitor = models.CharField(max_length=32, blank=True)
+    member = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="progress")
     exercise = models.CharField(max_length=100)
     """The chapter's folder."""
 
@@ -54,7 +102,9 @@ class Progress(models.Model):
         verbose_name_plural = "progress"
         constraints = (
             models.CheckConstraint(
-                condition=Q(user__isnull=False, visitor="") | Q(user__isnull=True) & ~Q(visitor=""),
+                condition=Q(user__isnull=False, visitor="", member__isnull=True)
+                | Q(user__isnull=True, member__isnull=True) & ~Q(visitor="")
+                | Q(user__isnull=True, visitor="", member__isnull=False),
                 name="lab_progress_is_of_one_learner",
             ),
             models.UniqueConstraint(
@@ -63,10 +113,11 @@ class Progress(models.Model):
             models.UniqueConstraint(
                 fields=["visitor", "exercise", "task"], condition=~Q(visitor=""), name="lab_progress_of_visitor"
             ),
+            models.UniqueConstraint(fields=["member", "exercise", "task"], name="lab_progress_of_member"),
         )
 
     def __str__(self) -> str:
-        return f"{self.user or 'a visitor'} at {self.exercise}: {self.task}"
+        return f"{self.member or self.user or 'a visitor'} at {self.exercise}: {self.task}"
 
     @property
     def is_open(self) -> bool:

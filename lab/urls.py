@@ -1,10 +1,10 @@
-"""The lab: its front page, the stage, questions to the explorer, chapters, and doors from other pages."""
+"""The lab: its front page, the stage, questions to the explorer, chapters, courses, and doors from other pages."""
 
 from django.urls import path
 
 from lab import views
 from lab.learning import views as chapters
-from lab.pages import explorer
+from lab.pages import classroom, explorer, joining
 
 urlpatterns = [
     path("lab/", views.lab, name="lab"),
@@ -23,4 +23,15 @@ urlpatterns = [
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/answer/", chapters.answer, name="chapter-answer"),
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/hint/", chapters.hint, name="chapter-hint"),
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/solution/", chapters.solution, name="chapter-solution"),
+    path("lab/courses/", classroom.courses, name="courses"),
+    path("lab/courses/<int:pk>/", classroom.course, name="course"),
+    path("lab/courses/<int:pk>/grid/", classroom.grid, name="course-grid"),
+    path("lab/courses/<int:pk>/change/", classroom.change, name="course-change"),
+    path("lab/courses/<int:pk>/delete/", classroom.delete, name="course-delete"),
+    path("lab/courses/<int:pk>/answers.csv", classroom.answers_csv, name="course-csv"),
+    path("lab/courses/<int:pk>/<int:number>/<str:chapter_id>/<str:screen_id>/", classroom.trace, name="course-trace"),
+    path("lab/course/", joining.my_course, name="my-course"),
+    path("lab/course/step-out/", joining.step_out, name="step-out"),
+    path("lab/course/leave/", joining.leave, name="leave-course"),
+    path("join/<str:token>/", joining.join, name="join"),
 ]

@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from lab import services
+from lab.classroom.selectors import learner_of
 from lab.learning.views import listed
 from lab.models import Question
+from lab.pages.admission import for_learners
 from lab.pages.answers import answer, described_setups, linked_answer, random_answer
 from lab.pages.gallery import cards
 from lab.pages.questions import question_in, savings_in
@@ -23,7 +24,7 @@ from lab.sessions.session import BadLink, BadSession, decode
 FIRST_SETUP = "one-jump"
 
 
-@login_required
+@for_learners
 @require_GET
 def lab(request: HttpRequest) -> HttpResponse:
     """The front page: where to begin, and famous anomalies to open."""
@@ -32,7 +33,7 @@ def lab(request: HttpRequest) -> HttpResponse:
     return render(request, "lab/lab.html", context)
 
 
-@login_required
+@for_learners
 @require_http_methods(["GET", "POST"])
 def stage(request: HttpRequest) -> HttpResponse:
     """The page, or for a POST a session at a position."""
@@ -55,49 +56,46 @@ def stage(request: HttpRequest) -> HttpResponse:
     return render(request, "lab/stage.html", context, status=status)
 
 
-@login_required
+@for_learners
 @require_POST
 def random_step(request: HttpRequest) -> HttpResponse:
     """A session after one more step, picked here."""
     return _answered(lambda: random_answer(asked(request.body)))
 
 
-@login_required
+@for_learners
 @require_POST
 def ask(request: HttpRequest) -> HttpResponse:
     """A question to the explorer: it waits until others were served, unless its answer is known."""
 
     def asked_now() -> dict[str, Any]:
         found = question_in(request.body)
-        return services.shown(services.ask(_owner(request), found.question)) | {"why_not_here": found.why_not_here}
+        made = services.ask(learner_of(request).owner, found.question)
+        return services.shown(made) | {"why_not_here": found.why_not_here}
 
     return _answered(asked_now)
 
 
-@login_required
+@for_learners
 @require_GET
 def question(request: HttpRequest, pk: int) -> HttpResponse:
     """One's own question as it is now."""
-    return JsonResponse(services.shown(get_object_or_404(Question, pk=pk, owner=_owner(request))))
+    return JsonResponse(services.shown(get_object_or_404(Question, pk=pk, owner=learner_of(request).owner)))
 
 
-@login_required
+@for_learners
 @require_POST
 def stop_question(request: HttpRequest, pk: int) -> HttpResponse:
     """Stop one's own question; the answer is the question as it is then."""
-    services.stop(_owner(request), pk)
-    return JsonResponse(services.shown(get_object_or_404(Question, pk=pk, owner=_owner(request))))
+    services.stop(learner_of(request).owner, pk)
+    return JsonResponse(services.shown(get_object_or_404(Question, pk=pk, owner=learner_of(request).owner)))
 
 
-@login_required
+@for_learners
 @require_POST
 def saving(request: HttpRequest) -> HttpResponse:
     """The choices that would have saved a session."""
     return _answered(lambda: {"savings": savings_in(request.body)})
-
-
-def _owner(request: HttpRequest) -> str:
-    return f"user:{request.user.pk}"
 
 
 def _shown(body: bytes) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""A learner: a person with an account, or a visitor, whom only their browser's session knows.
+"""A learner: a person with an account, a visitor, whom only their browser's session knows, or a member of a course.
 
 A visitor gets a name when there is something to keep, not before: a page that is only looked at leaves nothing behind.
 The name is in the session's data, not its key, because the key changes at sign-in.
+A member's work belongs to the course: it is kept apart from their own, and deleted with the course.
 """
 
 import uuid
@@ -12,21 +13,34 @@ from typing import Any
 VISITOR = "lab_visitor"
 """The key of a visitor's name in the data of a browser's session."""
 
+MEMBER = "lab_member"
+"""The key of the membership with which a browser works in a course."""
+
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """A person by their id, or a visitor by a name; nobody yet when both are empty."""
+    """A person by their id, a visitor by a name, or a member by theirs; nobody yet when all are empty."""
 
     user_id: int | None = None
     visitor: str = ""
+    member_id: int | None = None
 
     @property
     def is_nobody(self) -> bool:
-        return self.user_id is None and not self.visitor
+        return self.user_id is None and not self.visitor and self.member_id is None
+
+    @property
+    def owner(self) -> str:
+        """The learner as one text, such as user:3; "" for nobody."""
+        if self.member_id is not None:
+            return f"member:{self.member_id}"
+        if self.user_id is not None:
+            return f"user:{self.user_id}"
+        return f"visitor:{self.visitor}" if self.visitor else ""
 
     def rows(self) -> dict[str, Any]:
         """The fields of rows that are this learner's."""
-        return {"user_id": self.user_id, "visitor": self.visitor}
+        return {"user_id": self.user_id, "visitor": self.visitor, "member_id": self.member_id}
 
 
 def learner_of(user_id: int | None, session: MutableMapping[str, Any], *, named: bool = False) -> Learner:

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from lab.classroom.selectors import learner_of
 from lab.exercises.adversary import Standing
 from lab.exercises.chapter import HINTS, Chapter, Live, Predict, Screen, Start, Survive
 from lab.exercises.grading import BadAnswer, Grade, Outcome, reveal_of
@@ -26,7 +27,7 @@ from lab.exercises.observations import session_of
 from lab.exercises.shelf import Book, books
 from lab.learning import selectors, services
 from lab.learning.forms import answer_in, form_of, game_of
-from lab.learning.learner import Learner, learner_of
+from lab.learning.learner import Learner
 from lab.models import Progress
 from lab.pages.answers import answer as stage_answer
 from lab.pages.answers import described_setups
@@ -59,7 +60,7 @@ class Place:
 
 def listed(request: HttpRequest) -> list[dict[str, Any]]:
     """All chapters as a list shows them, with what this learner has done of each."""
-    learner, language = _learner(request), _language()
+    learner, language = learner_of(request), _language()
     everything = selectors.progress_everywhere(learner)
     found = []
     for book in books(settings.EXERCISES_DIR):
@@ -153,7 +154,7 @@ def _place(request: HttpRequest, chapter_id: str, screen_id: str = "", *, named:
     at = next((n for n, one in enumerate(book.chapter.screens) if one.id == screen_id), None)
     if screen_id and at is None:
         raise Http404(f"chapter {chapter_id} has no screen {screen_id}")
-    learner = _learner(request, named=named)
+    learner = learner_of(request, named=named)
     return Place(book, book.chapter, at or 0, learner, selectors.progress_in(learner, book.chapter))
 
 
@@ -167,11 +168,6 @@ def _open_place(request: HttpRequest, chapter_id: str, screen_id: str) -> Place:
 
 def _with(place: Place, progress: Progress) -> Place:
     return replace(place, rows={**place.rows, place.screen.id: progress})
-
-
-def _learner(request: HttpRequest, *, named: bool = False) -> Learner:
-    user_id = request.user.pk if request.user.is_authenticated else None
-    return learner_of(user_id, request.session, named=named)
 
 
 def _language() -> str:

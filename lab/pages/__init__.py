@@ -1,9 +1,13 @@
 """The lab's pages: what a browser sends becomes a session, and what a session shows becomes JSON in the reader's words.
 
+admission whom the lab is for
 requests  a session out of a request's body, within bounds
 answers   what is answered for a session at a position
 questions what is asked of the explorer from the stage
 words     the words that stand on the stage
 explorer  every built-in model, every rule, a model of one's own; doors from other pages
 gallery   famous anomalies, each a session to open
+classroom a teacher's courses: their grids, traces, CSV
+course_grid  the grid and the counted answers as pages draw them
+joining   a learner's way into a course, and out of it
 """

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
@@ -22,6 +21,7 @@ from changes.ddl.errors import DdlError
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
 from lab.explorer.plans.program import plan_of
 from lab.explorer.variants import UP, Variant, all_variants
+from lab.pages.admission import for_learners
 from lab.pages.words import say
 from lab.questions.witnesses import unsafe_without, variant_named, witness_of
 from lab.sessions.doors import door_to
@@ -55,7 +55,7 @@ class Form:
     problem: str = ""
 
 
-@login_required
+@for_learners
 @require_http_methods(["GET", "POST"])
 def explorer(request: HttpRequest) -> HttpResponse:
     """The page; for a POST the stage with the model that was described, or the form with what is wrong."""
@@ -81,7 +81,7 @@ def explorer(request: HttpRequest) -> HttpResponse:
     return render(request, "lab/explorer.html", context, status=400 if form.problem else 200)
 
 
-@login_required
+@for_learners
 @require_GET
 def model(request: HttpRequest, name: str) -> HttpResponse:
     """A built-in model on the stage: an unsafe one at the end of its witness."""
@@ -94,7 +94,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
     return _opened(session, len(session.steps))
 
 
-@login_required
+@for_learners
 @require_GET
 def without(request: HttpRequest, rule: str) -> HttpResponse:
     """The full ladder without a rule, for the explorer to break."""
@@ -105,7 +105,7 @@ def without(request: HttpRequest, rule: str) -> HttpResponse:
         raise Http404(str(problem)) from problem
 
 
-@login_required
+@for_learners
 @require_GET
 def why(request: HttpRequest, situation: str) -> HttpResponse:
     """A session in the same state as what somebody asks about on the operations pages."""

@@ -19,7 +19,7 @@ from catalog.types import SqlType
 from schemalab.people.roles import give_roles
 from tests import references
 
-PEOPLE = {"lea": (), "sam": ("submitter",), "olga": ("operator",)}
+PEOPLE = {"lea": (), "sam": ("submitter",), "olga": ("operator",), "ines": ("instructor",), "ivo": ("instructor",)}
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def unhurried(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def people(db: None) -> dict[str, User]:
-    """lea learns, sam submits, olga operates."""
+    """lea learns, sam submits, olga operates, ines and ivo teach."""
     cast = {}
     for name, roles in PEOPLE.items():
         cast[name], _ = User.objects.get_or_create(username=name)

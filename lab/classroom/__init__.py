@@ -1,0 +1,9 @@
+"""A class that goes through chapters together: courses, their members, and what a teacher sees of them.
+
+status  how a learner stands at a task, and who is stuck
+tally   the first answers to a prediction, counted
+traces  the session that a learner has played, for the stage
+sheet   all of a course as a CSV file
+
+A member's work is kept apart from what they do on their own (`lab.learning`), so a course is deleted with all of it.
+"""

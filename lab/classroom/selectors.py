@@ -1,0 +1,232 @@
+"""Reads only: who works in which course, and how far its members are."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from lab.classroom import tally
+from lab.classroom.sheet import Line
+from lab.classroom.status import Status, Work, status_of
+from lab.exercises.chapter import Chapter, Live, Predict, Screen
+from lab.exercises.grading import Outcome
+from lab.learning import learner
+from lab.models import Attempt, Course, Membership, Progress
+
+MAY_TEACH = "lab.add_course"
+
+
+# Who
+
+
+def learner_of(request: HttpRequest, *, named: bool = False) -> learner.Learner:
+    """The learner of a request: a member of the course that this browser works in, or else who they are anyway."""
+    member = member_of(request.session)
+    if member is not None:
+        return learner.Learner(member_id=member.pk)
+    user_id = request.user.pk if request.user.is_authenticated else None
+    return learner.learner_of(user_id, request.session, named=named)
+
+
+def member_of(session: Mapping[str, Any]) -> Membership | None:
+    """The membership with which a browser works; None without one, or when it has been deleted."""
+    if learner.MEMBER not in session:
+        return None
+    return Membership.objects.select_related("course", "user").filter(pk=session[learner.MEMBER]).first()
+
+
+def membership_in(course: Course, session: Mapping[str, Any], user: User | None) -> Membership | None:
+    """The membership that somebody has in a course: by this browser, or by their account."""
+    here = member_of(session)
+    if here is not None and here.course_id == course.pk:
+        return here
+    of_user = Membership.objects.filter(course=course, user=user)
+    return None if user is None else of_user.select_related("course", "user").first()
+
+
+def courses_of(user: User) -> QuerySet[Course]:
+    """The courses that somebody teaches: those they have made; of an owner of the cluster all."""
+    every = Course.objects.order_by("-made_at", "-pk")
+    return every if user.is_superuser else every.filter(made_by=user)
+
+
+def members_of(course: Course) -> QuerySet[Membership]:
+    return Membership.objects.filter(course=course).select_related("user").order_by("number")
+
+
+def name_of(member: Membership) -> str:
+    """The name under which a teacher knows a learner; "" in an anonymous course."""
+    if member.user is not None:
+        return str(member.user.get_full_name() or member.user.get_username())
+    return member.name
+
+
+# How far
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A row of progress, with the times and outcomes of its attempts in their order."""
+
+    row: Progress
+    attempts: tuple[tuple[datetime, str], ...]
+
+    def work(self, screen: Screen) -> Work:
+        failed = tuple(at for at, outcome in self.attempts if outcome == Outcome.WRONG.value)
+        is_prediction = isinstance(screen.task, Predict)
+        return Work(
+            failed_at=failed,
+            is_passed=self.row.passed_at is not None,
+            was_helped=self.row.was_helped,
+            is_shown=self.row.shown_at is not None or (is_prediction and self.row.answered_at is not None),
+        )
+
+
+Place = tuple[int, str, str]
+"""A member's id, a chapter, a task."""
+
+
+def stored_in(course: Course, chapters: Iterable[str]) -> Mapping[Place, Stored]:
+    """All that members did in these chapters."""
+    rows = list(Progress.objects.filter(member__course=course, exercise__in=tuple(chapters)))
+    attempts: dict[int, list[tuple[datetime, str]]] = {row.pk: [] for row in rows}
+    found = Attempt.objects.filter(progress__in=tuple(attempts)).order_by("pk")
+    for progress, at, outcome in found.values_list("progress_id", "at", "outcome"):
+        attempts[progress].append((at, outcome))
+    return {(row.member_id or 0, row.exercise, row.task): Stored(row, tuple(attempts[row.pk])) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A learner at a task."""
+
+    screen: Screen
+    status: Status
+    answers: int
+    hints: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A learner at the tasks of a chapter."""
+
+    member: Membership
+    cells: tuple[Cell, ...]
+
+    @property
+    def is_stuck(self) -> bool:
+        return any(cell.status is Status.STUCK for cell in self.cells)
+
+
+def tasks_of(chapter: Chapter) -> tuple[Screen, ...]:
+    """The tasks that are done in the lab; those on the real cluster are not graded here."""
+    return tuple(screen for screen in chapter.tasks if not isinstance(screen.task, Live))
+
+
+def grid(course: Course, chapter: Chapter, now: datetime) -> tuple[Row, ...]:
+    """The learners at the tasks of a chapter, in the order of joining."""
+    stored = stored_in(course, [chapter.id])
+    return tuple(
+        Row(member, tuple(_cell(stored.get((member.pk, chapter.id, one.id)), one, now) for one in tasks_of(chapter)))
+        for member in members_of(course)
+    )
+
+
+def _cell(stored: Stored | None, screen: Screen, now: datetime) -> Cell:
+    work = None if stored is None else stored.work(screen)
+    hints = 0 if stored is None else stored.row.hints
+    return Cell(screen, status_of(work, now), len(stored.attempts) if stored is not None else 0, hints)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The first answers to a prediction: how many there are, and each with its count."""
+
+    screen: Screen
+    answers: int
+    tallies: tuple[tally.Tally, ...]
+
+
+def counted(course: Course, chapter: Chapter, tasks: Sequence[str] | None = None) -> tuple[Counted, ...]:
+    """The first answers to each prediction of a chapter, or to those among `tasks`."""
+    first: dict[str, list[dict[str, Any]]] = {}
+    for attempt in first_attempts(course, [chapter.id]):
+        if not attempt.was_shown:
+            first.setdefault(attempt.progress.task, []).append(attempt.answer)
+    found = []
+    for screen in tasks_of(chapter):
+        if isinstance(screen.task, Predict) and (tasks is None or screen.id in tasks):
+            answers = first.get(screen.id, [])
+            found.append(Counted(screen, len(answers), tally.tallies(screen.task, answers)))
+    return tuple(found)
+
+
+def first_attempts(course: Course, chapters: Iterable[str]) -> QuerySet[Attempt]:
+    """The first answer of each member to each task."""
+    mine = Attempt.objects.filter(progress__member__course=course, progress__exercise__in=tuple(chapters))
+    return mine.select_related("progress").order_by("progress_id", "pk").distinct("progress_id")
+
+
+def attempts_at(member: Membership, chapter: Chapter, screen: Screen) -> QuerySet[Attempt]:
+    """The answers of a member to a task, the newest first."""
+    at_task = Attempt.objects.filter(progress__member=member, progress__exercise=chapter.id, progress__task=screen.id)
+    return at_task.order_by("-pk")
+
+
+def answered_by(member: Membership, chapter: Chapter) -> list[str]:
+    """The tasks of a chapter that a member has answered, or was shown the solution of."""
+    rows = Progress.objects.filter(member=member, exercise=chapter.id)
+    return [row.task for row in rows if row.is_open]
+
+
+def lines(course: Course, chapters: Sequence[Chapter], now: datetime) -> Iterator[Line]:
+    """A line for each learner and task, for a CSV file."""
+    folders = [chapter.id for chapter in chapters]
+    stored = stored_in(course, folders)
+    first = {one.progress_id: one for one in first_attempts(course, folders)}
+    for member in members_of(course):
+        for chapter in chapters:
+            for screen in tasks_of(chapter):
+                found = stored.get((member.pk, chapter.id, screen.id))
+                yield _line(member, chapter, screen, found, first.get(found.row.pk) if found else None, now)
+
+
+def _line(
+    member: Membership, chapter: Chapter, screen: Screen, stored: Stored | None, first: Attempt | None, now: datetime
+) -> Line:
+    known = Line(
+        learner=name_of(member),
+        number=member.number,
+        chapter=chapter.id,
+        task=screen.id,
+        kind=screen.kind,
+        status=status_of(None if stored is None else stored.work(screen), now).value,
+    )
+    if stored is None:
+        return known
+    return replace(
+        known,
+        first_answer=written(first.answer) if first is not None else "",
+        first_outcome=first.outcome if first is not None else "",
+        answers=len(stored.attempts),
+        failed=len(stored.work(screen).failed_at),
+        hints=stored.row.hints,
+        is_shown=stored.row.shown_at is not None,
+        begun_at=stored.row.begun_at,
+        passed_at=stored.row.passed_at,
+    )
+
+
+def written(answer: Mapping[str, Any]) -> str:
+    """An answer in one line, as it was stored: "entry", "n1: v1, n2: v2", "publish.2 n2.acquire"."""
+    return "; ".join(_written(value) for value in answer.values())
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {one}" for name, one in value.items())
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

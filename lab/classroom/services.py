@@ -1,0 +1,119 @@
+"""Courses are made, joined, left and deleted; with a course goes all that was done in it.
+
+A browser works in one course at a time: its session has the id of the membership, and what is done in the lab counts
+for that member (`lab.classroom.selectors.learner_of`). Who joins with an account in a course with names finds their
+work again in any browser, by the same link; everybody else in this browser only.
+"""
+
+import logging
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils.timezone import now
+
+from lab.classroom import selectors
+from lab.exercises.texts import LANGUAGES
+from lab.learning.learner import MEMBER
+from lab.models import Course, Membership
+
+log = logging.getLogger(__name__)
+
+COURSES_MAX = 100
+"""Of one teacher."""
+
+MEMBERS_MAX = 500
+TOKEN_BYTES = 16
+NAME_CHARACTERS_MAX, LEARNER_CHARACTERS_MAX = 100, 60
+
+
+class BadCourse(ValueError):
+    """A course that cannot be made, or cannot be joined so."""
+
+
+class Closed(Exception):
+    """Nobody joins this course now: it is closed, or full."""
+
+
+def make_course(
+    by: User, *, name: str, chapters: Sequence[str], language: str, is_anonymous: bool, known: Sequence[str]
+) -> Course:
+    """A new course, open, with a link of its own. `known` are the chapters that there are. Raises `BadCourse`."""
+    chosen = [one for one in known if one in chapters]
+    if not _plain(name) or len(_plain(name)) > NAME_CHARACTERS_MAX:
+        raise BadCourse("name")
+    if not chosen or len(chosen) < len(set(chapters)):
+        raise BadCourse("chapters")
+    if language not in LANGUAGES:
+        raise BadCourse("language")
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=by.pk)
+        if Course.objects.filter(made_by=by).count() >= COURSES_MAX:
+            raise BadCourse("courses")
+        return Course.objects.create(
+            name=_plain(name),
+            chapters=chosen,
+            language=language,
+            is_anonymous=is_anonymous,
+            token=secrets.token_urlsafe(TOKEN_BYTES),
+            made_by=by,
+            made_at=now(),
+        )
+
+
+def join(course: Course, session: Any, user: User | None, name: str = "") -> Membership:
+    """Join, or come back as the member one was. Raises `Closed`, or `BadCourse` when a name is needed."""
+    with transaction.atomic():
+        course = Course.objects.select_for_update().get(pk=course.pk)
+        member = selectors.membership_in(course, session, user) or _new_member(course, user, name)
+    session[MEMBER] = member.pk
+    return member
+
+
+def _new_member(course: Course, user: User | None, name: str) -> Membership:
+    if not course.is_open or course.members.count() >= MEMBERS_MAX:
+        raise Closed
+    is_known = user is not None and not course.is_anonymous
+    shown = "" if course.is_anonymous or is_known else _plain(name)
+    if not (course.is_anonymous or is_known) and not 0 < len(shown) <= LEARNER_CHARACTERS_MAX:
+        raise BadCourse("learner")
+    course.joined += 1
+    course.save(update_fields=["joined"])
+    return Membership.objects.create(
+        course=course, number=course.joined, user=user if is_known else None, name=shown, joined_at=now()
+    )
+
+
+def step_out(session: Any) -> None:
+    """Work on one's own again in this browser; what was done in the course stays there."""
+    session.pop(MEMBER, None)
+
+
+def leave(session: Any) -> None:
+    """Leave the course, with all that was done in it."""
+    Membership.objects.filter(pk=session.pop(MEMBER, None)).delete()
+
+
+def remove_member(course: Course, number: int) -> None:
+    """Remove a learner, with all they have done in the course."""
+    Membership.objects.filter(course=course, number=number).delete()
+
+
+def change(course: Course, *, is_open: bool | None = None, is_shared: bool | None = None) -> None:
+    """Open or close a course to others; show its members how everybody answered, or no longer."""
+    found = {"is_open": is_open, "is_shared": is_shared}
+    Course.objects.filter(pk=course.pk).update(**{key: value for key, value in found.items() if value is not None})
+
+
+def delete_course(course: Course) -> None:
+    """Delete a course with its members and all they have done in it."""
+    pk = course.pk
+    _, rows = course.delete()
+    log.info("course %s deleted: %s", pk, rows)
+
+
+def _plain(text: str) -> str:
+    """A name on one line, without characters that cannot be seen."""
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())

@@ -1,0 +1,70 @@
+"""All of a course as a CSV file, a line for each learner and task, for a teacher's own tables.
+
+A text that a spreadsheet would take for a formula gets an apostrophe in front: names come from learners.
+"""
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+HEAD = (
+    "learner", "number", "chapter", "task", "kind", "status", "first answer", "first outcome", "answers", "failed",
+    "hints", "solution shown", "begun", "passed",
+)  # fmt: skip
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+BOM = "\ufeff"
+"""Without it some spreadsheets take UTF-8 for something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A learner at a task. Moments are UTC; None where it has not come to that."""
+
+    learner: str
+    number: int
+    chapter: str
+    task: str
+    kind: str
+    status: str
+    first_answer: str = ""
+    first_outcome: str = ""
+    answers: int = 0
+    failed: int = 0
+    hints: int = 0
+    is_shown: bool = False
+    begun_at: datetime | None = None
+    passed_at: datetime | None = None
+
+
+def sheet(lines: Iterable[Line]) -> str:
+    """The file's text."""
+    found = io.StringIO()
+    writer = csv.writer(found)
+    writer.writerow(HEAD)
+    for line in lines:
+        texts = (_safe(one) for one in (line.learner, line.number, line.chapter, line.task, line.kind, line.status))
+        writer.writerow(
+            (
+                *texts,
+                _safe(line.first_answer),
+                line.first_outcome,
+                line.answers,
+                line.failed,
+                line.hints,
+                "yes" if line.is_shown else "no",
+                _moment(line.begun_at),
+                _moment(line.passed_at),
+            )
+        )
+    return BOM + found.getvalue()
+
+
+def _safe(value: str | int) -> str:
+    text = str(value)
+    return f"'{text}" if text.startswith(FORMULAS) else text
+
+
+def _moment(at: datetime | None) -> str:
+    return "" if at is None else at.strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,57 @@
+"""A learner at a task, as a teacher sees it: a function of what is stored, and of the time.
+
+    no row                                               not started
+    a hint, an answer                                    working
+    two failed checks, and then nothing for 5 minutes    stuck
+    passed                                               done
+    passed after help; the answer was shown              done with hints
+
+A prediction is over with its first answer: after a wrong one the right one is shown. So is a task whose solution was
+asked for: nobody needs to be helped with it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+
+STUCK_AFTER_CHECKS = 2
+STUCK_AFTER = timedelta(minutes=5)
+
+
+class Status(Enum):
+    """From the left to the right of a learner's way, but for stuck."""
+
+    NOT_STARTED = "not started"
+    WORKING = "working"
+    STUCK = "stuck"
+    DONE = "done"
+    DONE_WITH_HINTS = "done with hints"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The stored facts of a learner at a task. `failed_at` are the times of the checks that failed."""
+
+    failed_at: tuple[datetime, ...] = ()
+    is_passed: bool = False
+    was_helped: bool = False
+    is_shown: bool = False
+    """The answer is known now: the solution was asked for, or a prediction made."""
+
+
+def status_of(work: Work | None, now: datetime) -> Status:
+    """The status at a time; `work` is None where nothing is stored."""
+    if work is None:
+        return Status.NOT_STARTED
+    if work.is_passed:
+        return Status.DONE_WITH_HINTS if work.was_helped else Status.DONE
+    if work.is_shown:
+        return Status.DONE_WITH_HINTS
+    return Status.STUCK if _is_stuck(work, now) else Status.WORKING
+
+
+def _is_stuck(work: Work, now: datetime) -> bool:
+    """A third failed check is no progress: time counts from the second."""
+    if len(work.failed_at) < STUCK_AFTER_CHECKS:
+        return False
+    return now - work.failed_at[STUCK_AFTER_CHECKS - 1] >= STUCK_AFTER

@@ -1,0 +1,234 @@
+"""A teacher's pages: courses, the live grid of learners and tasks, a learner's trace, the first answers, a CSV file.
+
+A course is found among those that its reader teaches, or not at all: nobody learns that there is another.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import segno
+from django.conf import settings
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.timezone import now
+from django.utils.translation import get_language, gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from lab.classroom import selectors, services
+from lab.classroom.selectors import MAY_TEACH
+from lab.classroom.sheet import sheet
+from lab.classroom.traces import trace_of
+from lab.exercises.chapter import Chapter, Design, Screen
+from lab.exercises.shelf import Book, books
+from lab.models import Course
+from lab.pages import course_grid
+from lab.sessions.session import BadSession, encode
+
+LOOPBACK = ("127.", "localhost", "[::1]")
+QR_MODULE_PX = 5
+
+PROBLEMS: Mapping[str, str | Promise] = {
+    "name": gettext_lazy("A course has a name of at most 100 characters."),
+    "chapters": gettext_lazy("Choose the chapters of the course."),
+    "language": gettext_lazy("Choose the language of the course."),
+    "courses": gettext_lazy("You have as many courses as one teacher may have. Delete one first."),
+    "learner": gettext_lazy("Say who you are, in at most 60 characters."),
+}
+
+teaches = permission_required(MAY_TEACH, raise_exception=True)
+
+
+@never_cache
+@login_required
+@teaches
+@require_http_methods(["GET", "POST"])
+def courses(request: HttpRequest) -> HttpResponse:
+    """The courses that one teaches, and a form for a new one."""
+    problem, asked = "", _asked(request)
+    if request.method == "POST":
+        try:
+            return redirect("course", services.make_course(request.user, **asked, known=_folders()).pk)  # type: ignore[arg-type]
+        except services.BadCourse as error:
+            problem = str(PROBLEMS[str(error)])
+    context = {
+        "section": "lab",
+        "courses": [
+            {"course": one, "members": one.members.count()}
+            for one in selectors.courses_of(request.user)  # type: ignore[arg-type]
+        ],
+        "chapters": [
+            {"id": book.folder, "title": course_grid.chapter_title(book), "is_chosen": book.folder in asked["chapters"]}
+            for book in _teachable()
+        ],
+        "languages": settings.LANGUAGES,
+        "asked": asked,
+        "problem": problem,
+    }
+    return render(request, "lab/classroom_courses.html", context, status=422 if problem else 200)
+
+
+def _asked(request: HttpRequest) -> dict[str, Any]:
+    """The fields of a new course; before anything is sent, all chapters in the reader's language."""
+    if request.method != "POST":
+        return {"name": "", "chapters": _folders(), "language": get_language() or "en", "is_anonymous": False}
+    return {
+        "name": request.POST.get("name", ""),
+        "chapters": request.POST.getlist("chapters"),
+        "language": request.POST.get("language", ""),
+        "is_anonymous": request.POST.get("members") == "anonymous",
+    }
+
+
+@never_cache
+@login_required
+@teaches
+@require_GET
+def course(request: HttpRequest, pk: int) -> HttpResponse:
+    """The grid of a course, and all that is done with it."""
+    mine = _course(request, pk)
+    link = invite_link(request, mine)
+    context = {
+        "section": "lab",
+        "course": mine,
+        "link": link,
+        "is_only_here": any(f"//{host}" in link for host in LOOPBACK),
+        "qr": qr_code(link),
+        "language": dict(settings.LANGUAGES).get(mine.language, mine.language),
+        **course_grid.grid(mine, request.GET),
+    }
+    return render(request, "lab/classroom_course.html", context)
+
+
+@never_cache
+@require_GET
+def grid(request: HttpRequest, pk: int) -> HttpResponse:
+    """The grid alone, asked for every other second. A page that may not see it is loaded again."""
+    if not request.user.has_perm(MAY_TEACH):
+        return HttpResponse(status=403, headers={"HX-Refresh": "true"})
+    mine = selectors.courses_of(request.user).filter(pk=pk).first()  # type: ignore[arg-type]
+    if mine is None:
+        return HttpResponse(status=404, headers={"HX-Refresh": "true"})
+    return render(request, "lab/classroom_grid.html", {"course": mine, **course_grid.grid(mine, request.GET)})
+
+
+@never_cache
+@login_required
+@teaches
+@require_GET
+def trace(request: HttpRequest, pk: int, number: int, chapter_id: str, screen_id: str) -> HttpResponse:
+    """A learner's last session at a task, on the stage; all their answers in words where there is none."""
+    mine = _course(request, pk)
+    member = get_object_or_404(selectors.members_of(mine), number=number)
+    book, chapter, screen = _screen(mine, chapter_id, screen_id)
+    attempts = selectors.attempts_at(member, chapter, screen)
+    opened = attempts.filter(pk=_number(request.GET.get("attempt"))) if "attempt" in request.GET else attempts
+    newest = opened.first()
+    link = "" if newest is None or "all" in request.GET else _link_of(screen, newest.answer)
+    if link:
+        return redirect(f"{reverse('stage')}?s={link}")
+    context = {
+        "section": "lab",
+        "course": mine,
+        "who": course_grid.who(member),
+        "chapter": {"id": chapter.id, "title": course_grid.chapter_title(book)},
+        "task": course_grid.task_title(book, screen),
+        "attempts": [{"attempt": one, "answer": selectors.written(one.answer)} for one in attempts],
+        "has_session": not isinstance(screen.task, Design) or screen.task.grammar == "handbooks",
+    }
+    return render(request, "lab/classroom_trace.html", context)
+
+
+def _link_of(screen: Screen, answer: Mapping[str, Any]) -> str:
+    session = trace_of(screen, answer)
+    try:
+        return "" if session is None else encode(session, len(session.steps))
+    except BadSession:  # too long for a link: its answers are shown in words
+        return ""
+
+
+@never_cache
+@login_required
+@teaches
+@require_GET
+def answers_csv(request: HttpRequest, pk: int) -> HttpResponse:
+    """Everything that members did, a line for each learner and task."""
+    mine = _course(request, pk)
+    chapters = [book.chapter for book in course_grid.chapters_of(mine) if book.chapter]
+    text = sheet(selectors.lines(mine, chapters, now()))
+    name = f"course-{mine.pk}-{now():%Y-%m-%d}.csv"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(text, content_type="text/csv; charset=utf-8", headers=headers)
+
+
+@login_required
+@teaches
+@require_POST
+def change(request: HttpRequest, pk: int) -> HttpResponse:
+    """Open or close the course, show or hide its answers, remove a member."""
+    mine = _course(request, pk)
+    match request.POST.get("do"):
+        case "open" | "close" as what:
+            services.change(mine, is_open=what == "open")
+        case "share" | "unshare" as what:
+            services.change(mine, is_shared=what == "share")
+        case "remove":
+            services.remove_member(mine, _number(request.POST.get("number")))
+        case _:
+            raise Http404("there is no such change of a course")
+    return redirect("course", pk)
+
+
+@login_required
+@teaches
+@require_POST
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    """Delete the course with all that was done in it."""
+    services.delete_course(_course(request, pk))
+    return redirect("courses")
+
+
+def invite_link(request: HttpRequest, mine: Course) -> str:
+    """The address by which one joins, as others reach this site."""
+    path = reverse("join", args=[mine.token])
+    return f"{settings.PUBLIC_URL}{path}" if settings.PUBLIC_URL else request.build_absolute_uri(path)
+
+
+def qr_code(text: str) -> str:
+    """The QR code of a text as an SVG element: two paths with colours as attributes, dark on light in any theme."""
+    code = segno.make(text, error="m", micro=False)
+    return code.svg_inline(scale=QR_MODULE_PX, dark="#000", light="#fff", border=4, omitsize=True, svgclass="qr")
+
+
+# What is asked for
+
+
+def _course(request: HttpRequest, pk: int) -> Course:
+    return get_object_or_404(selectors.courses_of(request.user), pk=pk)  # type: ignore[arg-type]
+
+
+def _number(text: str | None) -> int:
+    """The number that a text is; 0, which nothing has, for any other."""
+    return int(text) if text and re.fullmatch(r"[0-9]{1,9}", text) else 0
+
+
+def _screen(mine: Course, chapter_id: str, screen_id: str) -> tuple[Book, Chapter, Screen]:
+    for book in course_grid.chapters_of(mine):
+        if book.folder == chapter_id and book.chapter is not None:
+            screen = book.chapter.screen(screen_id)
+            if screen is not None and screen.task is not None:
+                return book, book.chapter, screen
+    raise Http404("this course has no such task")
+
+
+def _teachable() -> list[Book]:
+    """The chapters that can be chosen: not those that wait for what this version lacks."""
+    return [book for book in books(settings.EXERCISES_DIR) if book.chapter is not None and not book.chapter.waits_for]
+
+
+def _folders() -> list[str]:
+    return [book.folder for book in _teachable()]

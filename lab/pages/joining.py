@@ -1,0 +1,115 @@
+"""A learner's pages of a course: the invite link, the course that this browser works in, and the ways out of it."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import translation
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from lab.classroom import selectors, services
+from lab.exercises.shelf import Book
+from lab.learning.learner import Learner
+from lab.learning.selectors import done_of, progress_in
+from lab.models import Course, Membership
+from lab.pages.classroom import PROBLEMS
+from lab.pages.course_grid import chapter_title, chapters_of, counted, who
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def join(request: HttpRequest, token: str) -> HttpResponse:
+    """The invite link, in the language of its course. Who is a member already comes to the course at once."""
+    course = get_object_or_404(Course, token=token)
+    with translation.override(course.language):
+        if request.method == "POST":
+            return _joined(request, course)
+        if selectors.membership_in(course, request.session, _user(request)) is not None:
+            return _joined(request, course)
+        return _join_page(request, course, status=200 if course.is_open else 403)
+
+
+def _joined(request: HttpRequest, course: Course) -> HttpResponse:
+    try:
+        services.join(course, request.session, _user(request), request.POST.get("name", ""))
+    except services.BadCourse as error:
+        return _join_page(request, course, problem=str(PROBLEMS[str(error)]), status=422)
+    except services.Closed:
+        return _join_page(request, course, is_closed=True, status=403)
+    response = redirect("my-course")
+    response.set_cookie(settings.LANGUAGE_COOKIE_NAME, course.language, samesite="Lax")
+    return response
+
+
+def _join_page(
+    request: HttpRequest, course: Course, *, problem: str = "", is_closed: bool = False, status: int
+) -> HttpResponse:
+    context = {
+        "section": "lab",
+        "course": course,
+        "is_closed": is_closed or not course.is_open,
+        "needs_name": not course.is_anonymous and _user(request) is None,
+        "name": request.POST.get("name", ""),
+        "problem": problem,
+    }
+    return render(request, "lab/classroom_join.html", context, status=status)
+
+
+@never_cache
+@require_GET
+def my_course(request: HttpRequest) -> HttpResponse:
+    """The course that this browser works in: its chapters, and how far one is."""
+    member = selectors.member_of(request.session)
+    if member is None:
+        return redirect("lab")
+    context = {
+        "section": "lab",
+        "course": member.course,
+        "who": who(member),
+        "is_back_by_link": member.user is not None,
+        "chapters": [_chapter(member, book) for book in chapters_of(member.course)],
+    }
+    return render(request, "lab/classroom_mine.html", context)
+
+
+def _chapter(member: Membership, book: Book) -> dict[str, Any]:
+    """A chapter, how far one is in it, and, if the teacher says so, how everybody answered what one has answered."""
+    assert book.chapter is not None
+    language = get_language() or "en"
+    rows = progress_in(Learner(member_id=member.pk), book.chapter)
+    done, tasks = done_of(book.chapter, rows)
+    answered = selectors.answered_by(member, book.chapter) if member.course.is_shared else []
+    shown = selectors.counted(member.course, book.chapter, answered) if answered else ()
+    return {
+        "id": book.folder,
+        "title": chapter_title(book),
+        "lede": book.text(language, "lede"),
+        "minutes": book.chapter.minutes,
+        "done": done,
+        "tasks": tasks,
+        "counted": [counted(book, one, shows_right=True) for one in shown],
+    }
+
+
+@require_POST
+def step_out(request: HttpRequest) -> HttpResponse:
+    services.step_out(request.session)
+    return redirect("lab")
+
+
+@require_POST
+def leave(request: HttpRequest) -> HttpResponse:
+    """Leave the course; what one did in it is deleted."""
+    services.leave(request.session)
+    messages.success(request, _("You have left the course, and what you did in it is deleted."))
+    return redirect("lab")
+
+
+def _user(request: HttpRequest) -> User | None:
+    return request.user if isinstance(request.user, User) else None

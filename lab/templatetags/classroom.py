@@ -1,0 +1,16 @@
+"""The course that a browser works in, for any page of the lab that says so."""
+
+from typing import Any
+
+from django import template
+
+from lab.classroom.selectors import member_of
+from lab.models import Membership
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def member_here(context: dict[str, Any]) -> Membership | None:
+    """The membership with which this browser works; None without one."""
+    return member_of(context["request"].session)
