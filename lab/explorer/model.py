@@ -238,8 +238,6 @@ def from_json(body: Mapping[str, Any]) -> Model:
     if unknown:
         raise BadModel(f"unknown: {', '.join(unknown)}; a model has {', '.join(sorted(known))}")
     _check_types(body)
-    if not isinstance(body.get("statement", ""), str):
-        raise BadModel(f"a statement is text, not {body['statement']!r:.80}")
     return Model(
         **{
             **{name: value for name, value in body.items() if name != "road"},
@@ -249,6 +247,9 @@ def from_json(body: Mapping[str, Any]) -> Model:
             "broken": frozenset(broken_named(text) for text in body.get("broken", ())),
         }
     )
+
+
+_TYPES = {bool: "true or false", int: "a number", str: "text"}
 
 
 def _check_types(body: Mapping[str, Any]) -> None:
@@ -262,7 +263,7 @@ def _check_types(body: Mapping[str, Any]) -> None:
     for one in fields(Model):
         value = body.get(one.name, one.default)
         if isinstance(one.default, bool | int | str) and type(value) is not type(one.default):
-            raise BadModel(f"{one.name} cannot be {str(value)[:40]}: it is like {one.default}")
+            raise BadModel(f"a {one.name} is {_TYPES[type(one.default)]}, not {str(value)[:40]}")
 
 
 def kind_named(text: str) -> Kind:
