@@ -24,13 +24,13 @@ def speaker() -> Callable[[Text], str]:
     """`say` for many texts: the reader's language is asked for once."""
     language = get_language() or ""
 
-    def said(text: Text) -> str:
+    def worded(text: Text) -> str:
         if not text.template:
             return ""
-        values = {name: said(value) if isinstance(value, Text) else value for name, value in text.values.items()}
+        values = {name: worded(value) if isinstance(value, Text) else value for name, value in text.values.items()}
         return _translated(language, text.template).format_map(values).replace(" -> ", " \u2192 ")
 
-    return said
+    return worded
 
 
 @lru_cache(maxsize=TEMPLATES_MAX)

@@ -20,13 +20,15 @@ export function Versions({ cluster }) {
 
 function Lanes({ table, cluster, many }) {
   const versions = cluster.versions.filter((one) => one.table === table);
+  const unused = versions.filter((one) => !one.is_in_force && !cluster.nodes.some((node) => node.leases.some((lease) => isOf(lease, one)) || node.transactions.some((open) => open.versions[table] === one.number)));
+  const look = (one) => classes({ past: !one.is_in_force, unused: unused.includes(one) });
   return html`<div class="lanes-of">
     ${many && html`<div class="row between"><h3>${table}</h3><${Pips} count=${inForce(cluster, table)} /></div>`}
-    <${Scroll} name=${say("lanes of", { table })}><table class="lane-grid" data-columns=${Math.min(versions.length, 8)}><caption class="hush">${say("lanes of", { table })}</caption>
+    <${Scroll} name=${say("lanes of", { table })}><table class="lane-grid" data-columns=${Math.min(versions.length, 8)} data-used=${versions.length - unused.length}><caption class="hush">${say("lanes of", { table })}</caption>
       <thead><tr><th class="node-col" scope="col"><span class="hush">${say("node")}</span></th>
-        ${versions.map((one) => html`<th key=${one.number} scope="col" class=${classes({ past: !one.is_in_force })}><${Head} one=${one} /></th>`)}</tr></thead>
+        ${versions.map((one) => html`<th key=${one.number} scope="col" class=${look(one)}><${Head} one=${one} /></th>`)}</tr></thead>
       <tbody>${cluster.nodes.map((node) => html`<tr key=${node.name}><th scope="row">${node.name}<${Condition} of=${node.condition} /></th>
-        ${versions.map((one) => html`<td key=${one.number}><${Lane} node=${node} one=${one} /></td>`)}</tr>`)}</tbody></table><//>
+        ${versions.map((one) => html`<td key=${one.number} class=${look(one)}><${Lane} node=${node} one=${one} /></td>`)}</tr>`)}</tbody></table><//>
   </div>`;
 }
 
@@ -43,8 +45,10 @@ const Head = ({ one }) => html`<span class="version-name">${version(one.number)}
 
 const Condition = ({ of }) => of in CONDITIONS && html`<span class="node-state danger-text"><${Icon} name=${CONDITIONS[of]} />${say(`condition ${of}`)}</span>`;
 
+const isOf = (lease, one) => lease.table === one.table && lease.version === one.number;
+
 function Lane({ node, one }) {
-  const lease = node.leases.find((held) => held.table === one.table && held.version === one.number);
+  const lease = node.leases.find((held) => isOf(held, one));
   const open = node.transactions.filter((transaction) => transaction.versions[one.table] === one.number);
   const moving = one.elements.find((element) => shownState(element) !== "public") ?? one.elements[0];
   return html`${lease?.is_live && html`<div class="lane pattern" data-state=${moving ? shownState(moving) : "public"}><span class="plate"><span>${say("leases", { version: version(one.number) })}</span><${Left} lease=${lease} /></span></div>`}

@@ -60,9 +60,12 @@ const Head = ({ setup }) => html`<div class="stage-head"><div class="names"><p c
     <button title=${page.isPresenting ? say("end presenting") : say("present")} onClick=${present}><${Icon} name=${page.isPresenting ? "x" : "presentation"} /><span class="hush">${page.isPresenting ? say("end presenting") : say("present")}</span></button>
     <button title=${say("keyboard")} onClick=${() => open("help")}><${Icon} name="keyboard" /><span class="hush">${say("keyboard")}</span></button></div></div>`;
 
+/* Sentences about a node begin with its name, or are about what it does: then the name goes before. */
+const isNamed = (line) => line.text.startsWith(line.actor) || stage.shown.cluster.nodes.every((node) => node.name !== line.actor);
+
 function Narration({ setup }) {
   const line = stage.shown.trace[stage.stop - 1];
-  return html`<div class="narration"><div><p class="sentence-now">${line ? html`<span class="count num">${stage.stop}</span><span>${!line.text.startsWith(line.actor) && html`<span class="who">${line.actor}</span>`}${line.text}</span>` : html`<span>${setup?.about ?? ""}</span>`}</p>
+  return html`<div class="narration"><div><p class="sentence-now">${line ? html`<span class="count num">${stage.stop}</span><span>${isNamed(line) || html`<span class="who">${line.actor}</span>`}${line.text}</span>` : html`<span>${setup?.about ?? ""}</span>`}</p>
     ${stage.notice && html`<p class="notice small"><${Icon} name="info" />${stage.notice}</p>`}</div><${Verdicts} verdicts=${stage.shown.verdicts} /></div>`;
 }
 
