@@ -188,3 +188,20 @@ def test_the_explorer_finds_a_way_and_what_saves(stage: Callable[..., Page]) -> 
     expect(page.locator(".verdict-card").first).to_contain_text("Before step 4, n1: lease the newest version.")
     page.locator(".verdict-card").first.get_by_role("button", name="Open as a branch").click()
     expect(page.locator(".narration .verdict.holds")).to_be_visible()
+
+
+def test_a_chapter_has_the_stage_within_it(stage: Callable[..., Page], cluster: RunningCluster) -> None:
+    page = stage()
+    page.goto(f"{cluster.address}/lab/chapters/01-one-jump/two-servers/")
+    position(page, "2 / 2")
+    assert page.evaluate("scrollY") == 0
+    take(page, INSERT)
+    position(page, "3 / 3")
+    expect(page.locator(".narration")).to_contain_text("Danger C3 under v1")
+    assert page.url.endswith("/two-servers/")
+    assert violations(page) == []
+    page.set_viewport_size(PHONE)
+    assert overflow(page) == 0
+    link = page.get_by_role("link", name="Open on the stage").get_attribute("href")
+    page.goto(str(link))
+    position(page, "3 / 3")
