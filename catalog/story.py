@@ -103,13 +103,8 @@ def sentence(kind: str, payload: Mapping[str, Any]) -> str:
     short = (UNCOUNTED if rows is None else {} if rows else NO_ROWS) | ({} if payload.get("why") else UNEXPLAINED)
     form = short.get(kind, SENTENCES[kind])
     details = _Details({name: _in_words(name, detail) for name, detail in payload.items()})
-    details["What"] = _capitalised(details["what"])
+    details["What"] = details["what"][:1].upper() + details["what"][1:]
     return form.format_map(details)
-
-
-def _capitalised(what: str) -> str:
-    """For the beginning of a sentence. The names of tables, nodes and people stay as they are."""
-    return what[:1].upper() + what[1:]
 
 
 def _in_words(name: str, detail: Any) -> Any:

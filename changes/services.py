@@ -22,7 +22,7 @@ from catalog.models import Table
 from catalog.services import OutOfTime, append_event, control_transaction
 from changes import selectors, tables_ahead
 from changes.ddl.actions import Action, CreateTable
-from changes.ddl.bindings import Names, names_in
+from changes.ddl.bindings import names_in
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import resolve
 from changes.ddl.statements import parse
@@ -99,7 +99,15 @@ def submit(statement: str, *, who: str) -> Change:
         ahead = selectors.open_changes_of(plan.table_ids)
         if len(ahead) >= QUEUED_MAX:
             raise TooMany(f"{len(ahead)} changes of {plan.table} are waiting already; cancel one, or wait")
-        change = _store(plan, names_in(action, view), statement, who)
+        change = Change.objects.create(
+            table_id=plan.table_id,
+            table_ids=list(plan.table_ids),
+            table_name=plan.table,
+            statement=statement,
+            names=names_in(action, view).to_json(),
+            plan=plan.to_json(),
+            who=who,
+        )
         _append_submitted(change, plan, ahead)
         transaction.on_commit(lambda: send_driver(change.pk))
     return change
@@ -125,18 +133,6 @@ def reserve(name: str, cursor: Any) -> int:
     return table_id
 
 
-def _store(plan: Plan, names: Names, statement: str, who: str) -> Change:
-    return Change.objects.create(
-        table_id=plan.table_id,
-        table_ids=list(plan.table_ids),
-        table_name=plan.table,
-        statement=statement,
-        names=names.to_json(),
-        plan=plan.to_json(),
-        who=who,
-    )
-
-
 def _append_submitted(change: Change, plan: Plan, ahead: list[Change]) -> None:
     payload = {"who": change.who, "change": change.pk, "statement": change.statement, "table": change.table_name}
     append_event("change submitted", change.table_name, payload, streams_of(change))
@@ -149,14 +145,11 @@ def _append_submitted(change: Change, plan: Plan, ahead: list[Change]) -> None:
 
 
 def append_queued(change: Change, behind: Change) -> None:
-    payload = {"change": change.pk, "behind": behind.pk, "table": _shared(change, behind)}
-    append_event("change queued", change.table_name, payload, streams_of(change))
-
-
-def _shared(change: Change, other: Change) -> str:
-    """The tables that both move, by the names this change knows them by."""
+    """The tables that both move are called by the names this change knows them by."""
     plan = plan_from_json(change.plan)
-    return " and ".join(name_of(plan, table_id) for table_id in change.table_ids if table_id in other.table_ids)
+    shared = [name_of(plan, table_id) for table_id in change.table_ids if table_id in behind.table_ids]
+    payload = {"change": change.pk, "behind": behind.pk, "table": " and ".join(shared)}
+    append_event("change queued", change.table_name, payload, streams_of(change))
 
 
 def preview(statement: str) -> dict[str, Any]:

@@ -46,11 +46,6 @@ def differences(old: Descriptor | None, new: Descriptor, others: Others = NOBODY
     return lines
 
 
-def phase_of(element: Any) -> str:
-    """The state a page shows: reorganising is a phase of write-only or delete-only."""
-    return "reorganising" if getattr(element, "filling", False) else str(element.state.value)
-
-
 def _line(sign: str, element: Json, what: str) -> Json:
     return {"sign": sign, "element": element["element"], "name": element["name"], "what": what}
 
@@ -102,7 +97,8 @@ def _constraint(constraint: Constraint, names: Mapping[ColumnId, str], others: O
     if constraint.rule not in LINKS:
         text = f"{constraint.rule}: {named(constraint.expression, names) if constraint.expression else of}"
         return _shown("constraint", constraint.id, constraint.name, constraint, text)
-    how = "".join(f", on {when} restrict" for when, does in _actions(constraint) if does == RESTRICT)
+    actions = (("delete", constraint.on_delete), ("update", constraint.on_update))
+    how = "".join(f", on {when} restrict" for when, does in actions if does == RESTRICT)
     here, there = f"({of}) {LINKS[constraint.rule]} ", there_of(constraint, {**others, own.table_id: own})
     shown = _shown("foreign key", constraint.id, constraint.name, constraint, f"{here}{there}{how}")
     other = None if constraint.references is None else others.get(constraint.references)
@@ -110,10 +106,6 @@ def _constraint(constraint: Constraint, names: Mapping[ColumnId, str], others: O
         return shown
     rest = there.removeprefix(other.name) + how
     return shown | {"other": {"table_id": other.table_id, "name": other.name, "before": here, "after": rest}}
-
-
-def _actions(constraint: Constraint) -> tuple[tuple[str, str], tuple[str, str]]:
-    return ("delete", constraint.on_delete), ("update", constraint.on_update)
 
 
 def there_of(constraint: Constraint, tables: Others) -> str:
@@ -131,13 +123,15 @@ def named(expression: str, names: Mapping[ColumnId, str]) -> str:
 
 
 def _shown(kind: str, number: int, name: str, element: Any, detail: str) -> Json:
+    """An element as pages show it: reorganising is a phase of write-only or delete-only."""
+    filling = getattr(element, "filling", False)
     return {
         "element": kind,
         "id": number,
         "name": name,
         "state": element.state.value,
-        "filling": getattr(element, "filling", False),
-        "phase": phase_of(element),
+        "filling": filling,
+        "phase": "reorganising" if filling else element.state.value,
         "detail": detail,
         "is_public": element.state is State.PUBLIC,
         "other": None,

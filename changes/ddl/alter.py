@@ -9,23 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from changes.ddl.actions import (
-    UNNAMED,
-    Action,
-    AddColumn,
-    Alteration,
-    AlterTable,
-    DropColumn,
-    DropConstraint,
-    Name,
-    RenameColumn,
-    RenameConstraint,
-    RenameIndex,
-    RenameTable,
-    SetDefault,
-    SetNotNull,
-    SetType,
-)
+from changes.ddl import actions
 from changes.ddl.columns import read_column, read_type
 from changes.ddl.constraints import kind_of, read_constraint
 from changes.ddl.errors import NOT_SUPPORTED, DdlError, unsupported
@@ -37,7 +21,7 @@ NEW_TABLE = "Create another table, copy the rows, and rename both."
 OF_THE_KEY = "a change of the primary key's columns"
 
 
-def read_alter(node: Node, source: Source) -> Action:
+def read_alter(node: Node, source: Source) -> actions.Action:
     """ALTER TABLE, with everything it does."""
     table = relation(node.relation, source)
     kind = _word(node, "objtype").removeprefix("OBJECT_").replace("_", " ")
@@ -46,10 +30,12 @@ def read_alter(node: Node, source: Source) -> Action:
         raise unsupported(f"ALTER {kind}", position=source.find("alter"), hint=hint)
     starts = source.list_starts(after=max(node.relation.location, 0) + len(node.relation.relname.encode()))
     commands = (item.alter_table_cmd for item in node.cmds)
-    return AlterTable(table, tuple(_alteration(one, source, at) for one, at in zip(commands, starts, strict=True)))
+    return actions.AlterTable(
+        table, tuple(_alteration(one, source, at) for one, at in zip(commands, starts, strict=True))
+    )
 
 
-def _alteration(command: Node, source: Source, after: int) -> Alteration:
+def _alteration(command: Node, source: Source, after: int) -> actions.Alteration:
     kind = _word(command, "subtype").removeprefix("AT_")
     reader = READERS.get(kind)
     if reader is None:
@@ -58,31 +44,31 @@ def _alteration(command: Node, source: Source, after: int) -> Alteration:
     return reader(command, source, after)
 
 
-def _add_column(command: Node, source: Source, after: int) -> Alteration:
+def _add_column(command: Node, source: Source, after: int) -> actions.Alteration:
     read = read_column(getattr(command, "def").column_def, source)
     if read.is_key:
         raise impossible(OF_THE_KEY, read.position, NEW_TABLE)
-    return AddColumn(read.column, read.checks, read.uniques, read.foreign_keys, forgiving=command.missing_ok)
+    return actions.AddColumn(read.column, read.checks, read.uniques, read.foreign_keys, forgiving=command.missing_ok)
 
 
-def _drop_column(command: Node, source: Source, after: int) -> Alteration:
-    return DropColumn(_name(command, source, after), forgiving=command.missing_ok)
+def _drop_column(command: Node, source: Source, after: int) -> actions.Alteration:
+    return actions.DropColumn(_name(command, source, after), forgiving=command.missing_ok)
 
 
-def _set_not_null(command: Node, source: Source, after: int) -> Alteration:
-    return SetNotNull(_name(command, source, after))
+def _set_not_null(command: Node, source: Source, after: int) -> actions.Alteration:
+    return actions.SetNotNull(_name(command, source, after))
 
 
-def _drop_not_null(command: Node, source: Source, after: int) -> Alteration:
-    return SetNotNull(_name(command, source, after), not_null=False)
+def _drop_not_null(command: Node, source: Source, after: int) -> actions.Alteration:
+    return actions.SetNotNull(_name(command, source, after), not_null=False)
 
 
-def _set_default(command: Node, source: Source, after: int) -> Alteration:
+def _set_default(command: Node, source: Source, after: int) -> actions.Alteration:
     default = source.sql(getattr(command, "def")) if command.HasField("def") else None
-    return SetDefault(_name(command, source, after), default)
+    return actions.SetDefault(_name(command, source, after), default)
 
 
-def _set_type(command: Node, source: Source, after: int) -> Alteration:
+def _set_type(command: Node, source: Source, after: int) -> actions.Alteration:
     definition = getattr(command, "def").column_def
     position = source.where(definition.type_name.location)
     if definition.HasField("coll_clause"):
@@ -91,18 +77,18 @@ def _set_type(command: Node, source: Source, after: int) -> Alteration:
     if is_serial:
         raise unsupported("serial as the new type of a column", position=position, hint=f"Write {sql_type.value}.")
     using = source.sql(definition.raw_default) if definition.HasField("raw_default") else None
-    return SetType(_name(command, source, after), sql_type, using, position)
+    return actions.SetType(_name(command, source, after), sql_type, using, position)
 
 
-def _add_constraint(command: Node, source: Source, after: int) -> Alteration:
+def _add_constraint(command: Node, source: Source, after: int) -> actions.Alteration:
     constraint = getattr(command, "def").constraint
     if kind_of(constraint) == "CONSTR_PRIMARY":
         raise impossible(OF_THE_KEY, source.where(constraint.location), NEW_TABLE)
     return read_constraint(constraint, source)
 
 
-def _drop_constraint(command: Node, source: Source, after: int) -> Alteration:
-    return DropConstraint(_name(command, source, after), forgiving=command.missing_ok)
+def _drop_constraint(command: Node, source: Source, after: int) -> actions.Alteration:
+    return actions.DropConstraint(_name(command, source, after), forgiving=command.missing_ok)
 
 
 def impossible(what: str, position: int | None, hint: str) -> DdlError:
@@ -110,7 +96,7 @@ def impossible(what: str, position: int | None, hint: str) -> DdlError:
     return DdlError(NOT_SUPPORTED, f"{what} is not possible", position=position, hint=hint)
 
 
-READERS: dict[str, Callable[[Node, Source, int], Alteration]] = {
+READERS: dict[str, Callable[[Node, Source, int], actions.Alteration]] = {
     "AddColumn": _add_column,
     "DropColumn": _drop_column,
     "SetNotNull": _set_not_null,
@@ -138,7 +124,7 @@ REFUSED = {
 # --- names
 
 
-def read_rename(node: Node, source: Source) -> Action:
+def read_rename(node: Node, source: Source) -> actions.Action:
     """ALTER .. RENAME of a table, a column, a constraint or an index."""
     kind = _word(node, "rename_type").removeprefix("OBJECT_")
     if kind not in ("TABLE", "COLUMN", "TABCONSTRAINT", "INDEX"):
@@ -146,22 +132,22 @@ def read_rename(node: Node, source: Source) -> Action:
     named = relation(node.relation, source)
     after = max(node.relation.location, 0) + len(node.relation.relname.encode())
     if kind in ("COLUMN", "TABCONSTRAINT"):
-        part = Name(node.subname, source.find(node.subname, after=after))
+        part = actions.Name(node.subname, source.find(node.subname, after=after))
         of_part = _new_name(node, source, after + len(node.subname.encode()))
-        return (RenameColumn if kind == "COLUMN" else RenameConstraint)(named, part, of_part)
+        return (actions.RenameColumn if kind == "COLUMN" else actions.RenameConstraint)(named, part, of_part)
     new = _new_name(node, source, after)
-    return RenameTable(named, new) if kind == "TABLE" else RenameIndex(named, UNNAMED, new)
+    return actions.RenameTable(named, new) if kind == "TABLE" else actions.RenameIndex(named, actions.UNNAMED, new)
 
 
-def _new_name(node: Node, source: Source, after: int) -> Name:
-    return Name(node.newname, source.find_last(node.newname, after=after))
+def _new_name(node: Node, source: Source, after: int) -> actions.Name:
+    return actions.Name(node.newname, source.find_last(node.newname, after=after))
 
 
 # --- places
 
 
-def _name(command: Node, source: Source, after: int) -> Name:
-    return Name(command.name, source.find(command.name, after=after))
+def _name(command: Node, source: Source, after: int) -> actions.Name:
+    return actions.Name(command.name, source.find(command.name, after=after))
 
 
 def _word(node: Node, field: str) -> str:

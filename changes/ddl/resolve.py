@@ -12,22 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
-from changes.ddl.actions import (
-    UNNAMED,
-    Action,
-    AddColumn,
-    AlterTable,
-    CreateIndex,
-    CreateTable,
-    DropIndex,
-    DropTable,
-    Name,
-    NewUnique,
-    RenameColumn,
-    RenameConstraint,
-    RenameIndex,
-    RenameTable,
-)
+from changes.ddl import actions
 from changes.ddl.errors import (
     DUPLICATE_COLUMN,
     DUPLICATE_TABLE,
@@ -78,46 +63,51 @@ class CatalogView:
         return "" if self.table(name) or self.owner_of(name) else None
 
 
-def resolve(statement: Statement, view: CatalogView) -> Action:
+def resolve(statement: Statement, view: CatalogView) -> actions.Action:
     """The statement's action with every name settled; raises `DdlError`, or `NothingToDo`."""
     action = statement.action
     forgiving = statement.forgiving
     match action:
-        case CreateTable():
+        case actions.CreateTable():
             _check_free(action.table, view, forgiving=forgiving)
             return with_names(action, _names(action.table, action.uniques, view))
-        case DropTable():
+        case actions.DropTable():
             return _drop_table(action, view, forgiving=forgiving)
-        case CreateIndex():
+        case actions.CreateIndex():
             return _create_index(action, view, forgiving=forgiving)
-        case DropIndex():
+        case actions.DropIndex():
             return replace(action, table=_owner(action.index, view, forgiving=forgiving))
-        case RenameIndex():
+        case actions.RenameIndex():
             table = _owner(action.index, view, forgiving=forgiving)
             _check_free(action.new, view, forgiving=False)
             return replace(action, table=table)
-        case AlterTable() | RenameColumn() | RenameConstraint() | RenameTable():
+        case actions.AlterTable() | actions.RenameColumn() | actions.RenameConstraint() | actions.RenameTable():
             return _altered(action, view, forgiving=forgiving)
 
 
 def _altered(
-    action: AlterTable | RenameColumn | RenameConstraint | RenameTable, view: CatalogView, *, forgiving: bool
-) -> Action:
+    action: actions.AlterTable | actions.RenameColumn | actions.RenameConstraint | actions.RenameTable,
+    view: CatalogView,
+    *,
+    forgiving: bool,
+) -> actions.Action:
     _check_table(action.table, view, forgiving=forgiving)
-    if isinstance(action, RenameTable) or (isinstance(action, RenameConstraint) and _is_unique(action, view)):
+    if isinstance(action, actions.RenameTable) or (
+        isinstance(action, actions.RenameConstraint) and _is_unique(action, view)
+    ):
         _check_free(action.new, view, forgiving=False)
-    if isinstance(action, AlterTable):
+    if isinstance(action, actions.AlterTable):
         return with_names(action, _names(action.table, list(uniques_of(action)), view))
     return action
 
 
-def _is_unique(action: RenameConstraint, view: CatalogView) -> bool:
+def _is_unique(action: actions.RenameConstraint, view: CatalogView) -> bool:
     """True for a constraint that an index keeps: its name is the index's, one among all tables and indexes."""
     owner = view.owner_of(action.constraint.text)
     return owner is not None and owner.name == action.table.text
 
 
-def _check_table(name: Name, view: CatalogView, *, forgiving: bool) -> None:
+def _check_table(name: actions.Name, view: CatalogView, *, forgiving: bool) -> None:
     if view.table(name.text):
         return
     if view.owner_of(name.text):
@@ -132,38 +122,40 @@ def _check_table(name: Name, view: CatalogView, *, forgiving: bool) -> None:
 # --- names of the indexes that keep UNIQUE
 
 
-def uniques_of(action: CreateTable | AlterTable) -> Iterator[NewUnique]:
+def uniques_of(action: actions.CreateTable | actions.AlterTable) -> Iterator[actions.NewUnique]:
     """The UNIQUE constraints of a statement, in its order: each becomes an index."""
-    if isinstance(action, CreateTable):
+    if isinstance(action, actions.CreateTable):
         yield from action.uniques
         return
     for alteration in action.alterations:
-        if isinstance(alteration, NewUnique):
+        if isinstance(alteration, actions.NewUnique):
             yield alteration
-        if isinstance(alteration, AddColumn):
+        if isinstance(alteration, actions.AddColumn):
             yield from alteration.uniques
 
 
-def with_names(action: CreateTable | AlterTable, names: Sequence[Name]) -> CreateTable | AlterTable:
+def with_names(
+    action: actions.CreateTable | actions.AlterTable, names: Sequence[actions.Name]
+) -> actions.CreateTable | actions.AlterTable:
     """The statement with a name for each of its UNIQUE constraints."""
     left = iter(names)
-    if isinstance(action, CreateTable):
+    if isinstance(action, actions.CreateTable):
         return replace(action, uniques=tuple(replace(one, name=next(left)) for one in action.uniques))
     found = []
     for alteration in action.alterations:
-        if isinstance(alteration, NewUnique):
+        if isinstance(alteration, actions.NewUnique):
             alteration = replace(alteration, name=next(left))
-        elif isinstance(alteration, AddColumn):
+        elif isinstance(alteration, actions.AddColumn):
             named = tuple(replace(one, name=next(left)) for one in alteration.uniques)
             alteration = replace(alteration, uniques=named)
         found.append(alteration)
     return replace(action, alterations=tuple(found))
 
 
-def _names(table: Name, uniques: Sequence[NewUnique], view: CatalogView) -> list[Name]:
-    names: list[Name] = []
+def _names(table: actions.Name, uniques: Sequence[actions.NewUnique], view: CatalogView) -> list[actions.Name]:
+    names: list[actions.Name] = []
     for unique in uniques:
-        if unique.name != UNNAMED:
+        if unique.name != actions.UNNAMED:
             _check_free(unique.name, view, forgiving=False)
             if unique.name in names:
                 message = f'relation "{unique.name}" already exists'
@@ -171,11 +163,11 @@ def _names(table: Name, uniques: Sequence[NewUnique], view: CatalogView) -> list
             names.append(unique.name)
             continue
         stem = "_".join((table.text, *(column.text for column in unique.columns)))
-        names.append(Name(_free_name(stem, "key", view, also={name.text for name in names})))
+        names.append(actions.Name(_free_name(stem, "key", view, also={name.text for name in names})))
     return names
 
 
-def _check_free(name: Name, view: CatalogView, *, forgiving: bool) -> None:
+def _check_free(name: actions.Name, view: CatalogView, *, forgiving: bool) -> None:
     why = view.why_taken(name.text)
     if why is None:
         return
@@ -184,7 +176,7 @@ def _check_free(name: Name, view: CatalogView, *, forgiving: bool) -> None:
     raise DdlError(DUPLICATE_TABLE, f'relation "{name}" already exists', position=name.position, hint=why or None)
 
 
-def _drop_table(action: DropTable, view: CatalogView, *, forgiving: bool) -> DropTable:
+def _drop_table(action: actions.DropTable, view: CatalogView, *, forgiving: bool) -> actions.DropTable:
     name = action.table
     if view.table(name.text):
         return action
@@ -198,19 +190,19 @@ def _drop_table(action: DropTable, view: CatalogView, *, forgiving: bool) -> Dro
     )
 
 
-def _create_index(action: CreateIndex, view: CatalogView, *, forgiving: bool) -> CreateIndex:
+def _create_index(action: actions.CreateIndex, view: CatalogView, *, forgiving: bool) -> actions.CreateIndex:
     table = view.table(action.table.text)
     if table is None:
         raise _no_such_table(action.table, view)
     _check_index_columns(action, table)
-    if action.index == UNNAMED:
+    if action.index == actions.UNNAMED:
         stem = "_".join((action.table.text, *(part.column.text for part in action.columns)))
-        return replace(action, index=Name(_free_name(stem, "idx", view)))
+        return replace(action, index=actions.Name(_free_name(stem, "idx", view)))
     _check_free(action.index, view, forgiving=forgiving)
     return action
 
 
-def _no_such_table(name: Name, view: CatalogView) -> DdlError:
+def _no_such_table(name: actions.Name, view: CatalogView) -> DdlError:
     if view.owner_of(name.text):
         message = f'cannot create index on relation "{name}"'
         return DdlError(WRONG_OBJECT_TYPE, message, position=name.position, hint="It is an index itself.")
@@ -218,8 +210,8 @@ def _no_such_table(name: Name, view: CatalogView) -> DdlError:
     return DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.taken.get(name.text))
 
 
-def _check_index_columns(action: CreateIndex, table: Descriptor) -> None:
-    seen: set[Name] = set()
+def _check_index_columns(action: actions.CreateIndex, table: Descriptor) -> None:
+    seen: set[actions.Name] = set()
     for part in action.columns:
         if part.column in seen:
             message = f'column "{part.column}" appears twice in the index'
@@ -234,14 +226,11 @@ def _check_index_columns(action: CreateIndex, table: Descriptor) -> None:
 
 def _free_name(stem: str, word: str, view: CatalogView, *, also: AbstractSet[str] = frozenset()) -> str:
     """PostgreSQL's way of naming: table_column_idx, then .._idx1, .."""
-    number = len(view.tables) + len(view.taken) + _index_count(view) + len(also) + 2
+    indexes = sum(len(table.indexes) for table in view.tables)
+    number = len(view.tables) + len(view.taken) + indexes + len(also) + 2
     tails = (f"_{word}", *(f"_{word}{n}" for n in range(1, number)))
     names = (cut(stem, tail) + tail for tail in tails)
     return next(name for name in names if view.why_taken(name) is None and name not in also)
-
-
-def _index_count(view: CatalogView) -> int:
-    return sum(len(table.indexes) for table in view.tables)
 
 
 def cut(stem: str, tail: str) -> str:
@@ -249,11 +238,11 @@ def cut(stem: str, tail: str) -> str:
     return stem.encode()[: NAME_BYTES_MAX - len(tail)].decode(errors="ignore")
 
 
-def _owner(name: Name, view: CatalogView, *, forgiving: bool) -> Name:
+def _owner(name: actions.Name, view: CatalogView, *, forgiving: bool) -> actions.Name:
     """The table that an index is of."""
     table = view.owner_of(name.text)
     if table is not None:
-        return Name(table.name)
+        return actions.Name(table.name)
     if view.table(name.text):
         hint = "It is a table: use DROP TABLE, or ALTER TABLE .. RENAME TO."
         raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not an index', position=name.position, hint=hint)

@@ -11,20 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from changes.ddl.actions import (
-    UNNAMED,
-    Action,
-    CreateIndex,
-    CreateTable,
-    DropIndex,
-    DropTable,
-    IndexPart,
-    Name,
-    NewCheck,
-    NewColumn,
-    NewForeignKey,
-    NewUnique,
-)
+from changes.ddl import actions
 from changes.ddl.alter import read_alter, read_rename
 from changes.ddl.columns import ColumnDef, read_column
 from changes.ddl.constraints import kind_of, read_constraint
@@ -52,7 +39,7 @@ INDEX_COLUMNS_MAX = 32
 class Statement:
     """A parsed statement. `forgiving` is IF EXISTS or IF NOT EXISTS: nothing to do is no error."""
 
-    action: Action
+    action: actions.Action
     forgiving: bool = False
 
 
@@ -108,19 +95,19 @@ def _create_table(node: Node, source: Source) -> Statement:
     key = _primary_key(table, columns, keys, source)
     found = [*constraints, *(one for column in columns for one in column.constraints)]
     for one in found:
-        if isinstance(one, NewForeignKey):
+        if isinstance(one, actions.NewForeignKey):
             raise refuse_in_new_table(one, table)
-    action = CreateTable(
+    action = actions.CreateTable(
         table,
-        tuple(_in_key(column, key) for column in columns),
+        tuple(replace(c.column, not_null=c.column.not_null or c.column.name in key) for c in columns),
         key,
-        checks=tuple(one for one in found if isinstance(one, NewCheck)),
-        uniques=tuple(one for one in found if isinstance(one, NewUnique)),
+        checks=tuple(one for one in found if isinstance(one, actions.NewCheck)),
+        uniques=tuple(one for one in found if isinstance(one, actions.NewUnique)),
     )
     return Statement(action, forgiving=node.if_not_exists)
 
 
-def _refuse_table_clauses(node: Node, table: Name) -> None:
+def _refuse_table_clauses(node: Node, table: actions.Name) -> None:
     clauses = {
         "INHERITS or PARTITION OF": bool(node.inh_relations) or node.HasField("partbound"),
         "PARTITION BY": node.HasField("partspec"),
@@ -134,7 +121,7 @@ def _refuse_table_clauses(node: Node, table: Name) -> None:
             raise unsupported(clause, position=table.position)
 
 
-def _check_columns(table: Name, columns: list[ColumnDef]) -> None:
+def _check_columns(table: actions.Name, columns: list[ColumnDef]) -> None:
     if len(columns) > COLUMNS_MAX:
         raise DdlError("54011", f"tables can have at most {COLUMNS_MAX} columns", position=table.position)
     seen: set[str] = set()
@@ -145,7 +132,9 @@ def _check_columns(table: Name, columns: list[ColumnDef]) -> None:
         seen.add(column.name)
 
 
-def _primary_key(table: Name, columns: list[ColumnDef], keys: list[Node], source: Source) -> tuple[Name, ...]:
+def _primary_key(
+    table: actions.Name, columns: list[ColumnDef], keys: list[Node], source: Source
+) -> tuple[actions.Name, ...]:
     inline = [column.column.name for column in columns if column.is_key]
     if len(inline) + len(keys) > 1:
         position = source.where(keys[-1].location) if keys else inline[-1].position
@@ -160,14 +149,14 @@ def _primary_key(table: Name, columns: list[ColumnDef], keys: list[Node], source
     return tuple(inline)
 
 
-def _table_level_key(columns: list[ColumnDef], node: Node, source: Source) -> tuple[Name, ...]:
+def _table_level_key(columns: list[ColumnDef], node: Node, source: Source) -> tuple[actions.Name, ...]:
     if node.including or node.options or node.without_overlaps or node.deferrable:
         raise unsupported("a clause behind PRIMARY KEY", position=source.where(node.location))
     known = {column.name for column in columns}
-    key: list[Name] = []
+    key: list[actions.Name] = []
     for item in node.keys:
         word = item.string.sval
-        name = Name(word, source.find(word, after=node.location))
+        name = actions.Name(word, source.find(word, after=node.location))
         if word not in known:
             message = f'column "{word}" named in key does not exist'
             raise DdlError(UNDEFINED_COLUMN, message, position=name.position)
@@ -178,10 +167,6 @@ def _table_level_key(columns: list[ColumnDef], node: Node, source: Source) -> tu
     return tuple(key)
 
 
-def _in_key(column: ColumnDef, key: tuple[Name, ...]) -> NewColumn:
-    return replace(column.column, not_null=column.column.not_null or column.column.name in key)
-
-
 def _create_index(node: Node, source: Source) -> Statement:
     table = relation(node.relation, source)
     _refuse_index_clauses(node, source, table)
@@ -190,12 +175,12 @@ def _create_index(node: Node, source: Source) -> Statement:
         raise DdlError("54011", message, position=table.position)
     after = max(node.relation.location, 0) + len(node.relation.relname.encode())
     parts = tuple(_index_part(item.index_elem, source, after) for item in node.index_params)
-    index = Name(node.idxname, source.find(node.idxname)) if node.idxname else UNNAMED
+    index = actions.Name(node.idxname, source.find(node.idxname)) if node.idxname else actions.UNNAMED
     where = source.sql(node.where_clause) if node.HasField("where_clause") else None
-    return Statement(CreateIndex(index, table, parts, node.unique, where), forgiving=node.if_not_exists)
+    return Statement(actions.CreateIndex(index, table, parts, node.unique, where), forgiving=node.if_not_exists)
 
 
-def _refuse_index_clauses(node: Node, source: Source, table: Name) -> None:
+def _refuse_index_clauses(node: Node, source: Source, table: actions.Name) -> None:
     clauses = {
         "INCLUDE": bool(node.index_including_params),
         "an index WITH options": bool(node.options),
@@ -215,19 +200,19 @@ def _refuse_index_clauses(node: Node, source: Source, table: Name) -> None:
 SORTBY_DESC, NULLS_FIRST, NULLS_LAST = 3, 2, 3
 
 
-def _index_part(node: Node, source: Source, after: int) -> IndexPart:
+def _index_part(node: Node, source: Source, after: int) -> actions.IndexPart:
     if not node.name:
         inner = getattr(node.expr, node.expr.WhichOneof("node"))
         position = source.where(getattr(inner, "location", -1))
         raise unsupported("an index over an expression", position=position)
-    name = Name(node.name, source.find(node.name, after=after))
+    name = actions.Name(node.name, source.find(node.name, after=after))
     if node.collation or node.opclass or node.opclassopts:
         raise unsupported("COLLATE or an operator class in an index", position=name.position)
     descending = node.ordering == SORTBY_DESC
     if node.nulls_ordering == (NULLS_LAST if descending else NULLS_FIRST):
         hint = "NULLs come last, and first where the column is DESC."
         raise unsupported("another place for NULLs in an index", position=name.position, hint=hint)
-    return IndexPart(name, descending)
+    return actions.IndexPart(name, descending)
 
 
 def _drop(node: Node, source: Source) -> Statement:
@@ -240,9 +225,9 @@ def _drop(node: Node, source: Source) -> Statement:
         position = source.find(names[1][-1])
         raise unsupported(f"dropping several with one DROP {what}", position=position, hint="Drop one at a time.")
     *schema, word = names[0]
-    name = Name(word, source.find(word))
+    name = actions.Name(word, source.find(word))
     check_schema(".".join(schema), name.position)
-    action: Action = DropTable(name) if what == "TABLE" else DropIndex(name, UNNAMED)
+    action: actions.Action = actions.DropTable(name) if what == "TABLE" else actions.DropIndex(name, actions.UNNAMED)
     return Statement(action, forgiving=node.missing_ok)
 
 

@@ -91,14 +91,6 @@ def newest_version(cur: Any, table_id: int) -> int:
     return int(row[0])
 
 
-def _lock_tables(cur: Any, table_ids: list[int]) -> None:
-    """Of a change that may end with its table gone: its end writes the row, after advisory locks and the story.
-
-    All of its tables, in the order of L14. It waits for no more than an acquire, which waits for nobody.
-    """
-    cur.execute("SELECT 1 FROM catalog_table WHERE id = ANY(%s) ORDER BY id FOR UPDATE", (table_ids,))
-
-
 @dataclass
 class Transition:
     """The events of the machine within one transaction. Nothing of it counts before the commit."""
@@ -123,7 +115,9 @@ class Transition:
         """Lock in the order of L14; raises `LeaseLost`."""
         row = lock_driven(cur, change_id, lease)
         if state.plan.base is None or state.plan.result.state is State.ABSENT:
-            _lock_tables(cur, row.table_ids)
+            # its end writes the tables' rows, after advisory locks and the story; they are locked in the order of L14,
+            # and wait for no more than an acquire, which waits for nobody
+            cur.execute("SELECT 1 FROM catalog_table WHERE id = ANY(%s) ORDER BY id FOR UPDATE", (row.table_ids,))
         return cls(cur, row, state, now)
 
     def feed(self, event: events.Event) -> None:
@@ -159,17 +153,13 @@ class Transition:
             return
         if isinstance(until := payload.get("until"), float):
             payload = dict(payload) | {"until": datetime.fromtimestamp(until, UTC).isoformat(timespec="seconds")}
-        if len(self.row.table_ids) > 1 and not self.has_counters:
-            self._lock_counters()
-        tables = self.row.table_ids if table_id is None else [table_id]
-        streams = [CLUSTER, change_stream(self.row.id), *map(table_stream, tables)]
-        append_event(kind, payload.get("table", self.row.table_name), payload, streams)
-
-    def _lock_counters(self) -> None:
-        """Of all the streams that may get an event here, in the order of L14."""
-        self.has_counters = True
         streams = [CLUSTER, change_stream(self.row.id), *map(table_stream, self.row.table_ids)]
-        self.cur.execute("SELECT 1 FROM catalog_stream WHERE name = ANY(%s) ORDER BY name FOR UPDATE", (streams,))
+        if len(self.row.table_ids) > 1 and not self.has_counters:  # all that may get an event here (L14)
+            self.has_counters = True
+            self.cur.execute("SELECT 1 FROM catalog_stream WHERE name = ANY(%s) ORDER BY name FOR UPDATE", (streams,))
+        if table_id is not None:
+            streams[2:] = [table_stream(table_id)]
+        append_event(kind, payload.get("table", self.row.table_name), payload, streams)
 
     def save(self, before: Execution) -> None:
         """The row, its steps, and the end if it has come. After this only fences are moved."""
@@ -189,10 +179,6 @@ class Transition:
         )  # fmt: skip
         self._save_steps(before)
         self.cur.execute("SELECT pg_notify('schemalab_change', %s)", (str(self.row.id),))
-
-    def seal(self) -> None:
-        if self.last is not None:
-            self.last()
 
     @property
     def status(self) -> Status:
@@ -279,7 +265,8 @@ class Progress:
             happening = Transition.begin(cur, self.change_id, self.lease, before, self.now())
             yield happening
             happening.save(before)
-            happening.seal()
+            if happening.last is not None:
+                happening.last()
         self.state, self.status = happening.state, happening.status
         if happening.todo or happening.finish:
             self.run_id = None

@@ -158,8 +158,11 @@ class Control:
         """Publish the next versions of several tables at once, or of none: then who hinders which (L11)."""
         found = self._publish_hindrances(descriptors, now, locked)
         if not found:
-            for descriptor in descriptors:
-                self._append(descriptor)
+            for one in descriptors:
+                versions = self.published.setdefault(one.table_id, [])
+                assert not versions or one.version == versions[-1].version + 1, "versions follow each other"
+                versions.append(one)
+                self.raise_fence(one.table_id, one.version - 1)
         return found
 
     def _publish_hindrances(self, descriptors: Sequence[Descriptor], now: float, locked: Locked) -> Hindrances:
@@ -177,12 +180,6 @@ class Control:
             for one in asked
         }
         return {table: hindrance for table, hindrance in found.items() if hindrance is not None}
-
-    def _append(self, descriptor: Descriptor) -> None:
-        versions = self.published.setdefault(descriptor.table_id, [])
-        assert not versions or descriptor.version == versions[-1].version + 1, "versions follow each other"
-        versions.append(descriptor)
-        self.raise_fence(descriptor.table_id, descriptor.version - 1)
 
     def drain(self, versions: Mapping[TableId, int], now: float, locked: Locked) -> Hindrances:
         """Prove that nobody uses an older version of any of the tables; otherwise who does (L9, L11)."""

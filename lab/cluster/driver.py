@@ -131,14 +131,11 @@ class Driver:
         asked = self.zombies.pop(0)
         if Without.EXECUTOR not in world.control.without:
             raise LabError("the table was taken over: the worker's token has moved on (X2)")
-        if isinstance(asked, events.TryPublish):
-            self._refuse_again(world, asked.descriptor)
-        self._answer(world, asked)
-
-    def _refuse_again(self, world: World, descriptor: Descriptor) -> None:
         published = world.control.published.get(self.table, [])
-        if published and descriptor.version != published[-1].version + 1:
-            raise LabError(f"there is a {descriptor} already")
+        at = published[-1].version if published else None
+        if isinstance(asked, events.TryPublish) and at not in (None, asked.descriptor.version - 1):
+            raise LabError(f"there is a {asked.descriptor} already")
+        self._answer(world, asked)
 
     def do(self, world: World) -> bool:
         """Do what is asked for and hear the answer. False: there is nothing to do, or it has to wait."""

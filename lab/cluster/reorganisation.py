@@ -76,11 +76,7 @@ def belongs(elements: Elements) -> Callable[[PairName], bool]:
     """True if a pair is one of the elements'."""
     indexes = {element.id for element in elements if element.kind.is_index}
     columns = {element.id for element in elements if element.kind.is_column}
-
-    def belongs_to_one(name: PairName) -> bool:
-        return name.index in indexes if name.index != PRIMARY else name.column in columns
-
-    return belongs_to_one
+    return lambda name: name.index in indexes if name.index != PRIMARY else name.column in columns
 
 
 def pairs_of(world: World, table: TableId, elements: Elements) -> Iterator[tuple[int, bytes, bytes | None]]:
@@ -143,7 +139,7 @@ def _remove(world: World, gone: list[tuple[int, bytes]]) -> int:
 def read_chunk(world: World, run: Run, rows: int | None = None) -> Chunk:
     """The next rows in key order (all that are left: None), as they are now."""
     clear(world, run)
-    left = [row for row in _rows(world, run) if row.key > run.cursor]
+    left = [row for row in _rows(world, run.table) if row.key > run.cursor]
     chunk = Chunk(world.control.newest(run.table), run.token, run.cursor, tuple(left[:rows]))
     run.chunks.append(chunk)
     return chunk
@@ -152,15 +148,15 @@ def read_chunk(world: World, run: Run, rows: int | None = None) -> Chunk:
 def read_range(world: World, run: Run, keys: frozenset[bytes]) -> Chunk:
     """The rows of a range, as they are now; other ranges may be read before and after it."""
     clear(world, run)
-    rows = tuple(row for row in _rows(world, run) if row.key in keys)
+    rows = tuple(row for row in _rows(world, run.table) if row.key in keys)
     chunk = Chunk(world.control.newest(run.table), run.token, run.cursor, rows, keys)
     run.chunks.append(chunk)
     return chunk
 
 
-def _rows(world: World, run: Run) -> list[StoredRow]:
-    descriptor = world.control.newest(run.table)
-    pairs = sorted(pair for pairs in world.pairs(run.table) for pair in pairs)
+def _rows(world: World, table: TableId) -> list[StoredRow]:
+    descriptor = world.control.newest(table)
+    pairs = sorted(pair for pairs in world.pairs(table) for pair in pairs)
     return rows_of(descriptor, descriptor.placement, pairs)
 
 
@@ -265,29 +261,22 @@ def delete(world: World, table: TableId, elements: Elements) -> int:
         return _delete_rows(world, table)
     if Without.DELETION in world.control.without:
         return 0
-    found = (place for element in elements for place in sorted(pairs_of(world, table, (element,)), key=_by_key))
-    gone = [(home, key) for home, key, _ in found]
+    by_element = [[(key, home) for home, key, _ in pairs_of(world, table, (element,))] for element in elements]
+    gone = [(home, key) for found in by_element for key, home in sorted(found)]
     if not world.by_hand:
         world.untidy -= labels(elements)
         return _remove(world, gone)
     return _remove(world, [place for place in gone if place[1] == gone[0][1]])
 
 
-def _by_key(place: tuple[int, bytes, bytes | None]) -> tuple[bytes, int]:
-    home, key, _ = place
-    return key, home
-
-
 def _delete_rows(world: World, table: TableId) -> int:
     """Remove everything of a table: all, or by hand the first row with its entries (R9)."""
     if not world.by_hand:
         return world.store.delete_all(table.to_bytes(4))
-    newest = world.control.newest(table)
-    pairs = sorted(pair for pairs in world.pairs(table) for pair in pairs)
-    rows = rows_of(newest, newest.placement, pairs)
+    rows = _rows(world, table)
     if not rows:
         return world.store.delete_all(table.to_bytes(4))
-    ops = delete_row(newest, rows[0], world.store.buckets)
+    ops = delete_row(world.control.newest(table), rows[0], world.store.buckets)
     return sum(world.store.delete_all(op.key) for op in ops)
 
 

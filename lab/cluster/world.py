@@ -293,10 +293,6 @@ class World:
 
     # Time
 
-    def next_due(self) -> float | None:
-        """When the next node wants to be woken."""
-        return min((due for node in self.nodes.values() if (due := self._due(node)) is not None), default=None)
-
     def _due(self, node: Node) -> float | None:
         if not node.is_running or node.is_frozen or node.leases.wake_at is None:
             return None
@@ -306,10 +302,10 @@ class World:
         """Let time pass, waking everybody who is due on the way."""
         end = self.now + seconds
         for _ in range(WAKINGS_MAX):
-            due = self.next_due()
-            if due is None or due > end:
+            due = [at for node in self.nodes.values() if (at := self._due(node)) is not None and at <= end]
+            if not due:
                 break
-            self.advance_to(due)
+            self.advance_to(min(due))
             self.settle()
         else:
             raise AssertionError(f"nodes wake more than {WAKINGS_MAX} times in {seconds:g} s")

@@ -233,32 +233,21 @@ class Walk:
 
 def last_cancel(plan: Plan) -> int:
     """The last step at which a cancel is still taken (X6)."""
-    return (
-        plan.point_of_no_return
-        if plan.forward[plan.point_of_no_return].kind is StepKind.PUBLISH
-        else plan.point_of_no_return - 1
-    )
+    at = plan.point_of_no_return
+    return at if plan.forward[at].kind is StepKind.PUBLISH else at - 1
 
 
 # --- the interruptions
 
 
-def _nothing(walk: Walk) -> None:
-    pass
-
-
-def _driver_crash(walk: Walk) -> None:
-    walk.do("crash worker", "start worker")
+def _lines(*lines: str) -> Callable[[Walk], None]:
+    return lambda walk: walk.do(*lines)
 
 
 def _driver_crash_late(walk: Walk) -> None:
     if walk.simulation.lab.world.by_hand and walk._is_filling:
         walk.do(f"put {walk.driver.filled[0].name}")
     walk.do("crash worker late", "start worker")
-
-
-def _driver_replaced(walk: Walk) -> None:
-    walk.do("lose worker", "start worker", "zombie acts")
 
 
 def _spark_crash(walk: Walk) -> None:
@@ -268,10 +257,6 @@ def _spark_crash(walk: Walk) -> None:
     name = walk.driver.filled[0].name
     walk.do(f"read {name} {CHUNK_ROWS} rows", f"put {name} last")
     walk.late.append(f"put {name}")
-
-
-def _error_once(walk: Walk) -> None:
-    walk.do("fail step")
 
 
 def _error_for_good(walk: Walk) -> None:
@@ -294,15 +279,6 @@ def _pause(walk: Walk) -> None:
         walk.do("tick 1 s")
     if not walk.driver.is_over and (walk.driver.state.mode is not Mode.PAUSED or walk.place != at):
         walk.find("X4", f"a pause was asked for, but the change is {walk.driver.state.mode.value}")
-
-
-def _pause_and_cancel(walk: Walk) -> None:
-    """A step that is a publish may be done before the change rests: past its point of no return a cancel is refused."""
-    walk.do("pause", "cancel")
-
-
-def _cancel(walk: Walk) -> None:
-    walk.do("cancel")
 
 
 def _postgres_crash(walk: Walk) -> None:
@@ -336,16 +312,16 @@ def _node_crash(walk: Walk) -> None:
 
 
 INTERRUPT: dict[Interruption, Callable[[Walk], None]] = {
-    Interruption.NONE: _nothing,
-    Interruption.DRIVER_CRASH: _driver_crash,
+    Interruption.NONE: _lines(),
+    Interruption.DRIVER_CRASH: _lines("crash worker", "start worker"),
     Interruption.DRIVER_CRASH_LATE: _driver_crash_late,
-    Interruption.DRIVER_REPLACED: _driver_replaced,
+    Interruption.DRIVER_REPLACED: _lines("lose worker", "start worker", "zombie acts"),
     Interruption.SPARK_CRASH: _spark_crash,
-    Interruption.ERROR_ONCE: _error_once,
+    Interruption.ERROR_ONCE: _lines("fail step"),
     Interruption.ERROR_FOR_GOOD: _error_for_good,
     Interruption.PAUSE: _pause,
-    Interruption.CANCEL: _cancel,
-    Interruption.PAUSE_AND_CANCEL: _pause_and_cancel,
+    Interruption.CANCEL: _lines("cancel"),
+    Interruption.PAUSE_AND_CANCEL: _lines("pause", "cancel"),
     Interruption.POSTGRES_CRASH: _postgres_crash,
     Interruption.NODE_FREEZE: _node_freeze,
     Interruption.NODE_CRASH: _node_crash,

@@ -59,9 +59,6 @@ class Lab:
                 return driver.table, moved[0]
         raise LabError(f"there is no index {name}")
 
-    def table_of_index(self, name: str) -> TableId:
-        return self.element(name)[0]
-
     def run_of(self, name: str) -> reorganisation.Run:
         """The run that fills an element: its change's, also one that is over, or one begun by hand."""
         its = [driver for driver in self.changes if any(element.name == name for element in driver.filled)]

@@ -14,7 +14,7 @@ from random import Random
 from typing import TypeVar
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, Index
+from catalog.elements import Column
 from catalog.types import SqlType
 from lab.simulator.context import Made, Situation
 
@@ -96,12 +96,8 @@ def _foreign_key(now: Situation, child: Descriptor, label: str) -> str | None:
 
 def _unique_columns(table: Descriptor) -> list[Column]:
     """The columns that a public unique index is about, each alone."""
-    alone = (index for index in table.public_indexes if _is_unique_alone(index))
-    return [table.column(index.column_ids[0]) for index in alone]
-
-
-def _is_unique_alone(index: Index) -> bool:
-    return index.unique and len(index.columns) == 1 and index.where is None
+    whole = (index for index in table.public_indexes if index.unique and index.where is None)
+    return [table.column(index.column_ids[0]) for index in whole if len(index.columns) == 1]
 
 
 # ALTER TABLE

@@ -224,12 +224,10 @@ class Judge:
             wanted = {one.table_id: one for one in (plan.results if is_done else (plan.base, *plan.partners)) if one}
             for table in map(TableId, plan.table_ids):
                 newest = self.lab.world.control.newest(table)
-                if driver is self._last_of(table) and not is_same_schema(newest, wanted.get(table)):
+                last = [one for one in self.lab.changes if table in one.state.plan.table_ids][-1]
+                if driver is last and not is_same_schema(newest, wanted.get(table)):
                     what = f"{change} is {driver.state.outcome.value}, but {newest} is not as it should be"
                     yield Finding("X4", what)
-
-    def _last_of(self, table: TableId) -> Driver:
-        return [driver for driver in self.lab.changes if table in driver.state.plan.table_ids][-1]
 
 
 def _referenced(descriptor: Descriptor) -> list[TableId]:

@@ -197,19 +197,14 @@ def replay(events: Iterable[Event], without: frozenset[Without], memory: Memory,
     """The same events again; `to_end`: and whatever it takes to end."""
     simulation = Simulation(memory, without)
     simulation.do_all(events)
-    return _closed(simulation, None) if to_end else _outcome(simulation, None, at_end=False)
+    if to_end:
+        return _closed(simulation, None)
+    return Outcome(None, tuple(simulation.happened), simulation.finding, at_end=False, counts=simulation.counts)
 
 
 def _closed(simulation: Simulation, seed: int | None) -> Outcome:
-    before = len(simulation.happened)
-    at_end = simulation.finding is None
+    """The outcome after the end, if it comes to that; of the events only those before it."""
+    happened, at_end = tuple(simulation.happened), simulation.finding is None
     if at_end:
         simulation.close()
-    outcome = _outcome(simulation, seed, at_end=at_end)
-    if not at_end:
-        return outcome
-    return Outcome(seed, outcome.happened[:before], outcome.finding, at_end, outcome.counts)
-
-
-def _outcome(simulation: Simulation, seed: int | None, *, at_end: bool) -> Outcome:
-    return Outcome(seed, tuple(simulation.happened), simulation.finding, at_end, simulation.counts)
+    return Outcome(seed, happened, simulation.finding, at_end, simulation.counts)

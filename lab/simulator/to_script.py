@@ -13,7 +13,9 @@ def script_of(outcome: Outcome, without: frozenset[Without]) -> str:
     lines = [_performed(lab, line) for line in without_lines(without)]
     lines += [_performed(lab, event.line) for event in outcome.happened]
     if outcome.at_end:
-        lines += _to_the_end(lab)
+        lines += [_performed(lab, event.line) for event in calm(lab)]
+        for _ in range(CLOSING_ROUNDS_MAX):
+            lines += [_performed(lab, event.line) for event in ending(lab)]
     names = dict.fromkeys(versions[-1].name for versions in lab.world.control.published.values())
     lines += [_performed(lab, f"{what} {name}") for name in names for what in ("pairs", "check")]
     seed = "" if outcome.seed is None else f"Seed {outcome.seed}. "
@@ -24,13 +26,6 @@ def script_of(outcome: Outcome, without: frozenset[Without]) -> str:
 def without_lines(without: frozenset[Without]) -> list[str]:
     """The commands that leave out these rules."""
     return [f"without {rule.value}" for rule in Without if rule in without]
-
-
-def _to_the_end(lab: Lab) -> list[str]:
-    lines = [_performed(lab, event.line) for event in calm(lab)]
-    for _ in range(CLOSING_ROUNDS_MAX):
-        lines += [_performed(lab, event.line) for event in ending(lab)]
-    return lines
 
 
 def _performed(lab: Lab, line: str) -> str:

@@ -42,7 +42,11 @@ class _Known:
 
     def implies(self, wanted: Expr) -> bool:
         """True if one conjunct of a predicate follows, by any of the rules."""
-        if isinstance(wanted, Call) and wanted.name == "OR" and any(self._implies_all(arg) for arg in wanted.args):
+        if (
+            isinstance(wanted, Call)
+            and wanted.name == "OR"
+            and any(all(map(self.implies, conjuncts(arg))) for arg in wanted.args)
+        ):
             return True
         return (
             any(_same(wanted, part, self.context) for part in self.given)
@@ -50,9 +54,6 @@ class _Known:
             or self._is_wider(wanted)
             or self._is_about_null(wanted)
         )
-
-    def _implies_all(self, wanted: Expr) -> bool:
-        return all(self.implies(part) for part in conjuncts(wanted))
 
     def _holds_for_known_values(self, wanted: Expr) -> bool:
         """Of `kind IN ('a', 'b')` both can be tried."""

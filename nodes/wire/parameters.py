@@ -11,22 +11,9 @@ import uuid
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
+from expressions import sqltypes
 from expressions.errors import INVALID_BINARY, PROGRAM_LIMIT, SqlError, unsupported
 from expressions.limits import TOO_LONG, VALUE_BYTES_MAX
-from expressions.sqltypes import (
-    BOOL,
-    DATE,
-    FLOAT8,
-    INT4,
-    INT8,
-    TEXT,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    UNKNOWN,
-    UUID,
-    Type,
-    parameter_type,
-)
 from expressions.typed import PyValue, parse_value
 from nodes.wire.messages import decode_text
 
@@ -51,7 +38,7 @@ def values_of(oids: Sequence[int], values: Sequence[bytes | None], formats: Sequ
         elif len(value) > VALUE_BYTES_MAX:
             raise SqlError(PROGRAM_LIMIT, f"bind parameter {number} has {len(value)} bytes: {TOO_LONG}")
         elif not formats or formats[number - 1] == 0:
-            found.append(parse_value(parameter_type(oid, number), decode_text(value)))
+            found.append(parse_value(sqltypes.parameter_type(oid, number), decode_text(value)))
         elif formats[number - 1] == 1:
             found.append(_from_binary(oid, value, number))
         else:
@@ -82,31 +69,31 @@ def _numeric(data: bytes) -> PyValue:
     if any(digit > 9999 for digit in digits):
         raise ValueError(data)
     if sign in NUMERIC_WORDS:
-        return parse_value(FLOAT8, NUMERIC_WORDS[sign])
+        return parse_value(sqltypes.FLOAT8, NUMERIC_WORDS[sign])
     decimals = tuple(int(figure) for digit in digits for figure in f"{digit:04d}")
-    return parse_value(FLOAT8, str(Decimal((NUMERIC_SIGNS[sign], decimals, (weight - count + 1) * 4))))
+    return parse_value(sqltypes.FLOAT8, str(Decimal((NUMERIC_SIGNS[sign], decimals, (weight - count + 1) * 4))))
 
 
 _int4, _int8 = _packed("!i"), _packed("!q")
 
 BINARY: dict[int, Callable[[bytes], PyValue]] = {
-    BOOL.oid: _boolean,
+    sqltypes.BOOL.oid: _boolean,
     INT2: _packed("!h"),
-    INT4.oid: _int4,
-    INT8.oid: _int8,
+    sqltypes.INT4.oid: _int4,
+    sqltypes.INT8.oid: _int8,
     OID: _packed("!I"),
     FLOAT4: _double("!f"),
-    FLOAT8.oid: _double("!d"),
+    sqltypes.FLOAT8.oid: _double("!d"),
     NUMERIC: _numeric,
-    DATE.oid: lambda data: EPOCH_DAY + dt.timedelta(days=_int4(data)),
-    TIMESTAMP.oid: lambda data: EPOCH + dt.timedelta(microseconds=_int8(data)),
-    TIMESTAMPTZ.oid: lambda data: EPOCH.replace(tzinfo=dt.UTC) + dt.timedelta(microseconds=_int8(data)),
-    UUID.oid: lambda data: uuid.UUID(bytes=data),
-} | dict.fromkeys((TEXT.oid, VARCHAR, BPCHAR, NAME, UNKNOWN.oid, 0), decode_text)
+    sqltypes.DATE.oid: lambda data: EPOCH_DAY + dt.timedelta(days=_int4(data)),
+    sqltypes.TIMESTAMP.oid: lambda data: EPOCH + dt.timedelta(microseconds=_int8(data)),
+    sqltypes.TIMESTAMPTZ.oid: lambda data: EPOCH.replace(tzinfo=dt.UTC) + dt.timedelta(microseconds=_int8(data)),
+    sqltypes.UUID.oid: lambda data: uuid.UUID(bytes=data),
+} | dict.fromkeys((sqltypes.TEXT.oid, VARCHAR, BPCHAR, NAME, sqltypes.UNKNOWN.oid, 0), decode_text)
 
 
 def _from_binary(oid: int, data: bytes, number: int) -> PyValue:
-    of: Type = parameter_type(oid, number)
+    of: sqltypes.Type = sqltypes.parameter_type(oid, number)
     read = BINARY.get(oid)
     if read is None:
         raise unsupported(f"the binary format of parameter ${number} ({of})", hint="send it as text")

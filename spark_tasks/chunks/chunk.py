@@ -149,7 +149,9 @@ def chunk(
         _require_open(cursor, run_token, key_range, progress)
         yield this_chunk
         assert this_chunk.mark is not None, "a chunk leaves a mark"
-        end = {"mark": this_chunk.mark, "reached": _reached_sql(this_chunk.mark.reached), "scans": scans}
+        reached = this_chunk.mark.reached
+        pair = f", reached_storage = {reached.storage}, reached_key = '\\x{reached.key.hex()}'" if reached else ""
+        end = {"mark": this_chunk.mark, "reached": pair, "scans": scans}
         cursor = connection.execute(END.format(run=run_token.run_id, range=key_range.id, **end))
         while cursor.nextset():
             pass
@@ -159,12 +161,6 @@ def chunk(
         if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
         raise
-
-
-def _reached_sql(reached: Reached | None) -> str:
-    if reached is None:
-        return ""
-    return f", reached_storage = {reached.storage}, reached_key = '\\x{reached.key.hex()}'"
 
 
 def scans_sql(table_id: int, storages: int) -> str:

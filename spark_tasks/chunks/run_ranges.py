@@ -94,10 +94,6 @@ def spread(claim: Claim, work: Callable[[RunToken], session.Work]) -> None:
             _spread(claim, work, left)
 
 
-def _is_refusal(result: Any) -> bool:
-    return isinstance(result, dict) and "refused" in result
-
-
 def ranges_left(claim: Claim) -> list[KeyRange]:
     """The run's ranges that have no mark, in order."""
     ranges = ReorgRange.objects.filter(run=claim.run, is_done=False)
@@ -110,7 +106,7 @@ def _spread(claim: Claim, work: Callable[[RunToken], session.Work], key_ranges: 
     refusals = [
         result["refused"]
         for result in session.spread(work(run_token), key_ranges, pool=claim.pool)
-        if _is_refusal(result)
+        if isinstance(result, dict) and "refused" in result
     ]
     if refusals:
         raise RunFailed(refusals[0])

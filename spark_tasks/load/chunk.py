@@ -87,16 +87,12 @@ class Loader:
         name = self.node.session_name
         self._leases = psycopg.connect(self.node.dsn, autocommit=True, application_name=name)
         self._pins = Pins(self._leases, self.node, self.table_id)
-        self._rows = self._connect()
+        self._rows = self.node.connect()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._leases.close()
         self._rows.close()
-
-    def _connect(self) -> psycopg.Connection[Any]:
-        options = postgres.session_options(self.node.session_name)
-        return psycopg.connect(self.node.dsn, autocommit=True, **options)
 
     def marks(self, first: int, last: int) -> set[int]:
         """Where the chunks between two row numbers begin that are in the table already."""
@@ -116,7 +112,7 @@ class Loader:
                 if error.sqlstate not in RETRIED and not self._rows.closed:
                     raise
                 if self._rows.closed:
-                    self._rows = self._connect()
+                    self._rows = self.node.connect()
                 continue
             return attempt
         raise CannotLoad(f"rows from {first % ROWS_PER_PART + 1}: {TRIES_MAX} tries met other transactions each time")

@@ -45,9 +45,10 @@ def typed_rows(descriptor: Descriptor, texts: Mapping[str, pa.Array], first: int
             public = ", ".join(c.name for c in descriptor.public_columns)
             raise CannotLoad(f"the file has a column {name}, the table has not; it has {public}")
     count = len(next(iter(texts.values())))
-    columns = {c.id: _typed(c, texts.get(c.name), count, first) for c in descriptor.columns if _is_put(c)}
-    rows = rows_of_batch(descriptor, columns)
-    defaults = {c.id: _default(c, count) for c in descriptor.stored_columns if _is_defaulted(c)}
+    writes = {c: rule(c.kind, c.state).insert for c in descriptor.columns}
+    given = [c for c, write in writes.items() if write is Write.PUT and c.derived is None]
+    rows = rows_of_batch(descriptor, {c.id: _typed(c, texts.get(c.name), count, first) for c in given})
+    defaults = {c.id: _default(c, count) for c in descriptor.stored_columns if writes[c] is Write.PUT_DEFAULT}
     complete = _with_derived(descriptor, StoredRows(rows.keys, {**rows.columns, **defaults}, rows.orphans))
     _require_lawful(descriptor, complete, first)
     return complete
@@ -74,14 +75,6 @@ def _require_lawful(descriptor: Descriptor, rows: StoredRows, first: int) -> Non
             words = row_words(descriptor, rows.keys[place].as_py())
             number = number_in_file(first, place)
             raise CannotLoad(f"row {number}: {words} breaks constraint {constraint.name} ({constraint.state.value})")
-
-
-def _is_put(column: Column) -> bool:
-    return column.derived is None and rule(column.kind, column.state).insert is Write.PUT
-
-
-def _is_defaulted(column: Column) -> bool:
-    return rule(column.kind, column.state).insert is Write.PUT_DEFAULT
 
 
 def _default(column: Column, count: int) -> pa.Array:

@@ -17,7 +17,6 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Constraint
 from spark_tasks.checks.foreign_key_checks import Reference, references_of, table_referenced
 from spark_tasks.load.loader_node import Lease, Membership, acquire, release
-from storage import postgres
 from storage.integrity.references import enforced
 
 Connection = psycopg.Connection[Any]
@@ -42,14 +41,7 @@ class Pinned:
         """The transaction, just begun, enters every table (T2)."""
         expires_at = min(lease.expires_at for lease in self.leases)
         for lease in self.leases:
-            params = postgres.enter_params(
-                lease.descriptor.table_id,
-                lease.descriptor.version,
-                schema_hash=lease.schema_hash,
-                sharding_hash=lease.sharding_hash,
-                expires_at=expires_at,
-            )
-            connection.execute(postgres.enter_sql(storages), params)
+            lease.enter(connection, storages, expires_at)
 
     def references(self, *, storages: int, buckets: int) -> tuple[Reference, ...]:
         """The foreign keys that rows must obey."""

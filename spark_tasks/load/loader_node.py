@@ -12,6 +12,7 @@ import psycopg
 
 from catalog.descriptor import Descriptor, from_json
 from spark_tasks.jobs.heartbeat import Heartbeat
+from storage import postgres
 
 HEARTBEAT_S = 1.0
 
@@ -33,6 +34,10 @@ class Membership:
     def session_name(self) -> str:
         return f"schemalab node {self.name} {self.incarnation}"
 
+    def connect(self) -> psycopg.Connection[Any]:
+        """A session for data transactions."""
+        return psycopg.connect(self.dsn, autocommit=True, **postgres.session_options(self.session_name))
+
 
 @dataclass(frozen=True, slots=True)
 class Lease:
@@ -42,6 +47,17 @@ class Lease:
     schema_hash: str
     sharding_hash: str
     expires_at: Any
+
+    def enter(self, connection: psycopg.Connection[Any], storages: int, until: Any = None) -> None:
+        """The transaction, just begun, enters the table (T2); `until`: it ends sooner than this lease (T4)."""
+        params = postgres.enter_params(
+            self.descriptor.table_id,
+            self.descriptor.version,
+            schema_hash=self.schema_hash,
+            sharding_hash=self.sharding_hash,
+            expires_at=until or self.expires_at,
+        )
+        connection.execute(postgres.enter_sql(storages), params)
 
 
 def acquire(connection: psycopg.Connection[Any], node: Membership, table_id: int) -> Lease:

@@ -29,23 +29,7 @@ from psycopg import errors
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, Index
-from spark_tasks.chunks import snapshot_reads
-from spark_tasks.chunks.chunk import (
-    GIVES_WAY,
-    Connection,
-    Mark,
-    Progress,
-    RangeDone,
-    RunControl,
-    RunToken,
-    chunk,
-    keep_pace,
-    listen,
-    pairs_of_chunk,
-    progress_of,
-    scans_sql,
-    tries,
-)
+from spark_tasks.chunks import chunk, snapshot_reads
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.chunks.scan import rows_at_once
 from spark_tasks.runs.pacing import Pace
@@ -91,8 +75,8 @@ class Found:
 class FillWorker:
     """A worker at its work: its session, what is wanted of the run, and the pace it has found."""
 
-    connection: Connection
-    control: RunControl
+    connection: chunk.Connection
+    control: chunk.RunControl
     pace: Pace
 
 
@@ -100,7 +84,7 @@ class FillWorker:
 class Fill:
     """Put what the rows lack of some elements, as `descriptor` defines them."""
 
-    run_token: RunToken
+    run_token: chunk.RunToken
     descriptor: Descriptor
     elements: Elements
     storages: int
@@ -116,21 +100,21 @@ class Fill:
 
     @property
     def scans(self) -> str:
-        return scans_sql(self.descriptor.table_id, self.storages)
+        return chunk.scans_sql(self.descriptor.table_id, self.storages)
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
         """Fill the ranges one after the other; yields the rows of each. Raises `RunClosed`, `CannotDerive`."""
         with self.run_token.connect() as connection:
-            worker = FillWorker(connection, RunControl(), Pace())
+            worker = FillWorker(connection, chunk.RunControl(), Pace())
             for key_range in key_ranges:
-                listen(connection, self.run_token, worker.control, self.scans)
+                chunk.listen(connection, self.run_token, worker.control, self.scans)
                 began = time.perf_counter()
                 found = self.find(connection, key_range)
-                keep_pace(self.run_token, worker.control, rows=0, seconds=time.perf_counter() - began)
+                chunk.keep_pace(self.run_token, worker.control, rows=0, seconds=time.perf_counter() - began)
                 self.put(worker, key_range, found)
                 yield found.rows
 
-    def find(self, connection: Connection, key_range: KeyRange) -> Found:
+    def find(self, connection: chunk.Connection, key_range: KeyRange) -> Found:
         """The pairs that all rows of a range lack, from one snapshot of its own (R1)."""
         with snapshot_reads.snapshot(connection):
             parts = rows_at_once(connection, self.descriptor, key_range, self._columns_read())
@@ -160,46 +144,52 @@ class Fill:
     def put(self, worker: FillWorker, key_range: KeyRange, found: Found) -> None:
         """Write a range in chunks, from its last mark on; one that another attempt has finished is left alone."""
         try:
-            progress = progress_of(worker.connection, self.run_token, key_range)
+            progress = chunk.progress_of(worker.connection, self.run_token, key_range)
             for storage, part, mark in self._parts(worker, key_range, found, progress):
                 began, rows_done = time.perf_counter(), progress.rows_done
                 self._write(worker, key_range, storage, part, mark, progress)
                 if not mark.is_done:
                     rows, seconds = progress.rows_done - rows_done, time.perf_counter() - began
-                    keep_pace(self.run_token, worker.control, rows=rows, seconds=seconds)
-        except RangeDone:
+                    chunk.keep_pace(self.run_token, worker.control, rows=rows, seconds=seconds)
+        except chunk.RangeDone:
             pass
 
     def _parts(
-        self, worker: FillWorker, key_range: KeyRange, found: Found, progress: Progress
-    ) -> Iterator[tuple[int, Pairs, Mark]]:
+        self, worker: FillWorker, key_range: KeyRange, found: Found, progress: chunk.Progress
+    ) -> Iterator[tuple[int, Pairs, chunk.Mark]]:
         """The pairs of each chunk, and its mark; one chunk without pairs when there is nothing to put."""
         left, before, done = found.behind(progress.reached), min(progress.rows_done, found.rows), 0
         total = sum(len(pairs) for _, pairs in left)
         if not total:
-            yield key_range.storage, concat([]), Mark(found.rows, found.rows, is_done=True)
+            yield key_range.storage, concat([]), chunk.Mark(found.rows, found.rows, is_done=True)
         for storage, pairs in left:
             place = 0
             while place < len(pairs):
-                part = pairs.slice(place, pairs_of_chunk(self.run_token, worker.control, worker.pace))
+                part = pairs.slice(place, chunk.pairs_of_chunk(self.run_token, worker.control, worker.pace))
                 place, done = place + len(part), done + len(part)
                 rows, last = before + (found.rows - before) * done // total, Reached(storage, part.keys[-1].as_py())
-                yield storage, part, Mark(rows, found.rows, is_done=done == total, reached=last)
+                yield storage, part, chunk.Mark(rows, found.rows, is_done=done == total, reached=last)
 
     def _write(
-        self, worker: FillWorker, key_range: KeyRange, storage: int, part: Pairs, mark: Mark, progress: Progress
+        self,
+        worker: FillWorker,
+        key_range: KeyRange,
+        storage: int,
+        part: Pairs,
+        mark: chunk.Mark,
+        progress: chunk.Progress,
     ) -> None:
         payload, table = copy_payload(part), kv(storage, self.descriptor.table_id)
-        for _ in tries(f"range {key_range.id} of run {self.run_token.run_id}"):
+        for _ in chunk.tries(f"range {key_range.id} of run {self.run_token.run_id}"):
             began = time.perf_counter()
             try:
-                with chunk(
+                with chunk.chunk(
                     worker.connection, self.run_token, key_range, worker.control, progress, self.scans
                 ) as this_chunk:
                     this_chunk.mark = mark
                     if len(part):
                         put_where_free(worker.connection, table, part, payload)
-            except GIVES_WAY:
+            except chunk.GIVES_WAY:
                 worker.pace = worker.pace.after_giving_way()
             else:
                 worker.pace = worker.pace.after(
@@ -209,7 +199,7 @@ class Fill:
         raise AssertionError("tries() raises before this")
 
 
-def put_where_free(connection: Connection, table: str, pairs: Pairs, payload: bytes) -> None:
+def put_where_free(connection: chunk.Connection, table: str, pairs: Pairs, payload: bytes) -> None:
     """Insert pairs whose keys are free, within a chunk; a pair or a tombstone that is there stays (R2)."""
     try:
         with connection.cursor().copy(f"COPY {table} (key, value) FROM STDIN (FORMAT BINARY)") as copy:

@@ -11,31 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import ColumnId, Index, State
-from spark_tasks.chunks.chunk import (
-    GIVES_WAY,
-    Connection,
-    Mark,
-    Progress,
-    RangeDone,
-    RunControl,
-    RunToken,
-    chunk,
-    keep_pace,
-    listen,
-    pairs_of_chunk,
-    progress_of,
-    tries,
-)
+from catalog.elements import ColumnId, State
+from spark_tasks.chunks import chunk
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange, Reached, is_among_rows
 from storage.arrow.encoding import Pairs, unpack
-from storage.arrow.rows import StoredRows, accepted, chosen, entries_of, stored_rows
+from storage.arrow.rows import accepted, chosen, entries_of, stored_rows
 from storage.postgres import column_suffixes, kv, next_low, packed_scan_sql
 from storage.statements import COLUMN_SUFFIX
 
-Step = Callable[[KeyRange, int], tuple[int, bytes | None]]
+Step = Callable[[chunk.Connection, KeyRange, int], tuple[int, bytes | None]]
 """Removes a few pairs from a range: how many, and the last key (None: nothing is left of the range)."""
 
 DELETE_PAGE = """WITH page AS MATERIALIZED (
@@ -52,19 +38,16 @@ class DeleteKeys:
     With `tombstones_only` just tombstones (the purge of R8).
     """
 
-    run_token: RunToken
+    run_token: chunk.RunToken
     table_id: int
     columns: tuple[ColumnId, ...] = ()
     tombstones_only: bool = False
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
         """Empty the ranges one after the other; yields how many pairs were removed. Raises `RunClosed`."""
-        with self.run_token.connect() as connection:
-            yield from empty(
-                connection, self.run_token, key_ranges, lambda key_range, size: self._step(connection, key_range, size)
-            )
+        return empty(self.run_token, key_ranges, self._step)
 
-    def _step(self, connection: Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
+    def _step(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
         only = " AND value IS NULL" if self.tombstones_only else ""
         only_kv = " AND kv.value IS NULL" if self.tombstones_only else ""
         params: tuple[Any, ...] = (key_range.low, key_range.high, size)
@@ -82,21 +65,21 @@ class DeleteKeys:
 class DeleteRows:
     """Remove the rows of the ranges, each with the entries of every index, as `mutations.delete_row` says."""
 
-    run_token: RunToken
+    run_token: chunk.RunToken
     descriptor: Descriptor
     storages: int
     buckets: int
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
         """Empty the ranges one after the other; yields how many pairs of rows were removed. Raises `RunClosed`."""
-        with self.run_token.connect() as connection:
-            yield from empty(
-                connection, self.run_token, key_ranges, lambda key_range, size: self._step(connection, key_range, size)
-            )
+        return empty(self.run_token, key_ranges, self._step)
 
-    def _step(self, connection: Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
+    def _step(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
         size = max(size, 4 * (len(self.descriptor.columns) + 1))  # some whole rows fit
-        page = self._page(connection, key_range, size)
+        sql = packed_scan_sql(key_range.storage, self.descriptor.table_id)
+        row = connection.cursor(binary=True).execute(sql, (key_range.low, key_range.high, size)).fetchone()
+        assert row is not None
+        page = unpack(*row)
         is_last = len(page) < size
         whole = page if is_last else page.slice(0, _whole_rows(page))
         for storage, keys in self._doomed(key_range.storage, whole).items():
@@ -104,26 +87,17 @@ class DeleteRows:
             connection.execute(sql, (keys,))
         return len(whole), None if is_last else whole.keys[-1].as_py()
 
-    def _page(self, connection: Connection, key_range: KeyRange, size: int) -> Pairs:
-        sql = packed_scan_sql(key_range.storage, self.descriptor.table_id)
-        row = connection.cursor(binary=True).execute(sql, (key_range.low, key_range.high, size)).fetchone()
-        assert row is not None
-        return unpack(*row)
-
     def _doomed(self, storage: int, page: Pairs) -> dict[int, list[bytes]]:
         """The keys to remove on each storage: the rows' own pairs, and their entries."""
         doomed: dict[int, list[bytes]] = {storage: page.keys.to_pylist()}
         rows = stored_rows(page, [c.id for c in self.descriptor.stored_columns])
         for index in self.descriptor.indexes:
             if index.state is not State.ABSENT:
-                for home, entries in self._entries(storage, index, rows):
-                    doomed.setdefault(home, []).extend(entries.keys.to_pylist())
+                those = chosen(rows, accepted(self.descriptor, index, rows, now=True))
+                entries = entries_of(self.descriptor, self.descriptor.placement.id, index, those)
+                for home, here in by_home(index, entries, storage, storages=self.storages, buckets=self.buckets):
+                    doomed.setdefault(home, []).extend(here.keys.to_pylist())
         return {home: sorted(keys) for home, keys in doomed.items()}
-
-    def _entries(self, storage: int, index: Index, rows: StoredRows) -> Iterator[tuple[int, Pairs]]:
-        accepts = accepted(self.descriptor, index, rows, now=True)
-        entries = entries_of(self.descriptor, self.descriptor.placement.id, index, chosen(rows, accepts))
-        return by_home(index, entries, storage, storages=self.storages, buckets=self.buckets)
 
 
 def _whole_rows(page: Pairs) -> int:
@@ -135,50 +109,48 @@ def _whole_rows(page: Pairs) -> int:
     return count
 
 
-def empty(connection: Connection, run_token: RunToken, key_ranges: Iterable[KeyRange], step: Step) -> Iterator[int]:
+def empty(run_token: chunk.RunToken, key_ranges: Iterable[KeyRange], step: Step) -> Iterator[int]:
     """Repeat `step` in chunks until each range is empty, from its last mark on; yields the pairs removed from each."""
-    pace, control = Pace(), RunControl()
-    for key_range in key_ranges:
-        listen(connection, run_token, control)
-        removed, is_done = 0, False
-        try:
-            progress = progress_of(connection, run_token, key_range)
-            while not is_done:
-                began = time.perf_counter()
-                count, is_done, pace = _chunk(connection, run_token, key_range, progress, step, pace, control)
-                removed += count
-                if not is_done:
-                    keep_pace(run_token, control, rows=count, seconds=time.perf_counter() - began)
-        except RangeDone:
-            pass  # by another attempt: what was to be removed has been removed
-        yield removed
+    pace, control = Pace(), chunk.RunControl()
+    with run_token.connect() as connection:
+        for key_range in key_ranges:
+            chunk.listen(connection, run_token, control)
+            removed, is_done = 0, False
+            try:
+                progress = chunk.progress_of(connection, run_token, key_range)
+                while not is_done:
+                    began = time.perf_counter()
+                    count, is_done, pace = _chunk(connection, run_token, key_range, progress, step, pace, control)
+                    removed += count
+                    if not is_done:
+                        chunk.keep_pace(run_token, control, rows=count, seconds=time.perf_counter() - began)
+            except chunk.RangeDone:
+                pass  # by another attempt: what was to be removed has been removed
+            yield removed
 
 
 def _chunk(
-    connection: Connection,
-    run_token: RunToken,
+    connection: chunk.Connection,
+    run_token: chunk.RunToken,
     key_range: KeyRange,
-    progress: Progress,
+    progress: chunk.Progress,
     step: Step,
     pace: Pace,
-    control: RunControl,
+    control: chunk.RunControl,
 ) -> tuple[int, bool, Pace]:
     rest = key_range if progress.reached is None else replace(key_range, low=next_low(progress.reached.key))
-    for _ in tries(f"range {key_range.id} of run {run_token.run_id}"):
+    for _ in chunk.tries(f"range {key_range.id} of run {run_token.run_id}"):
         began = time.perf_counter()
         try:
-            with chunk(connection, run_token, key_range, control, progress) as this_chunk:
-                count, last = step(rest, pairs_of_chunk(run_token, control, pace))
-                this_chunk.mark = _mark(key_range, progress.rows_done + count, last)
-        except GIVES_WAY:
+            with chunk.chunk(connection, run_token, key_range, control, progress) as this_chunk:
+                count, last = step(connection, rest, chunk.pairs_of_chunk(run_token, control, pace))
+                removed = progress.rows_done + count  # by all attempts together: the range's total when nothing is left
+                this_chunk.mark = chunk.Mark(removed, removed, is_done=True)
+                if last is not None:
+                    reached, total = Reached(key_range.storage, last), max(removed, key_range.rows)
+                    this_chunk.mark = chunk.Mark(removed, total, is_done=False, reached=reached)
+        except chunk.GIVES_WAY:
             pace = pace.after_giving_way()
         else:
             return count, last is None, pace.after(pairs=count, seconds=time.perf_counter() - began)
     raise AssertionError("tries() raises before this")
-
-
-def _mark(key_range: KeyRange, removed: int, last: bytes | None) -> Mark:
-    """Removed by all attempts together: the range's total once nothing is left."""
-    if last is None:
-        return Mark(removed, removed, is_done=True)
-    return Mark(removed, max(removed, key_range.rows), is_done=False, reached=Reached(key_range.storage, last))

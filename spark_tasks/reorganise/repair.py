@@ -50,7 +50,7 @@ class Repair:
         name = self.node.session_name
         with (
             psycopg.connect(self.node.dsn, autocommit=True, application_name=name) as leases,
-            self._connect() as connection,
+            self.node.connect() as connection,
         ):
             for index_id, row_key in lacking:
                 index = self.descriptor.index(IndexId(index_id))
@@ -65,10 +65,6 @@ class Repair:
             raise RunClosed(f"run {self.run_token.run_id} fills {self.descriptor}, the table is at {lease.descriptor}")
         return lease
 
-    def _connect(self) -> Connection:
-        options = postgres.session_options(self.node.session_name)
-        return psycopg.connect(self.node.dsn, autocommit=True, **options)
-
     def _retried(self, connection: Connection, leases: Connection, index: Index, row_key: bytes) -> Violation | None:
         for attempt in range(TRIES_MAX):
             if attempt:
@@ -77,7 +73,7 @@ class Repair:
             try:
                 with connection.transaction():
                     self._take_token(connection)
-                    self._enter(connection, lease)
+                    lease.enter(connection, self.storages)
                     return self._put(connection, index, row_key)
             except psycopg.Error as error:
                 if error.sqlstate not in RETRIED:
@@ -89,16 +85,6 @@ class Repair:
         sql = "SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s AND token = %s FOR SHARE"
         if connection.execute(sql, (self.run_token.run_id, self.run_token.token)).fetchone() is None:
             raise RunClosed(f"run {self.run_token.run_id} has another token than {self.run_token.token}")
-
-    def _enter(self, connection: Connection, lease: Lease) -> None:
-        params = postgres.enter_params(
-            self.descriptor.table_id,
-            self.descriptor.version,
-            schema_hash=lease.schema_hash,
-            sharding_hash=lease.sharding_hash,
-            expires_at=lease.expires_at,
-        )
-        connection.execute(postgres.enter_sql(self.storages), params)
 
     def _put(self, connection: Connection, index: Index, row_key: bytes) -> Violation | None:
         """The row is read again: gone, or without an entry now, there is nothing to do."""

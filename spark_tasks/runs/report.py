@@ -38,7 +38,7 @@ class Finding:
         if total:
             room = NAMED_MAX - min(self.count_of(clause, element), NAMED_MAX)
             count(self.counts, f"{clause} {element}", total)
-            self.violations += [violation_json(one) | {"element": element} for one in islice(named, room)]
+            self.violations += [asdict(one) | {"key": one.key.hex(), "element": element} for one in islice(named, room)]
 
     def count_of(self, clause: str, element: str) -> int:
         return self.counts.get(f"{clause} {element}", 0)
@@ -82,7 +82,3 @@ def gather(findings: Iterable[dict[str, Any]]) -> Finding:
     for finding in findings:
         total.merge(Finding(**finding))
     return total
-
-
-def violation_json(violation: Violation) -> dict[str, Any]:
-    return asdict(violation) | {"key": violation.key.hex()}

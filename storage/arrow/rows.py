@@ -12,6 +12,7 @@ A column pair whose row does not exist is an orphan (C1): it is set aside, never
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeVar
 
 import pyarrow as pa
@@ -49,19 +50,14 @@ def stored_rows(page: Pairs, columns: Iterable[ColumnId]) -> StoredRows:
     is_row = pc.equal(suffixes, pairs.COLUMN.pack(EXISTS))
     row_keys = pc.binary_slice(page.keys.filter(is_row), pairs.PREFIX.size, -pairs.COLUMN.size)
     numbers = pc.subtract(pc.cumulative_sum(is_row.cast(pa.int32())), 1)
-    is_orphan = _orphans(page, row_keys, numbers)
+    owner = row_keys.take(pc.if_else(pc.greater_equal(numbers, 0), numbers, pa.scalar(None, pa.int32())))
+    own = pc.binary_slice(page.keys, pairs.PREFIX.size, -pairs.COLUMN.size)
+    is_orphan = pc.fill_null(pc.not_equal(owner, own), True)  # not of the row whose existence pair came last
     found = {}
     for column_id in columns:
         mask = pc.and_not(pc.equal(suffixes, pairs.COLUMN.pack(column_id)), is_orphan)
         found[column_id] = _by_row(page.values.filter(mask), numbers.filter(mask), len(row_keys))
     return StoredRows(row_keys, found, page.filter(is_orphan))
-
-
-def _orphans(page: Pairs, row_keys: pa.Array, numbers: pa.Array) -> pa.Array:
-    """Mask of the pairs that do not belong to the row whose existence pair came last."""
-    owner = row_keys.take(pc.if_else(pc.greater_equal(numbers, 0), numbers, pa.scalar(None, pa.int32())))
-    own = pc.binary_slice(page.keys, pairs.PREFIX.size, -pairs.COLUMN.size)
-    return pc.fill_null(pc.not_equal(owner, own), True)
 
 
 def _by_row(values: pa.Array, numbers: pa.Array, count: int) -> pa.Array:
@@ -128,7 +124,10 @@ def computed(
     that has no value: `otherwise`, or `CannotDerive` when that is None.
     """
     columns = [descriptor.column(c) for c in sorted(columns_of(expression))]
-    encoded, places = _folded([encoded_column(descriptor, rows, column) for column in columns])
+    encoded, places = [encoded_column(descriptor, rows, column) for column in columns], None
+    if len(encoded) == 1:
+        folded = encoded[0].dictionary_encode()
+        encoded, places = [folded.dictionary], folded.indices
     values = zip(*(decode(c.type, e).to_pylist() for c, e in zip(columns, encoded, strict=True)), strict=True)
     value_of, ids = evaluator(descriptor, expression), [column.id for column in columns]
     found: list[T] = []
@@ -143,25 +142,14 @@ def computed(
     return found if places is None else [found[place] for place in places.to_pylist()]
 
 
-def _folded(encoded: list[pa.Array]) -> tuple[list[pa.Array], pa.Array | None]:
-    """A single column as its different values and the place of each row's among them; several as they are."""
-    if len(encoded) != 1:
-        return encoded, None
-    folded = encoded[0].dictionary_encode()
-    return [folded.dictionary], folded.indices
-
-
 def record_batch(descriptor: Descriptor, rows: StoredRows, columns: Sequence[Column]) -> pa.RecordBatch:
     """The rows as an Arrow table of typed, named columns."""
     keys = key_columns(descriptor, rows.keys) if any(c.id in descriptor.primary_key for c in columns) else {}
     arrays = [decode(c.type, keys[c.id] if c.id in keys else encoded_column(descriptor, rows, c)) for c in columns]
     schema = pa.schema([pa.field(c.name, ARROW[c.type]) for c in columns])
-    return pa.RecordBatch.from_arrays(arrays, schema=schema) if columns else _no_columns(len(rows))
-
-
-def _no_columns(count: int) -> pa.RecordBatch:
-    """A batch that has only a number of rows (for count(*))."""
-    return pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([])))
+    if not columns:  # only a number of rows, for count(*)
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * len(rows), pa.struct([])))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def rows_of_batch(descriptor: Descriptor, columns: Mapping[ColumnId, pa.Array]) -> StoredRows:
@@ -218,15 +206,8 @@ def entries_of(descriptor: Descriptor, placement: PlacementId, index: Index, row
     empty = pa.repeat(pa.scalar(b"", pa.binary()), len(rows))
     if not index.unique:
         return Pairs(long_form, empty)
-    is_null = _any(pc.equal(values, pa.scalar(encoding.NULL, pa.binary())) for values in plain)
+    is_null = reduce(pc.or_, (pc.equal(values, pa.scalar(encoding.NULL, pa.binary())) for values in plain))
     return Pairs(pc.if_else(is_null, long_form, join(start, *pieces)), pc.if_else(is_null, empty, rows.keys))
-
-
-def _any(masks: Iterable[pa.Array]) -> pa.Array:
-    first, *others = masks
-    for mask in others:
-        first = pc.or_(first, mask)
-    return first
 
 
 # --- where rows lie

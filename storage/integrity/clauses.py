@@ -109,20 +109,17 @@ class _Table:
         self, descriptor: Descriptor, storages: Sequence[Pairs], unfinished: frozenset[str], buckets: int
     ) -> None:
         self.descriptor, self.storages, self.unfinished, self.buckets = descriptor, storages, unfinished, buckets
-        self.rows = {p.id: self._rows_of(p) for p in descriptor.placements}
-
-    def _rows_of(self, placement: Placement) -> dict[bytes, tuple[StoredRow, int]]:
-        return {
-            row.key: (row, number)
-            for number, pairs in enumerate(self.storages, 1)
-            for row in rows_of(self.descriptor, placement, sorted(pairs.items()))
+        self.rows = {
+            placement.id: {
+                row.key: (row, number)
+                for number, pairs in enumerate(storages, 1)
+                for row in rows_of(descriptor, placement, sorted(pairs.items()))
+            }
+            for placement in descriptor.placements
         }
 
     def home(self, bucket: int) -> int:
         return storage_of(bucket, len(self.storages), self.buckets)
-
-    def pair_at(self, bucket: int, key: bytes) -> bytes | None:
-        return self.storages[self.home(bucket) - 1].get(key)
 
     def pairs_that_belong_nowhere(self) -> Iterable[Violation]:
         """C1, C3, C5, C7: what is there and should not be."""
@@ -136,7 +133,7 @@ class _Table:
         try:
             name = name_of(self.descriptor, key)
         except StrayKey as error:
-            index = _index_of_entry(key)
+            index = int.from_bytes(key[6:8]) if len(key) > 8 else 0  # 0: it is an entry of none
             if index and all(known.id != index for known in self.descriptor.indexes):
                 return "C3", f"an entry of index {index}, which {self.descriptor} does not contain"
             return ("C3" if index else "C7"), str(error)
@@ -237,7 +234,7 @@ def _missing_entries(table: _Table, placement: Placement, row: StoredRow, number
     for index in table.descriptor.public_indexes:
         entry = entry_now(table.descriptor, placement, index, row)
         bucket = entry_bucket(table.descriptor, placement, index, row, table.buckets)
-        if entry is not None and table.pair_at(bucket, entry[0]) != entry[1]:
+        if entry is not None and table.storages[table.home(bucket) - 1].get(entry[0]) != entry[1]:
             words = row_words(table.descriptor, row.key)
             yield Violation("C4", number, entry[0], f"index {index.name} has no entry for {words}")
 
@@ -278,8 +275,3 @@ def _duplicates(table: _Table, placement: Placement) -> Iterable[Violation]:
             if other != row.key:
                 why = duplicate_words(table.descriptor, index, other, row.key, values)
                 yield Violation("C6", table.home(unique_bucket(values, table.buckets)), values, why)
-
-
-def _index_of_entry(key: bytes) -> int:
-    """The index that a key is an entry of; 0 when it is of none."""
-    return int.from_bytes(key[6:8]) if len(key) > 8 else 0

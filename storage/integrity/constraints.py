@@ -36,13 +36,9 @@ def constraint_violations(descriptor: Descriptor, row: StoredRow) -> list[Broken
     """Every constraint in write-only or public that `row` breaks, as it is (or would be) stored."""
     found = [*_nulls(descriptor, row)]
     for constraint in descriptor.constraints:
-        if _is_enforced(constraint):
+        if rule(constraint.kind, constraint.state).insert is Write.ENFORCE:
             found += _broken(descriptor, row, constraint)
     return found
-
-
-def _is_enforced(constraint: Constraint) -> bool:
-    return rule(constraint.kind, constraint.state).insert is Write.ENFORCE
 
 
 def _nulls(descriptor: Descriptor, row: StoredRow) -> Iterator[Broken]:

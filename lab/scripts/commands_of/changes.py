@@ -41,7 +41,7 @@ def planned(lab: Lab, ddl: str) -> Plan:
         case CreateTable():
             return make_plan(action, None, table_id=len(control.published) + 1)
         case DropIndex() | RenameIndex():
-            return make_plan(action, control.newest(lab.table_of_index(action.index.text)), tables=tables)
+            return make_plan(action, control.newest(lab.element(action.index.text)[0]), tables=tables)
         case CreateIndex() if action.index == UNNAMED:
             raise LabError("an index in a script needs a name")
         case CreateIndex():
