@@ -1,8 +1,10 @@
 """The catalog to look at: tables, their versions, the story. Schemas move by changes only, so nothing can be edited."""
 
+from collections.abc import Callable
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
@@ -21,6 +23,25 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class ActingAdmin(ReadOnlyAdmin):
+    """Runs a service for each chosen object, logs it, and shows what was refused, by `refusal`."""
+
+    refusal: type[Exception]
+
+    def for_each(self, request: HttpRequest, chosen: QuerySet[Any], act: Callable[[Any], Any], log: str) -> None:
+        done = 0
+        for thing in chosen:
+            try:
+                act(thing)
+            except self.refusal as error:
+                self.message_user(request, str(error), messages.ERROR)
+            else:
+                self.log_change(request, thing, log)
+                done += 1
+        if done:
+            self.message_user(request, f"{log}: {done}", messages.SUCCESS)
 
 
 @admin.register(Table)

@@ -6,7 +6,7 @@ publishing a descriptor with the next version, never editing one.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from catalog.elements import (
@@ -168,11 +168,17 @@ class Descriptor:
             "name": self.name,
             "version": self.version,
             "state": self.state.value,
-            "columns": [_column_json(c) for c in self.columns],
+            "columns": [
+                _element_json(c, type=c.type.value, fill_value=None if c.fill_value is None else c.fill_value.hex())
+                for c in self.columns
+            ],
             "primary_key": list(self.primary_key),
-            "indexes": [_index_json(i) for i in self.indexes],
-            "constraints": [_constraint_json(c) for c in self.constraints],
-            "placements": [_placement_json(p) for p in self.placements],
+            "indexes": [_element_json(i, columns=[asdict(part) for part in i.columns]) for i in self.indexes],
+            "constraints": [
+                _element_json(c, columns=list(c.columns), reference_columns=list(c.reference_columns))
+                for c in self.constraints
+            ],
+            "placements": [_element_json(p, sharding_key=list(p.sharding_key)) for p in self.placements],
             "next_column_id": self.next_column_id,
             "next_index_id": self.next_index_id,
             "next_constraint_id": self.next_constraint_id,
@@ -251,20 +257,9 @@ def _only(found: Iterable[T], what: str) -> T:
     raise UnknownElement(f"there is no {what}")
 
 
-def _column_json(column: Column) -> Json:
-    return {
-        "id": column.id,
-        "name": column.name,
-        "type": column.type.value,
-        "state": column.state.value,
-        "not_null": column.not_null,
-        "default": column.default,
-        "fill_value": None if column.fill_value is None else column.fill_value.hex(),
-        "identity": column.identity,
-        "added_with_default": column.added_with_default,
-        "filling": column.filling,
-        "derived": _derivation_json(column.derived),
-    }
+def _element_json(element: Column | Index | Constraint | Placement, **otherwise: Any) -> Json:
+    """An element's fields by name, its state as text, and some of them `otherwise` than they are."""
+    return asdict(element) | {"state": element.state.value} | otherwise
 
 
 def _column(body: Json) -> Column:
@@ -274,58 +269,13 @@ def _column(body: Json) -> Column:
     return Column(**body | read)
 
 
-def _derivation_json(derived: Derivation | None) -> Json | None:
-    if derived is None:
-        return None
-    return {"source": derived.source, "expression": derived.expression, "inverse": derived.inverse}
-
-
-def _index_json(index: Index) -> Json:
-    return {
-        "id": index.id,
-        "name": index.name,
-        "columns": [{"column": part.column, "descending": part.descending} for part in index.columns],
-        "unique": index.unique,
-        "where": index.where,
-        "state": index.state.value,
-        "filling": index.filling,
-    }
-
-
 def _index(body: Json) -> Index:
     return Index(**body | {"columns": tuple(IndexColumn(**c) for c in body["columns"]), "state": State(body["state"])})
-
-
-def _constraint_json(constraint: Constraint) -> Json:
-    return {
-        "id": constraint.id,
-        "name": constraint.name,
-        "rule": constraint.rule,
-        "columns": list(constraint.columns),
-        "expression": constraint.expression,
-        "references": constraint.references,
-        "reference_columns": list(constraint.reference_columns),
-        "state": constraint.state.value,
-        "partner": constraint.partner,
-        "index": constraint.index,
-        "on_delete": constraint.on_delete,
-        "on_update": constraint.on_update,
-    }
 
 
 def _constraint(body: Json) -> Constraint:
     columns, references = tuple(body["columns"]), tuple(body["reference_columns"])
     return Constraint(**body | {"columns": columns, "reference_columns": references, "state": State(body["state"])})
-
-
-def _placement_json(placement: Placement) -> Json:
-    return {
-        "id": placement.id,
-        "sharding_key": list(placement.sharding_key),
-        "function": placement.function,
-        "state": placement.state.value,
-        "filling": placement.filling,
-    }
 
 
 def _placement(body: Json) -> Placement:

@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from catalog.admin import ReadOnlyAdmin
+from catalog.admin import ActingAdmin, ReadOnlyAdmin
 from changes import selectors, services
 from changes.models import Change, SchemaChangeLease, Step
 
 
 @admin.register(Change)
-class ChangeAdmin(ReadOnlyAdmin):
+class ChangeAdmin(ActingAdmin):
+    refusal = services.ChangeError
     list_display = ("id", "table_name", "statement", "status", "direction", "who", "created_at", "ended_at")
     list_filter = ("status", "table_name", "who")
     search_fields = ("statement", "table_name")
@@ -36,20 +37,9 @@ class ChangeAdmin(ReadOnlyAdmin):
     def cancel(self, request: HttpRequest, chosen: QuerySet[Change]) -> None:
         self._for_each(request, chosen, services.cancel, _("Cancel asked for"))
 
-    def _for_each(
-        self, request: HttpRequest, chosen: QuerySet[Change], intervene: Callable[..., None], log: str
-    ) -> None:
-        done, may_steer_all = 0, selectors.may_steer_all(request.user)
-        for change in chosen:
-            try:
-                intervene(change.pk, who=request.user.get_username(), may_steer_all=may_steer_all)
-            except services.ChangeError as error:
-                self.message_user(request, str(error), messages.ERROR)
-            else:
-                self.log_change(request, change, log)
-                done += 1
-        if done:
-            self.message_user(request, f"{log}: {done}", messages.SUCCESS)
+    def _for_each(self, request: HttpRequest, chosen: QuerySet[Change], act: Callable[..., None], log: str) -> None:
+        rights = {"who": request.user.get_username(), "may_steer_all": selectors.may_steer_all(request.user)}
+        self.for_each(request, chosen, lambda change: act(change.pk, **rights), log)
 
 
 @admin.register(Step)

@@ -140,7 +140,9 @@ def shown(proof: Proof) -> Json:
     """The proof as it is known now. "proving" is no verdict: it says that there will be one."""
     body: Json = {"key": proof.key, "is_over": True}
     if proof.answer is not None:
-        return body | proof.answer | _sometimes(proof.answer.get("sometimes", {}))
+        seen: Json = proof.answer.get("sometimes", {})
+        found = {"happened": [what for what, did in seen.items() if did]}
+        return body | proof.answer | found | {"never": [what for what, did in seen.items() if not did]}
     age_s = (now() - proof.asked_at).total_seconds()
     body["is_over"] = age_s > ASK_AGAIN_S
     if proof.begun_at is None and age_s > TAKEN_UP_S and not _is_busy():
@@ -149,14 +151,6 @@ def shown(proof: Proof) -> Json:
         late = _("there is no answer after %(s)g s; the search goes on for a while") % {"s": ANSWER_S}
         return body | {"verdict": "unknown", "why": late}
     return body | {"verdict": "proving", "why": ""}
-
-
-def _sometimes(seen: Json) -> Json:
-    """The worlds of a proof, and what it says nothing of."""
-    return {
-        "happened": [what for what, did in seen.items() if did],
-        "never": [what for what, did in seen.items() if not did],
-    }
 
 
 def in_words(seen: Json) -> list[str]:

@@ -28,15 +28,11 @@ def ahead_of(one: Place, others: Iterable[Place]) -> list[int]:
     """The changes that `one` waits for, oldest first."""
     if one.is_moving:
         return []
-    return sorted(other.id for other in others if _goes_first(other, one))
+    rivals = [other for other in others if other.id != one.id and other.table_ids & one.table_ids]
+    return sorted(other.id for other in rivals if other.is_moving or other.id < one.id)
 
 
 def free_to_move(places: Iterable[Place]) -> list[int]:
     """The changes that wait for no other, oldest first."""
     known = tuple(places)
     return sorted(one.id for one in known if not ahead_of(one, known))
-
-
-def _goes_first(other: Place, one: Place) -> bool:
-    shares_a_table = bool(other.table_ids & one.table_ids)
-    return other.id != one.id and shares_a_table and (other.is_moving or other.id < one.id)

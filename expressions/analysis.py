@@ -23,29 +23,8 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.scopes import Scan, Scope
-from expressions.sqltypes import (
-    BOOL,
-    DATE,
-    FLOAT8,
-    INT4,
-    INT8,
-    TEXT,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    UNKNOWN,
-    Type,
-    type_named,
-)
-from expressions.typed import (
-    Call,
-    Context,
-    Expr,
-    Fragment,
-    Literal,
-    Parameter,
-    parse_value,
-    size_of,
-)
+from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, Type, type_named
+from expressions.typed import Call, Context, Expr, Fragment, Literal, Parameter, lazy_call, parse_value, size_of
 
 Node = Any
 DEPTH_MAX = 200
@@ -130,7 +109,7 @@ class Analyzer(Builder):
 
     def _sqlvalue_function(self, node: Node, scope: Scope) -> Expr:
         name = pb.SQLValueFunctionOp.Name(node.op).removeprefix("SVFOP_").lower()
-        now = Call("now", "", (), TIMESTAMPTZ, arithmetic.now, strict=False, offset=node.location)
+        now = lazy_call("now", "", (), TIMESTAMPTZ, arithmetic.now, node.location)
         if name == "current_date":
             return self.cast(now, DATE, node.location)
         if name == "localtimestamp":
@@ -194,14 +173,9 @@ class Analyzer(Builder):
         return self.all_of(args, node.location) if word == "AND" else self.any_of(args, node.location)
 
     def _null_test(self, node: Node, scope: Scope) -> Expr:
-        arg = self.known(self.expr(node.arg, scope))
-        if node.nulltesttype == 1:
-            return Call(
-                "IS NULL", "({0} IS NULL)", (arg,), BOOL, arithmetic.is_null, strict=False, offset=node.location
-            )
-        return Call(
-            "IS NOT NULL", "({0} IS NOT NULL)", (arg,), BOOL, arithmetic.is_not_null, strict=False, offset=node.location
-        )
+        word, compute = ("NULL", arithmetic.is_null) if node.nulltesttype == 1 else ("NOT NULL", arithmetic.is_not_null)
+        args = (self.known(self.expr(node.arg, scope)),)
+        return lazy_call(f"IS {word}", f"({{0}} IS {word})", args, BOOL, compute, node.location)
 
     def _boolean_test(self, node: Node, scope: Scope) -> Expr:
         name = pb.BoolTestType.Name(node.booltesttype)
@@ -211,12 +185,12 @@ class Analyzer(Builder):
         negated = "NOT" in name
         compute = arithmetic.is_not_value(wanted) if negated else arithmetic.is_value(wanted)  # type: ignore[arg-type]
         template = f"({{0}} IS {'NOT ' if negated else ''}{word})"
-        return Call("IS", template, (arg,), BOOL, compute, strict=False, offset=node.location)
+        return lazy_call("IS", template, (arg,), BOOL, compute, node.location)
 
     def _x_distinct(self, node: Node, scope: Scope) -> Expr:
         args, _ = self.common([self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)], "IS DISTINCT FROM")
         template = "({0} IS DISTINCT FROM {1})"
-        return Call("DISTINCT", template, tuple(args), BOOL, arithmetic.distinct, strict=False, offset=node.location)
+        return lazy_call("DISTINCT", template, args, BOOL, arithmetic.distinct, node.location)
 
     def _x_not_distinct(self, node: Node, scope: Scope) -> Expr:
         return self.negated(self._x_distinct(node, scope), node.location)
@@ -227,15 +201,7 @@ class Analyzer(Builder):
         assert isinstance(test, Call)
         of = self.known(left).type
         first = self.coerce(left, of) if left.type is UNKNOWN else left
-        return Call(
-            "nullif",
-            "nullif({0}, {1})",
-            (first, test.args[1]),
-            of,
-            arithmetic.nullif,
-            strict=False,
-            offset=node.location,
-        )
+        return lazy_call("nullif", "nullif({0}, {1})", (first, test.args[1]), of, arithmetic.nullif, node.location)
 
     def _x_in(self, node: Node, scope: Scope) -> Expr:
         negated = operator_name(node.name) == "<>"
@@ -253,7 +219,7 @@ class Analyzer(Builder):
                 compute, reads = arithmetic.OneOfValues.of([a.value for a in args[1:] if isinstance(a, Literal)]), 1
             else:
                 compute, reads = arithmetic.one_of, None
-            found = Call("IN", template, tuple(args), BOOL, compute, strict=False, offset=node.location, reads=reads)
+            found = lazy_call("IN", template, args, BOOL, compute, node.location, reads=reads)
         return self.negated(found, node.location) if negated else found
 
     def _row_equality(self, left: Node, right: Node, scope: Scope, offset: int) -> Expr:
@@ -312,15 +278,12 @@ class Analyzer(Builder):
 
     def _coalesce_expr(self, node: Node, scope: Scope) -> Expr:
         args, of = self.common([self.expr(arg, scope) for arg in node.args], "COALESCE")
-        return Call(
-            "coalesce", "coalesce({all})", tuple(args), of, arithmetic.coalesce, strict=False, offset=node.location
-        )
+        return lazy_call("coalesce", "coalesce({all})", args, of, arithmetic.coalesce, node.location)
 
     def _min_max_expr(self, node: Node, scope: Scope) -> Expr:
         word, pick = ("greatest", max) if node.op == 1 else ("least", min)
         args, of = self.common([self.expr(arg, scope) for arg in node.args], word.upper())
-        compute = arithmetic.extreme(pick)
-        return Call(word, f"{word}({{all}})", tuple(args), of, compute, strict=False, offset=node.location)
+        return lazy_call(word, f"{word}({{all}})", args, of, arithmetic.extreme(pick), node.location)
 
     def _case_expr(self, node: Node, scope: Scope) -> Expr:
         subject = self.expr(node.arg, scope) if node.HasField("arg") else None
@@ -419,7 +382,7 @@ def session_value(name: str, offset: int) -> Call:
     def compute(context: Context) -> str | None:
         return context.settings[name]
 
-    return Call("session", "", (), TEXT, compute, strict=False, offset=offset)
+    return lazy_call("session", "", (), TEXT, compute, offset)
 
 
 def operator_name(parts: Sequence[Node]) -> str:

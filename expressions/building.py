@@ -10,16 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from expressions import arithmetic, functions
-from expressions.errors import (
-    AMBIGUOUS_FUNCTION,
-    CANNOT_COERCE,
-    DATATYPE_MISMATCH,
-    UNDEFINED_FUNCTION,
-    SqlError,
-)
+from expressions.errors import AMBIGUOUS_FUNCTION, CANNOT_COERCE, DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
 from expressions.functions import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
 from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, TEXT, UNKNOWN, Type
-from expressions.typed import Call, Context, Expr, Fragment, Literal, Parameter, evaluate, parse_value
+from expressions.typed import Call, Context, Expr, Fragment, Literal, Parameter, evaluate, lazy_call, parse_value
 
 PARAMETERS_MAX = 65535
 
@@ -177,14 +171,13 @@ class Builder:
 
     def _joined(self, word: str, args: Sequence[Expr], compute: arithmetic.Compute, offset: int) -> Expr:
         template = "(" + f" {word} ".join(f"{{{i}}}" for i in range(len(args))) + ")"
-        return Call(word, template, tuple(args), BOOL, compute, strict=False, offset=offset)
+        return lazy_call(word, template, args, BOOL, compute, offset)
 
     def negated(self, arg: Expr, offset: int) -> Expr:
         return Call("NOT", "(NOT {0})", (arg,), BOOL, lambda a: not a, offset=offset)
 
     def not_true(self, arg: Expr, offset: int) -> Expr:
-        compute = arithmetic.is_not_value(True)
-        return Call("IS", "({0} IS NOT TRUE)", (arg,), BOOL, compute, strict=False, offset=offset)
+        return lazy_call("IS", "({0} IS NOT TRUE)", (arg,), BOOL, arithmetic.is_not_value(True), offset)
 
     def case(self, whens: Sequence[tuple[Expr, Expr]], default: Expr, of: Type, offset: int) -> Expr:
         if not whens:
@@ -192,7 +185,7 @@ class Builder:
         args = [*(expr for when in whens for expr in when), default]
         words = " ".join(f"WHEN {{{i}}} THEN {{{i + 1}}}" for i in range(0, len(args) - 1, 2))
         template = f"CASE {words} ELSE {{{len(args) - 1}}} END"
-        return Call("case", template, tuple(args), of, arithmetic.case, strict=False, offset=offset)
+        return lazy_call("case", template, args, of, arithmetic.case, offset)
 
 
 def rounded(literal: Literal, target: Type, offset: int) -> Literal:

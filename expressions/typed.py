@@ -92,6 +92,19 @@ class Fragment:
 Expr = Literal | Parameter | ColumnRef | Call | Fragment
 
 
+def lazy_call(
+    name: str,
+    template: str,
+    args: Sequence[Expr],
+    of: Type,
+    compute: Callable[..., PyValue],
+    offset: int,
+    reads: int | None = None,
+) -> Call:
+    """A call that looks at its operands itself, also where one is NULL."""
+    return Call(name, template, tuple(args), of, compute, strict=False, offset=offset, reads=reads)
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """The values that are fixed for one statement: its parameters, and the time its transaction began."""
@@ -203,15 +216,12 @@ def _named_once(expr: Call, texts: Sequence[str]) -> str:
 
     All of them are bound, because a subquery or an aggregate cannot stand inside the engine's lambda.
     """
-    bound = [i for i, text in enumerate(texts) if len(text) > SHORT_CHARS or not _is_word(expr.args[i])]
+    args = enumerate(zip(expr.args, texts, strict=True))
+    bound = [i for i, (arg, text) in args if len(text) > SHORT_CHARS or isinstance(arg, Call | Fragment)]
     operands = ", ".join(f"'a{i}': {texts[i]}" for i in bound)
     names = [f"s.a{i}" if i in bound else text for i, text in enumerate(texts)]
     inner = expr.template.format(*names, all=", ".join(names))
     return f"list_transform([{{{operands}}}], lambda s: {inner})[1]"
-
-
-def _is_word(expr: Expr) -> bool:
-    return not isinstance(expr, Call | Fragment)
 
 
 def quoted(text: str) -> str:
@@ -225,11 +235,8 @@ def render_value(value: PyValue, of: Type) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if of in (INT4, INT8):
-        return (
-            f"CAST({quoted(str(value))} AS {of.duck})"
-            if isinstance(value, int) and value < 0
-            else f"{value}::{of.duck}"
-        )
+        is_negative = isinstance(value, int) and value < 0
+        return f"CAST({quoted(str(value))} AS {of.duck})" if is_negative else f"{value}::{of.duck}"
     if of is FLOAT8:
         assert isinstance(value, float)
         return f"CAST({quoted(repr(value))} AS DOUBLE)"
@@ -241,9 +248,7 @@ def render_value(value: PyValue, of: Type) -> str:
 
 def parse_value(of: Type, text: str, offset: int = -1) -> PyValue:
     """The value of a literal or of a parameter's text. Raises PostgreSQL's code, with its place."""
-    if of in (TEXT, UNKNOWN):
-        return text
-    if of is INTERVAL:
+    if of in (TEXT, UNKNOWN, INTERVAL):
         return text
     assert of.sql_type is not None
     try:

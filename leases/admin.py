@@ -3,42 +3,20 @@
 Each action asks for its own permission and leaves a row in Django's log of admin actions.
 """
 
-from collections.abc import Callable
-from typing import Any
-
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from catalog.admin import ReadOnlyAdmin
+from catalog.admin import ActingAdmin
 from leases import services
 from leases.models import Lease, Node
 
 
-class ActingAdmin(ReadOnlyAdmin):
-    """Runs a service for each chosen object, logs it, and shows what could not be done."""
-
-    def for_each(self, request: HttpRequest, chosen: QuerySet[Any], act: Callable[[Any], Any], log: str) -> None:
-        done = 0
-        for thing in chosen:
-            try:
-                act(thing)
-            except services.CannotBeDone as error:
-                self.message_user(request, str(error), messages.ERROR)
-            else:
-                self.log_change(request, thing, log)
-                done += 1
-        if done:
-            self.message_user(request, f"{log}: {done}", messages.SUCCESS)
-
-    def may(self, request: HttpRequest, codename: str) -> bool:
-        return request.user.has_perm(f"leases.{codename}")
-
-
 @admin.register(Lease)
 class LeaseAdmin(ActingAdmin):
+    refusal = services.CannotBeDone
     list_display = ("table_id", "version", "node", "incarnation", "expires_at")
     list_filter = ("node", "table_id", "version")
     search_fields = ("node",)
@@ -59,14 +37,15 @@ class LeaseAdmin(ActingAdmin):
         self.for_each(request, chosen, act, _("Revoked"))
 
     def has_release_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, "release_lease")
+        return request.user.has_perm("leases.release_lease")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, "revoke_lease")
+        return request.user.has_perm("leases.revoke_lease")
 
 
 @admin.register(Node)
 class NodeAdmin(ActingAdmin):
+    refusal = services.CannotBeDone
     list_display = ("name", "incarnation", "state", "host", "port", "pid", "heartbeat_at")
     list_filter = ("state",)
     search_fields = ("name",)
@@ -83,4 +62,4 @@ class NodeAdmin(ActingAdmin):
         self.for_each(request, chosen, lambda node: services.undrain_node(node.name, who=who), _("Undrained"))
 
     def has_drain_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, "drain_node")
+        return request.user.has_perm("leases.drain_node")

@@ -1,7 +1,7 @@
 """Reads leases and nodes: who leases what, and until when at most. Times are the database's."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -161,14 +161,7 @@ def node_json(node: NodeWithLeases) -> dict[str, Any]:
 
 
 def lease_json(lease: LeaseOn) -> dict[str, Any]:
-    return {
-        "id": lease.id,
-        "table_id": lease.table_id,
-        "table": lease.table,
-        "version": lease.version,
-        "newest": lease.newest,
-        "node": lease.node,
-        "incarnation": lease.incarnation,
+    return asdict(lease) | {
         "expires_at": lease.expires_at.isoformat(),
         "remaining_s": round(lease.remaining_s, 3),
         "holders": [holder_json(holder) for holder in lease.holders],

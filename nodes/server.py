@@ -142,7 +142,8 @@ class Server:
         people = People(self.env.directory.ask)
         greeting = Greeting(self._open, admission(settings, people), settings.limits.sessions_max_each)
         clients = Clients(greeting)
-        self._trap_signals()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self.stop)
         async with keeper:
             serving = await asyncio.get_running_loop().create_server(
                 clients.channel, sock=self.listener, backlog=BACKLOG
@@ -189,11 +190,6 @@ class Server:
                 )
                 held = holders.to_text(self.incarnation, self.env.holders())
                 await samples.publish(client, self.settings.name, sample, held, self.settings.lease_s)
-
-    def _trap_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
 
     def _open(self, client: Client, person: Person, parameters: dict[str, str]) -> Session:
         return open_session(self.env, client, person, parameters, self.settings.limits)

@@ -10,16 +10,12 @@ know that no transaction of a version is left takes that lock exclusively (L7, L
 storages. Functions here take any psycopg cursor; builders of SQL serve blocking and asyncio callers alike.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from psycopg import errors
 
-from storage.buckets import BUCKETS
-from storage.mutations import Op
-from storage.pairs import Pair
 from storage.statements import (
     KeyTooLong,
     Statement,
@@ -31,11 +27,10 @@ from storage.statements import (
     scan_sql,
     statements_for,
 )
-from storage.store import DuplicateKey, SerializationFailure
 
 __all__ = [
     "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "VERSION_NOT_VISIBLE", "Holder", "KeyTooLong",
-    "PostgresStore", "PostgresTransaction", "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
+    "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
     "end_sessions", "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv",
     "layout_mistake", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence",
     "statements_for", "take_spare_table", "try_exclusive",
@@ -221,75 +216,3 @@ def layout_mistake(cur: Any, *, storages: int, buckets: int) -> str | None:
                 f" be found: set {name}={kept[name]}, or begin with an empty database"
             )
     return None
-
-
-# --- the store of one table, as the memory store is
-
-
-@dataclass
-class PostgresStore:
-    """The pairs of one table behind the interface of `storage.store`; `enter` is run at each begin when given."""
-
-    connect: Callable[[], psycopg.Connection[Any]]
-    table_id: int
-    storages: int = 2
-    buckets: int = BUCKETS
-    enter: Callable[[psycopg.Connection[Any]], object] | None = None
-
-    def begin(self) -> "PostgresTransaction":
-        connection = self.connect()
-        connection.autocommit = False
-        connection.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
-        if self.enter is None:
-            connection.execute("SELECT 1")  # the snapshot is taken here, as the memory store takes it
-        else:
-            self.enter(connection)
-        return PostgresTransaction(self, connection)
-
-    def contents(self) -> list[dict[bytes, bytes | None]]:
-        with self.connect() as connection:
-            return [
-                dict(connection.execute(f"SELECT key, value FROM {kv(number, self.table_id)}").fetchall())
-                for number in range(1, self.storages + 1)
-            ]
-
-
-@dataclass
-class PostgresTransaction:
-    """One serializable transaction, with PostgreSQL's refusals told as the memory store tells them."""
-
-    store: PostgresStore
-    connection: psycopg.Connection[Any]
-    refused: list[bytes] = field(default_factory=list)
-
-    def get(self, storage: int, key: bytes) -> bytes | None:
-        row = self._run(get_sql(storage, self.store.table_id), ([key],)).fetchone()
-        return None if row is None else row[1]
-
-    def scan(self, storage: int, low: bytes, high: bytes) -> list[Pair]:
-        page = scan_sql(storage, self.store.table_id, tombstones=True)
-        return self._run(page, (low, high, None)).fetchall()
-
-    def apply(self, ops: Iterable[Op]) -> None:
-        for statement in statements_for(ops, self.store.table_id, self.store.storages, buckets=self.store.buckets):
-            result = self._run(statement.sql, statement.params)
-            if statement.returns_keys:
-                for key in statement.refused(key for (key,) in result.fetchall()):
-                    raise DuplicateKey(key)
-
-    def commit(self) -> None:
-        try:
-            self.connection.commit()
-        except errors.SerializationFailure as failure:
-            raise SerializationFailure(str(failure)) from failure
-        finally:
-            self.connection.close()
-
-    def rollback(self) -> None:
-        self.connection.close()
-
-    def _run(self, sql: str, params: Sequence[Any]) -> psycopg.Cursor[Any]:
-        try:
-            return self.connection.execute(sql, params)
-        except (errors.SerializationFailure, errors.DeadlockDetected) as failure:
-            raise SerializationFailure(str(failure)) from failure

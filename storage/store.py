@@ -1,4 +1,4 @@
-"""Where pairs are kept: the interface, and a store in memory with serializable transactions.
+"""A store of pairs in memory, with serializable transactions.
 
 The memory store is the lab's: its contents are a value (`MemoryStore.pairs` can be copied,
 compared and hashed by the explorer), and a transaction works on a snapshot and is refused at
@@ -8,10 +8,9 @@ It forgets as PostgreSQL does, too: a commit counts once it is flushed, a crash 
 gives their ids out again (T7).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
 
 from storage.buckets import BUCKETS, storage_of
 from storage.commit_outcomes import NOT_GIVEN
@@ -39,30 +38,6 @@ class SerializationFailure(StoreError):
     """Another transaction changed what this one read or wrote."""
 
     sqlstate = "40001"
-
-
-class Transaction(Protocol):
-    """A serializable transaction over all storages."""
-
-    def get(self, storage: int, key: bytes) -> bytes | None: ...
-
-    def scan(self, storage: int, low: bytes, high: bytes) -> list[Pair]: ...
-
-    def apply(self, ops: Iterable[Op]) -> None: ...
-
-    def commit(self) -> None: ...
-
-    def rollback(self) -> None: ...
-
-
-class Store(Protocol):
-    """Pairs of one table on storages 1..n."""
-
-    storages: int
-
-    def begin(self) -> Transaction: ...
-
-    def contents(self) -> Sequence[Mapping[bytes, bytes | None]]: ...
 
 
 def put(pairs: Mapping[bytes, bytes | None], op: Op) -> bytes | None:

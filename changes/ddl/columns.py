@@ -155,7 +155,9 @@ class _Clauses:
     def add(self, constraint: Node) -> None:
         kind = kind_of(constraint)
         if kind in ("CONSTR_NULL", "CONSTR_NOTNULL"):
-            self._add_null(constraint, is_null=kind == "CONSTR_NULL")
+            is_null = kind == "CONSTR_NULL"
+            self._once(self.null in (None, is_null), "conflicting NULL/NOT NULL declarations", constraint)
+            self.null = is_null
         elif kind == "CONSTR_DEFAULT":
             self._once(not self.has_default, "multiple default values specified", constraint)
             self.has_default = True
@@ -173,10 +175,6 @@ class _Clauses:
                 self.uniques.append(read)
             else:
                 self.foreign_keys.append(read)
-
-    def _add_null(self, constraint: Node, *, is_null: bool) -> None:
-        self._once(self.null in (None, is_null), "conflicting NULL/NOT NULL declarations", constraint)
-        self.null = is_null
 
     def _add_identity(self, constraint: Node) -> None:
         self._once(not self.identity, "multiple identity specifications", constraint)

@@ -16,18 +16,7 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import State
 from changes.plan.element_states import is_filling, state_of
-from changes.plan.model import (
-    RUNS,
-    Element,
-    Plan,
-    Step,
-    StepKind,
-    describe,
-    edits,
-    names_of,
-    pairs_of,
-    why_no_return,
-)
+from changes.plan.model import RUNS, Element, Plan, Step, StepKind, describe, edits, names_of, pairs_of, why_no_return
 from changes.plan.rollback import moving, rollback_steps
 
 Json = dict[str, Any]

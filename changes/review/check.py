@@ -63,10 +63,7 @@ def find_faults(plan: Plan) -> list[Fault]:
 
 
 def step_faults(
-    elements: Sequence[Element],
-    base: Descriptor | None,
-    steps: Sequence[Step],
-    partners: Sequence[Descriptor] = (),
+    elements: Sequence[Element], base: Descriptor | None, steps: Sequence[Step], partners: Sequence[Descriptor] = ()
 ) -> list[Fault]:
     """Every fault of steps that begin at `base`, and `partners` beside it, in the order of its steps."""
     alone = [fault for element in elements for fault in _Walk(element, base).faults(steps)]

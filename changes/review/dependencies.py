@@ -11,22 +11,13 @@ the whole plan       nothing irreversible before every addition is verified (X6)
                      every version moves what the plan says, and nothing else
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from catalog.descriptor import Descriptor
 from catalog.elements import NOT_NULL, REFERENCED, Column, ColumnId, Kind, State
 from changes.plan.element_states import columns_read, state_of
-from changes.plan.model import (
-    Element,
-    MoveKind,
-    Plan,
-    Step,
-    StepKind,
-    Transition,
-    is_final,
-    is_point_of_no_return,
-)
+from changes.plan.model import Element, MoveKind, Plan, Step, StepKind, Transition, is_final, is_point_of_no_return
 from changes.review.defect import Fault
 from storage.reads import reads
 
@@ -89,7 +80,8 @@ def _still_read(at: int, before: Descriptor, after: Descriptor) -> Iterator[Faul
                 witness = "a node that can't write the column any more breaks it for a node that enforces it"
                 why = f"{phrase} while constraint {constraint.name}, which reads it, is not absent yet: {witness}"
                 yield Fault(at, ("C6",), why)
-        if column.not_null and not _is_derived(after, column):
+        lives_on = any(c.id == column.id and c.derived is not None for c in after.columns)  # as the twin's other side
+        if column.not_null and not lives_on:
             witness = "a node that can't write the column any more leaves rows without a value"
             yield Fault(at, ("C2",), f"{phrase} while it is NOT NULL: {witness}")
 
@@ -109,11 +101,6 @@ def _forgotten(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault
             yield Fault(at, ("C5",), why)
 
 
-def _is_derived(version: Descriptor, column: Column) -> bool:
-    """True when the column lives on as the other side of a type change."""
-    return any(c.id == column.id and c.derived is not None for c in version.columns)
-
-
 # --- runs
 
 
@@ -125,10 +112,12 @@ def run_faults(steps: Sequence[Step], versions: Sequence[Descriptor]) -> Iterato
         if step.kind is StepKind.FILL:
             yield from _fill_order(at, step, steps, filled, versions)
         if step.kind is StepKind.VERIFY:
-            yield from _out_of_order(at, step, _rank_of_verify, "constraints are verified last: fills may break them")
+            is_rule = [element.kind is Kind.CONSTRAINT for element in step.elements]
+            yield from _out_of_order(at, step, is_rule, "constraints are verified last: fills may break them")
         if step.kind is StepKind.DELETE:
             why = "entries go first, then values, then rows: what is left must still find its row"
-            yield from _out_of_order(at, step, _rank_of_delete, why)
+            ranks = [0 if element.kind.is_index else 1 if element.kind.is_column else 2 for element in step.elements]
+            yield from _out_of_order(at, step, ranks, why)
             yield from _delete_order(at, step, deleted, versions)
 
 
@@ -157,19 +146,10 @@ def _delete_order(at: int, step: Step, deleted: set[Element], versions: Sequence
         deleted.add(element)
 
 
-def _out_of_order(at: int, step: Step, rank: Callable[[Element], int], why: str) -> Iterator[Fault]:
-    ranks = [rank(element) for element in step.elements]
+def _out_of_order(at: int, step: Step, ranks: Sequence[int], why: str) -> Iterator[Fault]:
     if ranks != sorted(ranks):
         elements = ", ".join(map(str, step.elements))
         yield Fault(at, ("C5",), f"{step.kind.value} {elements}: {why}")
-
-
-def _rank_of_verify(element: Element) -> int:
-    return int(element.kind is Kind.CONSTRAINT)
-
-
-def _rank_of_delete(element: Element) -> int:
-    return 0 if element.kind.is_index else 1 if element.kind.is_column else 2
 
 
 # --- the whole plan

@@ -162,13 +162,9 @@ def _acquired(leases: holdings.TableLeases, event: vocabulary.Acquired, now: flo
         expires_at=event.expires_at,
         remaining_s=event.remaining_s,
     )
-    heard = _heard_after(leases, acquisition, event.version)
+    # news that came during the acquisition is kept; news older than it that proved false is forgotten (L6)
+    heard = highest(leases.heard, event.version) if leases.heard > acquisition.heard else event.version
     return _serve(replace(held, heard=heard, acquisition=None, failures=0, look_at=now), event.table)
-
-
-def _heard_after(leases: holdings.TableLeases, acquisition: holdings.Acquisition, version: int) -> int:
-    """News that came during the acquisition is kept; news older than it that proved false is forgotten (L6)."""
-    return highest(leases.heard, version) if leases.heard > acquisition.heard else version
 
 
 def _serve(leases: holdings.TableLeases, table: TableId) -> holdings.TableStep:

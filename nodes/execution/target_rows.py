@@ -22,12 +22,7 @@ Match = tuple[StoredRow, Values, list[PyValue]]
 
 
 async def matching(
-    work: Writing,
-    scan: Scan,
-    scans: Sequence[Scan],
-    where: Expr | None,
-    exprs: Sequence[Expr],
-    reads: Sequence[Column],
+    work: Writing, scan: Scan, scans: Sequence[Scan], where: Expr | None, exprs: Sequence[Expr], reads: Sequence[Column]
 ) -> list[Match]:
     """The rows a statement changes, with their values in the columns `reads` and those of `exprs`."""
     found: list[Match] = []

@@ -86,7 +86,10 @@ def lookups_for(work: Writing, checks: Iterable[Check]) -> Lookups:
     """The checks, by the way each foreign key's are made."""
     probes: list[Probe] = []
     scans: list[tuple[Check, ...]] = []
-    for same in _by_constraint(checks):
+    groups: dict[ConstraintId, list[Check]] = {}
+    for check in checks:
+        groups.setdefault(check.constraint.id, []).append(check)
+    for same in map(tuple, groups.values()):
         if same[0].demand.wants_row:
             probes += _references(work, same)
             continue
@@ -96,13 +99,6 @@ def lookups_for(work: Writing, checks: Iterable[Check]) -> Lookups:
         else:
             scans.append(same)
     return Lookups(tuple(probes), tuple(scans))
-
-
-def _by_constraint(checks: Iterable[Check]) -> list[tuple[Check, ...]]:
-    groups: dict[ConstraintId, list[Check]] = {}
-    for check in checks:
-        groups.setdefault(check.constraint.id, []).append(check)
-    return [tuple(group) for group in groups.values()]
 
 
 def _references(work: Writing, checks: Sequence[Check]) -> Iterator[Probe]:

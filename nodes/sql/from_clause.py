@@ -6,13 +6,7 @@ from typing import Any, Protocol
 
 from catalog.descriptor import Descriptor
 from expressions.analysis import Analyzer, function_name
-from expressions.errors import (
-    DUPLICATE_ALIAS,
-    INVALID_COLUMN_REFERENCE,
-    UNDEFINED_TABLE,
-    SqlError,
-    unsupported,
-)
+from expressions.errors import DUPLICATE_ALIAS, INVALID_COLUMN_REFERENCE, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import INT4, INT8, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, walk

@@ -15,13 +15,7 @@ from postgast import walk as walk_tree
 from expressions.aggregates import direction_of, refuse_aggregates
 from expressions.analysis import Analyzer
 from expressions.building import common_type
-from expressions.errors import (
-    INVALID_COLUMN_REFERENCE,
-    SYNTAX_ERROR,
-    UNDEFINED_TABLE,
-    SqlError,
-    unsupported,
-)
+from expressions.errors import INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.scopes import Relation, Scope
 from expressions.sqltypes import INT4, INT8, UNKNOWN, Type
 from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, walk
@@ -183,14 +177,7 @@ class Selects:
         assert scan is not None
         return SimpleSelect(scan, tuple(t.expr for t in targets), where, None)
 
-    def _targets(
-        self,
-        nodes: Sequence[Node],
-        scope: Scope,
-        stars: Sequence[Star],
-        *,
-        loose: bool,
-    ) -> list[Target]:
+    def _targets(self, nodes: Sequence[Node], scope: Scope, stars: Sequence[Star], *, loose: bool) -> list[Target]:
         targets: list[Target] = []
         for item in nodes:
             target = item.res_target

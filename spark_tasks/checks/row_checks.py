@@ -112,12 +112,7 @@ class ValueJudge:
 
 
 def note_rows(
-    clause: str,
-    element: str,
-    rows: StoredRows,
-    mask: pa.Array,
-    named: Callable[[bytes], Violation],
-    found: Finding,
+    clause: str, element: str, rows: StoredRows, mask: pa.Array, named: Callable[[bytes], Violation], found: Finding
 ) -> None:
     """Count the rows that a mask chooses, and name the first."""
     total = pc.sum(mask).as_py() or 0

@@ -408,7 +408,7 @@ def fill_until(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> Fil
     def fill(chunk: int, then: Callable[[], object]) -> None:
         chunks = iter([None] * (chunk - 1))
         with monkeypatch.context() as patch:
-            patch.setattr("spark_tasks.reorganise.backfill.keep_pace", lambda *_, **__: next(chunks, chunk) and then())
+            patch.setattr("spark_tasks.chunks.chunk.keep_pace", lambda *_, **__: next(chunks, chunk) and then())
             RUNS.run(runs.start("fill"))
 
     return fill

@@ -17,6 +17,7 @@ from storage import encoding, postgres
 from storage.integrity.clauses import Violation, check
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row
 from storage.pairs import StoredRow, row_key
+from tests.storage.postgres_store import PostgresStore
 
 STORAGES = 2
 ID, NAME, AGE = ColumnId(1), ColumnId(2), ColumnId(3)
@@ -79,8 +80,8 @@ class Stage:
             self.enter(opened, version)
             yield Statements(self, opened)
 
-    def store(self) -> postgres.PostgresStore:
-        return postgres.PostgresStore(self.connect, self.table_id, STORAGES)
+    def store(self) -> PostgresStore:
+        return PostgresStore(self.connect, self.table_id, STORAGES)
 
     def contents(self) -> list[dict[bytes, bytes | None]]:
         return self.store().contents()

@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage.mutations import Act, Op, delete_row, in_order, insert_row
-from storage.store import DuplicateKey, MemoryStore, SerializationFailure, Store, Transaction
+from storage.store import DuplicateKey, MemoryStore, SerializationFailure
+from tests.storage.postgres_store import Store, Transaction
 from tests.storage.stage import BY_NAME, Stage, user
 
 KEYS = [b"a", b"b", b"c"]

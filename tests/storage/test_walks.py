@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from storage.buckets import storage_of
 from storage.mutations import Op
 from storage.pairs import after
-from storage.postgres import PostgresStore, kv
+from storage.postgres import kv
 from storage.store import MemoryStore
+from tests.storage.postgres_store import PostgresStore
 from tests.storage.stage import Stage, users
 from tests.storage.walk import SCENARIOS, Failed, Move, Walk
 

@@ -17,7 +17,7 @@ from storage.buckets import BUCKETS
 from storage.integrity.clauses import check
 from storage.mutations import insert_row
 from storage.pairs import StoredRow, rows_of
-from storage.postgres import PostgresStore
+from tests.storage.postgres_store import PostgresStore
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
