@@ -2,9 +2,10 @@
 
 import sys
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any, NoReturn
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 
 class LabCommand(BaseCommand):
@@ -21,3 +22,11 @@ class LabCommand(BaseCommand):
 
         parser.error = refuse  # type: ignore[method-assign]
         return parser
+
+
+def write_file(path: str | Path, text: str) -> None:
+    """Write a file that an option names. Raises `CommandError`."""
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error}", returncode=2) from error

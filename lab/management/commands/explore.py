@@ -31,7 +31,7 @@ from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.variants import Variant, all_variants
 from lab.explorer.variants_page import write_table
 from lab.explorer.verdict import Answer, Verdict, explore
-from lab.management.lab_command import LabCommand
+from lab.management.lab_command import LabCommand, write_file
 from lab.sessions.replay import BadSession, show
 from lab.sessions.session import Session
 
@@ -87,7 +87,7 @@ class Command(LabCommand):
             return
         answer, is_known = self._answer(model, budget, options)
         if options["svg"] is not None:
-            _write(Path(options["svg"]), picture_of_answer(answer))
+            write_file(options["svg"], picture_of_answer(answer))
         if options["json"]:
             self.stdout.write(json.dumps(answer.to_json() | {"known": is_known}, indent=2))
         else:
@@ -163,13 +163,6 @@ def _interrupts() -> Iterator[list[int]]:
         yield noted
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"cannot write {path}: {error}", returncode=2) from error
 
 
 def _model(options: dict[str, Any]) -> Model:

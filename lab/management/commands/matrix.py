@@ -6,17 +6,15 @@
 import json
 import time
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from lab.cluster.control_plane import Without
-from lab.management.lab_command import LabCommand
+from lab.management.lab_command import LabCommand, write_file
 from lab.matrix.grid import Line, Report, cells_of, lines_of, report_on, sample
 from lab.matrix.interruptions import UnknownInterruption, interruptions_named
 from lab.matrix.kinds import UnknownKind, kinds_named
-from lab.matrix.walk import Shown
 from lab.simulator.simulation import Outcome
 from lab.simulator.to_script import script_of
 
@@ -58,7 +56,9 @@ class Command(LabCommand):
 
         report = report_on(cells, without=without, jobs=options["jobs"], watch=watch)
         if options["golden"] is not None and report.wrong:
-            _write(options["golden"], report.wrong[0], without)
+            wrong = report.wrong[0]
+            outcome = Outcome(None, wrong.happened, wrong.finding, at_end=False, counts=Report().outcomes)
+            write_file(options["golden"], script_of(outcome, without))
         if options["json"]:
             self.stdout.write(json.dumps(_json(lines, report, time.monotonic() - began), indent=2))
         else:
@@ -114,11 +114,3 @@ def _json(lines: list[Line], report: Report, seconds: float) -> dict[str, Any]:
             for one in report.wrong
         ],
     }
-
-
-def _write(path: str, shown: Shown, without: frozenset[Without]) -> None:
-    outcome = Outcome(None, shown.happened, shown.finding, at_end=False, counts=Report().outcomes)
-    try:
-        Path(path).write_text(script_of(outcome, without), encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"cannot write {path}: {error}", returncode=2) from error

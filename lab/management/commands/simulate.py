@@ -7,14 +7,13 @@ import json
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from lab.cluster.control_plane import Without
 from lab.diagrams.traces import picture_of_run
-from lab.management.lab_command import LabCommand
+from lab.management.lab_command import LabCommand, write_file
 from lab.simulator.faults import BadFaults, Fault, faults_named, names_of
 from lab.simulator.invariants import Memory
 from lab.simulator.parallel import run_parallel
@@ -55,8 +54,10 @@ class Command(LabCommand):
             report = run_all(seeds, setup, watch=watch)
         if options["golden"] is not None or options["svg"] is not None:
             shown = report.shortest or simulate(seeds[0], setup, Memory())
-            _write(options["golden"], script_of(shown, setup.without))
-            _write(options["svg"], picture_of_run(shown, without_lines(setup.without)))
+            if options["golden"] is not None:
+                write_file(options["golden"], script_of(shown, setup.without))
+            if options["svg"] is not None:
+                write_file(options["svg"], picture_of_run(shown, without_lines(setup.without)))
         if options["json"]:
             self.stdout.write(json.dumps(_json(report, setup), indent=2))
         else:
@@ -96,15 +97,6 @@ def _verdict(report: Report) -> str:
     if report.found is None:
         return "nothing found"
     return f"seed {report.found.seed}, event {len(report.found.happened)}: {report.found.finding}"
-
-
-def _write(path: str | None, text: str) -> None:
-    if path is None:
-        return
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"cannot write {path}: {error}", returncode=2) from error
 
 
 def _command(found: Outcome, setup: Setup) -> str:

@@ -26,27 +26,19 @@ class Command(BaseCommand):
         parser.add_argument("name", help="a node: n1, n2 ..")
         parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
-    def handle(self, *args: Any, action: str, name: str, json: bool, **options: Any) -> None:
+    def handle(self, *args: Any, action: str, name: str, **options: Any) -> None:
         try:
             if action in DRAINS:
                 check_node(name)
                 DRAINS[action](name, who=getpass.getuser())
-                answer = {"ok": True, "text": f"{name}: {action} asked"}
+                text = f"{name}: {action} asked"
             else:
-                check_node_process(name)
-                answer = {"ok": True, "text": control_process(action, name, who=getpass.getuser())}
+                known = [process["name"] for process in processes() if process["kind"] == "node"]
+                if name not in known:
+                    raise UnknownNode(f"there is no node {name}; known: {', '.join(known)}")
+                text = control_process(action, name, who=getpass.getuser())
         except UnknownNode as unknown:
             raise CommandError(str(unknown), returncode=2) from None
         except (NotRunning, CommandRefused) as refused:
             raise CommandError(str(refused)) from None
-        self.stdout.write(as_json(answer) if json else answer["text"])
-
-
-def check_node_process(name: str) -> None:
-    known = [process["name"] for process in processes() if process["kind"] == "node"]
-    if name not in known:
-        raise UnknownNode(f"there is no node {name}; known: {', '.join(known)}")
-
-
-def as_json(answer: dict[str, Any]) -> str:
-    return json.dumps(answer)
+        self.stdout.write(json.dumps({"ok": True, "text": text}) if options["json"] else text)

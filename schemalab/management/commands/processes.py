@@ -23,13 +23,14 @@ class Command(BaseCommand):
         parser.add_argument("name", nargs="?", help="a process: postgres, redis, web, worker, n1 ..")
         parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
-    def handle(self, *args: Any, action: str | None, name: str | None, json: bool, **options: Any) -> None:
+    def handle(self, *args: Any, action: str | None, name: str | None, **options: Any) -> None:
         if action is not None and name is None:
             raise CommandError(f"name the process to {action}: processes {action} NAME", returncode=2)
         try:
             found = processes()
             if action is None or name is None:
-                self.stdout.write(as_json(found) if json else in_lines(found))
+                lines = [f"{one['name']:8}  {one['state']:8}  {one['pid'] or '-'}" for one in found]
+                self.stdout.write(json.dumps(found) if options["json"] else "\n".join(lines))
                 return
             known = [process["name"] for process in found]
             if name not in known:
@@ -37,12 +38,4 @@ class Command(BaseCommand):
             text = control_process(action, name, who=getpass.getuser())
         except (NotRunning, CommandRefused) as refused:
             raise CommandError(str(refused)) from None
-        self.stdout.write(as_json({"ok": True, "text": text}) if json else text)
-
-
-def as_json(answer: Any) -> str:
-    return json.dumps(answer)
-
-
-def in_lines(found: list[dict[str, Any]]) -> str:
-    return "\n".join(f"{one['name']:8}  {one['state']:8}  {one['pid'] or '-'}" for one in found)
+        self.stdout.write(json.dumps({"ok": True, "text": text}) if options["json"] else text)

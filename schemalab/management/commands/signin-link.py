@@ -17,21 +17,11 @@ class Command(BaseCommand):
         parser.add_argument("--user", metavar="NAME", help="whom it signs in (default: the owner)")
         parser.add_argument("--json", action="store_true", help="print the link as JSON")
 
-    def handle(self, *args: Any, user: str | None, json: bool, **options: Any) -> None:
-        link = f"{page_address()}/sign-in/{make_token(user_named(user) if user else owner())}/"
-        self.stdout.write(as_json(link) if json else link)
-
-
-def user_named(name: str) -> User:
-    user = User.objects.filter(username=name, is_active=True).first()
-    if user is None:
-        raise CommandError(f"no active user is called {name!r}", returncode=2)
-    return user
-
-
-def page_address() -> str:
-    return settings.PUBLIC_URL or f"http://{settings.HOST}:{settings.PORT or 8000}"
-
-
-def as_json(link: str) -> str:
-    return json.dumps({"link": link, "minutes_max": MINUTES_MAX})
+    def handle(self, *args: Any, user: str | None, **options: Any) -> None:
+        known = User.objects.filter(username=user, is_active=True).first() if user else owner()
+        if known is None:
+            raise CommandError(f"no active user is called {user!r}", returncode=2)
+        address = settings.PUBLIC_URL or f"http://{settings.HOST}:{settings.PORT or 8000}"
+        link = f"{address}/sign-in/{make_token(known)}/"
+        shown = json.dumps({"link": link, "minutes_max": MINUTES_MAX}) if options["json"] else link
+        self.stdout.write(shown)
