@@ -6,7 +6,7 @@ without the engine, the Python twin. How an overload is chosen is PostgreSQL's r
 exact types first, then implicit casts, then what an unknown literal is likely to be.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -52,14 +52,7 @@ class Overload:
 
 
 IMPLICIT = frozenset(
-    {
-        (INT4, INT8),
-        (INT4, FLOAT8),
-        (INT8, FLOAT8),
-        (DATE, TIMESTAMP),
-        (DATE, TIMESTAMPTZ),
-        (TIMESTAMP, TIMESTAMPTZ),
-    }
+    {(INT4, INT8), (INT4, FLOAT8), (INT8, FLOAT8), (DATE, TIMESTAMP), (DATE, TIMESTAMPTZ), (TIMESTAMP, TIMESTAMPTZ)}
 )
 ASSIGNMENT = IMPLICIT | {
     (INT8, INT4), (FLOAT8, INT4), (FLOAT8, INT8), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE), (TIMESTAMPTZ, TIMESTAMP),
@@ -241,20 +234,7 @@ def _scalar() -> Iterator[tuple[str, Overload]]:
             yield "mod", Overload((of, of), of, _MODULO, arithmetic.whole(of, arithmetic.modulo))
             yield "gcd", Overload((of, of), of, f"CAST(gcd({{0}}, {{1}}) AS {of.duck})")
             yield "lcm", Overload((of, of), of, f"CAST(lcm({{0}}, {{1}}) AS {of.duck})")
-    for name in (
-        "ceil",
-        "floor",
-        "exp",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "cbrt",
-        "degrees",
-        "radians",
-    ):
+    for name in ("ceil", "floor", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "cbrt", "degrees", "radians"):
         yield name, Overload((FLOAT8,), FLOAT8, f"{name}({{0}})")
     for name, engine in (("sqrt", "sqrt"), ("ln", "ln"), ("log", "log10"), ("log10", "log10")):
         yield name, Overload((FLOAT8,), FLOAT8, _defined(name, engine))
@@ -278,26 +258,15 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     yield "lower", Overload((TEXT,), TEXT, "lower({0})", texts.lower)
     for name in ("length", "char_length", "character_length"):
         yield name, Overload((TEXT,), INT4, "CAST(length({0}) AS INTEGER)", len)
-    yield (
-        "octet_length",
-        Overload((TEXT,), INT4, "CAST(octet_length(encode({0})) AS INTEGER)", texts.octet_length),
-    )
+    yield "octet_length", Overload((TEXT,), INT4, "CAST(octet_length(encode({0})) AS INTEGER)", texts.octet_length)
     for name in ("substr", "substring"):
-        yield (
-            name,
-            Overload(
-                (TEXT, INT4),
-                TEXT,
-                "CASE WHEN {1} IS NULL THEN NULL ELSE substr({0}, greatest({1}, 1)) END",
-                texts.substring,
-            ),
-        )
-        yield name, Overload(
-            (TEXT, INT4, INT4), TEXT,
+        rest = "CASE WHEN {1} IS NULL THEN NULL ELSE substr({0}, greatest({1}, 1)) END"
+        yield name, Overload((TEXT, INT4), TEXT, rest, texts.substring)
+        part = (
             "CASE WHEN {1} IS NULL OR {2} IS NULL THEN NULL ELSE substr({0}, greatest({1}, 1),"
-            " greatest(least({1}::BIGINT + {2}, 2147483647) - greatest({1}, 1), 0)) END",
-            texts.substring,
-        )  # fmt: skip
+            " greatest(least({1}::BIGINT + {2}, 2147483647) - greatest({1}, 1), 0)) END"
+        )
+        yield name, Overload((TEXT, INT4, INT4), TEXT, part, texts.substring)
     yield "left", Overload((TEXT, INT4), TEXT, "left({0}, {1})", texts.left)
     yield "right", Overload((TEXT, INT4), TEXT, "right({0}, {1})", texts.right)
     yield "position", Overload((TEXT, TEXT), INT4, "CAST(strpos({0}, {1}) AS INTEGER)")
@@ -334,9 +303,8 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     yield "regexp_replace", Overload((TEXT, TEXT, TEXT, TEXT), TEXT, f"regexp_replace({{0}}, {{1}}, {often}, {{3}})")
     yield "concat", Overload((TEXT,), TEXT, _checked("concat({all})"), strict=False, variadic=True)
     yield "concat_ws", Overload((TEXT, TEXT), TEXT, _checked("concat_ws({all})"), strict=False, variadic=True)
-    for of in NINE:
-        yield "quote_literal", Overload((of,), TEXT, "('''' || replace(CAST({0} AS VARCHAR), '''', '''''') || '''')")
-        break
+    quoted = "('''' || replace(CAST({0} AS VARCHAR), '''', '''''') || '''')"
+    yield "quote_literal", Overload((NINE[0],), TEXT, quoted)
 
 
 def _padded(name: str, fill: str) -> str:
@@ -360,10 +328,8 @@ def _times() -> Iterator[tuple[str, Overload]]:
             yield name, Overload((TEXT, of), FLOAT8, "CAST(date_part({0}, {1}) AS DOUBLE)")
     for of in (TIMESTAMP, TIMESTAMPTZ):
         yield "date_trunc", Overload((TEXT, of), of, f"CAST(date_trunc({{0}}, {{1}}) AS {of.duck})")
-    yield (
-        "date_trunc",
-        Overload((TEXT, DATE), TIMESTAMPTZ, "CAST(date_trunc({0}, CAST({1} AS TIMESTAMPTZ)) AS TIMESTAMPTZ)"),
-    )
+    of_day = "CAST(date_trunc({0}, CAST({1} AS TIMESTAMPTZ)) AS TIMESTAMPTZ)"
+    yield "date_trunc", Overload((TEXT, DATE), TIMESTAMPTZ, of_day)
     yield "timezone", Overload((TEXT, TIMESTAMPTZ), TIMESTAMP, "({1} AT TIME ZONE {0})")
     yield "timezone", Overload((TEXT, TIMESTAMP), TIMESTAMPTZ, "({1} AT TIME ZONE {0})")
     yield "make_date", Overload((INT4, INT4, INT4), DATE, "make_date({0}, {1}, {2})")
@@ -422,39 +388,22 @@ WINDOW_ONLY = _table(_windows())
 def choose(overloads: Sequence[Overload], given: Sequence[Type]) -> list[tuple[Overload, tuple[Type, ...]]]:
     """The best overloads for arguments of these types: one, or none, or several that are equally good."""
     fitting = [(o, types) for o in overloads if (types := o.types_for(len(given))) is not None and _fits(given, types)]
-    if len(fitting) > 1:
-        fitting = _best(fitting, lambda types: sum(g is t for g, t in zip(given, types, strict=True)))
-    if len(fitting) > 1:
-        known = {g for g in given if g is not UNKNOWN}
-        if len(known) == 1:
-            same = [(o, types) for o, types in fitting if set(types) == known]
-            fitting = same or fitting
-    if len(fitting) > 1:
-        preferred = _best(
-            fitting,
-            lambda types: sum(
-                t.is_preferred for g, t in zip(given, types, strict=True) if g is not t and g is not UNKNOWN
-            ),
-        )
-        fitting = preferred
-    if len(fitting) > 1 and UNKNOWN in given:
-        fitting = _best(
-            fitting, lambda types: sum(t is TEXT for g, t in zip(given, types, strict=True) if g is UNKNOWN)
-        )
-    if len(fitting) > 1 and UNKNOWN in given:
-        fitting = _best(
-            fitting, lambda types: sum(t.is_preferred for g, t in zip(given, types, strict=True) if g is UNKNOWN)
-        )
-    return fitting
+    fitting = _best(fitting, given, lambda g, t: g is t)
+    known = {g for g in given if g is not UNKNOWN}
+    if len(known) == 1:
+        fitting = [(o, types) for o, types in fitting if set(types) == known] or fitting
+    fitting = _best(fitting, given, lambda g, t: t.is_preferred and g is not t and g is not UNKNOWN)
+    fitting = _best(fitting, given, lambda g, t: t is TEXT and g is UNKNOWN)
+    return _best(fitting, given, lambda g, t: t.is_preferred and g is UNKNOWN)
 
 
 Fitting = list[tuple[Overload, tuple[Type, ...]]]
 
 
-def _best(fitting: Fitting, score: "object") -> Fitting:
-    scored = [(score(types), overload, types) for overload, types in fitting]  # type: ignore[operator]
-    top = max(points for points, _, _ in scored)
-    return [(overload, types) for points, overload, types in scored if points == top]
+def _best(fitting: Fitting, given: Sequence[Type], counts: Callable[[Type, Type], bool]) -> Fitting:
+    """Those with the most arguments that count, by the type that is given and the one that is taken."""
+    scores = [sum(counts(g, t) for g, t in zip(given, types, strict=True)) for _, types in fitting]
+    return [one for one, score in zip(fitting, scores, strict=True) if score == max(scores)]
 
 
 def _fits(given: Sequence[Type], wanted: Sequence[Type]) -> bool:

@@ -40,7 +40,8 @@ class PairLine:
 def describe(descriptor: Descriptor, storage: int, key: bytes, value: bytes | None) -> PairLine:
     """A stored pair in words under one version of its table."""
     raw = None if value is None else _hex(value)
-    value = value if value is None or len(value) <= READ_BYTES_MAX else _cut_short(value)
+    if value is not None and len(value) > READ_BYTES_MAX:  # as one that ends there: no other value is as long as that
+        value = value[:READ_BYTES_MAX].decode(errors="ignore").encode() + bytes([encoding.TEXT_END])
     try:
         element, row, says = _words(descriptor, name_of(descriptor, key), value)
     except (StrayKey, encoding.Undecodable, LookupError) as why:
@@ -86,15 +87,7 @@ def _short(text: str) -> str:
     return text if len(text) <= SHOWN_BYTES_MAX else f"{text[:SHOWN_BYTES_MAX]}…"
 
 
-def _cut_short(text: bytes) -> bytes:
-    """A long text as one that ends where reading did: no other value is as long as that."""
-    return text[:READ_BYTES_MAX].decode(errors="ignore").encode() + bytes([encoding.TEXT_END])
-
-
 def _hex(data: bytes) -> str:
     shown = data[:SHOWN_BYTES_MAX].hex()
-    return (
-        shown
-        if len(data) <= SHOWN_BYTES_MAX
-        else f"{shown}… ({len(data) if len(data) <= READ_BYTES_MAX else 'many'} bytes)"
-    )
+    many = len(data) if len(data) <= READ_BYTES_MAX else "many"
+    return shown if len(data) <= SHOWN_BYTES_MAX else f"{shown}… ({many} bytes)"

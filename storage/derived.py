@@ -52,14 +52,11 @@ def matches(descriptor: Descriptor, column: Column, row: StoredRow) -> bool:
             return True
     except CannotDerive:
         pass
-    return column.derived.inverse is not None and _gives_back(descriptor, column, column.derived.inverse, row)
-
-
-def _gives_back(descriptor: Descriptor, column: Column, inverse: str, row: StoredRow) -> bool:
-    assert column.derived is not None, column
+    if column.derived.inverse is None:
+        return False
     source = descriptor.column(column.derived.source)
     try:
-        back = computed(descriptor, row, inverse, f"column {source.name}")
+        back = computed(descriptor, row, column.derived.inverse, f"column {source.name}")
     except CannotDerive:
         return False
     return encoding.encode(source.type, back) == encoded_value(descriptor, row, source.id)

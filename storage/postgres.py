@@ -107,13 +107,9 @@ def set_fence(cur: psycopg.Cursor[Any], storages: int, table_id: int, version: i
 
     The caller holds the exclusive lock of each version it shuts out (L7, L9). A fence never goes back.
     """
-    cur.execute(
-        "SELECT "
-        + ", ".join(
-            f"setval('{name}', greatest({int(version)}, pg_sequence_last_value('{name}')))"
-            for name in (f"storage_{number}.fence_{int(table_id)}" for number in range(1, storages + 1))
-        )
-    )
+    names = [f"storage_{number}.fence_{int(table_id)}" for number in range(1, storages + 1)]
+    moves = [f"setval('{name}', greatest({int(version)}, pg_sequence_last_value('{name}')))" for name in names]
+    cur.execute(f"SELECT {', '.join(moves)}")
 
 
 def fence(cur: psycopg.Cursor[Any], storages: int, table_id: int) -> int:
