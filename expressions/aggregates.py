@@ -9,7 +9,7 @@ from expressions.errors import GROUPING_ERROR, WINDOWING_ERROR, SqlError, unsupp
 from expressions.functions import Overload
 from expressions.scopes import Scope
 from expressions.sqltypes import FLOAT8, INT8, Type
-from expressions.typed import Call, Expr, Fragment
+from expressions.typed import Call, Expr, Fragment, joined
 
 Node = Any
 Parts = list[str | Expr]
@@ -67,9 +67,7 @@ class Aggregates:
         overload, types = self.analysis.chosen(name, table[name], args, node.location)
         coerced = [self.analysis.coerce(a, t) for a, t in zip(args, types, strict=True)]
         engine, _, _ = overload.template.partition(":")
-        inner: Parts = ["DISTINCT "] if node.agg_distinct else []
-        for number, arg in enumerate(coerced):
-            inner += [", ", arg] if number else [arg]
+        inner: Parts = [*(["DISTINCT "] if node.agg_distinct else []), *joined((arg,) for arg in coerced)]
         if len(node.agg_order):
             inner += [" ORDER BY ", *self.sort(node.agg_order, scope)]
         return [engine, "(", *inner, ")"], overload.result
@@ -102,9 +100,8 @@ class Aggregates:
             if over.name or not (len(over.partition_clause) or len(over.order_clause)):
                 return self._window(base, scope)
             raise unsupported("a window that adds to a named one", over.location)
-        parts: Parts = []
-        for number, node in enumerate(over.partition_clause):
-            parts += [", " if number else "PARTITION BY ", self.analysis.known(self.analysis.expr(node, scope))]
+        keys = joined((self.analysis.known(self.analysis.expr(node, scope)),) for node in over.partition_clause)
+        parts: Parts = ["PARTITION BY ", *keys] if keys else []
         if len(over.order_clause):
             parts += [" ORDER BY ", *self.sort(over.order_clause, scope)]
         return [*parts, *self._frame(over, scope)]
@@ -135,11 +132,8 @@ class Aggregates:
 
     def sort(self, clause: Iterable[Node], scope: Scope) -> Parts:
         """ORDER BY of an aggregate or a window."""
-        parts: Parts = []
-        for number, item in enumerate(clause):
-            parts += [", "] if number else []
-            parts += [self.analysis.known(self.analysis.expr(item.sort_by.node, scope)), direction_of(item.sort_by)]
-        return parts
+        exprs = ((self.analysis.expr(item.sort_by.node, scope), direction_of(item.sort_by)) for item in clause)
+        return joined((self.analysis.known(expr), direction) for expr, direction in exprs)
 
 
 def direction_of(sort: Node) -> str:

@@ -10,7 +10,7 @@ results for the nine types; a test runs them side by side. A Fragment is a piece
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,6 +112,14 @@ class Context:
     parameters: Sequence[PyValue] = ()
     now: dt.datetime = field(default_factory=clock.now)
     settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def joined(items: Iterable[Sequence["str | Expr"]], between: str = ", ") -> list["str | Expr"]:
+    """Query text one after the other, each item a few parts of it."""
+    parts: list[str | Expr] = []
+    for item in items:
+        parts += [between, *item] if parts else item
+    return parts
 
 
 def size_of(expr: Expr) -> int:

@@ -9,7 +9,7 @@ from expressions.analysis import Analyzer, function_name
 from expressions.errors import DUPLICATE_ALIAS, INVALID_COLUMN_REFERENCE, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import INT4, INT8, UNKNOWN
-from expressions.typed import Call, ColumnRef, Expr, walk
+from expressions.typed import Call, ColumnRef, Expr, joined, walk
 from leases.rules import NotLeasable, check_leasable
 from nodes.sql.predicates import conjuncts, refuses_nulls
 from nodes.sql.query import Output, Parts, Query
@@ -109,13 +109,11 @@ class FromClause:
         if len(args) not in (2, 3) or any(a.type not in (INT4, INT8, UNKNOWN) for a in args):
             raise unsupported("generate_series over anything but integers", call.location)
         of = INT8 if any(a.type is INT8 for a in args) else INT4
-        parts: list[str | Expr] = [f"(SELECT CAST(g AS {of.duck}) AS o0 FROM generate_series("]
-        for number, arg in enumerate(args):
-            parts += [", " if number else "", self.analyzer.coerce(self.analyzer.coerce(arg, of), INT8)]
-        parts += [") AS t(g))"]
+        whole = joined((self.analyzer.coerce(self.analyzer.coerce(arg, of), INT8),) for arg in args)
+        parts = (f"(SELECT CAST(g AS {of.duck}) AS o0 FROM generate_series(", *whole, ") AS t(g))")
         alias = node.alias.aliasname if node.HasField("alias") else name
         column = node.alias.colnames[0].string.sval if len(node.alias.colnames) else alias
-        return self._derived(scope, alias, (Output(column, of),), tuple(parts), call.location)
+        return self._derived(scope, alias, (Output(column, of),), parts, call.location)
 
     def _from_join(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
         left_count = len(scope.relations)
@@ -161,9 +159,7 @@ class FromClause:
                 both = Call("coalesce", "coalesce({0}, {1})", (x, y), of, strict=False)
             scope.merged[name] = both
             merged.append((name, both, None))
-        condition: list[str | Expr] = []
-        for number, test in enumerate(tests):
-            condition += [" AND " if number else "", test]
+        condition = joined(((test,) for test in tests), " AND ")
         rest = [s for s in (*left[1], *right[1]) if s[0] not in using]
         return ("(", *left[0], f" {word} ", *right[0], " ON ", *condition, ")"), [*merged, *rest]
 

@@ -5,7 +5,7 @@ another version. Assignments are checked here (types, names, states); values are
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -144,33 +144,20 @@ class Planner:
         descriptor = table_of(self.analyzer, node.relation)
         columns = self._insert_columns(node, descriptor)
         rows: list[tuple[Expr | None, ...]] = []
-        source = None
+        source, given = None, node.select_stmt.select_stmt
         if not node.HasField("select_stmt"):
-            rows = [()]
-            columns = ()
-        elif len(node.select_stmt.select_stmt.values_lists) and not node.select_stmt.select_stmt.HasField(
-            "with_clause"
-        ):
-            rows = [
-                self._insert_row(item.list.items, columns, node) for item in node.select_stmt.select_stmt.values_lists
-            ]
-            columns = self._narrowed(columns, rows, node)
+            rows, columns = [()], ()
+        elif len(given.values_lists) and not given.HasField("with_clause"):
+            rows = [self._insert_row(item.list.items, columns, node) for item in given.values_lists]
+            if len({len(row) for row in rows}) > 1:
+                raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
+            columns = columns[: len(rows[0])]
         else:
             source, columns = self._insert_source(node, columns)
-        scan = self._scan(descriptor)
-        conflict = self._conflict(node, descriptor, scan) if node.HasField("on_conflict_clause") else None
-        alias = node.relation.alias.aliasname if node.relation.HasField("alias") else descriptor.name
-        return InsertPlan(
-            descriptor,
-            columns,
-            tuple(rows),
-            source,
-            self.defaults(descriptor),
-            rules_of(descriptor),
-            conflict,
-            self._returning(node, scan, alias),
-            scan,
-        )
+        scan, scope = self._target(node, descriptor)
+        conflict = self._conflict(node, descriptor, scope) if node.HasField("on_conflict_clause") else None
+        defaults, rules, returning = self.defaults(descriptor), rules_of(descriptor), self._returning(node, scope)
+        return InsertPlan(descriptor, columns, tuple(rows), source, defaults, rules, conflict, returning, scan)
 
     def _insert_columns(self, node: Node, descriptor: Descriptor) -> tuple[Column, ...]:
         if not len(node.cols):
@@ -196,14 +183,6 @@ class Planner:
             raise SqlError(SYNTAX_ERROR, "INSERT has more target columns than expressions", place)
         return tuple(self._assigned(item, column, Scope()) for item, column in zip(items, columns, strict=False))
 
-    def _narrowed(
-        self, columns: tuple[Column, ...], rows: Sequence[tuple[Expr | None, ...]], node: Node
-    ) -> tuple[Column, ...]:
-        lengths = {len(row) for row in rows}
-        if len(lengths) > 1:
-            raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
-        return columns[: lengths.pop()]
-
     def _insert_source(self, node: Node, columns: tuple[Column, ...]) -> tuple[SelectPlan, tuple[Column, ...]]:
         query = self.selects.query(node.select_stmt.select_stmt, loose=True)
         if len(query.outputs) > len(columns):
@@ -216,28 +195,25 @@ class Planner:
             self._refuse_type(column, output.type, -1)
         return SelectPlan(query, tuple(self.analyzer.scans), query.outputs), columns
 
-    def _conflict(self, node: Node, descriptor: Descriptor, scan: Scan) -> Conflict:
+    def _conflict(self, node: Node, descriptor: Descriptor, target: Scope) -> Conflict:
         clause = node.on_conflict_clause
-        is_primary, index = self._arbiter(clause, descriptor, scan)
+        is_primary, index = self._arbiter(clause, descriptor, target)
         if clause.action == 2:  # DO NOTHING
             return Conflict(is_primary, index, None, None)
         if not is_primary and index is None:
             message = "ON CONFLICT DO UPDATE requires inference specification or constraint name"
             raise SqlError(SYNTAX_ERROR, message, clause.location, hint="for example, ON CONFLICT (column_name)")
-        alias = node.relation.alias.aliasname if node.relation.HasField("alias") else descriptor.name
         proposed: dict[str, Expr] = {
             c.name: ColumnRef(f"x.c{c.id}", OF_SQL_TYPE[c.type], c.name, EXCLUDED, -c.id)
             for c in descriptor.public_columns
         }
-        excluded = Relation(EXCLUDED, "excluded", proposed)
-        scope = ConflictScope(None, [Relation(scan.number, alias, scan=scan), excluded])
+        scope = ConflictScope(None, [*target.relations, Relation(EXCLUDED, "excluded", proposed)])
         assignments = self._assignments(clause.target_list, descriptor, scope)
-        where = None
-        if clause.HasField("where_clause"):
-            where = self.analyzer.condition(clause.where_clause, scope, "WHERE")
+        has_where = clause.HasField("where_clause")
+        where = self.analyzer.condition(clause.where_clause, scope, "WHERE") if has_where else None
         return Conflict(is_primary, index, assignments, where)
 
-    def _arbiter(self, clause: Node, descriptor: Descriptor, scan: Scan) -> tuple[bool, Index | None]:
+    def _arbiter(self, clause: Node, descriptor: Descriptor, target: Scope) -> tuple[bool, Index | None]:
         """The uniqueness that ON CONFLICT means: (the primary key, an index); neither is any."""
         if not clause.HasField("infer"):
             return False, None
@@ -254,18 +230,18 @@ class Planner:
         ids = {self.column(descriptor, name, clause.infer.location).id for name in names}
         if ids == set(descriptor.primary_key):
             return True, None
-        conditions = self._arbiter_conditions(clause.infer, scan)
+        conditions = self._arbiter_conditions(clause.infer, descriptor, target)
         for index in sorted(descriptor.public_indexes, key=lambda i: i.where is not None):
             if index.unique and set(index.column_ids) == ids and _arbitrates(descriptor, index, conditions):
                 return False, index
         message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
         raise SqlError(INVALID_COLUMN_REFERENCE, message)
 
-    def _arbiter_conditions(self, infer: Node, scan: Scan) -> list[Expr]:
+    def _arbiter_conditions(self, infer: Node, descriptor: Descriptor, target: Scope) -> list[Expr]:
         """The conditions of ON CONFLICT (..) WHERE on the rows it is about."""
         if not infer.HasField("where_clause"):
             return []
-        scope = Scope(None, [Relation(scan.number, scan.descriptor.name, scan=scan)])
+        scope = Scope(None, [replace(target.relations[0], name=descriptor.name)])
         found = conjuncts(self.analyzer.condition(infer.where_clause, scope, "WHERE"))
         return [c for c in found if not any(isinstance(part, Parameter) for part in walk(c))]
 
@@ -276,42 +252,32 @@ class Planner:
         if len(node.from_clause):
             raise unsupported("UPDATE .. FROM", hint="use a subquery in WHERE or SET")
         descriptor = table_of(self.analyzer, node.relation)
-        scan, scope, alias = self._target(node, descriptor)
+        scan, scope = self._target(node, descriptor)
         assignments = self._assignments(node.target_list, descriptor, scope)
-        where = self._where(node, scope, scan)
-        return UpdatePlan(
-            descriptor,
-            scan,
-            assignments,
-            where,
-            tuple(self.analyzer.scans),
-            rules_of(descriptor),
-            self._returning(node, scan, alias),
-        )
+        where, scans = self._where(node, scope, scan), tuple(self.analyzer.scans)
+        returning = self._returning(node, scope)
+        return UpdatePlan(descriptor, scan, assignments, where, scans, rules_of(descriptor), returning)
 
     def delete(self, node: Node) -> DeletePlan:
         self._refuse_with(node)
         if len(node.using_clause):
             raise unsupported("DELETE .. USING", hint="use a subquery in WHERE")
         descriptor = table_of(self.analyzer, node.relation)
-        scan, scope, alias = self._target(node, descriptor)
+        scan, scope = self._target(node, descriptor)
         where = self._where(node, scope, scan)
-        return DeletePlan(descriptor, scan, where, tuple(self.analyzer.scans), self._returning(node, scan, alias))
+        return DeletePlan(descriptor, scan, where, tuple(self.analyzer.scans), self._returning(node, scope))
 
     def truncate(self, node: Node) -> TruncatePlan:
         if node.restart_seqs or node.behavior == 2:
             raise unsupported("TRUNCATE with RESTART IDENTITY or CASCADE")
         return TruncatePlan(tuple(table_of(self.analyzer, item.range_var) for item in node.relations))
 
-    def _target(self, node: Node, descriptor: Descriptor) -> tuple[Scan, Scope, str]:
-        scan = self._scan(descriptor)
-        alias = node.relation.alias.aliasname if node.relation.HasField("alias") else descriptor.name
-        return scan, Scope(None, [Relation(scan.number, alias, scan=scan)]), alias
-
-    def _scan(self, descriptor: Descriptor) -> Scan:
+    def _target(self, node: Node, descriptor: Descriptor) -> tuple[Scan, Scope]:
+        """The table that is written, as a statement finds its rows and calls its columns."""
         scan = Scan(len(self.analyzer.scans), descriptor)
         self.analyzer.scans.append(scan)
-        return scan
+        alias = node.relation.alias.aliasname if node.relation.HasField("alias") else descriptor.name
+        return scan, Scope(None, [Relation(scan.number, alias, scan=scan)])
 
     def _where(self, node: Node, scope: Scope, scan: Scan) -> Expr | None:
         if not node.HasField("where_clause"):
@@ -386,13 +352,12 @@ class Planner:
                 found[column.id] = self.analyzer.coerce(expr, OF_SQL_TYPE[column.type], assignment=True)
         return found
 
-    def _returning(self, node: Node, scan: Scan, alias: str) -> Returning | None:
+    def _returning(self, node: Node, scope: Scope) -> Returning | None:
         if not node.HasField("returning_clause"):
             return None
         if len(node.returning_clause.options):
             raise unsupported("RETURNING WITH (..)")
-        relation = Relation(scan.number, alias, scan=scan)
-        scope = Scope(None, [relation])
+        (relation,) = scope.relations
         targets: list[Target] = []
         for item in node.returning_clause.exprs:
             target = item.res_target

@@ -6,7 +6,7 @@ names that differ only in case stay two. What a table's scan needs to read (its 
 conditions that bound it) is gathered on the way.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,9 +18,9 @@ from expressions.building import common_type
 from expressions.errors import INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.scopes import Relation, Scope
 from expressions.sqltypes import INT4, INT8, UNKNOWN, Type
-from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, walk
+from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
 from nodes.sql.column_names import implied_name, star_of
-from nodes.sql.from_clause import FromClause, Star, Stars, note_conditions, renamed
+from nodes.sql.from_clause import FromClause, Star, note_conditions, renamed
 from nodes.sql.grouping import check_groups
 from nodes.sql.query import Output, Parts, Query, SimpleSelect, Target
 
@@ -73,22 +73,21 @@ class Selects:
     # -- WITH ---------------------------------------------------------------------------------------------------
 
     def _with(self, clause: Node, parent: Scope | None) -> Parts:
-        parts: list[str | Expr] = ["WITH RECURSIVE " if clause.recursive else "WITH "]
-        for number, item in enumerate(clause.ctes):
+        parts: list[Parts] = []
+        for item in clause.ctes:
             cte = item.common_table_expr
             if cte.ctequery.WhichOneof("node") != "select_stmt":
                 raise unsupported("a statement that writes inside WITH", cte.location)
             name = f"w{self.number()}"
-            parts += [", "] if number else []
             if clause.recursive and is_recursive(cte):
                 query = self._recursive(cte, name, parent)
             else:
                 query = self.query(cte.ctequery.select_stmt, parent)
             outputs = renamed(query.outputs, [a.string.sval for a in cte.aliascolnames], cte.ctename, cte.location)
             columns = ", ".join(f"o{i}" for i in range(len(outputs)))
-            parts += [f"{name}({columns}) AS (", *query.parts, ")"]
+            parts.append((f"{name}({columns}) AS (", *query.parts, ")"))
             self.ctes[-1][cte.ctename] = (name, outputs)
-        return (*parts, " ")
+        return ("WITH RECURSIVE " if clause.recursive else "WITH ", *joined(parts), " ")
 
     def _recursive(self, cte: Node, name: str, parent: Scope | None) -> Query:
         node = cte.ctequery.select_stmt
@@ -115,12 +114,9 @@ class Selects:
         scope = Scope(parent)
         windows = self.analyzer.windows
         self.analyzer.windows = windows | {w.window_def.name: w.window_def for w in node.window_clause}
-        from_parts: list[str | Expr] = []
-        tables, stars = FromClause(self), Stars()
-        for number, item in enumerate(node.from_clause):
-            parts, columns = tables.item(item, scope)
-            from_parts += [", ", *parts] if number else list(parts)
-            stars += columns
+        tables = FromClause(self)
+        items = [tables.item(item, scope) for item in node.from_clause]
+        from_parts, stars = joined(parts for parts, _ in items), [star for _, columns in items for star in columns]
         targets = self._targets(node.target_list, scope, stars, loose=loose)
         where = self._where(node, scope)
         groups = self._groups(node, scope, targets)
@@ -148,21 +144,13 @@ class Selects:
         order: Sequence[tuple[Expr | int, str]],
         tail: Parts,
     ) -> Parts:
-        parts: list[str | Expr] = ["SELECT ", *distinct]
-        for number, target in enumerate(targets):
-            parts += [", " if number else "", target.expr, f" AS o{number}"]
-        if not targets:
-            parts += ["NULL::INTEGER AS nothing"]
+        shown = joined((target.expr, f" AS o{number}") for number, target in enumerate(targets))
+        parts = ["SELECT ", *distinct, *(shown or ["NULL::INTEGER AS nothing"])]
         parts += [" FROM ", *from_parts] if from_parts else []
         parts += [" WHERE ", where] if where is not None else []
-        if groups:
-            parts += [" GROUP BY "]
-            for number, group in enumerate(groups):
-                parts += [", " if number else "", group]
+        parts += [" GROUP BY ", *joined((group,) for group in groups)] if groups else []
         parts += [" HAVING ", having] if having is not None else []
-        for number, (key, direction) in enumerate(order):
-            parts += [", " if number else " ORDER BY ", str(key) if isinstance(key, int) else key, direction]
-        return (*parts, *tail)
+        return (*parts, *ordered_by(order), *tail)
 
     def _simple(self, node: Node, scope: Scope, targets: Sequence[Target], where: Expr | None) -> SimpleSelect | None:
         """The query without the engine, when it is a plain selection from one table."""
@@ -264,11 +252,9 @@ class Selects:
         named = [item for item in node.distinct_clause if item.WhichOneof("node")]
         if not named:
             return ("DISTINCT ",)
-        parts: list[str | Expr] = ["DISTINCT ON ("]
-        for number, item in enumerate(named):
-            key = self._reference(item, scope, targets, "DISTINCT ON", prefer_input=False)
-            parts += [", " if number else "", targets[key - 1].expr if isinstance(key, int) else key]
-        return (*parts, ") ")
+        keys = [self._reference(item, scope, targets, "DISTINCT ON", prefer_input=False) for item in named]
+        exprs = joined((targets[key - 1].expr if isinstance(key, int) else key,) for key in keys)
+        return ("DISTINCT ON (", *exprs, ") ")
 
     def _limits(self, node: Node, scope: Scope) -> Parts:
         parts: list[str | Expr] = []
@@ -302,15 +288,10 @@ class Selects:
             columns.append(typed)
             types.append(of)
         names = ", ".join(f"o{i}" for i in range(len(columns)))
-        parts: list[str | Expr] = [f"SELECT {names} FROM (VALUES "]
-        for number, row in enumerate(zip(*columns, strict=True)):
-            parts += [", (" if number else "("]
-            for place, expr in enumerate(row):
-                parts += [", " if place else "", expr]
-            parts += [")"]
-        parts += [f") AS v{self.number()}({names})"]
+        listed = joined(("(", *joined((expr,) for expr in row), ")") for row in zip(*columns, strict=True))
+        parts = (f"SELECT {names} FROM (VALUES ", *listed, f") AS v{self.number()}({names})")
         outputs = tuple(Output(f"column{i + 1}", of) for i, of in enumerate(types))
-        return self._ordered(node, Query(tuple(parts), outputs))
+        return self._ordered(node, Query(parts, outputs))
 
     def _set_operation(self, node: Node, parent: Scope | None) -> Query:
         left, right = self.query(node.larg, parent, loose=True), self.query(node.rarg, parent, loose=True)
@@ -345,10 +326,14 @@ class Selects:
         columns = {o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, -1) for i, o in enumerate(query.outputs)}
         scope = Scope(None, [Relation(self.number(), name, dict(columns))])
         targets = [Target(o.name, columns[o.name], -1) for o in query.outputs]
-        parts: list[str | Expr] = ["SELECT * FROM (", *query.parts, f") AS {name}"]
-        for number, (key, direction) in enumerate(self._order(node, scope, targets)):
-            parts += [", " if number else " ORDER BY ", str(key) if isinstance(key, int) else key, direction]
-        return Query((*parts, *tail), query.outputs)
+        order = ordered_by(self._order(node, scope, targets))
+        return Query(("SELECT * FROM (", *query.parts, f") AS {name}", *order, *tail), query.outputs)
+
+
+def ordered_by(order: Iterable[tuple[Expr | int, str]]) -> Parts:
+    """ORDER BY with these keys, outputs by number; nothing without a key."""
+    keys = joined((str(key) if isinstance(key, int) else key, direction) for key, direction in order)
+    return (" ORDER BY ", *keys) if keys else ()
 
 
 def _target_place(select: Node, number: int) -> int:
