@@ -24,8 +24,22 @@ SLOW = {
 }
 """Left to `make prove`, which writes the whole page again and compares."""
 
+RARE = {
+    "add-required-column-and-foreign-key",
+    "drop-required-column-and-foreign-key",
+    "foreign-key-before-required-column",
+    "foreign-key-no-fence",
+    "add-required-column-and-index",
+    "drop-column-and-foreign-key",
+    "add-column-and-foreign-key",
+}
+"""Left to `make soak`: seconds each."""
 
-@pytest.mark.parametrize("name", [name for name in all_variants() if name not in SLOW])
+NAMES = [name for name in all_variants() if name not in SLOW]
+RARE_ONES = [pytest.param(name, marks=pytest.mark.soak) for name in sorted(RARE)]
+
+
+@pytest.mark.parametrize("name", [*(name for name in NAMES if name not in RARE), *RARE_ONES])
 def test_the_page_says_what_the_explorer_answers(name: str) -> None:
     variant = all_variants()[name]
     answer = answer_to(name)
