@@ -87,15 +87,19 @@ class Predict:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Played until every one of `until` is broken (`C5@v2`), or until all is `public` and nobody is harmed.
+    """Played until every one of `until` is broken (`C5@v2`), or until all is `public`, or a version (`v3`) is out, and
+    nobody is harmed.
 
-    `by`: the last statement is of this kind. `statements`: so many may each node run at most.
+    `by`: the last statement is of this kind. `statements`: so many may each node run at most. `without`: steps that
+    may not be taken. `seconds_max`: by then on the session's clock, where it has one.
     """
 
     until: tuple[str, ...]
     solution: tuple[str, ...]
     by: str = ""
     statements: Mapping[str, int] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    seconds_max: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ def _untouched(screen: Screen, answer: Mapping[str, Any], what: str = "the untou
 def _prediction(screen: Screen, task: Predict) -> Iterator[str]:
     if screen.start is not None and task.asks != "taken":
         yield from _steps(screen.start, task.then)
-    for item in task.items:
+    for item in task.items if task.asks != "taken" else ():
         yield from (f"item {item.id}: {why}" for why in _start(item.start))
     right = grading.right_answer(task, screen.start)
     if right != task.answer:

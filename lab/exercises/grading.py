@@ -200,9 +200,20 @@ def _words_of_steps(answer: Mapping[str, Any]) -> tuple[str, ...]:
 def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
     """Remarks about all that is still to be done, or was done too much."""
     whole = [clause for clause in task.until if not any(is_meant(clause, verdict) for verdict in shown.verdicts)]
-    found = [Text("not yet broken: {clause}", {"clause": clause}) for clause in whole if clause != PUBLIC]
+    versions = [one for one in task.until if re.fullmatch(r"v\d+", one)]
+    clauses = [clause for clause in whole if clause not in (PUBLIC, *versions)]
+    found = [Text("not yet broken: {clause}", {"clause": clause}) for clause in clauses]
+    known = {f"v{version.number}" for version in shown.cluster.versions}
+    found += [Text("{version} is not published yet", {"version": one}) for one in versions if one not in known]
     if PUBLIC in task.until:
         found += _not_public(shown)
+    elif versions:
+        found += _harm(shown)
+    found += [Text("not to be used here: {step}", {"step": step}) for step in task.without if step in more]
+    clock_s = shown.cluster.clock_s
+    if task.seconds_max and clock_s is not None and clock_s > task.seconds_max:
+        late: dict[str, str | int | Text] = {"seconds": round(clock_s), "most": task.seconds_max}
+        found.append(Text("it is {seconds} s by the clock; {most} s would have been enough", late))
     run = steps.statements(more)
     if task.by != "any" and (not run or run[-1][1] != task.by):
         found.append(Text("the last statement is to be {kind}", {"kind": task.by.upper()}))
@@ -221,8 +232,12 @@ PUBLIC = "public"
 def _not_public(shown: Shown) -> list[Text]:
     elements = max(shown.cluster.versions, key=lambda version: version.number).elements
     found = [] if len(public_elements(shown)) == len(elements) else [Text("not yet public")]
+    return found + _harm(shown)
+
+
+def _harm(shown: Shown) -> list[Text]:
     harm = sorted({f"{one.clause}@v{one.version}" for one in shown.verdicts if one.severity is Severity.DAMAGE})
-    return found + [Text("somebody is harmed: {clause}", {"clause": clause}) for clause in harm]
+    return [Text("somebody is harmed: {clause}", {"clause": clause}) for clause in harm]
 
 
 def is_meant(clause: str, verdict: Verdict) -> bool:

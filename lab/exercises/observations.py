@@ -10,6 +10,8 @@ taken                         yes, or no when the last step was refused
 public elements               those that are public in the newest version
 lost messages                 how many
 seconds                       on the session's clock
+seconds until v3              that pass before the change can publish it, as soon as ever possible
+seconds until n1 leases v2    that pass before a node has it
 order of add-index            the states of a variant, with its fill and deletion
 next edition                  the hour at which it may be posted
 explorer C3 C5                proved or violated: can any of these break?
@@ -32,6 +34,7 @@ from lab.sessions.session import Session, Value
 from lab.sessions.shown import Difference, Pair, Severity, Shown
 
 NOTHING: Mapping[str, Parameter] = {}
+SECOND, WAITS_MAX = "tick 1 s", 100
 BUDGET = Budget(states=300_000, seconds=10.0)
 PROBED_VALUE = "a = 1"
 
@@ -60,6 +63,10 @@ def observe(
     for pattern, answer in OF_SESSION.items():
         if match := re.fullmatch(pattern, asks):
             return answer(end_of(_needed(asks, start), then), match)
+    if match := re.fullmatch(r"seconds until v(\d+)", asks):
+        return _seconds_until(_needed(asks, start), _published(int(match[1])), does=("step",))
+    if match := re.fullmatch(r"seconds until (n\d+) leases v(\d+)", asks):
+        return _seconds_until(_needed(asks, start), _leases(match[1], int(match[2])), does=())
     if match := re.fullmatch(r"explorer((?: \w+)+)", asks):
         return ask_explorer(_needed(asks, start), match[1].split())
     for pattern, answer_of in OF_NOTHING.items():
@@ -213,6 +220,36 @@ def _next_edition(_: re.Match[str], given: Mapping[str, Parameter]) -> Observed:
     return f"{at // 60 % 24}:{at % 60:02d}"
 
 
+def _published(version: int) -> Callable[[Shown], bool]:
+    return lambda shown: any(one.number >= version for one in shown.cluster.versions)
+
+
+def _leases(node: str, version: int) -> Callable[[Shown], bool]:
+    return lambda shown: any(
+        lease.version >= version for one in shown.cluster.nodes if one.name == node for lease in one.leases
+    )
+
+
+def _seconds_until(start: Start, is_so: Callable[[Shown], bool], *, does: tuple[str, ...]) -> int:
+    """The seconds from a start until something is so; the change goes on (`does`) as soon as it can."""
+    shown = end_of(start)
+    more: tuple[str, ...] = ()
+    for _ in range(WAITS_MAX):
+        if is_so(shown):
+            return more.count(SECOND)
+        onward = end_of(start, (*more, *does))
+        if does and _done(onward) > _done(shown):
+            more, shown = (*more, *does), onward
+        else:
+            more = (*more, SECOND)
+            shown = end_of(start, more)
+    raise BadQuestion(f"it is not so within {WAITS_MAX} s")
+
+
+def _done(shown: Shown) -> int:
+    return sum(1 for step in shown.cluster.plan if step.status == "done")
+
+
 def ask_explorer(start: Start, clauses: Sequence[str]) -> str:
     """The explorer's verdict on a session's set-up: can any of the clauses break, whatever rows are there at first?"""
     question = Question(session_of(start), goal=Goal(frozenset(clauses)), any_rows=True)
@@ -235,6 +272,8 @@ QUESTIONS = (
     "public elements",
     "lost messages",
     "seconds",
+    "seconds until v3",
+    "seconds until n1 leases v2",
     "order of add-index",
     "next edition",
     "explorer C3 C5",

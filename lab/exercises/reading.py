@@ -294,6 +294,8 @@ def _reach(table: Table, start: Start) -> Reach:
         until=table.words("until"),
         solution=table.steps("solution"),
         by=table.one_of("by", STATEMENTS, "any"),
+        without=table.words("without"),
+        seconds_max=table.number("seconds_max", 0),
         statements={name: count for name, count in statements.items() if isinstance(count, int)},
     )
     if not found.until or not found.solution:

@@ -64,5 +64,5 @@ def test_every_question_is_documented() -> None:
 
 @pytest.mark.parametrize("question", observations.QUESTIONS)
 def test_a_documented_question_can_be_asked(question: str) -> None:
-    patterns = [*observations.OF_SESSION, *observations.OF_NOTHING, r"explorer((?: \w+)+)"]
+    patterns = [*observations.OF_SESSION, *observations.OF_NOTHING, r"explorer((?: \w+)+)", r"seconds until .+"]
     assert any(re.fullmatch(pattern, question) for pattern in patterns)

@@ -27,6 +27,11 @@ from lab.templatetags.chapter_text import markdown
 BOOKS = [book for book in books() if book.chapter is not None and book.chapter.screens]
 SCREENS = [(book, screen) for book in BOOKS for screen in book.chapter.screens]  # type: ignore[union-attr]
 TASKS = [(book, screen) for book, screen in SCREENS if screen.task is not None and not isinstance(screen.task, Live)]
+OF_EACH_SORT = list(
+    {(type(screen.task), getattr(screen.task, "form", "")): (book, screen) for book, screen in TASKS}.values()
+)
+"""A task of each kind and form."""
+
 PREDICTIONS = [(book, screen) for book, screen in TASKS if isinstance(screen.task, Predict)]
 
 
@@ -96,16 +101,18 @@ def browser(people: dict[str, User]) -> Client:
     return client
 
 
-@pytest.mark.parametrize(("book", "screen"), named(SCREENS))
+@pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.folder)
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
-def test_every_screen_is_shown_in_both_languages(browser: Client, book: Book, screen: Screen, language: str) -> None:
+def test_every_screen_is_shown_in_both_languages(browser: Client, book: Book, language: str) -> None:
+    assert book.chapter is not None
     browser.cookies[settings.LANGUAGE_COOKIE_NAME] = language
-    open_all_before(browser, book, screen)
-    answer = browser.get(url("chapter-screen", book, screen))
-    assert answer.status_code == 200
-    page = answer.content.decode()
-    assert html.escape(book.text(language, f"{screen.id}.title")) in page
-    assert markdown(book.text(language, screen.id)) in page
+    open_all_before(browser, book, book.chapter.screens[-1])
+    for screen in book.chapter.screens:
+        answer = browser.get(url("chapter-screen", book, screen))
+        assert answer.status_code == 200
+        page = answer.content.decode()
+        assert html.escape(book.text(language, f"{screen.id}.title")) in page
+        assert markdown(book.text(language, screen.id)) in page
 
 
 @pytest.mark.parametrize(("book", "screen"), named(TASKS))
@@ -120,7 +127,7 @@ def test_every_task_can_be_passed(browser: Client, book: Book, screen: Screen) -
     assert markdown(book.text("en", f"{screen.id}.why")) in page
 
 
-@pytest.mark.parametrize(("book", "screen"), named(TASKS))
+@pytest.mark.parametrize(("book", "screen"), named(OF_EACH_SORT))
 def test_hints_solution_and_why_are_in_no_response_before_they_are_due(
     browser: Client, book: Book, screen: Screen
 ) -> None:
@@ -143,7 +150,7 @@ def test_no_response_carries_a_state_whose_question_is_unanswered(browser: Clien
     pages = [browser.get(url("chapter-screen", book, screen)).content.decode()]
     pages.append(browser.post(url("chapter-answer", book, screen), NO_ANSWER).content.decode())
     behind = book.chapter.screens[book.chapter.screens.index(screen) + 1 :]
-    for one in behind:
+    for one in behind[:2]:
         answer = browser.get(url("chapter-screen", book, one))
         assert (answer.status_code, answer["Location"]) == (302, url("chapter-screen", book, screen))
         assert browser.post(url("chapter-answer", book, one), {}).status_code == 404

@@ -67,6 +67,23 @@ until = ["public"]
 solution = ["n1.update.2.2"]
 """
 MENDED = ["fill.read.1.1", "fill.put.1.1", "n1.update.2.2", "fill.read.2.1", "fill.put.2.1", "close", "verify"]
+SOON = """setup = "leases"
+steps = ["n1: crash"]
+[screens.task]
+kind = "reach"
+until = ["v3"]
+seconds_max = 30
+without = ["n2: crash"]
+solution = ["step", "tick 18 s", "step", "step"]
+"""
+WAIT = """setup = "leases"
+steps = ["n1: crash", "step"]
+[screens.task]
+kind = "predict"
+form = "number"
+asks = "seconds until v3"
+answer = 18
+"""
 GAME = """setup = "two-versions"
 left_out = ["two-versions"]
 [screens.task]
@@ -152,6 +169,24 @@ TWICE = ["publish delete-only", "drain", "delete", "delete", "publish absent", "
         pytest.param(
             MEND, {"steps": [*FILLED, *(one for one in MENDED if one[0] != "n"), "publish.4"]}, WRONG, id="rolled back"
         ),
+        pytest.param(
+            SOON, {"steps": ["n1: crash", "step", "tick 18 s", "step", "step"]}, RIGHT, id="a version in time"
+        ),
+        pytest.param(SOON, {"steps": ["n1: crash", "step"]}, WRONG, id="a version that is not out"),
+        pytest.param(
+            SOON,
+            {"steps": ["n1: crash", "step", "tick 18 s", "tick 1 s", "step", "step"]},
+            WRONG,
+            id="a version too late",
+        ),
+        pytest.param(
+            SOON,
+            {"steps": ["n1: crash", "n2: crash", "step", "tick 18 s", "step", "step"]},
+            WRONG,
+            id="a step too many",
+        ),
+        pytest.param(WAIT, {"number": "18"}, RIGHT, id="how long something takes"),
+        pytest.param(WAIT, {"number": "30"}, WRONG, id="not how long it takes"),
         pytest.param(GAME, {"moves": HASTY}, WRONG, id="a game that ends in damage"),
         pytest.param(GAME, {"moves": IDLE}, WRONG, id="a game in which nothing is done"),
         pytest.param(ALL_READ, {"match": {"v1": "old"}}, RIGHT, id="what is read"),
