@@ -19,6 +19,7 @@ explorer C3 C5                proved or violated: can any of these break?
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from catalog.elements import State
 from lab.exercises.chapter import Observed, Parameter, Start
@@ -30,7 +31,7 @@ from lab.questions.goal import Goal
 from lab.questions.search import Question, ask
 from lab.sessions.handbooks import earliest_next_min
 from lab.sessions.replay import show
-from lab.sessions.session import Session, Value
+from lab.sessions.session import Session, Value, decode, encode
 from lab.sessions.shown import Difference, Pair, Severity, Shown
 
 NOTHING: Mapping[str, Parameter] = {}
@@ -63,10 +64,8 @@ def observe(
     for pattern, answer in OF_SESSION.items():
         if match := re.fullmatch(pattern, asks):
             return answer(end_of(_needed(asks, start), then), match)
-    if match := re.fullmatch(r"seconds until v(\d+)", asks):
-        return _seconds_until(_needed(asks, start), _published(int(match[1])), does=("step",))
-    if match := re.fullmatch(r"seconds until (n\d+) leases v(\d+)", asks):
-        return _seconds_until(_needed(asks, start), _leases(match[1], int(match[2])), does=())
+    if asks.startswith("seconds until "):
+        return _seconds(asks, encode(session_of(_needed(asks, start)), 0))
     if match := re.fullmatch(r"explorer((?: \w+)+)", asks):
         return ask_explorer(_needed(asks, start), match[1].split())
     for pattern, answer_of in OF_NOTHING.items():
@@ -218,6 +217,19 @@ def _next_edition(_: re.Match[str], given: Mapping[str, Parameter]) -> Observed:
     posted = int(hours) * 60 + int(minutes)
     at = earliest_next_min(posted_min=posted, look_every_min=every, give_up_min=give_up, slack_min=slack)
     return f"{at // 60 % 24}:{at % 60:02d}"
+
+
+@lru_cache(maxsize=256)
+def _seconds(asks: str, link: str) -> int:
+    """The answer for the session of a link: it takes many replays, and many people ask the same."""
+    session = decode(link).session
+    parameters = {n: tuple(v) if isinstance(v, list) else v for n, v in session.parameters.items()}
+    start = Start(session.setup, parameters, session.left_out, session.steps)
+    if match := re.fullmatch(r"seconds until v(\d+)", asks):
+        return _seconds_until(start, _published(int(match[1])), does=("step",))
+    if match := re.fullmatch(r"seconds until (n\d+) leases v(\d+)", asks):
+        return _seconds_until(start, _leases(match[1], int(match[2])), does=())
+    raise BadQuestion(f"{asks!r} is no question; questions are: {', '.join(QUESTIONS)}")
 
 
 def _published(version: int) -> Callable[[Shown], bool]:
