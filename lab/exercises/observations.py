@@ -65,7 +65,7 @@ def observe(
         if match := re.fullmatch(pattern, asks):
             return answer(end_of(_needed(asks, start), then), match)
     if asks.startswith("seconds until "):
-        return _seconds(asks, encode(session_of(_needed(asks, start)), 0))
+        return _waited(asks, encode(session_of(_needed(asks, start)), 0))
     if match := re.fullmatch(r"explorer((?: \w+)+)", asks):
         return ask_explorer(_needed(asks, start), match[1].split())
     for pattern, answer_of in OF_NOTHING.items():
@@ -220,7 +220,7 @@ def _next_edition(_: re.Match[str], given: Mapping[str, Parameter]) -> Observed:
 
 
 @lru_cache(maxsize=256)
-def _seconds(asks: str, link: str) -> int:
+def _waited(asks: str, link: str) -> int:
     """The answer for the session of a link: it takes many replays, and many people ask the same."""
     session = decode(link).session
     parameters = {n: tuple(v) if isinstance(v, list) else v for n, v in session.parameters.items()}

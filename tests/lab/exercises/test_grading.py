@@ -8,6 +8,7 @@ from lab.exercises import designs
 from lab.exercises.chapter import Design, Start
 from lab.exercises.designs import judge_design
 from lab.exercises.grading import BadAnswer, Outcome, grade, moves_of
+from lab.exercises.observations import BadQuestion, observe
 from lab.exercises.steps import in_full, in_short, moves, statements
 from lab.explorer.spaces.search import Budget
 from lab.explorer.variants import RESHARD
@@ -288,3 +289,16 @@ def test_statements_are_written_short() -> None:
     assert list(in_short(full)) == ["publish.2", "n1.delete.1.0", "n1.begin", "n2.insert.1.-1"]
     assert moves(full) == 4
     assert statements(full) == [("n1", "delete"), ("n2", "insert")]
+
+
+def test_the_clock_of_a_session_can_be_asked_for() -> None:
+    start = Start("leases", steps=("tick 10 s", "tick 1 s"))
+    assert observe("seconds", start) == 23
+    with pytest.raises(BadQuestion, match="no clock"):
+        observe("seconds", Start("one-jump"))
+
+
+@pytest.mark.parametrize("asks", ["weather", "seconds until noon", "found by index under v9"])
+def test_what_nobody_can_answer_is_refused(asks: str) -> None:
+    with pytest.raises(BadQuestion):
+        observe(asks, Start("leases"))
