@@ -12,7 +12,7 @@ import pickle
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +23,7 @@ from lab.explorer.contents.numbered import Fault
 from lab.scripts.commands_of import Lab, Refusal, perform
 from lab.sessions.session import Session
 from lab.sessions.setup import Setup
-from lab.sessions.severity import CLAUSES, severity_of, verdicts_of, worst
+from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst
 from lab.sessions.shown import NOTHING, Offer, Refused, Severity, Shown, Strip, Text, TraceLine
 from lab.sessions.world_cluster import Drawing, Held, T, held_by
 from lab.sessions.world_setups import EXECUTOR, SCENERY, Line, Scenery
@@ -35,34 +35,41 @@ TWO_VERSIONS = "two versions"
 
 
 class Copies:
-    """Clusters as bytes. Frozen values of the catalog are not written but referred to: they never change."""
+    """Clusters as bytes. Descriptors and plans are not written but referred to: they never change."""
 
     def __init__(self) -> None:
         self.shared: list[object] = []
-        self.places: dict[int, int] = {}
+        self.places: dict[object, int] = {}
+        self.places_by_id: dict[int, int] = {}
 
     def freeze(self, lab: Lab) -> bytes:
         out = io.BytesIO()
         pickler = pickle.Pickler(out, pickle.HIGHEST_PROTOCOL)
-        pickler.persistent_id = self._place  # type: ignore[method-assign]
+        pickler.dispatch_table = {Descriptor: self._reference, Plan: self._reference}
         pickler.dump(lab)
         return out.getvalue()
 
     def thaw(self, frozen: bytes) -> Lab:
-        unpickler = pickle.Unpickler(io.BytesIO(frozen))  # noqa: S301 - our own bytes, from this process
-        unpickler.persistent_load = self.shared.__getitem__  # type: ignore[method-assign]
-        lab = unpickler.load()
+        lab = pickle.loads(frozen)  # noqa: S301 - our own bytes, from this process
         assert isinstance(lab, Lab)
         return lab
 
-    def _place(self, value: object) -> int | None:
-        if not isinstance(value, Descriptor | Plan):
-            return None
-        place = self.places.get(id(value))
+    def _reference(self, value: object) -> tuple[Callable[[int], object], tuple[int]]:
+        """A value that is kept stands for all that are equal to it: there are as many as palettes lead to."""
+        place = self.places_by_id.get(id(value))
         if place is None:
-            place = self.places[id(value)] = len(self.shared)
-            self.shared.append(value)
-        return place
+            place = self.places.setdefault(value, len(self.shared))
+            if place == len(self.shared):
+                self.shared.append(value)
+                self.places_by_id[id(value)] = place
+        return _shared, (place,)
+
+
+COPIES = Copies()
+
+
+def _shared(place: int) -> object:
+    return COPIES.shared[place]
 
 
 @dataclass(eq=False)
@@ -70,21 +77,19 @@ class Position:
     """A cluster, and what led to it."""
 
     frozen: bytes
-    copies: Copies
     line: TraceLine | None
     faults: tuple[Fault, ...]
     newest: int
+    severities: tuple[Severity, ...]
+    """The weight of each clause."""
 
     def lab(self) -> Lab:
         """A copy of the cluster, to do with as one likes."""
-        return self.copies.thaw(self.frozen)
+        return COPIES.thaw(self.frozen)
 
     @cached_property
     def held(self) -> Held:
         return held_by(self.lab())
-
-    def severity(self, clause: str) -> Severity:
-        return worst(severity_of(fault, self.newest) for fault in self.faults if fault.clause == clause)
 
 
 class Machine:
@@ -93,7 +98,6 @@ class Machine:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.positions: OrderedDict[tuple[str, ...], Position] = OrderedDict()
-        self.copies = Copies()
 
     def follow(
         self, setup: str, left_out: frozenset[str], steps: Sequence[str]
@@ -147,7 +151,7 @@ class Machine:
         if line is not None:
             severity = worst(severity_of(fault, newest) for fault in faults if fault not in before)
             line = TraceLine(line.id, line.actor, line.to, line.text, severity)
-        return Position(self.copies.freeze(lab), self.copies, line, faults, newest)
+        return Position(COPIES.freeze(lab), line, faults, newest, severities_of(faults, newest))
 
 
 _machine = Machine()
@@ -170,7 +174,7 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
             tuple(_offer(position, line) for line in lines),
             drawing.cluster(),
             verdicts_of(position.faults, position.newest),
-            tuple(Strip(clause, tuple(one.severity(clause) for one in positions)) for clause in CLAUSES),
+            tuple(map(Strip, CLAUSES, zip(*(one.severities for one in positions), strict=True))),
             drawing.probes(),
             tuple(one.line for one in positions if one.line is not None),
             refused,
@@ -181,14 +185,14 @@ def _offer(position: Position, line: Line) -> Offer:
     """A line of the palette, tried on a copy."""
     lab = position.lab()
     try:
-        perform(lab, line.text)
+        is_heard = bool(perform(lab, line.text))
     except Refusal as refusal:
         why = str(refusal)
         rule = RULE.search(why)
         return Offer(
             line.text, line.actor, line.label, (line.text,), Text("{why}", {"why": why}), rule[1] if rule else ""
         )
-    same = position.copies.freeze(lab) == position.frozen
+    same = not is_heard and COPIES.freeze(lab) == position.frozen
     return Offer(line.text, line.actor, line.label, (line.text,), NOTHING, changes_nothing=same)
 
 
