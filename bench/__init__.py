@@ -8,6 +8,7 @@ kinds       changes of every kind
 statements  statements through a node
 crowd       a hundred lease machines
 stage       steps on the lab's stage
+classroom   a class of thirty at the lab
 rows, writers  rows and writers for them
 report      the figures, and their page
 soak/       a storm over a whole cluster, and its judge
