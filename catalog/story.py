@@ -47,6 +47,8 @@ SENTENCES: dict[str, str] = {
     "executor replaced": "Another worker took over change {change}.",
     "change pausing": "{who} paused change {change}.",
     "change resumed": "{who} resumed change {change}.",
+    "change throttled": "{who} limited change {change} to {rows} a second: {why}.",
+    "change unthrottled": "{who} ended the limit of change {change}.",
     "change cancelling": "{who} cancelled change {change}; it rolls back.",
     "change rolling back": "Change {change} rolls back: {error}",
     "change done": "Change {change} is done.",
@@ -81,8 +83,11 @@ UNCOUNTED: dict[str, str] = {
     "reorganisation finished": "{What} finished in {seconds} s.",
 }
 """The same of work that counts no rows."""
-UNEXPLAINED: dict[str, str] = {"reorganisation resumed": "{What} resumed where it stopped."}
-"""The same when nothing was wrong: somebody had paused it, or its driver was replaced."""
+UNEXPLAINED: dict[str, str] = {
+    "reorganisation resumed": "{What} resumed where it stopped.",
+    "change throttled": "{who} limited change {change} to {rows} a second.",
+}
+"""The same when nothing was wrong (somebody had paused it, or its driver was replaced), or nobody said why."""
 NO_ROWS = UNCOUNTED | {"reorganisation finished": "{What} finished: nothing to do."}
 
 

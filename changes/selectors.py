@@ -162,6 +162,7 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
         "may_cancel": refused["cancel"] is None,
         "may_pause": refused["pause"] is None,
         "may_resume": refused["resume"] is None,
+        "may_throttle": change.is_open and writing_run(change_id) is not None,
         "why_not": refused,
         "steered_by": settings.SUBMITTERS_STEER,
         "is_past_return": change.is_open and state.is_past_return,
@@ -251,7 +252,14 @@ def _in_the_way(cursor: Any, table: TableId, version: int, kind: StepKind) -> tu
 
 SILENT_S = 5.0
 YIELDING = frozenset({"fill", "delete", "purge"})
-"""The runs that give way to traffic; a verification only reads."""
+"""The runs that give way to traffic, and that a throttle slows down; a verification only reads."""
+
+
+def writing_run(change_id: int) -> ReorgRun | None:
+    """The reorganisation of the change that writes now, or will when it goes on (R11)."""
+    states = (RunState.WAITING, RunState.RUNNING)
+    mine = ReorgRun.objects.filter(change_id=change_id, kind__in=YIELDING, state__in=states, is_closed=False)
+    return mine.select_related("pulse").first()
 
 
 def progress_of(change_id: int) -> list[dict[str, Any]]:

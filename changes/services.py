@@ -26,7 +26,7 @@ from changes.ddl.bindings import names_in
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import resolve
 from changes.ddl.statements import parse
-from changes.executor.interventions import Intervention, why_not, why_not_whose
+from changes.executor.interventions import Intervention, why_no_throttle, why_not, why_not_whose
 from changes.executor.state import name_of
 from changes.models import Change, Status
 from changes.notices import notify, send_driver, streams_of
@@ -36,6 +36,7 @@ from changes.planning.planner import make_plan
 from changes.planning.tables import Tables
 from changes.rate_limits import check_pace
 from expressions.typed import Context
+from spark_tasks.services import throttle_run
 from storage.postgres import take_spare_table
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ SUBMISSIONS = (0x5C4E, 1)
 """The advisory lock under which names are looked up and taken: one submission at a time."""
 QUEUED_MAX = 100
 REQUESTS_MAX = 20
+REASON_CHARS_MAX = 200
 
 
 class ChangeError(Exception):
@@ -227,11 +229,44 @@ def resume(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
         _request(change, "resume", who)
 
 
+def throttle(change_id: int, rows_per_s: int | None, *, who: str, why: str = "", may_steer_all: bool = True) -> None:
+    """Let the reorganisation that writes now do at most so many rows per second; None: as fast as writers allow (R11).
+
+    Heard as a chunk is committed, and kept until that reorganisation ends. Raises `ChangeError`.
+    """
+    with _theirs(change_id, who, may_steer_all) as (change, _):
+        run = selectors.writing_run(change_id)
+        refusal = why_no_throttle(selectors.standing_of(change), rows_per_s, is_writing=run is not None)
+        if refusal is not None or run is None:
+            raise ChangeError(refusal)
+        why = why.strip()[:REASON_CHARS_MAX] if rows_per_s is not None else ""
+        throttle_run(run.pk, rows_per_s, reason=why)
+        kind = "change unthrottled" if rows_per_s is None else "change throttled"
+        payload = {"change": change_id, "who": who, "rows": rows_per_s, "why": why}
+        append_event(kind, change.table_name, payload, streams_of(change))
+        notify(change_id)
+
+
 @contextmanager
 def _locked(change_id: int, asked: Intervention, who: str, may_steer_all: bool) -> Iterator[tuple[Change, Any]]:
-    """The change under its row's lock: what is decided here holds against any publish (X6).
+    """The change under its row's lock, when this may be done to it.
 
     Raises `NoSuchChange`, `NotYours`, `TooLate` for a cancel that comes too late, `ChangeError`.
+    """
+    with _theirs(change_id, who, may_steer_all) as (change, cursor):
+        standing = selectors.standing_of(change)
+        refusal = why_not(asked, standing)
+        if refusal is not None:
+            is_late = standing.has_ended or asked is Intervention.CANCEL
+            raise TooLate(refusal) if is_late else ChangeError(refusal)
+        yield change, cursor
+
+
+@contextmanager
+def _theirs(change_id: int, who: str, may_steer_all: bool) -> Iterator[tuple[Change, Any]]:
+    """The change under its row's lock: what is decided here holds against any publish (X6).
+
+    Raises `NoSuchChange`, `NotYours`.
     """
     with answered_in_time(f"change {change_id} is as it was"), control_transaction() as cursor:
         change = Change.objects.select_for_update().filter(pk=change_id).first()
@@ -240,11 +275,6 @@ def _locked(change_id: int, asked: Intervention, who: str, may_steer_all: bool) 
         not_theirs = why_not_whose(change.who, who, may_steer_all=may_steer_all)
         if not_theirs is not None:
             raise NotYours(f"change {change_id} is not touched: {not_theirs}")
-        standing = selectors.standing_of(change)
-        refusal = why_not(asked, standing)
-        if refusal is not None:
-            is_late = standing.has_ended or asked is Intervention.CANCEL
-            raise TooLate(refusal) if is_late else ChangeError(refusal)
         yield change, cursor
 
 

@@ -11,5 +11,6 @@ urlpatterns = [
     path("changes/new/proof/<str:key>/", views.proof, name="change-proof"),
     path("changes/new/submit/", views.submit, name="change-submit"),
     path("changes/<int:change_id>/", views.change, name="change"),
+    path("changes/<int:change_id>/throttle/", views.throttle, name="change-throttle"),
     path("changes/<int:change_id>/<str:intervention>/", views.act, name="change-act"),
 ]

@@ -17,7 +17,14 @@ from catalog.text.marking import mark
 from changes import proofs, selectors, services, tables_ahead
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
-from changes.executor.interventions import Intervention, why_not, why_not_whose
+from changes.executor.interventions import (
+    THROTTLE_MAX,
+    THROTTLE_MIN,
+    Intervention,
+    why_no_throttle,
+    why_not,
+    why_not_whose,
+)
 from changes.models import Proof
 from changes.pages import change_page, plan_json
 from changes.pages.timeline import points
@@ -27,6 +34,7 @@ from changes.streams import summaries
 
 LIST_MAX = 200
 STATEMENT_CHARS_MAX = 20_000
+NUMBER_CHARS_MAX = 20
 EXAMPLES = (
     (("flights",), "CREATE INDEX flights_by_dest ON flights (dest)"),
     (("flights",), "ALTER TABLE flights ADD COLUMN gate text DEFAULT 'A1', ADD CHECK (gate <> '')"),
@@ -123,6 +131,48 @@ def act(request: HttpRequest, change_id: int, intervention: str) -> HttpResponse
     answers = {"cancel": _("It will roll back."), "pause": _("It will pause."), "resume": _("It goes on.")}
     messages.success(request, answers[intervention])
     return redirect("change", change_id)
+
+
+@login_required
+@permission_required("changes.change_change", raise_exception=True)
+@require_http_methods(["GET", "POST"])
+def throttle(request: HttpRequest, change_id: int) -> HttpResponse:
+    """Ask for the rows per second; on POST, set them, or none. What cannot be done now is answered with 409."""
+    found = services.Change.objects.filter(pk=change_id).first()
+    if found is None:
+        raise Http404(f"there is no change {change_id}")
+    who, may_steer_all = request.user.get_username(), selectors.may_steer_all(request.user)
+    if request.method == "GET":
+        refusal = why_not_whose(found.who, who, may_steer_all=may_steer_all)
+        return _before_throttling(request, found, refusal)
+    typed = request.POST.get("rows", "").strip()
+    try:
+        rows = None if "off" in request.POST else _whole_number(typed)
+        services.throttle(change_id, rows, who=who, why=request.POST.get("why", ""), may_steer_all=may_steer_all)
+    except services.ChangeError as error:
+        return _before_throttling(request, found, str(error))
+    messages.success(request, _("Its next chunks keep the limit.") if rows else _("It has no limit any more."))
+    return redirect("change", change_id)
+
+
+def _whole_number(typed: str) -> int:
+    if not (typed.isascii() and typed.isdigit() and len(typed) < NUMBER_CHARS_MAX):
+        raise services.ChangeError(f"{typed[:NUMBER_CHARS_MAX]!r} is no whole number of rows per second")
+    return int(typed)
+
+
+def _before_throttling(request: HttpRequest, found: services.Change, refusal: str | None) -> HttpResponse:
+    """The change, the throttle in force, and a form; or why it is refused."""
+    run = selectors.writing_run(found.pk)
+    refusal = refusal or why_no_throttle(selectors.standing_of(found), None, is_writing=run is not None)
+    context = {
+        "section": "changes",
+        "refusal": refusal,
+        "change": change_page.view(selectors.change_snapshot(found.pk), []),
+        "in_force": None if run is None else run.pulse,
+        "limits": (THROTTLE_MIN, THROTTLE_MAX),
+    }
+    return render(request, "change_throttle.html", context, status=200 if refusal is None else 409)
 
 
 def _before_acting(

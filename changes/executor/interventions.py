@@ -20,6 +20,8 @@ from changes.executor.state import Direction, Execution, Mode
 from changes.plan.model import why_no_return
 
 PAUSED = "paused"
+THROTTLE_MIN, THROTTLE_MAX = 1, 1_000_000_000
+"""Rows per second. Slower than a row a second would be a pause that hears nothing meanwhile."""
 ENDED = ("done", "failed", "cancelled")
 
 
@@ -83,6 +85,18 @@ def why_not(intervention: Intervention, standing: Standing) -> str | None:
     return _why_no_resume(standing)
 
 
+def why_no_throttle(standing: Standing, rows_per_s: int | None, *, is_writing: bool) -> str | None:
+    """Why this throttle (None: none any more) would be refused now; None when it would not (R11)."""
+    change = standing.state.change
+    if standing.has_ended:
+        return f"change {change} has ended: {standing.status}"
+    if not is_writing:
+        return f"change {change} can't be throttled now: none of its reorganisations writes"
+    if rows_per_s is not None and not THROTTLE_MIN <= rows_per_s <= THROTTLE_MAX:
+        return f"a throttle is {THROTTLE_MIN} to {THROTTLE_MAX:,} rows per second: {rows_per_s} is not"
+    return None
+
+
 def why_not_each(standing: Standing) -> dict[str, str | None]:
     """The answer for every intervention, by its name."""
     return {one.value: why_not(one, standing) for one in Intervention}
@@ -127,4 +141,4 @@ def why_not_whose(owner: str, who: str, *, may_steer_all: bool) -> str | None:
     """Why this person may not touch a change of `owner`; None when they may."""
     if may_steer_all or who == owner:
         return None
-    return f"it is a change of {owner}: only {owner} and operators may pause, resume or cancel it"
+    return f"it is a change of {owner}: only {owner} and operators may pause, resume, throttle or cancel it"

@@ -38,6 +38,7 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "may_cancel": snapshot["may_cancel"],
         "may_pause": snapshot["may_pause"],
         "may_resume": snapshot["may_resume"],
+        "may_throttle": snapshot["may_throttle"],
         "why_not": snapshot["why_not"],
         "steered_by": snapshot["steered_by"],
         "is_past_return": snapshot["is_past_return"],

@@ -17,6 +17,8 @@ from changes import services
 from changes.executor.state import Execution, Mode
 from changes.models import Change
 from changes.plan.model import Plan
+from spark_tasks.models import ReorgPulse, ReorgRun
+from spark_tasks.services import start_run
 from tests.changes.executor.test_interventions import PLANS, places
 
 ClientOf = Callable[[str], Client]
@@ -168,3 +170,73 @@ def test_whose_changes_a_submitter_may_touch_is_a_setting_stated_on_the_page(
         assert answer.status_code == 409
         assert "only ann and operators" in answer.content.decode()
     assert client_of("olga").post(f"{url}/pause/").status_code == 302
+
+
+# --- throttle
+
+
+@pytest.fixture
+def filling(db: None, monkeypatch: pytest.MonkeyPatch) -> Change:
+    """A change whose fill waits for its worker."""
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda run_id: None)
+    plan = PLANS["add an index"]
+    change = stored(plan, "running", Execution(1, plan, Mode.ASKING))
+    start_run(change.pk, change.table_id, "fill", [{"kind": "index", "id": 1, "name": "by_age"}], 1)
+    return change
+
+
+def throttle_of(change: Change) -> tuple[float | None, str]:
+    pulse = ReorgPulse.objects.get(run__change_id=change.pk)
+    return pulse.rows_per_s_max, pulse.throttle_reason
+
+
+def test_a_page_sets_a_throttle_and_ends_it(client_of: ClientOf, filling: Change) -> None:
+    sam, url = client_of("sam"), f"/changes/{filling.pk}/throttle/"
+    assert f'href="{url}"' in sam.get(f"/changes/{filling.pk}/").content.decode()
+    assert "No limit" not in sam.get(url).content.decode(), "there is none to end"
+    assert sam.post(url, {"rows": "500", "why": "the shop is open"})["Location"] == f"/changes/{filling.pk}/"
+    assert throttle_of(filling) == (500.0, "the shop is open")
+    assert "sam limited change" in sam.get(f"/changes/{filling.pk}/").content.decode()
+    form = sam.get(url).content.decode()
+    assert "Now: 500 rows per second." in form
+    assert 'value="500"' in form
+    assert sam.post(url, {"rows": "", "off": "1"}).status_code == 302
+    assert throttle_of(filling) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "reason"),
+    [
+        ("0", "0 is not"),
+        ("1000000001", "1000000001 is not"),
+        ("", "&#x27;&#x27; is no whole number of rows per second"),
+        ("-5", "&#x27;-5&#x27; is no whole number of rows per second"),
+        ("9" * 5000, f"&#x27;{'9' * 20}&#x27; is no whole number of rows per second"),
+    ],
+)
+def test_a_throttle_that_is_none_is_refused_with_409_and_the_reason(
+    client_of: ClientOf, filling: Change, typed: str, reason: str
+) -> None:
+    answer = client_of("sam").post(f"/changes/{filling.pk}/throttle/", {"rows": typed})
+    assert (answer.status_code, throttle_of(filling)) == (409, (None, ""))
+    assert reason in answer.content.decode()
+
+
+def test_what_does_not_write_or_is_not_theirs_has_no_throttle(
+    client_of: ClientOf, filling: Change, settings: Any
+) -> None:
+    url = f"/changes/{filling.pk}/throttle/"
+    assert client_of("lea").get(url).status_code == 403
+    settings.SUBMITTERS_STEER = "own"
+    Change.objects.filter(pk=filling.pk).update(who="ann")
+    for answer in (client_of("sam").get(url), client_of("sam").post(url, {"rows": "5"})):
+        assert answer.status_code == 409
+        assert "only ann and operators may" in answer.content.decode()
+    assert client_of("olga").get(url).status_code == 200
+    ReorgRun.objects.filter(change_id=filling.pk).update(state="done")
+    olga = client_of("olga")
+    assert f'href="{url}"' not in olga.get(f"/changes/{filling.pk}/").content.decode()
+    for answer in (olga.get(url), olga.post(url, {"rows": "5"})):
+        assert answer.status_code == 409
+        assert "none of its reorganisations writes" in answer.content.decode()
+    assert olga.get("/changes/999/throttle/").status_code == 404

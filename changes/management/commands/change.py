@@ -1,4 +1,5 @@
-"""`manage.py change submit "DDL" [--wait]`, `list`, `show ID`, `wait ID`, `pause ID`, `resume ID`, `cancel ID`.
+"""`manage.py change submit "DDL" [--wait]`, `list`, `show ID`, `wait ID`, `pause ID`, `resume ID`, `cancel ID`,
+`throttle ID ROWS|off`.
 
 Exit code 0: done as asked; 1: refused, failed or cancelled; 2: not a command, no statement that could ever
 be a change, no such change; 3: it is not known yet how it ends.
@@ -7,6 +8,7 @@ be a change, no such change; 3: it is not known yet how it ends.
 import getpass
 import json
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from typing import Any
 
@@ -22,8 +24,17 @@ LIST_MAX = 50
 MARKS = {"current": "now", "todo": ""}
 
 
+def _rows(word: str) -> int | None:
+    """Rows per second; None for `off`."""
+    if word == "off":
+        return None
+    if not word.isdecimal():
+        raise ArgumentTypeError(f"rows per second, or off: {word!r} is neither")
+    return int(word)
+
+
 class Command(BaseCommand):
-    help = "Submit a schema change, look at changes, wait for one, pause, resume or cancel it."
+    help = "Submit a schema change, look at changes, wait for one, pause, resume, throttle or cancel it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
@@ -40,6 +51,10 @@ class Command(BaseCommand):
             one.add_argument("id", type=int, metavar="ID")
             if action == "wait":
                 one.add_argument("--timeout", type=float, metavar="S", help="wait at most so many seconds")
+        throttle = actions.add_parser("throttle", help="limit the rows per second of its reorganisation")
+        throttle.add_argument("id", type=int, metavar="ID")
+        throttle.add_argument("rows", type=_rows, metavar="ROWS|off", help="at most so many; off: as fast as it may be")
+        throttle.add_argument("--why", default="", metavar="TEXT", help="what the page says of it")
         for one in actions.choices.values():
             one.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -81,12 +96,18 @@ class Command(BaseCommand):
         if action in interventions:
             with refusals():
                 interventions[action](change_id, who=getpass.getuser())
+        if action == "throttle":
+            with refusals():
+                services.throttle(change_id, options["rows"], who=getpass.getuser(), why=options["why"])
         if action == "wait":
             self._wait(change_id, options)
         elif options["json"]:
             self._print_json(change_id)
         elif action == "show":
             self._show(selectors.change_snapshot(change_id))
+        elif action == "throttle":
+            limit = "no limit" if options["rows"] is None else f"a limit of {options['rows']} rows per second"
+            self.stdout.write(f"change {change_id} has {limit}")
         else:
             self.stdout.write(f"{action} of change {change_id} is requested")
 
