@@ -4,7 +4,7 @@ from django.urls import path
 
 from lab import views
 from lab.learning import views as chapters
-from lab.pages import classroom, explorer, joining
+from lab.pages import classroom, explorer, handouts, joining
 
 urlpatterns = [
     path("lab/", views.lab, name="lab"),
@@ -19,6 +19,7 @@ urlpatterns = [
     path("lab/questions/<int:pk>/", views.question, name="question"),
     path("lab/questions/<int:pk>/stop/", views.stop_question, name="question-stop"),
     path("lab/chapters/<str:chapter_id>/", chapters.chapter, name="chapter"),
+    path("lab/chapters/<str:chapter_id>/handout/", handouts.handout, name="chapter-handout"),
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/", chapters.screen, name="chapter-screen"),
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/answer/", chapters.answer, name="chapter-answer"),
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/hint/", chapters.hint, name="chapter-hint"),

@@ -13,8 +13,9 @@ let a page colour it. A file that stands alone brings a style sheet of its own, 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 from xml.sax.saxutils import escape, quoteattr
+
+from lab.diagrams.lettering import letters, lines_of
 
 LANE, MARGIN, LINE, PAD = 92, 20, 18, 12
 HEAD = 58
@@ -70,25 +71,25 @@ class _Drawing:
 
     def title(self, title: str) -> None:
         self.name = title
-        lines = wrap(title, TITLE_COLUMNS)
+        lines = lines_of(title, TITLE_COLUMNS)
         for number, line in enumerate(lines):
-            self.parts.append(_text(MARGIN, 24 + LINE * number, line, "title", bold=True))
+            self.parts.append(letters(MARGIN, 24 + LINE * number, line, "title", bold=True))
         self.top = self.y = HEAD + LINE * (len(lines) - 1)
 
     def event(self, number: int, event: Event) -> None:
-        lines = wrap(event.sentence, TEXT_COLUMNS) or [""]
+        lines = lines_of(event.sentence, TEXT_COLUMNS) or [""]
         middle = self.y + LINE * len(lines) / 2 + PAD / 2
         body = [f"<title>{escape(event.id)}</title>", *self._arrow(event, middle)]
         first = self.y + LINE + PAD / 2 - 4
-        body.append(_text(self.text_at, first, f"{number}", "number quiet"))
-        body += [_text(self.text_at + 30, first + LINE * at, line, "sentence") for at, line in enumerate(lines)]
+        body.append(letters(self.text_at, first, f"{number}", "number quiet"))
+        body += [letters(self.text_at + 30, first + LINE * at, line, "sentence") for at, line in enumerate(lines)]
         self.parts.append(f'<g class="event" data-step={quoteattr(event.id)}>{"".join(body)}</g>')
         self.y += LINE * len(lines) + PAD
 
     def _arrow(self, event: Event, y: float) -> Iterator[str]:
         begin = self.at[event.actor]
         if event.is_refused:
-            yield _text(begin, y + 4, "✗", "wrong", middle=True)
+            yield letters(begin, y + 4, "✗", "wrong", middle=True)
             return
         yield f'<circle cx="{begin}" cy="{y:g}" r="4" fill="currentColor"/>'
         if not event.to:
@@ -99,10 +100,10 @@ class _Drawing:
         yield f'<path d="M{end - back} {y - 4:g}L{end} {y:g}L{end - back} {y + 4:g}z" fill="currentColor"/>'
 
     def wrong(self, why: str) -> None:
-        lines = wrap(f"✗ {why}", TEXT_COLUMNS)
+        lines = lines_of(f"✗ {why}", TEXT_COLUMNS)
         first = self.y + LINE + PAD / 2
         body = [
-            _text(self.text_at, first + LINE * at, line, "", bold=True, fill="currentColor")
+            letters(self.text_at, first + LINE * at, line, "", bold=True, fill="currentColor")
             for at, line in enumerate(lines)
         ]
         self.parts.append(f'<g class="wrong">{"".join(body)}</g>')
@@ -110,7 +111,7 @@ class _Drawing:
 
     def text(self) -> str:
         height = self.y + MARGIN
-        heads = [_text(x, self.top - 12, name, "lane", middle=True, bold=True) for name, x in self.at.items()]
+        heads = [letters(x, self.top - 12, name, "lane", middle=True, bold=True) for name, x in self.at.items()]
         lines = [
             f'<path class="quiet" d="M{x} {self.top - 4}V{self.y}" stroke="currentColor" stroke-dasharray="2 4"/>'
             for x in self.at.values()
@@ -122,13 +123,3 @@ class _Drawing:
         sheet = [SHEET] if self.alone else []
         name = f"<title>{escape(self.name)}</title>"
         return "\n".join([opening, name, *sheet, *lines, *heads, *self.parts, "</svg>", ""])
-
-
-def _text(
-    x: float, y: float, words: str, name: str, *, middle: bool = False, bold: bool = False, fill: str = "currentColor"
-) -> str:
-    attributes = [f'x="{x:g}"', f'y="{y:g}"', f'fill="{fill}"']
-    attributes += [f'class="{name}"'] if name else []
-    attributes += ['text-anchor="middle"'] if middle else []
-    attributes += ['font-weight="600"'] if bold else []
-    return f"<text {' '.join(attributes)}>{escape(words)}</text>"

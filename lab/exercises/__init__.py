@@ -14,6 +14,7 @@ steps         short ways to write steps
 shelf         folders of chapters
 observations  questions about a session, and the machine's answers
 grading       a learner's answer, right or wrong
+pictures      the session that a chapter's picture shows
 adversary     a game against somebody who has the nodes
 designs       sequences that learners write, judged
 checking      everything that may be wrong with a chapter

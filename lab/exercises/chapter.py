@@ -217,6 +217,8 @@ class Chapter:
     sources: Sources = Sources()
     waits_for: str = ""
     """What it needs and this version lacks; such a chapter is listed, and says so."""
+    drawn: str = ""
+    """The screen whose task its picture shows; "": `lab.exercises.pictures` chooses."""
 
     def screen(self, screen_id: str) -> Screen | None:
         return next((one for one in self.screens if one.id == screen_id), None)

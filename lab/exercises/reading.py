@@ -38,6 +38,8 @@ from lab.exercises.steps import in_full
 FOLDER = re.compile(r"(\d\d)-([a-z0-9]+(?:-[a-z0-9]+)*)")
 ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 CHARACTERS_MAX = 100_000
+HANDOUT = "handout"
+"""The address of a chapter's handout, among those of its screens."""
 SCREENS_MAX, STEPS_MAX = 40, 200
 
 
@@ -137,6 +139,7 @@ def read_chapter(folder: str, text: str) -> Chapter:
         screens=tuple(screens),
         sources=_sources(top),
         waits_for=top.text("waits_for", ""),
+        drawn=top.text("drawn", ""),
     )
     top.done()
     _check_screens(chapter)
@@ -145,6 +148,10 @@ def read_chapter(folder: str, text: str) -> Chapter:
 
 def _check_screens(chapter: Chapter) -> None:
     ids = [screen.id for screen in chapter.screens]
+    if chapter.drawn and chapter.drawn not in ids:
+        raise BadExercise(f"drawn is {chapter.drawn!r}, and there is no such screen; there are {', '.join(ids)}")
+    if HANDOUT in ids:
+        raise BadExercise(f"a screen may not be called {HANDOUT!r}: its page would be the handout's")
     twice = next((one for one in ids if ids.count(one) > 1), None)
     if twice is not None:
         raise BadExercise(f"two screens are called {twice!r}")

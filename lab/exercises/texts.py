@@ -22,7 +22,7 @@ from lab.exercises.chapter import Chapter
 LANGUAGES: Mapping[str, str] = {"en": "en.md", "zh-hans": "zh-hans.md"}
 """The file of each language, by the code that pages know it by."""
 
-TITLE, LEDE, PICTURE = "title", "lede", "picture"
+TITLE, LEDE, PICTURE, TAKE_HOME = "title", "lede", "picture", "take-home"
 OF_CHAPTER = (TITLE, LEDE, PICTURE)
 """The texts of the chapter itself; `picture` is the paragraph beside its picture, and of its handout."""
 
@@ -98,8 +98,8 @@ def wanted(chapter: Chapter) -> list[str]:
 
 
 def optional(chapter: Chapter) -> frozenset[str]:
-    """The keys that a language may have besides: a word for whoever gives a certain answer."""
-    return frozenset(
+    """The keys that a language may have besides: the handout's sentence, a word for whoever gives a certain answer."""
+    return frozenset({TAKE_HOME}) | frozenset(
         f"{screen.id}.answer {key.partition(' ')[2]}"
         for screen in chapter.screens
         for key in screen.text_keys()

@@ -1,0 +1,257 @@
+"""The picture of a handout: what a session came to, for paper in black and white.
+
+    v1           v2                     versions, with the state of each element by pattern and by word
+    [    ] absent [####] public         and the nodes that lease them
+     n1           n2
+
+    n1   n2   executor                  the steps, as in a sequence diagram
+     ├────────►                   3     n2 commits as v2: + row 1 ..
+
+    row 1: not there  ◄─✗─  by_a: 1     the store, and what readers find, at the end
+    ✗ Damage, C5 under v2: ..
+
+A pure function of what a session shows, and the same text for the same session. All strokes and letters take the
+colour of the text around them; it is as wide as a sheet of A4 at 0.25 mm a unit.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from lab.diagrams.lettering import letters, lines_of
+from lab.explorer.lanes import CATALOG, EXECUTOR, FILL, STORE
+from lab.explorer.narration import STATES
+from lab.sessions.handbooks import OFFICE, TABLE
+from lab.sessions.shown import Difference, Element, Pair, Severity, Shown, TraceLine, Version
+from lab.texts import Text
+
+Say = Callable[[Text], str]
+
+WIDTH, LANE, LINE, PAD, SIZE = 720, 60, 16, 9, 12
+NUMBER = 26
+COLUMN = 6.4
+"""The width of a letter of `SIZE`, in units."""
+ON_A_LINE = 4
+"""Versions, or rows, beside each other."""
+
+LANES: Mapping[str, Text] = {
+    EXECUTOR: Text("executor"),
+    FILL: Text("fill"),
+    CATALOG: Text("versions"),
+    STORE: Text("store"),
+    OFFICE: Text("office"),
+}
+MARKS = {Severity.HOLDS: "", Severity.DANGER: "△", Severity.DAMAGE: "✗"}
+
+HATCHES = """\
+<defs>
+<pattern id="delete-only" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6L6 0" stroke="currentColor"/></pattern>
+<pattern id="write-only" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6L6 0M0 0L6 6" stroke="currentColor"/></pattern>
+</defs>"""  # noqa: E501
+FILLS = {"absent": "none", "delete-only": "url(#delete-only)", "write-only": "url(#write-only)"}
+"""By state; the rest is solid."""
+
+
+def picture_of_session(shown: Shown, title: str, say: Say = str) -> str:
+    """The drawing of a session at its position, with `say` for the words; `title` is its name to those who listen."""
+    drawing = _Drawing(shown, say)
+    for part in (drawing.versions, drawing.trace, drawing.store, drawing.verdicts):
+        drawing.parts += part()
+    opening = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="handout-picture" role="img" '
+        f'viewBox="0 0 {WIDTH} {drawing.y:g}" font-family="system-ui, sans-serif" font-size="{SIZE}">'
+    )
+    return "\n".join([opening, f"<title>{escape(title)}</title>", HATCHES, *drawing.parts, "</svg>", ""])
+
+
+class _Drawing:
+    """Grows downwards: `y` is the lower edge of what is drawn so far."""
+
+    def __init__(self, shown: Shown, say: Say) -> None:
+        self.shown, self.say = shown, say
+        self.y = 0.0
+        self.parts: list[str] = []
+
+    # versions
+
+    def versions(self) -> Iterator[str]:
+        """A column for each of the newest versions that were published."""
+        versions = [one for one in self.shown.cluster.versions if one.is_in_force or one.is_newest or one.elements]
+        for at in range(0, len(versions), ON_A_LINE):
+            beside = versions[at : at + ON_A_LINE]
+            ends = []
+            for number, version in enumerate(beside):
+                column = list(self._version(version, WIDTH / ON_A_LINE * number))
+                ends.append(len(version.elements))
+                yield f'<g class="version" data-version="{version.number}">{"".join(column)}</g>'
+            self.y += 2 * LINE + (LINE + 4) * max(ends) + PAD
+
+    def _version(self, version: Version, x: float) -> Iterator[str]:
+        named = (
+            self.say(Text("edition {number}", {"number": version.number}))
+            if version.table == TABLE
+            else f"v{version.number}"
+        )
+        yield letters(x, self.y + LINE - 3, named, bold=True)
+        y = self.y + LINE
+        for element in version.elements:
+            yield self._element(element, x, y)
+            y += LINE + 4
+        users = [node.name for node in self.shown.cluster.nodes if self._uses(version, node.name)]
+        yield letters(x, y + LINE - 4, ", ".join(users) or "–")
+
+    def _uses(self, version: Version, name: str) -> bool:
+        return any(
+            lease.is_live and (lease.table, lease.version) == (version.table, version.number)
+            for node in self.shown.cluster.nodes
+            if node.name == name
+            for lease in node.leases
+        )
+
+    def _element(self, element: Element, x: float, y: float) -> str:
+        state = self.say(next(text for one, text in STATES.items() if one.value == element.state))
+        fill = FILLS.get(element.state, "currentColor")
+        dashes = ' stroke-dasharray="3 3"' if element.state == "absent" else ""
+        box = f'<rect x="{x + 1:g}" y="{y + 1:g}" width="26" height="13" fill="{fill}" stroke="currentColor"{dashes}/>'
+        return box + letters(x + 34, y + 12, f"{element.name}: {state}")
+
+    # steps
+
+    def trace(self) -> Iterator[str]:
+        """Lanes, and a line for each step: an arrow, its number, and its sentence."""
+        lines = self.shown.trace
+        used = {lane for line in lines for lane in (line.actor, line.to) if lane}
+        nodes = {node.name for node in self.shown.cluster.nodes}
+        known = [*self.shown.actors, CATALOG, STORE, *sorted(used)]
+        lanes = [lane for lane in dict.fromkeys(known) if lane in used or lane in nodes]
+        at = {lane: LANE / 2 + LANE * number for number, lane in enumerate(lanes)}
+        begin = LANE * len(lanes) + PAD
+        columns = int((WIDTH - begin - NUMBER) / COLUMN)
+        self.y += PAD
+        for lane, x in at.items():
+            word = self.say(LANES[lane]) if lane in LANES else lane
+            yield letters(x, self.y + LINE - 4, word, "lane", middle=True, bold=True)
+        self.y += LINE
+        top = self.y
+        for number, line in enumerate(lines, 1):
+            yield self._step(number, line, at, begin, columns)
+        for x in at.values():
+            yield f'<path d="M{x:g} {top:g}V{self.y:g}" stroke="currentColor" stroke-dasharray="1 4"/>'
+        self.y += PAD
+
+    def _step(self, number: int, line: TraceLine, at: Mapping[str, float], begin: float, columns: int) -> str:
+        mark = "" if line.is_refused else MARKS[line.severity]
+        words = lines_of(self.say(line.text), columns) or [""]
+        first = self.y + LINE - 2
+        body = [*_arrow(line, at, self.y + (LINE * len(words) + PAD) / 2 - 2)]
+        body.append(letters(begin, first, f"{number}", bold=bool(mark)))
+        body += [letters(begin - 4, first, mark, middle=True, bold=True)] if mark else []
+        body += [
+            letters(begin + NUMBER, first + LINE * row, one, bold=line.severity is Severity.DAMAGE)
+            for row, one in enumerate(words)
+        ]
+        self.y += LINE * len(words) + PAD
+        return f'<g class="event" data-step={quoteattr(line.id)}>{"".join(body)}</g>'
+
+    # the store
+
+    def store(self) -> Iterator[str]:
+        """Rows with the entries that lead to them, and holes where a row is not there or has no entry."""
+        pairs = [pair for pair in self.shown.cluster.pairs if pair.difference is not Difference.REMOVED]
+        places = sorted({(pair.table, pair.row, _is_new(pair)) for pair in pairs})
+        many = len({pair.table for pair in pairs}) > 1
+        for table, row, is_new in places:
+            of_it = [pair for pair in pairs if (pair.table, pair.row, _is_new(pair)) == (table, row, is_new)]
+            name = self.say(Text("row {row}", {"row": f"{table} {row}" if many else row}))
+            yield self._row(name, of_it, self._where(is_new) if any(_is_new(one) for one in pairs) else "")
+        self.y += PAD if places else 0
+
+    def _where(self, is_new: bool) -> str:
+        return self.say(Text("in the new place")) if is_new else self.say(Text("in the old place"))
+
+    def _row(self, name: str, pairs: Sequence[Pair], where: str) -> str:
+        is_there = any(pair.sort == "row" for pair in pairs)
+        values = [f"{pair.key.removesuffix(' (new)')} = {pair.value}" for pair in pairs if pair.sort == "value"]
+        words = ", ".join([name, *([where] if where else []), *values])
+        if not is_there:
+            words = self.say(Text("{row}: not there", {"row": words}))
+        entries = [pair for pair in pairs if pair.sort == "entry"]
+        body = [self._box(0, words, is_dashed=not is_there)]
+        x = WIDTH / 2
+        if not entries and is_there and self._lacks_an_entry():
+            body.append(self._box(x, self.say(Text("no entry")), is_dashed=True))
+        for pair in entries:
+            body.append(self._entry(pair, x, is_there=is_there))
+            self.y += LINE + PAD
+        self.y += 0 if entries else LINE + PAD
+        return f'<g class="row">{"".join(body)}</g>'
+
+    def _lacks_an_entry(self) -> bool:
+        return any(verdict.clause == "C4" for verdict in self.shown.verdicts)
+
+    def _entry(self, pair: Pair, x: float, *, is_there: bool) -> str:
+        words = self.say(Text("tombstone {entry}", {"entry": pair.key})) if pair.is_tombstone else pair.key
+        box = self._box(x, words, is_hatched=pair.is_tombstone)
+        if pair.is_tombstone:
+            return box
+        y, begin, end = self.y + LINE / 2, x - 6, x - 52
+        if is_there:
+            head = f"M{end + 7:g} {y - 4:g}L{end:g} {y:g}L{end + 7:g} {y + 4:g}z"
+            line = f'<path d="M{begin:g} {y:g}H{end + 6:g}" stroke="currentColor"/>'
+            return f'{box}{line}<path d="{head}" fill="currentColor"/>'
+        broken = f'<path d="M{begin:g} {y:g}H{end + 12:g}" stroke="currentColor" stroke-dasharray="4 4"/>'
+        return box + broken + letters(end, y + 5, "✗", middle=True, bold=True)
+
+    def _box(self, x: float, words: str, *, is_dashed: bool = False, is_hatched: bool = False) -> str:
+        dashes = ' stroke-dasharray="4 3"' if is_dashed else ""
+        frame = f'x="{x + 1:g}" y="{self.y:g}" height="{LINE + 4}" fill="none" stroke="currentColor"{dashes}'
+        hatch = f'<rect x="{x + 1:g}" y="{self.y:g}" width="26" height="{LINE + 4}" fill="url(#delete-only)"/>'
+        inset = 34 if is_hatched else 8
+        box = f'<rect {frame} width="{WIDTH / 2 - 70:g}" rx="3"/>'
+        return box + (hatch if is_hatched else "") + letters(x + inset, self.y + LINE - 2, words)
+
+    # what is broken, and what readers find
+
+    def verdicts(self) -> Iterator[str]:
+        """A sentence for each clause that is broken, and for each query that finds two things."""
+        for verdict in self.shown.verdicts:
+            is_damage = verdict.severity is Severity.DAMAGE
+            values = {"clause": verdict.clause, "version": f"v{verdict.version}", "why": verdict.why}
+            text = (
+                Text("Damage, {clause} under {version}: {why}", values)
+                if is_damage
+                else Text("Danger, {clause} under {version}: {why}", values)
+            )
+            yield from self._sentence(f"{MARKS[verdict.severity]} {self.say(text)}", "verdict", bold=is_damage)
+        for probe in self.shown.probe:
+            if probe.differs:
+                found = {"version": f"v{probe.version}", "query": probe.query}
+                found |= {"by_table": self._found(probe.by_table), "by_index": self._found(probe.by_index or ())}
+                text = Text("{version}, {query}: by table {by_table}, by index {by_index}", found)
+                yield from self._sentence(self.say(text), "probe")
+
+    def _found(self, rows: Sequence[str]) -> str:
+        return ", ".join(rows) or self.say(Text("nothing"))
+
+    def _sentence(self, words: str, name: str, *, bold: bool = False) -> Iterator[str]:
+        lines = lines_of(words, int(WIDTH / COLUMN))
+        body = [letters(0, self.y + LINE * (at + 1) - 3, one, bold=bold) for at, one in enumerate(lines)]
+        self.y += LINE * len(lines) + 4
+        yield f'<g class="{name}">{"".join(body)}</g>'
+
+
+def _arrow(line: TraceLine, at: Mapping[str, float], y: float) -> Iterator[str]:
+    """From the lane that acts to the one that it concerns; a cross for what was refused."""
+    begin = at[line.actor]
+    if line.is_refused:
+        yield letters(begin, y + 4, "✗", middle=True, bold=True)
+        return
+    yield f'<circle cx="{begin:g}" cy="{y:g}" r="3.5" fill="currentColor"/>'
+    if line.to:
+        end = at[line.to]
+        back = 7 if end > begin else -7
+        yield f'<path d="M{begin:g} {y:g}H{end - back:g}" stroke="currentColor"/>'
+        yield f'<path d="M{end - back:g} {y - 4:g}L{end:g} {y:g}L{end - back:g} {y + 4:g}z" fill="currentColor"/>'
+
+
+def _is_new(pair: Pair) -> bool:
+    return pair.key.endswith("(new)")

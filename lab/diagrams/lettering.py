@@ -1,0 +1,55 @@
+"""Letters in a drawing: a text element, and lines of a certain width, in English and in Chinese.
+
+A Chinese character is as wide as two letters, and a line may end after any of them, but not before a comma.
+"""
+
+import re
+from collections.abc import Sequence
+from textwrap import wrap
+from unicodedata import east_asian_width
+from xml.sax.saxutils import escape
+
+STAYS = "，。；：、！？”）》"
+"""Never the first character of a line."""
+PIECE = re.compile(rf"[^\x00-\u2e7f][{STAYS}]*|[\x00-\u2e7f]+?(?:\s+|(?=[^\x00-\u2e7f])|$)[{STAYS}]*")
+
+
+def letters(
+    x: float,
+    y: float,
+    words: str,
+    name: str = "",
+    *,
+    middle: bool = False,
+    bold: bool = False,
+    fill: str = "currentColor",
+    size: float | None = None,
+) -> str:
+    """A text element; `middle`: x is its middle. Without `size` (pixels) it has that of the drawing."""
+    attributes = [f'x="{x:g}"', f'y="{y:g}"', f'fill="{fill}"']
+    attributes += [f'class="{name}"'] if name else []
+    attributes += ['text-anchor="middle"'] if middle else []
+    attributes += ['font-weight="600"'] if bold else []
+    attributes += [f'font-size="{size:g}"'] if size is not None else []
+    return f"<text {' '.join(attributes)}>{escape(words)}</text>"
+
+
+def width_of(words: str) -> int:
+    """The width in columns: a wide character has two."""
+    return sum(2 if east_asian_width(one) in "WF" else 1 for one in words)
+
+
+def lines_of(words: str, columns: int) -> list[str]:
+    """The words in lines of at most so many columns, as far as a single piece is not wider."""
+    if width_of(words) == len(words):
+        return wrap(words, columns)
+    return _filled(PIECE.findall(words), columns)
+
+
+def _filled(pieces: Sequence[str], columns: int) -> list[str]:
+    lines = [""]
+    for piece in pieces:
+        if lines[-1] and width_of(lines[-1]) + width_of(piece.rstrip()) > columns:
+            lines.append("")
+        lines[-1] += piece if lines[-1] else piece.lstrip()
+    return [line.rstrip() for line in lines if line]

@@ -1,0 +1,87 @@
+"""The handout of a chapter: one sheet of A4 with its misconception, its picture, and the sentence to take home.
+
+It shows what the chapter's tasks come to, so a learner gets it when the tasks are done; instructors get it at once.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from lab.classroom.selectors import MAY_TEACH, learner_of
+from lab.diagrams.handout import picture_of_session
+from lab.exercises.chapter import Chapter, Live, Sources
+from lab.exercises.pictures import decisive_session
+from lab.exercises.shelf import Book, books
+from lab.exercises.texts import LEDE, PICTURE, TAKE_HOME, TITLE
+from lab.learning import selectors
+from lab.pages.words import say
+from lab.sessions.fold import folded
+from lab.sessions.replay import show
+
+
+@never_cache
+@require_GET
+def handout(request: HttpRequest, chapter_id: str) -> HttpResponse:
+    """The sheet; before the tasks are done the title, the misconception, and what is missing."""
+    book = next((one for one in books(settings.EXERCISES_DIR) if one.folder == chapter_id), None)
+    if book is None or book.chapter is None:
+        raise Http404(f"there is no chapter {chapter_id}")
+    language = (get_language() or "en").lower()
+    rows = selectors.progress_in(learner_of(request), book.chapter)
+    missing = _missing(book, book.chapter, rows, language)
+    context = {
+        "section": "lab",
+        "chapter": book.chapter,
+        "title": book.text(language, TITLE),
+        "lede": book.text(language, LEDE),
+        "missing": missing,
+        "is_full": not missing or request.user.has_perm(MAY_TEACH),
+    }
+    if context["is_full"]:
+        context |= _sheet(book, book.chapter, language)
+    return render(request, "lab/handout.html", context)
+
+
+def _missing(book: Book, chapter: Chapter, rows: selectors.Tasks, language: str) -> list[dict[str, Any]]:
+    """The tasks that are not passed; of those that are not open yet not even the title."""
+    closed = selectors.first_closed(chapter, rows)
+    return [
+        {"id": screen.id, "title": book.text(language, f"{screen.id}.title") if at <= closed else ""}
+        for at, screen in enumerate(chapter.screens)
+        if screen.task is not None
+        and not isinstance(screen.task, Live)
+        and (screen.id not in rows or rows[screen.id].passed_at is None)
+    ]
+
+
+def _sheet(book: Book, chapter: Chapter, language: str) -> dict[str, Any]:
+    sheet: dict[str, Any] = {
+        "paragraph": book.text(language, PICTURE),
+        "take_home": book.text(language, TAKE_HOME),
+        "sources": sources_of(chapter),
+    }
+    session = decisive_session(chapter)
+    if session is not None:
+        shown = folded(show(session), single_steps=False)
+        drawn = picture_of_session(shown, book.text(language, TITLE), say)
+        sheet["picture"] = SafeString(drawn)  # every word in it is escaped by the drawing
+        sheet["steps"] = [f"{line.actor}: {say(line.text)}" for line in shown.trace]
+        sheet["verdicts"] = [f"{one.clause}, v{one.version}: {say(one.why)}" for one in shown.verdicts]
+    return sheet
+
+
+def sources_of(chapter: Chapter) -> Sources:
+    """The sources of a chapter and all its screens, each once."""
+    every = (chapter.sources, *(screen.sources for screen in chapter.screens))
+    return Sources(
+        rules=tuple(dict.fromkeys(one for of in every for one in of.rules)),
+        sections=tuple(dict.fromkeys(one for of in every for one in of.sections)),
+        reading=tuple(dict.fromkeys(one for of in every for one in of.reading)),
+        code=tuple(dict.fromkeys(one for of in every for one in of.code)),
+    )
