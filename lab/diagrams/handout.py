@@ -22,11 +22,11 @@ from lab.explorer.lanes import CATALOG, EXECUTOR, FILL, STORE
 from lab.explorer.narration import STATES
 from lab.sessions.handbooks import OFFICE, TABLE
 from lab.sessions.shown import Difference, Element, Pair, Severity, Shown, TraceLine, Version
-from lab.texts import Text
+from lab.texts import Text, Values
 
 Say = Callable[[Text], str]
 
-WIDTH, LANE, LINE, PAD, SIZE = 720, 60, 16, 9, 12
+WIDTH, LANE, LINE, PAD, SIZE = 720, 66, 16, 9, 12
 NUMBER = 26
 COLUMN = 6.4
 """The width of a letter of `SIZE`, in units."""
@@ -144,7 +144,7 @@ class _Drawing:
         first = self.y + LINE - 2
         body = [*_arrow(line, at, self.y + (LINE * len(words) + PAD) / 2 - 2)]
         body.append(letters(begin, first, f"{number}", bold=bool(mark)))
-        body += [letters(begin - 4, first, mark, middle=True, bold=True)] if mark else []
+        body += [letters(begin - 9, first, mark, middle=True, bold=True)] if mark else []
         body += [
             letters(begin + NUMBER, first + LINE * row, one, bold=line.severity is Severity.DAMAGE)
             for row, one in enumerate(words)
@@ -215,7 +215,7 @@ class _Drawing:
         """A sentence for each clause that is broken, and for each query that finds two things."""
         for verdict in self.shown.verdicts:
             is_damage = verdict.severity is Severity.DAMAGE
-            values = {"clause": verdict.clause, "version": f"v{verdict.version}", "why": verdict.why}
+            values: Values = {"clause": verdict.clause, "version": f"v{verdict.version}", "why": verdict.why}
             text = (
                 Text("Damage, {clause} under {version}: {why}", values)
                 if is_damage

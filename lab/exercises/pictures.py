@@ -29,7 +29,7 @@ def _endings(chapter: Chapter) -> Iterator[tuple[bool, Session]]:
 
 
 def _end_of(screen: Screen) -> Session | None:
-    """What the task of a screen comes to: its solution, what it hid, or the last of several sessions."""
+    """The end of a screen's task: its solution, what it hid, or the last of several sessions."""
     match screen:
         case Screen(task=Reach() as task, start=start) if start is not None:
             return session_of(start, task.solution)
