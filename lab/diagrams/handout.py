@@ -39,6 +39,8 @@ LANES: Mapping[str, Text] = {
     CATALOG: Text("versions"),
     STORE: Text("store"),
     OFFICE: Text("office"),
+    "network": Text("network"),
+    "time": Text("time"),
 }
 MARKS = {Severity.HOLDS: "", Severity.DANGER: "△", Severity.DAMAGE: "✗"}
 
@@ -212,7 +214,7 @@ class _Drawing:
     # what is broken, and what readers find
 
     def verdicts(self) -> Iterator[str]:
-        """A sentence for each clause that is broken, and for each query that finds two things."""
+        """A sentence for each clause that is broken, a step that was refused, and a query that finds two things."""
         for verdict in self.shown.verdicts:
             is_damage = verdict.severity is Severity.DAMAGE
             values: Values = {"clause": verdict.clause, "version": f"v{verdict.version}", "why": verdict.why}
@@ -222,12 +224,19 @@ class _Drawing:
                 else Text("Danger, {clause} under {version}: {why}", values)
             )
             yield from self._sentence(f"{MARKS[verdict.severity]} {self.say(text)}", "verdict", bold=is_damage)
+        yield from self._refused()
         for probe in self.shown.probe:
             if probe.differs:
-                found = {"version": f"v{probe.version}", "query": probe.query}
+                found: Values = {"version": f"v{probe.version}", "query": probe.query}
                 found |= {"by_table": self._found(probe.by_table), "by_index": self._found(probe.by_index or ())}
                 text = Text("{version}, {query}: by table {by_table}, by index {by_index}", found)
                 yield from self._sentence(self.say(text), "probe")
+
+    def _refused(self) -> Iterator[str]:
+        if self.shown.refused is not None:
+            refused: Values = {"step": self.shown.refused.step, "why": self.shown.refused.why}
+            text = Text("The next step, {step}, is refused: {why}", refused)
+            yield from self._sentence(f"{MARKS[Severity.DAMAGE]} {self.say(text)}", "refused", bold=True)
 
     def _found(self, rows: Sequence[str]) -> str:
         return ", ".join(rows) or self.say(Text("nothing"))

@@ -81,7 +81,13 @@ def test_every_chapter_has_a_picture_in_one_colour_that_is_the_same_each_time(ch
     colours = {one.get(name) for one in root.iter() for name in ("fill", "stroke")}
     assert colours <= {None, "none", "currentColor", "url(#delete-only)", "url(#write-only)"}
     assert len(words(root, of="event")) == len(shown.trace) > 0
-    assert shown.refused is None
+    assert len(words(root, of="refused")) == (shown.refused is not None)
+
+
+def test_a_step_that_is_refused_says_why() -> None:
+    frozen = parse(picture_of_session(shown_of(CHAPTERS["12-a-frozen-node"]), "A frozen node"))
+    (refused,) = words(frozen, of="refused")
+    assert refused.startswith("✗ The next step, n1: late commit, is refused: ")
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS.values(), ids=list(CHAPTERS))
