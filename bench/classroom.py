@@ -71,11 +71,12 @@ class Browser:
         return self.cookies["csrftoken"]
 
     def _ask(self, method: str, path: str, body: str | None, headers: dict[str, str], hops: int = 5) -> str:
-        if self.connection is None:
-            self.connection = http.client.HTTPConnection(self.host, timeout=JOIN_S_MAX)
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        self.connection.request(method, path, body, headers | {"Cookie": cookies})
-        answer = self.connection.getresponse()
+        try:
+            answer = self._answer(method, path, body, headers | {"Cookie": cookies})
+        except ConnectionError:  # the server has closed a connection that nobody used for a while
+            self.connection = None
+            answer = self._answer(method, path, body, headers | {"Cookie": cookies})
         text = answer.read().decode()
         for line in answer.headers.get_all("Set-Cookie", []):
             self.cookies.update({name: morsel.value for name, morsel in SimpleCookie(line).items()})
@@ -85,6 +86,12 @@ class Browser:
             return self._ask("GET", f"{where.path}?{where.query}", None, {}, hops - 1)
         assert answer.status == 200, f"{method} {path}: {answer.status} {text[:300]}"
         return text
+
+    def _answer(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> http.client.HTTPResponse:
+        if self.connection is None:
+            self.connection = http.client.HTTPConnection(self.host, timeout=JOIN_S_MAX)
+        self.connection.request(method, path, body, headers)
+        return self.connection.getresponse()
 
 
 @dataclass(frozen=True, slots=True)

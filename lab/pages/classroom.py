@@ -109,10 +109,10 @@ def course(request: HttpRequest, pk: int) -> HttpResponse:
 def grid(request: HttpRequest, pk: int) -> HttpResponse:
     """The grid alone, asked for every other second. A page that may not see it is loaded again."""
     if not request.user.has_perm(MAY_TEACH):
-        return HttpResponse(status=403, headers={"HX-Refresh": "true"})
+        return HttpResponse(status=403, headers={"X-Reload": "true"})
     mine = selectors.courses_of(request.user).filter(pk=pk).first()  # type: ignore[arg-type]
     if mine is None:
-        return HttpResponse(status=404, headers={"HX-Refresh": "true"})
+        return HttpResponse(status=404, headers={"X-Reload": "true"})
     return render(request, "lab/classroom_grid.html", {"course": mine, **course_grid.grid(mine, request.GET)})
 
 

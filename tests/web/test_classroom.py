@@ -373,7 +373,7 @@ def test_the_grid_alone_is_what_the_page_asks_for_again(ines: Client, chapter: C
     course = make(ines)
     bo = join(course, "Bo")
     text = page(ines, f"/lab/courses/{course.pk}/?chapter={CHAPTER}")
-    found = re.search(r'id="grid" class="stack" hx-get="([^"]+)" hx-trigger="every 2s"', text)
+    found = re.search(r'id="grid" class="stack" data-url="([^"]+)"', text)
     assert found is not None
     answer(bo, chapter, PREDICT, RIGHT)
     again = page(ines, found[1].replace("&amp;", "&"))
@@ -396,7 +396,7 @@ def test_a_page_that_may_no_longer_see_the_grid_is_loaded_again(ines: Client) ->
     for client in (Client(), ines):
         if client is ines:
             course.delete()
-        assert client.get(f"/lab/courses/{course.pk or 1}/grid/")["HX-Refresh"] == "true"
+        assert client.get(f"/lab/courses/{course.pk or 1}/grid/")["X-Reload"] == "true"
 
 
 def test_a_click_on_a_cell_opens_the_learners_last_session(ines: Client, chapter: Chapter) -> None:
