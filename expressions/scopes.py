@@ -66,9 +66,11 @@ class Relation:
         return list(self.columns)
 
     def has(self, name: str) -> bool:
-        if self.scan is not None:
-            return any(c.name == name for c in self.scan.descriptor.public_columns)
-        return name in self.columns
+        return name in (self.columns if self.scan is None else self._public)
+
+    @functools.cached_property
+    def _public(self) -> frozenset[str]:
+        return frozenset(self.names())
 
     def column(self, name: str) -> Expr:
         if name in self.duplicates:

@@ -69,9 +69,15 @@ class Call:
     offset: int = field(default=-1, compare=False)
     reads: int | None = None
     size: int = field(default=1, init=False, compare=False, repr=False)
+    hashed: int = field(default=0, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", 1 + sum(size_of(arg) for arg in self.args))
+        object.__setattr__(self, "hashed", hash((self.name, self.args, self.type)))
+
+    def __hash__(self) -> int:
+        """Of what stands in many others: worked out once, not with each that it stands in."""
+        return self.hashed
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +90,14 @@ class Fragment:
     is_query: bool = False
     offset: int = field(default=-1, compare=False)
     size: int = field(default=1, init=False, compare=False, repr=False)
+    hashed: int = field(default=0, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", 1 + sum(size_of(part) for part in self.parts if not isinstance(part, str)))
+        object.__setattr__(self, "hashed", hash((self.parts, self.type)))
+
+    def __hash__(self) -> int:
+        return self.hashed
 
 
 Expr = Literal | Parameter | ColumnRef | Call | Fragment

@@ -1,12 +1,20 @@
 """FROM: tables, subqueries, functions and joins, each a relation of the scope under a name of ours."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from catalog.descriptor import Descriptor
 from expressions.analysis import Analyzer, function_name
-from expressions.errors import DUPLICATE_ALIAS, INVALID_COLUMN_REFERENCE, UNDEFINED_TABLE, SqlError, unsupported
+from expressions.errors import (
+    DUPLICATE_ALIAS,
+    INVALID_COLUMN_REFERENCE,
+    PROGRAM_LIMIT,
+    UNDEFINED_TABLE,
+    SqlError,
+    unsupported,
+)
 from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import INT4, INT8, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, joined, walk
@@ -19,6 +27,7 @@ Star = tuple[str, Expr | None, Relation | None]
 """One column that * stands for: its name, and its expression or the relation that has it."""
 Stars = list[Star]
 SCHEMAS = ("public", "")
+RELATIONS_MAX = 200
 CATALOGS = ("pg_catalog", "information_schema")
 
 
@@ -33,6 +42,8 @@ class Queries(Protocol):
     def query(self, node: Node, parent: Scope | None = None) -> Query: ...
 
     def number(self) -> int: ...
+
+    def note_columns(self, count: int, offset: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +72,8 @@ class FromClause:
     def _add(self, scope: Scope, relation: Relation, offset: int) -> Stars:
         if any(r.name == relation.name for r in scope.relations):
             raise SqlError(DUPLICATE_ALIAS, f'table name "{relation.name}" specified more than once', offset)
+        if len(scope.relations) >= RELATIONS_MAX:
+            raise SqlError(PROGRAM_LIMIT, f"a query may name at most {RELATIONS_MAX} tables in FROM", offset)
         scope.relations.append(relation)
         return [(name, None, relation) for name in relation.names()]
 
@@ -73,6 +86,7 @@ class FromClause:
         descriptor = table_of(self.analyzer, node)
         if renames:
             raise unsupported("new names for a table's columns", node.location)
+        self.selects.note_columns(len(descriptor.public_columns), node.location)
         scan = Scan(len(self.analyzer.scans), descriptor)
         self.analyzer.scans.append(scan)
         relation = Relation(scan.number, alias, scan=scan)
@@ -88,13 +102,14 @@ class FromClause:
     def _derived(
         self, scope: Scope, alias: str, outputs: Sequence[Output], source: Parts, offset: int
     ) -> tuple[Parts, Stars]:
+        self.selects.note_columns(len(outputs), offset)
         number = self.selects.number() + 1_000_000  # apart from scans
         name = f"s{number}"
         names = [o.name for o in outputs]
         columns: dict[str, Expr] = {
             o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, number) for i, o in enumerate(outputs)
         }
-        twice = frozenset(n for n in names if names.count(n) > 1)
+        twice = frozenset(name for name, count in Counter(names).items() if count > 1)
         relation = Relation(number, alias, columns, duplicates=twice)
         self._add(scope, relation, offset)
         refs = [ColumnRef(f"{name}.o{i}", o.type, o.name, number) for i, o in enumerate(outputs)]
@@ -150,8 +165,9 @@ class FromClause:
     ) -> tuple[Parts, Stars]:
         tests: list[Expr] = []
         merged: list[Star] = []
+        sides = [by_name(stars) for _, stars in (left, right)]
         for name in using:
-            a, b = (self._side(side[1], name) for side in (left, right))
+            a, b = (self._side(side.get(name, ()), name) for side in sides)
             tests.append(self.analyzer.operator("=", (a, b), -1))
             (x, y), of = self.analyzer.common((a, b), "JOIN/USING")
             both: Expr = x if word in ("JOIN", "LEFT JOIN") else y
@@ -160,21 +176,29 @@ class FromClause:
             scope.merged[name] = both
             merged.append((name, both, None))
         condition = joined(((test,) for test in tests), " AND ")
-        rest = [s for s in (*left[1], *right[1]) if s[0] not in using]
+        shared = frozenset(using)
+        rest = [s for s in (*left[1], *right[1]) if s[0] not in shared]
         return ("(", *left[0], f" {word} ", *right[0], " ON ", *condition, ")"), [*merged, *rest]
 
-    def _side(self, stars: Sequence[Star], name: str) -> Expr:
-        found = [(expr, relation) for n, expr, relation in stars if n == name]
+    def _side(self, found: Sequence[Star], name: str) -> Expr:
         if len(found) != 1:
             how = "does not exist in" if not found else "appears more than once in"
             raise SqlError(
                 "42703" if not found else "42702", f'column "{name}" specified in USING clause {how} one table'
             )
-        expr, relation = found[0]
+        _, expr, relation = found[0]
         if expr is not None:
             return expr
         assert relation is not None
         return relation.column(name)
+
+
+def by_name(stars: Stars) -> dict[str, Stars]:
+    """The columns of each name."""
+    found: dict[str, Stars] = {}
+    for star in stars:
+        found.setdefault(star[0], []).append(star)
+    return found
 
 
 def table_of(analyzer: Analyzer, node: Node) -> Descriptor:

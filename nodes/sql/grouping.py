@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from expressions.aggregates import aggregates_in
 from expressions.errors import GROUPING_ERROR, SqlError
-from expressions.scopes import Scope
+from expressions.scopes import Scan, Scope
 from expressions.typed import Call, ColumnRef, Expr, Fragment
 from nodes.sql.query import Target
 
@@ -22,27 +22,27 @@ def check_groups(
     if groups is None and having is None and not any(True for e in exprs for _ in aggregates_in(e)):
         return
     mine = {r.scan.number if r.scan else r.number for r in scope.relations}
-    grouped = groups if groups is not None else []
+    grouped = frozenset(groups or ())
+    added = dict.fromkeys(groups or ())
+    determined = {r.scan.number for r in scope.relations if r.scan and is_determined(r.scan, grouped)}
     for expr in exprs:
-        for loose in ungrouped(expr, tuple(grouped), mine):
-            if not is_determined(loose, scope, grouped):
+        for loose in ungrouped(expr, grouped, mine):
+            if loose.relation not in determined:
                 name = qualified(loose, scope)
                 how = "must appear in the GROUP BY clause or be used in an aggregate function"
                 raise SqlError(GROUPING_ERROR, f'column "{name}" {how}', loose.offset)
-            if groups is not None and loose not in groups:
-                groups.append(loose)
+            added[loose] = None
+    if groups is not None:
+        groups[:] = added
 
 
-def is_determined(loose: ColumnRef, scope: Scope, grouped: Sequence[Expr]) -> bool:
-    """True if the whole key of its table is grouped, so that a group has one value of it."""
-    scan = next((r.scan for r in scope.relations if r.scan and r.scan.number == loose.relation), None)
-    if scan is None:
-        return False
+def is_determined(scan: Scan, grouped: frozenset[Expr]) -> bool:
+    """True if the whole key of the table is grouped, so that a group has one value of each column."""
     keys = {e.column_id for e in grouped if isinstance(e, ColumnRef) and e.relation == scan.number}
     return keys.issuperset(scan.descriptor.primary_key)
 
 
-def ungrouped(expr: Expr, groups: tuple[Expr, ...], mine: set[int]) -> list[ColumnRef]:
+def ungrouped(expr: Expr, groups: frozenset[Expr], mine: set[int]) -> list[ColumnRef]:
     """Columns of this query's relations that stand outside aggregates and grouped expressions."""
     if expr in groups or (isinstance(expr, Fragment) and expr.is_aggregate):
         return []

@@ -29,7 +29,7 @@ from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.from_clause import table_of
 from nodes.sql.implication import is_implied
 from nodes.sql.predicates import conjuncts
-from nodes.sql.query import Output, Query, Target
+from nodes.sql.query import Output, Query, Target, refuse_wide
 from nodes.sql.row_rules import Rules, rules_of
 from nodes.sql.selects import Selects
 from nodes.sql.statements import Statement
@@ -358,12 +358,14 @@ class Planner:
         if len(node.returning_clause.options):
             raise unsupported("RETURNING WITH (..)")
         (relation,) = scope.relations
+        refuse_wide(len(node.returning_clause.exprs))
         targets: list[Target] = []
         for item in node.returning_clause.exprs:
             target = item.res_target
             star = star_of(target.val)
             if star is not None:
                 targets += [Target(name, relation.column(name), target.location) for name in relation.names()]
+                refuse_wide(len(targets), target.location)
                 continue
             expr = self.analyzer.known(self.analyzer.expr(target.val, scope))
             targets.append(Target(target.name or implied_name(target.val), expr, target.location))

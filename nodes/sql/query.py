@@ -3,11 +3,20 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from expressions.errors import TOO_MANY_COLUMNS, SqlError
 from expressions.scopes import Scan
 from expressions.sqltypes import UNKNOWN, Type
 from expressions.typed import Expr, is_simple
 
 Parts = tuple["str | Expr", ...]
+COLUMNS_MAX = 1664
+"""Entries of one list of a query, as in PostgreSQL: of its targets, of ORDER BY, of GROUP BY, of a row of VALUES."""
+
+
+def refuse_wide(count: int, offset: int = -1) -> None:
+    """Raises 54011 for a list with too many entries."""
+    if count > COLUMNS_MAX:
+        raise SqlError(TOO_MANY_COLUMNS, f"target lists can have at most {COLUMNS_MAX} entries", offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +38,13 @@ class Query:
 
     def settled(self, types: "Sequence[Type | None]", coerce: "Callable[[Expr, Type], Expr]") -> "Query":
         """The query with its quoted literals and parameters given these types, as if they stood alone."""
-        parts, outputs = list(self.parts), list(self.outputs)
+        given: dict[int, Expr] = {}
+        outputs = list(self.outputs)
         for place, (output, of) in enumerate(zip(self.outputs, types, strict=True)):
             if output.type is UNKNOWN and of is not None:
-                expr = self.loose[place]
-                parts = [coerce(expr, of) if part is expr else part for part in parts]
+                given[id(self.loose[place])] = coerce(self.loose[place], of)
                 outputs[place] = Output(output.name, of)
-        return Query(tuple(parts), tuple(outputs))
+        return Query(tuple(given.get(id(part), part) for part in self.parts), tuple(outputs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,25 @@ from postgast import walk as walk_tree
 from expressions.aggregates import direction_of, refuse_aggregates
 from expressions.analysis import Analyzer
 from expressions.building import common_type
-from expressions.errors import INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, UNDEFINED_TABLE, SqlError, unsupported
+from expressions.errors import (
+    INVALID_COLUMN_REFERENCE,
+    SYNTAX_ERROR,
+    TOO_MANY_COLUMNS,
+    UNDEFINED_TABLE,
+    SqlError,
+    unsupported,
+)
 from expressions.scopes import Relation, Scope
 from expressions.sqltypes import INT4, INT8, UNKNOWN, Type
 from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.from_clause import FromClause, Star, note_conditions, renamed
 from nodes.sql.grouping import check_groups
-from nodes.sql.query import Output, Parts, Query, SimpleSelect, Target
+from nodes.sql.query import Output, Parts, Query, SimpleSelect, Target, refuse_wide
 
 Node = Any
+FROM_COLUMNS_MAX = 100_000
+"""Of all tables and subqueries that a statement names; one that it names twice counts twice."""
 
 
 @dataclass(eq=False)
@@ -34,6 +43,7 @@ class Selects:
     analyzer: Analyzer
     ctes: list[dict[str, tuple[str, tuple[Output, ...]]]] = field(default_factory=list)
     _serial: int = 0
+    _columns: int = 0
 
     def __post_init__(self) -> None:
         self.analyzer.subquery = self._subquery
@@ -64,6 +74,13 @@ class Selects:
     def _subquery(self, node: Node, scope: Scope) -> tuple[Parts, list[Type]]:
         query = self.query(node, scope)
         return query.parts, [o.type for o in query.outputs]
+
+    def note_columns(self, count: int, offset: int) -> None:
+        """Count columns of relations in FROM. Raises 54011: a short text may name many, again and again."""
+        self._columns += count
+        if self._columns > FROM_COLUMNS_MAX:
+            message = f"the tables and subqueries in FROM have more than {FROM_COLUMNS_MAX} columns"
+            raise SqlError(TOO_MANY_COLUMNS, message, offset)
 
     def number(self) -> int:
         """One that no other relation of the statement has."""
@@ -166,12 +183,14 @@ class Selects:
         return SimpleSelect(scan, tuple(t.expr for t in targets), where, None)
 
     def _targets(self, nodes: Sequence[Node], scope: Scope, stars: Sequence[Star], *, loose: bool) -> list[Target]:
+        refuse_wide(len(nodes))
         targets: list[Target] = []
         for item in nodes:
             target = item.res_target
             star = star_of(target.val)
             if star is not None:
                 targets += self._star(star, scope, stars, target.location)
+                refuse_wide(len(targets), target.location)
                 continue
             expr = self.analyzer.expr(target.val, scope)
             expr = expr if loose and isinstance(expr, Literal | Parameter) else self.analyzer.known(expr)
@@ -204,20 +223,29 @@ class Selects:
     def _groups(self, node: Node, scope: Scope, targets: Sequence[Target]) -> list[Expr] | None:
         if not len(node.group_clause):
             return None
+        refuse_wide(len(node.group_clause))
+        places = _places(targets)
         if node.group_distinct:
             raise unsupported("GROUP BY DISTINCT")
         groups = []
         for item in node.group_clause:
             if item.WhichOneof("node") == "grouping_set":
                 raise unsupported("GROUPING SETS, CUBE and ROLLUP", item.grouping_set.location)
-            key = self._reference(item, scope, targets, "GROUP BY", prefer_input=True)
+            key = self._reference(item, scope, targets, places, "GROUP BY", prefer_input=True)
             expr = targets[key - 1].expr if isinstance(key, int) else key
             refuse_aggregates(expr, "GROUP BY")
             groups.append(expr)
         return groups
 
     def _reference(
-        self, item: Node, scope: Scope, targets: Sequence[Target], clause: str, *, prefer_input: bool
+        self,
+        item: Node,
+        scope: Scope,
+        targets: Sequence[Target],
+        places: "Places",
+        clause: str,
+        *,
+        prefer_input: bool,
     ) -> Expr | int:
         """The target of ORDER BY or GROUP BY: an output by number or name, or an expression."""
         kind = item.WhichOneof("node")
@@ -230,19 +258,21 @@ class Selects:
         if kind == "column_ref" and len(item.column_ref.fields) == 1:
             name = item.column_ref.fields[0].string.sval
             if not (prefer_input and any(r.has(name) for r in scope.relations)):
-                named = [i for i, t in enumerate(targets, 1) if t.name == name]
+                named = places.by_name.get(name, ())
                 if named and all(targets[i - 1].expr == targets[named[0] - 1].expr for i in named):
                     return named[0]
                 if len(named) > 1:
                     raise SqlError("42702", f'{clause} "{name}" is ambiguous', item.column_ref.location)
         expr = self.analyzer.known(self.analyzer.expr(item, scope))
-        same = next((i for i, t in enumerate(targets, 1) if t.expr == expr), None)
+        same = places.by_expr.get(expr)
         return expr if same is None or clause == "GROUP BY" else same
 
     def _order(self, node: Node, scope: Scope, targets: Sequence[Target]) -> list[tuple[Expr | int, str]]:
         order = []
+        refuse_wide(len(node.sort_clause))
+        places = _places(targets if len(node.sort_clause) else ())
         for item in node.sort_clause:
-            key = self._reference(item.sort_by.node, scope, targets, "ORDER BY", prefer_input=False)
+            key = self._reference(item.sort_by.node, scope, targets, places, "ORDER BY", prefer_input=False)
             order.append((key, direction_of(item.sort_by)))
         return order
 
@@ -252,7 +282,9 @@ class Selects:
         named = [item for item in node.distinct_clause if item.WhichOneof("node")]
         if not named:
             return ("DISTINCT ",)
-        keys = [self._reference(item, scope, targets, "DISTINCT ON", prefer_input=False) for item in named]
+        refuse_wide(len(named))
+        places = _places(targets)
+        keys = [self._reference(item, scope, targets, places, "DISTINCT ON", prefer_input=False) for item in named]
         exprs = joined((targets[key - 1].expr if isinstance(key, int) else key,) for key in keys)
         return ("DISTINCT ON (", *exprs, ") ")
 
@@ -279,6 +311,7 @@ class Selects:
     # -- VALUES and set operations ------------------------------------------------------------------------------
 
     def _values(self, node: Node, parent: Scope | None) -> Query:
+        refuse_wide(len(node.values_lists[0].list.items))
         rows = [[self.analyzer.expr(e, Scope(parent)) for e in item.list.items] for item in node.values_lists]
         if len({len(row) for row in rows}) > 1:
             raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
@@ -334,6 +367,22 @@ def ordered_by(order: Iterable[tuple[Expr | int, str]]) -> Parts:
     """ORDER BY with these keys, outputs by number; nothing without a key."""
     keys = joined((str(key) if isinstance(key, int) else key, direction) for key, direction in order)
     return (" ORDER BY ", *keys) if keys else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the targets of a query stand, from 1: all of a name, the first of an expression."""
+
+    by_name: dict[str, list[int]] = field(default_factory=dict)
+    by_expr: dict[Expr, int] = field(default_factory=dict)
+
+
+def _places(targets: Sequence[Target]) -> Places:
+    places = Places()
+    for number, target in enumerate(targets, 1):
+        places.by_name.setdefault(target.name, []).append(number)
+        places.by_expr.setdefault(target.expr, number)
+    return places
 
 
 def _target_place(select: Node, number: int) -> int:

@@ -34,6 +34,8 @@ HOSTILE = {
         "INSERT INTO {t} VALUES (1, " + " || ".join(["repeat('a', 100000)"] * 11) + ", 1)",
         "54000",
     ),
+    "a result of many columns": ("SELECT " + "1," * 40_000 + "1", "54011"),
+    "a result of all columns many times": ("SELECT " + "x.*," * 20_000 + "1 FROM {t} x", "54011"),
     "a number of 400 digits": ("SELECT " + "1" * 400, "22003"),
     "a number that nearly is one": ("SELECT '" + "1" * 900_000 + "x'::float8", "22P02"),
 }

@@ -1,0 +1,48 @@
+"""Queries of many columns and tables: within PostgreSQL's limits they are planned, beyond them refused."""
+
+from typing import Any
+
+import pytest
+
+from expressions.building import Parameters
+from expressions.errors import SqlError
+from nodes.sql.planner import make_plan
+from nodes.sql.query import COLUMNS_MAX
+from nodes.sql.statements import parse
+
+WIDE = "WITH w AS (SELECT " + ", ".join(f"1 AS c{i}" for i in range(1600)) + ") "
+
+
+def planned(sql: str) -> Any:
+    (statement,) = parse(sql)
+    return make_plan(statement, {}, Parameters())
+
+
+def listed(pattern: str, count: int = 1600) -> str:
+    return ", ".join(pattern.format(i) for i in range(count))
+
+
+@pytest.mark.parametrize(("sql", "sqlstate"), [
+    pytest.param("SELECT " + "1, " * COLUMNS_MAX + "1", "54011", id="targets"),
+    pytest.param(WIDE + "SELECT w.*, w.* FROM w", "54011", id="stars"),
+    pytest.param("SELECT count(*) FROM (SELECT " + "1, " * COLUMNS_MAX + "1) x", "54011", id="columns of a subquery"),
+    pytest.param("VALUES (" + "1, " * COLUMNS_MAX + "1)", "54011", id="values"),
+    pytest.param(WIDE + "SELECT 1 FROM w ORDER BY " + "c1, " * COLUMNS_MAX + "c1", "54011", id="keys of an order"),
+    pytest.param(WIDE + "SELECT 1 FROM w GROUP BY " + "c1, " * COLUMNS_MAX + "c1", "54011", id="keys of groups"),
+    pytest.param(WIDE + "SELECT 1 FROM " + listed("w w{}", 100), "54011", id="columns of tables"),
+    pytest.param("SELECT 1 FROM " + listed("generate_series(1, 2) g{}", 201), "54000", id="tables"),
+])  # fmt: skip
+def test_what_is_too_wide_is_refused(sql: str, sqlstate: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        planned(sql)
+    assert caught.value.sqlstate == sqlstate
+
+
+def test_what_is_wide_and_not_too_wide_is_planned() -> None:
+    for sql in (
+        WIDE + "SELECT " + listed("c{} + 1") + " FROM w ORDER BY " + listed("c{} + 2"),
+        WIDE + "SELECT " + listed("c{} + 1") + " FROM w GROUP BY " + listed("c{} + 1"),
+        " UNION ".join(["SELECT " + listed("'{}'")] * 3),
+        WIDE + "SELECT a.* FROM w a NATURAL JOIN w b",
+    ):
+        assert len(planned(sql).outputs) == 1600
