@@ -8,6 +8,7 @@ and a loop over rows that needs the event loop lets others go first every `SLICE
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from time import perf_counter
 from typing import TypeVar
 
@@ -24,8 +25,11 @@ _THREAD = ThreadPoolExecutor(1, "planning")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """The value of `work`. Cancelled, it does not wait for what cannot be interrupted."""
-    return await asyncio.get_running_loop().run_in_executor(_THREAD, work)
+    """The value of `work`, which goes on counting for its statement (`expressions.limits`).
+
+    Cancelled, it does not wait for what cannot be interrupted.
+    """
+    return await asyncio.get_running_loop().run_in_executor(_THREAD, copy_context().run, work)
 
 
 async def in_thread_if_large(text: str, work: Callable[[], T]) -> T:

@@ -5,9 +5,9 @@ from typing import Any
 
 from expressions.scopes import Scan
 from expressions.sqltypes import INTERVAL
-from expressions.typed import Context, evaluate, render_parts, value_text
+from expressions.typed import Context, Expr, evaluate, render_parts, size_of, value_text
 from nodes.context import Environment
-from nodes.execution.fairness import Turns
+from nodes.execution.fairness import Turns, in_thread
 from nodes.execution.row_codec import decoded
 from nodes.execution.scans import Table, arrow_batches, arrow_schema, point_commands, rows_in, stored_rows
 from nodes.sql.access_paths import Access, access, point
@@ -19,6 +19,7 @@ from nodes.wire.results import Result, Row
 from storage.pairs import StoredRow
 
 POINTS_AT_ONCE = 200
+LARGE_PARTS = 5000
 
 
 def fields_of(outputs: Sequence[Output]) -> tuple[Field, ...]:
@@ -84,12 +85,20 @@ async def engine_batches(
     env: Environment, transaction: Transaction, plan: SelectPlan, context: Context
 ) -> AsyncIterator[Any]:
     """The result as Arrow batches, straight from the engine."""
-    sql = render_parts(plan.query.parts, context)
+    sql = await rendered(plan.query.parts, context)
     if any(o.type is INTERVAL for o in plan.outputs):
         sql = _with_interval_texts(sql, plan.outputs)
     feeds = {scan.sql: feed_of(env, transaction, scan, context) for scan in plan.scans}
     async for batch in env.engine.run(sql, feeds):
         yield batch
+
+
+async def rendered(parts: Sequence["str | Expr"], context: Context) -> str:
+    """The query's text for the engine; a long one is written beside the event loop."""
+    size = sum(1 if isinstance(part, str) else size_of(part) for part in parts)
+    return (
+        render_parts(parts, context) if size <= LARGE_PARTS else await in_thread(lambda: render_parts(parts, context))
+    )
 
 
 def _with_interval_texts(sql: str, outputs: Sequence[Output]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from catalog.descriptor import Descriptor
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from nodes.context import Environment
+from nodes.execution.fairness import in_thread_if_large
 from nodes.session.database_thread import StoreDown, in_database_thread
 from nodes.sql.statements import Statement, ddl_error
 from nodes.store.pipeline import Command, finished
@@ -43,7 +44,8 @@ class NewTables:
         if transaction is not None and transaction.savepoints:
             raise SqlError(FEATURE_NOT_SUPPORTED, "CREATE TABLE after a SAVEPOINT is not supported: make it before")
         try:
-            parsed, env = parse(statement.text), self.env
+            env = self.env
+            parsed = await in_thread_if_large(statement.text, lambda: parse(statement.text))
             name = parsed.action.table.text
             if name in self.tables:
                 raise SqlError("42P07", f'relation "{name}" already exists')

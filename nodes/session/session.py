@@ -349,7 +349,11 @@ class Session:
             for fresh in (False, True):
                 catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
                 try:
-                    return explain(self.env, statement, catalog, self.context(transaction))
+                    context = self.context(transaction)
+                    return await in_thread_if_large(
+                        statement.text,
+                        lambda catalog=catalog, context=context: explain(self.env, statement, catalog, context),
+                    )
                 except SqlError as error:
                     if error.sqlstate not in RELOADABLE or fresh:
                         raise
