@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from catalog.descriptor import Descriptor
 from leases.holders import Holder
@@ -21,6 +22,14 @@ TABLES_MAX = 256
 if TYPE_CHECKING:
     from leases.asyncio.keeper import LeaseKeeper, Pin
     from nodes.execution.duckdb_engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class TableOutcome:
+    """The end of the transaction that a table was made in, and its user."""
+
+    user: str
+    has_committed: bool
 
 
 @dataclass(eq=False)
@@ -39,10 +48,13 @@ class Environment:
     rows: NodeRows = field(default_factory=NodeRows)
     running: dict[Owner, float] = field(default_factory=dict)
     """Sessions whose statement runs, and since when; what takes as long as it takes (DDL, TRUNCATE) is left out."""
+    unannounced: dict[int, TableOutcome] = field(default_factory=dict)
+    """New tables whose transaction is over, and of which the cluster does not know yet what became."""
+    is_announcing: bool = False
     _engine: Engine | None = None
     _tables: dict[int, Table] = field(default_factory=dict)
     _holders: dict[int, tuple[Pin, Transaction]] = field(default_factory=dict)
-    _ending: set[asyncio.Task[None]] = field(default_factory=set)
+    _beside: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property
     def open_transactions(self) -> int:
@@ -111,15 +123,21 @@ class Environment:
         """The keeper says that nothing done under this pin may be acknowledged any more."""
         held = self._holders.pop(id(pin), None)
         if held is not None:
-            task = asyncio.get_running_loop().create_task(held[1].abandon(pin.ended_because or "its lease ended"))
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
+            self.run_beside(held[1].abandon(pin.ended_because or "its lease ended"))
+
+    def run_beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do some work that no session waits for. It ends with the node."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
 
     def _settle(self, transaction: Transaction) -> None:
         for table_id in list(transaction.pins):
             self.unpin(transaction, table_id)
 
     async def close(self) -> None:
+        for task in list(self._beside):
+            task.cancel()
         await self.pool.close()
         await self.directory.pool.close()
         if self._engine is not None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from catalog.descriptor import Descriptor
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
-from nodes.context import Environment
+from nodes.context import Environment, TableOutcome
 from nodes.execution.fairness import in_thread_if_large
 from nodes.session.database_thread import StoreDown, in_database_thread
 from nodes.sql.statements import Statement, ddl_error
@@ -22,16 +23,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PAUSES_S = (0.05, 0.5, 0.0)
-"""Between tries to announce what became of a new table."""
+"""Between tries to announce what became of a new table, while its client waits."""
+LATER_S = 3.0
+"""Between further tries, for as long as the node lives: what a dead one leaves behind, the maintenance frees."""
 
 
 class NewTables:
-    """The tables that a session's transaction has made, and those of former ones that are still to be announced."""
+    """The tables that a session's transaction has made."""
 
     def __init__(self, env: Environment, user: str) -> None:
         self.env, self.user = env, user
         self.tables: dict[str, Descriptor] = {}
-        self._unannounced: dict[int, bool] = {}  # new tables whose transaction is over: did it commit?
 
     async def create(self, statement: Statement, transaction: Transaction | None) -> NothingToDo | None:
         """Make the table; the notice for the client if there is one already."""
@@ -76,32 +78,55 @@ class NewTables:
             transaction.note_written()
 
     async def after_transaction(self, *, committed: bool) -> None:
-        """Announce new tables, or free their names; what cannot be done now is tried again next time."""
+        """Announce new tables, or free their names; what cannot be done now is tried again by the node."""
         tables, self.tables = self.tables, {}
-        self._unannounced |= {table.table_id: committed for table in tables.values()}
-        if self._unannounced:
-            _, cancel = await finished(self._announce())
-            if cancel is not None and not committed:  # after a COMMIT it comes too late
-                raise cancel
+        if not tables:
+            return
+        outcome = TableOutcome(self.user, has_committed=committed)
+        left, cancel = await finished(announced({table.table_id: outcome for table in tables.values()}))
+        self.env.unannounced |= left
+        if self.env.unannounced and not self.env.is_announcing:
+            self.env.is_announcing = True
+            self.env.run_beside(announce_the_rest(self.env))
+        if cancel is not None and not committed:  # after a COMMIT it comes too late
+            raise cancel
 
-    async def _announce(self) -> None:
-        from django.db import Error
 
-        from changes.new_tables import announce_table, free_table
+async def announced(outcomes: Mapping[int, TableOutcome]) -> dict[int, TableOutcome]:
+    """Report what became of new tables; those that could not be reported now."""
+    return {table_id: outcome for table_id, outcome in outcomes.items() if not await _is_announced(table_id, outcome)}
 
-        for table_id, committed in list(self._unannounced.items()):
-            for pause_s in PAUSES_S:
-                try:
-                    if committed:
-                        await in_database_thread(lambda t=table_id: announce_table(t, who=self.user))
-                    else:
-                        await in_database_thread(lambda t=table_id: free_table(t))
-                except (Error, StoreDown) as error:
-                    log.warning("table %s: %s", table_id, error)
-                    await asyncio.sleep(pause_s)
-                else:
-                    del self._unannounced[table_id]
-                    break
+
+async def _is_announced(table_id: int, outcome: TableOutcome) -> bool:
+    from django.db import Error
+
+    from changes.new_tables import announce_table, free_table
+
+    for pause_s in PAUSES_S:
+        try:
+            if outcome.has_committed:
+                await in_database_thread(lambda: announce_table(table_id, who=outcome.user))
+            else:
+                await in_database_thread(lambda: free_table(table_id))
+        except (Error, StoreDown) as error:
+            log.warning("table %s: %s", table_id, error)
+            await asyncio.sleep(pause_s)
+        else:
+            return True
+    return False
+
+
+async def announce_the_rest(env: Environment) -> None:
+    """Report new tables whose session may be gone by now, until nothing is left."""
+    try:
+        while env.unannounced:
+            await asyncio.sleep(LATER_S)
+            tried = dict(env.unannounced)
+            left = await announced(tried)
+            for table_id in tried.keys() - left.keys():
+                del env.unannounced[table_id]
+    finally:
+        env.is_announcing = False
 
 
 def as_text(value: Any) -> bytes | None:

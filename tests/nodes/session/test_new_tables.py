@@ -5,11 +5,14 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import InternalError
 
 from changes.new_tables import Reserved
+from nodes.context import Environment
 from nodes.session.new_tables import NewTables
+from tests.nodes.conftest import Cluster
 
 
 @pytest.fixture
@@ -27,12 +30,55 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr("changes.new_tables.free_table", lambda table_id: tell("freed", table_id))
     monkeypatch.setattr("changes.new_tables.announce_table", lambda table_id, *, who: tell("announced", table_id))
     monkeypatch.setattr("nodes.session.new_tables.PAUSES_S", (0.01, 0.01, 0.0))
+    monkeypatch.setattr("nodes.session.new_tables.LATER_S", 0.05)
     return said
+
+
+REFUSAL = """
+CREATE FUNCTION not_now() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$;
+CREATE TRIGGER not_now BEFORE DELETE ON changes_reservation FOR EACH ROW EXECUTE FUNCTION not_now()
+"""
+PERMISSION = "DROP TRIGGER IF EXISTS not_now ON changes_reservation; DROP FUNCTION IF EXISTS not_now()"
+
+
+def test_a_name_is_freed_in_the_end_although_its_session_has_gone(cluster: Cluster) -> None:
+    """A store in trouble while the client leaves: nobody else knows of the name, and the node lives on."""
+    with cluster.store() as store:
+        store.execute(REFUSAL)
+        try:
+            client = cluster.connect()
+            client.execute("BEGIN")
+            client.execute("CREATE TABLE left_behind (id int PRIMARY KEY)")
+            client.close()
+            time.sleep(1.5)
+            with cluster.connect() as other, pytest.raises(psycopg.errors.DuplicateTable):
+                make_and_undo(other)
+        finally:
+            store.execute(PERMISSION)
+    deadline = time.monotonic() + 20
+    with cluster.connect() as other:
+        while True:
+            try:
+                make_and_undo(other)
+            except psycopg.errors.DuplicateTable:
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+            else:
+                break
+
+
+def make_and_undo(client: "psycopg.Connection[Any]") -> None:
+    client.execute("BEGIN")
+    try:
+        client.execute("CREATE TABLE left_behind (id int PRIMARY KEY)")
+    finally:
+        client.execute("ROLLBACK")
 
 
 def new_tables(*table_ids: int) -> NewTables:
     """Those that a session's transaction has made."""
-    made = NewTables(SimpleNamespace(node="n1", incarnation=1), "me")  # type: ignore[arg-type]
+    env = Environment("n1", 1, 2, 12, None, None, None)  # type: ignore[arg-type]
+    made = NewTables(env, "me")
     made.tables = {f"t{n}": SimpleNamespace(table_id=n) for n in table_ids}  # type: ignore[misc]
     return made
 
@@ -44,16 +90,23 @@ def test_it_is_tried_again(told: dict[str, Any], committed: bool, kind: str) -> 
     assert told[kind] == [7, 8]
 
 
-def test_what_could_not_be_reported_is_reported_after_the_next_transaction(told: dict[str, Any]) -> None:
-    """The client's connection lives on, and the name is unknown to it."""
-    told["failures"] = 3
-    made = new_tables(7)
-    asyncio.run(made.after_transaction(committed=False))
-    assert (told["freed"], told["tries"], made.tables) == ([], 3, {})
-    asyncio.run(made.after_transaction(committed=True))
-    assert (told["freed"], told["announced"]) == ([7], [])
-    asyncio.run(made.after_transaction(committed=True))
-    assert told["tries"] == 4
+@pytest.mark.parametrize(("committed", "kind"), [(True, "announced"), (False, "freed")])
+def test_what_could_not_be_reported_is_reported_by_the_node(told: dict[str, Any], committed: bool, kind: str) -> None:
+    """The client may be gone by then, and nobody else knows of the name."""
+    told["failures"] = 7
+
+    async def leave() -> None:
+        made = new_tables(7, 8)
+        await made.after_transaction(committed=committed)
+        assert (told[kind], told["tries"], made.tables) == ([], 6, {})
+        env = made.env
+        while env.unannounced:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        assert not env.is_announcing
+
+    asyncio.run(leave())
+    assert told[kind] == [7, 8]
 
 
 @pytest.mark.parametrize("committed", [True, False])
