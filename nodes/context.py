@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from catalog.descriptor import Descriptor
 from leases.holders import Holder
 from nodes.execution.held_rows import NodeRows
-from nodes.execution.scans import Table
+from nodes.execution.pages import Table
 from nodes.metrics import Meter
 from nodes.store.name_cache import Directory
 from nodes.store.pipeline import StorePool

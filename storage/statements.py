@@ -113,8 +113,9 @@ PAGE_PAIRS = 20_000
 COLUMN_SUFFIX = "substr(key, octet_length(key) - 1)"
 """The column id that ends the key of a row's pair, as SQL."""
 
-_PACKED = """SELECT count(*), string_agg(key, ''), string_agg(value, ''),
- string_agg(int4send(octet_length(key)), ''), string_agg(int4send(octet_length(value)), '')
+_SHORT_VALUE = "CASE WHEN octet_length(value) <= %b THEN value END"
+_PACKED = """SELECT count(*), string_agg(key, ''), string_agg({value}, ''),
+ string_agg(int4send(octet_length(key)), ''), string_agg(int4send(octet_length(value)), ''){more}
  FROM ({page}) AS page"""
 
 
@@ -130,12 +131,22 @@ def scan_sql(storage: int, table_id: int, *, columns: bool = False, tombstones: 
     return f"{pairs} WHERE key >= %b AND key < %b{live}{named} ORDER BY key LIMIT %b"
 
 
-def packed_scan_sql(storage: int, table_id: int, *, columns: bool = False) -> str:
+def packed_scan_sql(storage: int, table_id: int, *, columns: bool = False, bounded: bool = False) -> str:
     """The same page of live pairs in one row: count, all keys, all values, both lengths (4 bytes each).
 
-    `storage.arrow.encoding.unpack` turns it into Arrow arrays without a Python object per pair.
+    `storage.arrow.encoding.unpack` turns it into Arrow arrays without a Python object per pair. `bounded`: the first
+    parameter is the length of values from which on they are left out; the length of the longest is added.
     """
-    return _PACKED.format(page=scan_sql(storage, table_id, columns=columns))
+    page = scan_sql(storage, table_id, columns=columns)
+    if bounded:
+        return _PACKED.format(value=_SHORT_VALUE, more=", max(octet_length(value))", page=page)
+    return _PACKED.format(value="value", more="", page=page)
+
+
+def bounded_scan_sql(storage: int, table_id: int, *, columns: bool = False) -> str:
+    """The page of `scan_sql` and the length of each value; the first parameter is the longest that is not left out."""
+    page = scan_sql(storage, table_id, columns=columns)
+    return f"SELECT key, {_SHORT_VALUE}, octet_length(value) FROM ({page}) AS page ORDER BY key"
 
 
 def remember_whole_sql(storage: int, table_id: int) -> str:
@@ -160,6 +171,12 @@ def next_low(last_key: bytes) -> bytes:
 def get_sql(storage: int, table_id: int) -> str:
     """The live pairs among given keys. Parameter: the keys."""
     return f"SELECT key, value FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"
+
+
+def bounded_get_sql(storage: int, table_id: int) -> str:
+    """The same, and the length of each value; the first parameter is the longest that is not left out."""
+    live = f"FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"
+    return f"SELECT key, {_SHORT_VALUE}, octet_length(value) {live}"
 
 
 def held_ranges_sql(storage: int, table_id: int) -> str:

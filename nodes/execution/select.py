@@ -8,8 +8,9 @@ from expressions.sqltypes import INTERVAL
 from expressions.typed import Context, Expr, evaluate, render_parts, size_of, value_text
 from nodes.context import Environment
 from nodes.execution.fairness import Turns, in_thread
+from nodes.execution.pages import Table, has_left_out, point_commands, rows_in
 from nodes.execution.row_codec import decoded
-from nodes.execution.scans import Table, arrow_batches, arrow_schema, point_commands, rows_in, stored_rows
+from nodes.execution.scans import arrow_batches, arrow_schema, stored_rows
 from nodes.sql.access_paths import Access, access, point
 from nodes.sql.planner import SelectPlan
 from nodes.sql.query import Output, SimpleSelect
@@ -20,6 +21,10 @@ from storage.pairs import StoredRow
 
 POINTS_AT_ONCE = 200
 LARGE_PARTS = 5000
+
+
+class NotInOneBatch(Exception):
+    """Values are too large to come all at once: nothing was answered, and the transaction is over."""
 
 
 def fields_of(outputs: Sequence[Output]) -> tuple[Field, ...]:
@@ -142,7 +147,10 @@ async def select_result(
 async def _points(
     env: Environment, transaction: Transaction, plan: SelectPlan, context: Context, *, commit: bool
 ) -> list[Row] | None:
-    """The rows of a query by whole keys, in one batch; None when it is another query."""
+    """The rows of a query by whole keys, in one batch; None when it is another query, or they are too large for that.
+
+    Raises `NotInOneBatch` when they are, and COMMIT stood behind them.
+    """
     simple = plan.query.simple
     if simple is None or not plan.needs_no_engine:
         return None
@@ -151,6 +159,10 @@ async def _points(
         return None
     table = table_of(env, simple.scan)
     results = await transaction.run(point_commands(table, way.points, simple.scan.used), commit=commit)
+    if has_left_out(results):
+        if commit:
+            raise NotInOneBatch
+        return None
     return await _answers(simple, rows_in(table, results), context)
 
 

@@ -34,13 +34,19 @@ async def matching(
             numbered = await _match_by_engine(work, scan, scans, condition, exprs, rows)
             for n, computed in numbered:
                 found.append((rows[n], decoded(work.descriptor, rows[n], reads), computed))
-                work.held.take(bytes_of(found[-1][1].values()))
+                hold(work, rows[n], found[-1][1])
                 await work.turns.give()
         else:
             found += await _match_here(work, rows, condition, exprs, reads)
         if len(found) > ROWS_MAX:
             raise too_many("statement")
     return found
+
+
+def hold(work: Writing, row: StoredRow, values: Values) -> None:
+    """Count the values of a row, and its other columns as they are stored."""
+    others = sum(len(stored) for column, stored in row.columns.items() if column not in values)
+    work.held.take(bytes_of(values.values()) + others)
 
 
 async def _match_here(
@@ -51,7 +57,7 @@ async def _match_here(
         values = decoded(work.descriptor, row, reads)
         if evaluate(condition, values, work.context) is True:
             found.append((row, values, [evaluate(e, values, work.context) for e in exprs]))
-            work.held.take(bytes_of(values.values()))
+            hold(work, row, values)
         await work.turns.give()
     return found
 

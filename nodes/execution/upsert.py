@@ -73,12 +73,15 @@ async def _conflicts(work: Writing, conflict: Conflict, new: Sequence[StoredRow]
     """For each new row the existing row it conflicts with."""
     holders: list[bytes | None] = [None] * len(new)
     if conflict.is_primary or conflict.index is None:
-        there = {r.key for r in await read_points(work.transaction, work.table, [r.key for r in new], ())}
+        keys = [r.key for r in new]
+        there = {r.key for r in await read_points(work.transaction, work.table, keys, (), held=work.held)}
         holders = [r.key if r.key in there else None for r in new]
     for index in _counted(work.descriptor, conflict):
         entries = await _holders(work, index, new)
         holders = [h or entries.get(i) for i, h in enumerate(holders)]
-    olds = {r.key: r for r in await read_points(work.transaction, work.table, sorted({h for h in holders if h}))}
+    held_keys = sorted({h for h in holders if h})
+    wanted = () if conflict.assignments is None else None  # what stays as it is need not be known
+    olds = {r.key: r for r in await read_points(work.transaction, work.table, held_keys, wanted, held=work.held)}
     return [olds.get(h) if h else None for h in holders]
 
 

@@ -11,8 +11,8 @@ from expressions.typed import Context, PyValue
 from nodes.context import Environment
 from nodes.execution.fairness import Turns
 from nodes.execution.held_rows import HeldRows
+from nodes.execution.pages import Table
 from nodes.execution.row_codec import stored
-from nodes.execution.scans import Table
 from nodes.execution.writer import Writer
 from nodes.foreign_keys.enforced import NO_FOREIGN_KEYS, ForeignKeys
 from nodes.store.transaction import Transaction

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Index, State
-from nodes.execution.scans import pairs_in, stored_rows
+from nodes.execution.pages import pairs_in
+from nodes.execution.scans import stored_rows
 from nodes.execution.write_context import Writing
 from nodes.foreign_keys.violations import Check
 from nodes.sql.access_paths import Access

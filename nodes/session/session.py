@@ -35,7 +35,7 @@ from nodes.context import Environment
 from nodes.execution import dml
 from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.held_rows import KeptByConnection
-from nodes.execution.select import fields_of, select_result
+from nodes.execution.select import NotInOneBatch, fields_of, select_result
 from nodes.execution.truncate import truncate_some
 from nodes.execution.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
@@ -217,7 +217,7 @@ class Session:
                 elif not transaction.is_over:
                     await transaction.commit()
                 return result
-            except Ambiguous:
+            except (Ambiguous, NotInOneBatch):
                 in_one_batch = False
             except Retry as retry:
                 self.env.meter.retried()

@@ -4,7 +4,8 @@ A range is one snapshot, not one for each page: a row that an update changes bet
 entry that never was, with no tombstone against it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from catalog.elements import EXISTS, ColumnId, IndexId
 from spark_tasks.runs.ranges import ROWS_PER_RANGE, KeyRange, split
 from storage.arrow.encoding import Pairs, unpack
 from storage.arrow.rows import RowReader, StoredRows
+from storage.page_sizes import ANY_LENGTH, PageSize, runs
 from storage.postgres import column_suffixes, kv, next_low, packed_scan_sql
 from storage.statements import COLUMN_SUFFIX, PAGE_PAIRS
 
@@ -47,18 +49,53 @@ def pages(
 ) -> Iterator[Pairs]:
     """The live pairs of a range; only those of the named columns when there are any named (0: existence)."""
     named = None if columns is None else column_suffixes(columns)
-    sql = packed_scan_sql(key_range.storage, table_id, columns=named is not None)
-    low = key_range.low
+    size, low = PageSize(PAGE_PAIRS // 2, PAGE_PAIRS), key_range.low
+    read = Reading(connection, table_id, key_range, named)
     while True:
-        params = (low, key_range.high, PAGE_PAIRS) if named is None else (low, key_range.high, named, PAGE_PAIRS)
-        row = connection.cursor(binary=True).execute(sql, params, prepare=True).fetchone()
-        assert row is not None
-        page = unpack(*row)
-        if len(page):
-            yield page
-        if len(page) < PAGE_PAIRS:
+        asked = size.pairs
+        found, parts = read.page(low, size)
+        for part in parts:
+            yield part
+            low = next_low(part.keys[-1].as_py())
+        if found < asked:
             return
-        low = next_low(page.keys[-1].as_py())
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Reads pages of a range whose bytes are bounded (`storage.page_sizes`)."""
+
+    connection: Connection
+    table_id: int
+    key_range: KeyRange
+    named: list[bytes] | None = None
+
+    def page(self, low: bytes, size: PageSize) -> tuple[int, Iterator[Pairs]]:
+        """The number of pairs found from `low` on, and the pairs, in parts if their values are large."""
+        longest = size.longest
+        *packed, longest_there = self._packed(low, size.pairs, longest)
+        count, keys, values, _, value_sizes = packed
+        if (longest_there or 0) <= longest:
+            size.learn(count, len(keys or b"") + len(values or b""))
+            return count, iter([unpack(*packed)] if count else [])
+        lengths = struct.unpack(f"!{count}i", value_sizes)
+        size.learn(count, len(keys) + sum(lengths))
+        return count, self._parts(low, lengths)
+
+    def _parts(self, low: bytes, lengths: Sequence[int]) -> Iterator[Pairs]:
+        for run in runs(lengths):
+            part = unpack(*self._packed(low, run.stop - run.start, ANY_LENGTH)[:5])
+            yield part
+            low = next_low(part.keys[-1].as_py())
+
+    def _packed(self, low: bytes, pairs: int, longest: int) -> tuple[Any, ...]:
+        storage, columns = self.key_range.storage, self.named is not None
+        sql = packed_scan_sql(storage, self.table_id, columns=columns, bounded=True)
+        named = () if self.named is None else (self.named,)
+        params = (longest, low, self.key_range.high, *named, pairs)
+        row = self.connection.cursor(binary=True).execute(sql, params, prepare=True).fetchone()
+        assert row is not None
+        return row
 
 
 def rows(

@@ -92,6 +92,8 @@ class Within:
     session: Session
     keeper: Keeper
     batches: list[Sequence[Command]]
+    answers: list[int]
+    """Bytes of the answers to those."""
     refused: str = ""
     """The last refusal, in words."""
 
@@ -117,15 +119,15 @@ class Within:
 @asynccontextmanager
 async def session_within(cluster: Cluster, *versions: Descriptor) -> AsyncIterator[Within]:
     """A session that uses these versions, and the newest ones of other tables."""
-    name, batches = "schemalab node within 1", list[Sequence[Command]]()
+    name, batches, answers = "schemalab node within 1", list[Sequence[Command]](), list[int]()
     options = session_options(name)["options"]
     pool, other = Pool(cluster.dsn, name, options), StorePool(cluster.dsn, name, options)
-    pool.batches = batches
+    pool.batches, pool.answers = batches, answers
     keeper = Keeper(cluster, {version.table_id: version for version in versions})
     env = Environment("within", 1, STORAGES, BUCKETS, pool, Directory(other), keeper)  # type: ignore[arg-type]
     session = Session(env, Client(), "tester")
     try:
-        yield Within(session, keeper, batches)
+        yield Within(session, keeper, batches, answers)
     finally:
         await session.close()
         await env.close()
@@ -135,17 +137,26 @@ class Pool(StorePool):
     """A pool whose sessions note what they send."""
 
     batches: list[Sequence[Command]]
+    answers: list[int]
 
     async def take(self) -> StoreConnection:
-        connection, batches = await super().take(), self.batches
+        connection, batches, answers = await super().take(), self.batches, self.answers
         sent = type(connection).run
 
         async def run(commands: Sequence[Command], *, commit: bool = False) -> Any:
             batches.append(commands)
-            return await sent(connection, commands, commit=commit)
+            results = await sent(connection, commands, commit=commit)
+            answers.append(sum(size_of(result) for result in results))
+            return results
 
         connection.run = run  # type: ignore[method-assign]
         return connection
+
+
+def size_of(result: Any) -> int:
+    """Bytes of its values."""
+    places = ((row, column) for row in range(result.ntuples) for column in range(result.nfields))
+    return sum(len(result.get_value(*place) or b"") for place in places)
 
 
 def within(cluster: Cluster, work: Any, *versions: Descriptor) -> Any:

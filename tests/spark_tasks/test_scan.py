@@ -71,3 +71,18 @@ def test_rows_too_wide_for_one_answer_come_in_pages(people: Stage, monkeypatch: 
 
     monkeypatch.setattr(scan, "_rows", refuse)
     assert [as_dict(read(people, storage, (NAME,)), (NAME,)) for storage in (1, 2)] == whole
+
+
+def test_pages_of_values_that_are_too_large_come_in_parts(people: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here a page may have 60 bytes; otherwise 8 MB, of rows that may have gigabytes."""
+    space, parts = key_space(people.now), []
+    for page_bytes in (2**20, 60):
+        monkeypatch.setattr("storage.page_sizes.PAGE_BYTES", page_bytes)
+        with psycopg.connect(people.dsn, autocommit=True) as opened, snapshot_reads.snapshot(opened):
+            pages = snapshot_reads.pages(opened, people.table_id, KeyRange(1, space.low, space.high, 0))
+            parts.append([(len(page), page.keys.to_pylist(), page.values.to_pylist()) for page in pages])
+    whole, cut = parts
+    assert len(whole) == 1
+    assert len(cut) > 1
+    assert [key for _, keys, _ in cut for key in keys] == whole[0][1]
+    assert [value for _, _, values in cut for value in values] == whole[0][2]
