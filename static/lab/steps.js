@@ -15,9 +15,13 @@ export function Steps({ stage }) {
   <//>`;
 }
 
+/* Steps that change nothing are folded where there are several: a single one may be what a text asks for. */
+const IDLE_MAX = 1;
 function Actor({ actor, offers, stage, numbers }) {
-  const open = offers.filter((one) => !one.why_not && !one.changes_nothing);
-  const idle = offers.filter((one) => !one.why_not && one.changes_nothing);
+  const possible = offers.filter((one) => !one.why_not);
+  const folds = possible.filter((one) => one.changes_nothing).length > IDLE_MAX;
+  const open = possible.filter((one) => !(folds && one.changes_nothing));
+  const idle = possible.filter((one) => folds && one.changes_nothing);
   const closed = offers.filter((one) => one.why_not);
   const id = `actor-${actor.replace(/\W/g, "-")}`;
   return html`<section class="actor" aria-labelledby=${id}>
