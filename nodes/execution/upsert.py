@@ -25,10 +25,14 @@ from storage.statements import get_sql
 
 async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: Sequence[Values]) -> list[Values]:
     """Do INSERT .. ON CONFLICT; the rows that are written, as they are then."""
-    new = [work.encoded(row) for row in rows]
+    new: list[StoredRow] = []
+    for values in rows:
+        new.append(work.encoded(values))
+        await work.turns.give()
     written: list[Values] = []
     seen: set[bytes] = set()
     for values, row, old in zip(rows, new, await _conflicts(work, conflict, new), strict=True):
+        await work.turns.give()
         marks = _marks(work.descriptor, conflict, row)
         if old is None and seen.isdisjoint(marks):
             seen |= marks
@@ -90,6 +94,7 @@ async def _holders(work: Writing, index: Index, new: Sequence[StoredRow]) -> dic
     descriptor, placement = work.descriptor, work.descriptor.placement
     wanted: dict[int, dict[bytes, list[int]]] = {}
     for place, row in enumerate(new):
+        await work.turns.give()
         key = _unique_key(descriptor, index, row)
         if key is not None:
             bucket = entry_bucket(descriptor, placement, index, row, work.env.buckets)
