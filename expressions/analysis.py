@@ -48,7 +48,6 @@ class Analyzer(Builder):
     parameters: Parameters = field(default_factory=Parameters)
     scans: list[Scan] = field(default_factory=list)
     subquery: Callable[[Node, Scope], "tuple[tuple[str | Expr, ...], list[Type]]"] | None = None
-    is_volatile: bool = False
     windows: dict[str, Node] = field(default_factory=dict)
     _depth: int = 0
 
@@ -324,8 +323,6 @@ class Analyzer(Builder):
             return self.cast(session_value("pid", node.location), INT4, node.location)
         if name == "pg_is_in_recovery" and not args:
             return Literal(False, BOOL, node.location)
-        if name in ("random", "gen_random_uuid", "uuidv4", "clock_timestamp"):
-            self.is_volatile = True
         if name in ("concat", "concat_ws", "quote_literal"):
             args = [self.output_text(a) for a in args]
         return self.function(name, functions.FUNCTIONS.get(name, ()), args, node.location)

@@ -15,11 +15,9 @@ UNDEFINED_OBJECT = "42704"
 UNDEFINED_PARAMETER = "42P02"
 AMBIGUOUS_COLUMN = "42702"
 AMBIGUOUS_FUNCTION = "42725"
-AMBIGUOUS_ALIAS = "42P09"
 DUPLICATE_ALIAS = "42712"
 DUPLICATE_COLUMN = "42701"
 DATATYPE_MISMATCH = "42804"
-INDETERMINATE_TYPE = "42P18"
 CANNOT_COERCE = "42846"
 GROUPING_ERROR = "42803"
 WINDOWING_ERROR = "42P20"
@@ -70,9 +68,6 @@ INTERNAL_ERROR = "XX000"
 
 FENCE_REFUSALS = frozenset({"SL001", "SL002", "SL003", "SL004"})
 """`enter` refused: below the fence, not visible in the snapshot, other hash, lease (nearly) over."""
-
-RETRIABLE = frozenset({SERIALIZATION_FAILURE, DEADLOCK}) | FENCE_REFUSALS
-"""Failures after which the same statement may succeed: nothing of it was kept (T7)."""
 
 
 @dataclass(eq=False)

@@ -88,17 +88,12 @@ def refuse_greedy(sql: str) -> None:
     size = len(sql.encode())
     if size > TEXT_BYTES_MAX:
         raise SqlError(PROGRAM_LIMIT, f"the statement has {size} bytes; the limit is {TEXT_BYTES_MAX}")
-    nesting, items = _measured(sql)
+    nesting, items = measured(sql)
     if nesting > NESTING_MAX:
         raise SqlError(STATEMENT_TOO_COMPLEX, TOO_DEEP, hint=f"operators, joins and brackets: {NESTING_MAX} at most")
     if items > ITEMS_MAX:
         message = f"the statement lists {items} items; the limit is {ITEMS_MAX}"
         raise SqlError(PROGRAM_LIMIT, message, hint="send it in parts")
-
-
-def nesting(sql: str) -> int:
-    """A limit of how deep the text may nest: never less than it does."""
-    return _measured(sql)[0]
 
 
 @dataclass(slots=True)
@@ -187,8 +182,8 @@ class _Reading:
         return max(self.deepest, self.levels[0].depth)
 
 
-def _measured(sql: str) -> tuple[int, int]:
-    """Limits of how deep the text may nest, and the number of its commas."""
+def measured(sql: str) -> tuple[int, int]:
+    """A limit of how deep the text may nest, never less than it does; and the number of its commas."""
     reading = _Reading()
     reading.read(sql)
     return reading.end(), reading.items

@@ -9,7 +9,6 @@ highest version it heard and then asks the database:
                 new   old   new   old
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from catalog.elements import TableId
@@ -35,11 +34,6 @@ def is_news(heard: int, version: int) -> bool:
 def highest(heard: int, version: int) -> int:
     """The version to remember after hearing of `version`."""
     return max(heard, version)
-
-
-def merge(heard: Mapping[TableId, int], news: News) -> dict[TableId, int]:
-    """The newest known version of each table after `news`; older and repeated news is dropped."""
-    return {**heard, news.table: highest(heard.get(news.table, 0), news.version)}
 
 
 def to_text(news: News) -> str:

@@ -43,7 +43,6 @@ class Environment:
     pool: StorePool
     directory: Directory
     keeper: LeaseKeeper
-    database: str = "schemalab"
     meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
     rows: NodeRows = field(default_factory=NodeRows)
     running: dict[Owner, float] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from expressions.errors import (
     ACTIVE_TRANSACTION,
     IN_FAILED_TRANSACTION,
+    INVALID_SAVEPOINT,
     NO_ACTIVE_TRANSACTION,
     FatalError,
     SqlError,
@@ -121,7 +122,7 @@ class Block:
             raise SqlError(NO_ACTIVE_TRANSACTION, f"{word} can only be used in transaction blocks")
         if word == "ROLLBACK TO":
             if self.transaction is None:
-                raise SqlError("3B001", f'savepoint "{name}" does not exist')
+                raise SqlError(INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
             await self.transaction.rollback_to(name)
             self.is_failed = False
             return "ROLLBACK"

@@ -20,6 +20,7 @@ import psycopg
 from expressions.errors import (
     CONNECTION_FAILURE,
     FEATURE_NOT_SUPPORTED,
+    NOT_IN_PREREQUISITE_STATE,
     OBJECT_IN_USE,
     QUERY_CANCELED,
     READ_ONLY_TRANSACTION,
@@ -138,7 +139,7 @@ class SchemaStatements:
         if status == "failed":
             error = error or {}
             raise SqlError(
-                error.get("sqlstate") or "55000",
+                error.get("sqlstate") or NOT_IN_PREREQUISITE_STATE,
                 f"change {change_id} failed and was rolled back: {error.get('message', 'see its story')}",
                 hint=error.get("hint"),
             )

@@ -50,7 +50,6 @@ class SelectPlan:
     query: Query
     scans: tuple[Scan, ...]
     outputs: tuple[Output, ...]
-    is_volatile: bool = False
     needs_no_engine: bool = False
 
 
@@ -134,8 +133,8 @@ class Planner:
 
     def select(self, node: Node) -> SelectPlan:
         query = self.selects.query(node)
-        scans, is_volatile = tuple(self.analyzer.scans), self.analyzer.is_volatile
-        return SelectPlan(query, scans, query.outputs, is_volatile, query.simple is not None and query.simple.is_local)
+        is_local = query.simple is not None and query.simple.is_local
+        return SelectPlan(query, tuple(self.analyzer.scans), query.outputs, needs_no_engine=is_local)
 
     # -- INSERT -------------------------------------------------------------------------------------------------
 

@@ -54,7 +54,6 @@ class SimpleSelect:
     scan: Scan
     targets: tuple[Expr, ...]
     where: Expr | None
-    limit: Expr | None
 
     @property
     def is_local(self) -> bool:

@@ -180,7 +180,7 @@ class Selects:
             return None
         scan = scope.relations[0].scan
         assert scan is not None
-        return SimpleSelect(scan, tuple(t.expr for t in targets), where, None)
+        return SimpleSelect(scan, tuple(t.expr for t in targets), where)
 
     def _targets(self, nodes: Sequence[Node], scope: Scope, stars: Sequence[Star], *, loose: bool) -> list[Target]:
         refuse_wide(len(nodes))

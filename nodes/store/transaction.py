@@ -24,6 +24,7 @@ from expressions.errors import (
     DEADLOCK,
     FENCE_REFUSALS,
     INTERNAL_ERROR,
+    INVALID_SAVEPOINT,
     NO_ACTIVE_TRANSACTION,
     SERIALIZATION_FAILURE,
     TRANSACTION_TIMEOUT,
@@ -327,7 +328,7 @@ class Transaction:
         for place in range(len(self.savepoints) - 1, -1, -1):
             if self.savepoints[place][0] == name:
                 return place
-        raise SqlError("3B001", f'savepoint "{name}" does not exist')
+        raise SqlError(INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
 
     # -- trouble ------------------------------------------------------------------------------------------------
 

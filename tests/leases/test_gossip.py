@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.elements import TableId
-from leases.gossip import MalformedNews, News, from_text, is_news, merge, to_text
+from leases.gossip import MalformedNews, News, from_text, highest, is_news, to_text
 
 NEWS = st.builds(News, st.integers(1, 3).map(TableId), st.integers(1, 9))
 
@@ -15,10 +15,9 @@ def test_order_and_repetition_of_news_change_nothing(told: tuple[list[News], lis
     sent, heard = told
     one: dict[TableId, int] = {}
     other: dict[TableId, int] = {}
-    for news in sent:
-        one = merge(one, news)
-    for news in (*heard, *heard):
-        other = merge(other, news)
+    for known, messages in ((one, sent), (other, (*heard, *heard))):
+        for news in messages:
+            known[news.table] = highest(known.get(news.table, 0), news.version)
     assert one == other
 
 
