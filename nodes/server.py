@@ -13,8 +13,10 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from catalog import clock
 from expressions.errors import ADMIN_SHUTDOWN, FatalError
@@ -149,8 +151,11 @@ class Server:
                 clients.channel, sock=self.listener, backlog=BACKLOG
             )
             log.info("node %s incarnation %s serves port %s", settings.name, self.incarnation, self.port)
-            beside = [asyncio.create_task(self._send_samples()), asyncio.create_task(people.watch(clients.end_of))]
-            beside.append(asyncio.create_task(keep_alarm(settings.lease_s)))
+            beside = [
+                self.run_beside("sending figures", self._send_samples(), is_vital=False),
+                self.run_beside("watching the rights of users", people.watch(clients.end_of), is_vital=True),
+                self.run_beside("setting the alarm", keep_alarm(settings.lease_s), is_vital=True),
+            ]
             code = await self._ended
             for task in beside:
                 task.cancel()
@@ -160,6 +165,21 @@ class Server:
                 await self._drain(keeper)
         await self.env.close()
         return code
+
+    def run_beside(self, what: str, work: Coroutine[Any, Any, None], *, is_vital: bool) -> "asyncio.Task[None]":
+        """Do this while the node serves. Should it fail the log says so, and what is vital ends the node."""
+        task = asyncio.create_task(work, name=what)
+
+        def ended(_: object) -> None:
+            error = None if task.cancelled() else task.exception()
+            if error is None:
+                return
+            log.error("%s failed", what, exc_info=error)
+            if is_vital:
+                self._fatal(f"{what} failed: {error!r}")
+
+        task.add_done_callback(ended)
+        return task
 
     @property
     def port(self) -> int:

@@ -1,0 +1,46 @@
+"""Work that a node does beside its clients does not end unnoticed."""
+
+import asyncio
+import logging
+
+import pytest
+
+from leases.asyncio.keeper import FATAL_EXIT_CODE
+from nodes.server import Server, Settings
+
+SETTINGS = Settings("n", "127.0.0.1", 0, "", "", 30.0, 2, 3000)
+
+
+async def fails() -> None:
+    raise KeyError("a mistake")
+
+
+@pytest.mark.parametrize(("is_vital", "code"), [
+    pytest.param(True, FATAL_EXIT_CODE, id="what the node must not be without ends it"),
+    pytest.param(False, None, id="the node goes on without its figures"),
+])  # fmt: skip
+def test_work_that_fails_is_logged(caplog: pytest.LogCaptureFixture, is_vital: bool, code: int | None) -> None:
+    async def serve() -> int | None:
+        server = Server(SETTINGS, None, 1)  # type: ignore[arg-type]
+        await asyncio.wait([server.run_beside("taking away rights", fails(), is_vital=is_vital)])
+        await asyncio.sleep(0)
+        return server._ended.result() if server._ended.done() else None
+
+    with caplog.at_level(logging.ERROR):
+        assert asyncio.run(serve()) == code
+    (record,) = caplog.records
+    assert "taking away rights" in record.getMessage()
+    assert record.exc_info is not None
+
+
+def test_work_that_the_node_ends_itself_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    async def serve() -> bool:
+        server = Server(SETTINGS, None, 1)  # type: ignore[arg-type]
+        task = server.run_beside("waiting", asyncio.sleep(60), is_vital=True)  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        return server._ended.done()
+
+    assert asyncio.run(serve()) is False
+    assert not caplog.records
