@@ -22,6 +22,7 @@ from expressions.limits import VALUE_BYTES_MAX, too_long
 from expressions.sqltypes import DATE, INT4, INT8, INTERVAL, TEXT, UUID, Type
 from expressions.typed import value_text
 from nodes.sql.query import Output
+from nodes.store.pipeline import finished
 from nodes.wire.results import Row
 
 log = logging.getLogger(__name__)
@@ -61,6 +62,11 @@ class Feed:
             if batch is None:
                 return
             yield batch
+
+
+async def _ended(future: "asyncio.Future[Any]") -> None:
+    await asyncio.wait([future])
+    future.exception()
 
 
 async def _next(pages: AsyncIterator[pa.RecordBatch]) -> pa.RecordBatch | None:
@@ -123,8 +129,7 @@ class Engine:
             if queued.cancel():
                 raise
             connection.interrupt()
-            await asyncio.wait([future])
-            future.exception()
+            await finished(_ended(future))  # whatever else comes: the thread has what is closed behind it
             raise
         except (duckdb.Error, OSError) as error:  # Arrow says OSError of a stream that fails once the result has begun
             failed = next((feed.error for feed in tables.values() if feed.error is not None), None)

@@ -5,8 +5,10 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import AsyncIterator
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
 from expressions.errors import FatalError, SqlError
@@ -14,7 +16,7 @@ from nodes.clients.channel import Channel
 from nodes.clients.connection import Client
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
-from nodes.execution.duckdb_engine import THREADS_MAX, Engine
+from nodes.execution.duckdb_engine import THREADS_MAX, Engine, Feed
 from nodes.execution.held_rows import NodeRows
 from nodes.people.rights import Person
 from nodes.server import Settings, bind
@@ -225,6 +227,41 @@ def test_a_query_that_waits_for_its_turn_can_be_cancelled() -> None:
         asyncio.run(queue())
     finally:
         busy.set()
+        engine.close()
+
+
+def test_a_query_that_is_cancelled_twice_is_over_before_what_it_reads_is_closed() -> None:
+    """By its client, and then by the end of the connection: its thread waits for a page meanwhile."""
+    schema, engine = pa.schema([("n", pa.int64())]), Engine()
+    asked, arrived, is_closed = asyncio.Event(), asyncio.Event(), False
+
+    async def pages() -> AsyncIterator[pa.RecordBatch]:
+        nonlocal is_closed
+        try:
+            asked.set()
+            await arrived.wait()
+            yield pa.record_batch([pa.array([1])], schema=schema)
+        finally:
+            is_closed = True
+
+    async def cancelled_twice() -> None:
+        feed = Feed(schema, pages, asyncio.get_running_loop())
+        running = asyncio.ensure_future(anext(engine.run("SELECT sum(n) FROM t", {"t": feed})))
+        await asyncio.wait_for(asked.wait(), 10)
+        for _ in range(2):
+            running.cancel()
+            await asyncio.sleep(0.05)
+            assert not running.done()
+            assert not is_closed
+        arrived.set()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(running, 10)
+        await asyncio.sleep(0.05)
+        assert is_closed
+
+    try:
+        asyncio.run(cancelled_twice())
+    finally:
         engine.close()
 
 
