@@ -153,7 +153,7 @@ def send_at_once(portal: Portal, rows_max: int, channel: Channel) -> bool:
     """Send what the portal has if it is at hand and small, so that nobody waits. Whether that was so."""
     result = portal.result
     assert result is not None
-    if result.more is not None or rows_max or len(result.rows) > ROWS_AT_ONCE or portal.is_done:
+    if result.more is not None or rows_max or len(result.rows) > ROWS_AT_ONCE or portal.waiting or portal.is_done:
         return False
     for row in result.rows:
         channel.send(messages.data_row(row))
