@@ -100,12 +100,12 @@ HOSTILE_VALUES = {
         "54001",
     ),
     "a long text and many patterns": (
-        "SELECT n FROM {t} WHERE id = 7 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 300 + ")",
+        "SELECT n FROM {t} WHERE id = 7 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 80 + ")",
         LONG,
         "54001",
     ),
     "the same for rows that are written": (
-        "UPDATE {t} SET n = 3 WHERE id < 10 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 300 + ")",
+        "UPDATE {t} SET n = 3 WHERE id < 10 AND (%s LIKE '%%a_b%%'" + " OR $1 LIKE '%%a_b%%'" * 80 + ")",
         LONG,
         "54001",
     ),
