@@ -450,8 +450,20 @@ class Client:
         """Send what the portal has; what is at hand and small needs no waiting."""
         if send_at_once(portal, rows_max, self.channel):
             return
-        async with self._interruptible():
-            await send_rows(portal, rows_max, self.channel, self._flush)
+        assert self.session is not None
+        assert portal.result is not None
+        is_kept = (
+            portal.result.tag != "SELECT" and self.session.status() == b"I" and not self.session.has_implicit_block()
+        )
+        with self.session.kept.holding(portal.result.bytes_held if portal.waiting_bytes is None else 0):
+            try:
+                async with self._interruptible():
+                    await send_rows(portal, rows_max, self.channel, self._flush)
+            except errors.SqlError as error:
+                if is_kept:  # an error would say that it is not (T7)
+                    message = f"{error.message}: it is done, but its answer was not taken"
+                    raise errors.FatalError(error.sqlstate, message) from None
+                raise
         if portal.counted:
             self.portals.recount(portal)
 

@@ -76,6 +76,7 @@ async def _written(
     tag: str, work: Writing, returning: Returning | None, rows: Sequence[Values], *, commit: bool
 ) -> Result:
     """The answer of a statement that has changed `rows`, once the store has done it."""
-    answers = await returned(work, returning, rows)
+    answers, size = await returned(work, returning, rows)
     await write(work, commit=commit)
-    return Result(f"{tag} {len(rows)}", None if returning is None else fields_of(returning.outputs), answers)
+    fields = None if returning is None else fields_of(returning.outputs)
+    return Result(f"{tag} {len(rows)}", fields, answers, bytes_held=size)

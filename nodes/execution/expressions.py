@@ -60,14 +60,17 @@ async def engine_rows(
     return rows
 
 
-async def returned(work: Writing, returning: Returning | None, rows: Sequence[Mapping[ColumnId, PyValue]]) -> list[Row]:
-    """The answer of RETURNING, row by row."""
-    if returning is None:
-        return []
+async def returned(
+    work: Writing, returning: Returning | None, rows: Sequence[Mapping[ColumnId, PyValue]]
+) -> tuple[list[Row], int]:
+    """The answer of RETURNING, row by row, and the bytes it takes."""
     answers: list[Row] = []
+    if returning is None:
+        return answers, 0
+    before = work.held.held
     for row in rows:
         computed = await compute_row(work, returning.targets, row)
         answers.append([value_text(t.type, v) for t, v in zip(returning.targets, computed, strict=True)])
         work.held.take(bytes_of(answers[-1]))
         await work.turns.give()
-    return answers
+    return answers, work.held.held - before

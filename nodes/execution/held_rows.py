@@ -5,7 +5,8 @@ answers; and, by a connection, what it has prepared and bound, with the rows of 
 the length of texts, and a fixed amount for everything else.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from expressions.errors import OUT_OF_MEMORY, PROGRAM_LIMIT, SqlError
@@ -53,6 +54,16 @@ class HeldRows:
             raise SqlError(OUT_OF_MEMORY, message, hint="try again when others have ended, or on another node")
         self.held += count
         self.node.held += count
+
+    @contextmanager
+    def holding(self, count: int) -> Iterator[None]:
+        """Count bytes that are there already, whatever the limits: it is others who are refused then."""
+        self.held += count
+        self.node.held += count
+        try:
+            yield
+        finally:
+            self.give(count)
 
     def give(self, count: int) -> None:
         """Count less bytes."""

@@ -13,13 +13,14 @@ class Result:
     """The outcome of one statement.
 
     `rows` is what is at hand; `more` streams the rest, batch by batch, when there is too much to hold.
-    The tag of a query ends in the number of rows that were sent.
+    The tag of a query ends in the number of rows that were sent. `bytes_held` is what `rows` take, if that may be much.
     """
 
     tag: str
     fields: tuple[Field, ...] | None = None
     rows: list[Row] = field(default_factory=list)
     more: AsyncIterator[list[Row]] | None = None
+    bytes_held: int = 0
 
     def complete_tag(self, sent: int) -> str:
         return f"SELECT {sent}" if self.tag == "SELECT" else self.tag

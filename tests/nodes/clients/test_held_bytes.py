@@ -3,16 +3,18 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from sys import getsizeof
+from types import SimpleNamespace
 
 import pytest
 
 from expressions.errors import SqlError
 from nodes.clients import portals
 from nodes.clients.channel import Channel
+from nodes.clients.connection import Client
 from nodes.clients.portals import ENTRY_BYTES, Kept, Portal, Prepared, send_rows
 from nodes.execution.held_rows import CONNECTION_BYTES_MAX, NODE_BYTES_MAX, HeldRows, KeptByConnection, NodeRows
 from nodes.wire.messages import Field
-from nodes.wire.results import Result
+from nodes.wire.results import Result, Row
 from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, kinds, message, parse, query
 
 LONG = "SELECT 1 -- " + "x" * 900_000
@@ -96,6 +98,29 @@ def test_rows_are_counted_once_and_not_with_each_fetch(node: NodeRows) -> None:
     while not portal.is_done:
         fetch(kept, portal, 10)
     assert Counted.walks <= 3 * 2000, "sent, counted, and given back"
+
+
+def test_an_answer_counts_until_its_client_has_taken_it(node: NodeRows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements have given back what they held by then: some of 64 MB each would end a node."""
+    seen: list[int] = []
+    client = Client(None, Channel(lambda _: None, lambda _: None), 1, None)  # type: ignore[arg-type]
+    session = SimpleNamespace(kept=KeptByConnection(node), status=lambda: b"T", has_implicit_block=lambda: False)
+    client.session = session  # type: ignore[assignment]
+
+    async def flush() -> None:
+        seen.append(node.held)
+        client.channel._out.clear()
+        client.channel._out_bytes = 0
+
+    async def answer() -> None:
+        rows: list[Row] = [(b"x" * 1000,)] * 1000
+        result = Result("UPDATE 1000", (), rows, bytes_held=1_064_000)
+        await client._answer(Portal(Prepared("", None), (), (), result), 0)
+
+    monkeypatch.setattr(client, "_flush", flush)
+    asyncio.run(answer())
+    assert set(seen) == {1_064_000}
+    assert node.held == 0
 
 
 def test_prepared_texts_of_a_connection_have_a_limit(raw: Raw) -> None:

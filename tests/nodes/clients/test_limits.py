@@ -208,6 +208,28 @@ def test_large_answers_are_not_gathered_until_all_statements_are_done(cluster: C
     assert kinds(raw.until_ready())[-2:] == "CZ"
 
 
+def test_an_answer_that_is_cancelled_does_not_deny_what_was_done(cluster: Cluster) -> None:
+    """T7: 57014 as an error means that nothing was kept. Where it was, the connection ends."""
+    table = cluster.table("id int PRIMARY KEY, v text")
+    with Raw(cluster.ports["n1"], receives=2**16) as raw, cluster.connect() as other:
+        key = next(body for kind, body in raw.startup() if kind == b"K")
+        rows = "SELECT g, repeat('x', 1000) FROM generate_series(1, 12000) g"
+        raw.send(query(f"INSERT INTO {table} {rows} RETURNING v"))
+        deadline = time.monotonic() + 20
+        while other.execute(f"SELECT count(*) FROM {table}").fetchone() != (12_000,):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        time.sleep(0.3)
+        with Raw(cluster.ports["n1"]) as killer:
+            killer.send(struct.pack("!ii", 16, 80877102) + key)
+            assert killer.message() is None
+        answers = []
+        while (answer := raw.message()) is not None:
+            answers.append(answer)
+    error = fields(answers[-1][1])
+    assert (answers[-1][0], error["S"], error["C"]) == (b"E", "FATAL", "57014")
+
+
 def test_a_query_that_waits_for_its_turn_can_be_cancelled() -> None:
     engine, busy = Engine(), threading.Event()
 
