@@ -57,7 +57,7 @@ class HeldRows:
 
     @contextmanager
     def holding(self, count: int) -> Iterator[None]:
-        """Count bytes that are there already, whatever the limits: it is others who are refused then."""
+        """Count existing bytes, whatever the limits: it is others who are refused then."""
         self.held += count
         self.node.held += count
         try:
