@@ -9,7 +9,6 @@ import hypothesis
 import pytest
 from django.conf import settings
 
-from schemalab.testing.cluster import RunningCluster, running_cluster
 from schemalab.testing.services import surround
 from tests.groups import GroupScheduling, position_of
 
@@ -67,13 +66,6 @@ def redis_url(services: None) -> str:
     with Redis.from_url(settings.REDIS_URL) as client:
         client.flushall()
     return settings.REDIS_URL
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[RunningCluster]:
-    """The whole product, running: three nodes, leases of two seconds. Tests leave it as they found it."""
-    with running_cluster() as running:
-        yield running
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,6 +1,6 @@
 """Which tests run in the same process: those that share something slow to start.
 
-    product   the whole cluster: tests/integration, then tests/browser
+    product   the whole cluster: tests/product, its browser last
     nodes-1   a small cluster of nodes, in two halves
     nodes-2
     spark     one warm Spark session
@@ -32,7 +32,7 @@ def group_of(path: str) -> str:
     """The group of a test, or of a file of tests, by its path: "tests/nodes/wire/test_scram.py::test_x"."""
     file = path.split("::")[0]
     match PurePath(file).parts[1:]:
-        case ("integration" | "browser", *_):
+        case ("product", *_):
             return "product"
         case ("spark_tasks", *_):
             return "spark"
@@ -47,7 +47,7 @@ def position_of(path: str) -> tuple[int, bool]:
     """The place of a test among all: of the product's, those in a browser come last."""
     group = group_of(path)
     place = FIRST.index(group) if group in FIRST else len(FIRST)
-    return place, path.startswith("tests/browser/")
+    return place, path.startswith("tests/product/browser/")
 
 
 class GroupScheduling(LoadScopeScheduling):

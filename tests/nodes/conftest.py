@@ -145,7 +145,7 @@ class Cluster:
         return process.wait(20)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(services: None) -> Iterator[Cluster]:
     from django.conf import settings
 
@@ -181,7 +181,7 @@ def n2(cluster: Cluster) -> Iterator["psycopg.Connection[Any]"]:
         yield connection
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def worker(cluster: Cluster) -> Iterator[None]:
     """A Celery worker that drives changes and does their small reorganisations."""
     command = [sys.executable, "-m", "celery", "--quiet", "-A", "schemalab", "worker", "--pool", "threads"]

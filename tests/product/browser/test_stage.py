@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from schemalab.testing.cluster import RunningCluster
-from tests.browser.people import COLOURS, overflow, sign_in, violations
+from tests.product.browser.people import COLOURS, overflow, sign_in, violations
 
 NewPage = Callable[..., Page]
 PHONE = {"width": 390, "height": 844}

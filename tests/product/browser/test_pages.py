@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from schemalab.testing.cluster import RunningCluster
-from tests.browser.people import COLOURS, overflow, sign_in, violations
+from tests.product.browser.people import COLOURS, overflow, sign_in, violations
 
 NewPage = Callable[..., Page]
 PAGES = [

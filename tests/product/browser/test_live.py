@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from schemalab.testing.cluster import RunningCluster
-from tests.browser.people import happen, sign_in
+from tests.product.browser.people import happen, sign_in
 
 NewPage = Callable[..., Page]
 CHANGE_MS_MAX = 60_000
