@@ -5,6 +5,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.requirements-installed
 
+# Dozens of processes start in a run of the tests: compiled modules are kept on disk, not made anew by each.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run test check prove bench soak clean
 
