@@ -14,7 +14,11 @@ class Question(models.Model):
 
     asked = models.JSONField()
     asked_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True)
+    """The last time that the worker was sent word of it."""
+
     begun_at = models.DateTimeField(null=True)
+    beginnings = models.PositiveSmallIntegerField(default=0, db_default=0)
     looked_at = models.DateTimeField(null=True)
     """The last time the search gave a sign of life."""
 

@@ -4,7 +4,8 @@
 
 The next question is that of whoever was served longest ago, so thirty learners wait for each other and not for one of
 them. A person has one open question: a new one stops the one before. An answer is kept under what was asked and the
-rules it was found with; who asks the same again has it at once, unless it was unknown.
+rules it was found with; who asks the same again has it at once, unless it was unknown. Who asks while it is searched
+for shares that search: it ends when nobody waits for it any more.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 from celery import current_app
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import F, Max, OuterRef, Q, QuerySet, Subquery
 from django.utils.timezone import now
 from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
@@ -34,8 +35,12 @@ KEPT_MAX = 2_000
 LOST_S = 30.0
 """A search that has given no sign of life for so long has ended with its process; the question waits again."""
 
-NO_WORKER_S = 5.0
-"""A question that waits for so long while no search runs is sent again: its message was lost, or there is no worker."""
+SEND_EVERY_S = 5.0
+"""While questions wait and no search runs, the next one is sent again this often, however many pages look: its message
+was lost, or there is no worker."""
+
+BEGINNINGS_MAX = 3
+"""A question that has ended so many processes is unknown."""
 
 Json = dict[str, Any]
 
@@ -45,12 +50,14 @@ def ask(owner: str, question: search.Question) -> Question:
     body = search.to_json(question)
     key = hashlib.sha256(json.dumps([body, rules()], sort_keys=True).encode()).hexdigest()
     with transaction.atomic():
+        shared = _open().filter(key=key).order_by(F("looked_at").desc(nulls_last=True)).first()
         Question.objects.filter(owner=owner, answer__isnull=True).update(is_stopped=True)
-        known = Question.objects.filter(key=key, answer__isnull=False).exclude(answer__verdict="unknown").first()
-        answer = None if known is None else known.answer
-        made = Question.objects.create(owner=owner, key=key, asked=body, asked_at=now(), answer=answer)
+        made = Question(owner=owner, key=key, asked=body, asked_at=now(), sent_at=now())
+        if shared is not None:
+            made.begun_at, made.looked_at, made.beginnings = shared.begun_at, shared.looked_at, shared.beginnings
+        made.save()
         _forget_oldest()
-        if answer is None:
+        if not _answer_if_known(made) and shared is None:
             transaction.on_commit(_send)
     return made
 
@@ -65,43 +72,61 @@ def shown(question: Question) -> Json:
     body: Json = {"id": question.pk, "asked": question.asked}
     if question.answer is not None:
         return body | {"state": "done"} | question.answer
-    if question.is_stopped and not _runs(question):
+    if question.is_stopped:
         return body | {"state": "stopped"}
     if _runs(question):
         return body | {"state": "running"} | (question.progress or {})
-    waiting = [row["pk"] for row in _in_order()]
-    if now() - question.asked_at > timedelta(seconds=NO_WORKER_S) and not _running().exists():
-        _send()
-    return body | {"state": "waiting", "before": waiting.index(question.pk) if question.pk in waiting else 0}
+    waiting = list(_in_order())
+    if waiting and not _running().exists():
+        _send_again(waiting[0])
+    return body | {"state": "waiting", "before": next((n for n, one in enumerate(waiting) if one == question), 0)}
 
 
 # --- answering, called by the worker
 
 
 def begin_next() -> Question | None:
-    """The question that is to be answered next, marked as begun; None when none waits. May be called by several."""
-    for row in _in_order():
+    """The question that is to be answered next, begun with all that are equal; None when none waits.
+
+    May be called by several.
+    """
+    for question in _in_order():
+        if _answer_if_known(question):
+            continue
+        if question.beginnings >= BEGINNINGS_MAX:
+            finish(question, {"verdict": "unknown", "why": f"gave up after {BEGINNINGS_MAX} attempts"})
+            continue
         at = now()
-        mine = _waiting().filter(pk=row["pk"])
-        if mine.update(begun_at=at, looked_at=at, progress=None):
-            return Question.objects.get(pk=row["pk"])
+        begun = {"begun_at": at, "looked_at": at, "progress": None, "beginnings": F("beginnings") + 1}
+        if _waiting().filter(pk=question.pk).update(**begun):
+            _waiting().filter(key=question.key).update(**begun)
+            question.refresh_from_db()
+            return question
     return None
 
 
 def report(question: Question, progress: Progress) -> bool:
-    """Store how far a search is; False when it shall stop."""
+    """Store how far a search is; False when it shall stop: nobody waits for its answer any more."""
     body = {"states": progress.states, "depth": progress.depth, "seconds": round(progress.seconds, 2)}
-    goes_on = Question.objects.filter(pk=question.pk, is_stopped=False)
-    return bool(goes_on.update(progress=body, looked_at=now()))
+    return bool(_sharing(question).update(progress=body, looked_at=now()))
 
 
 def finish(question: Question, answer: Json) -> None:
-    Question.objects.filter(pk=question.pk).update(answer=answer)
+    """Store the answer, for all who share the search."""
+    Question.objects.filter(Q(pk=question.pk) | Q(pk__in=_sharing(question))).update(answer=answer)
+
+
+def _sharing(question: Question) -> QuerySet[Question]:
+    return _open().filter(key=question.key, begun_at__isnull=False)
+
+
+def _open() -> QuerySet[Question]:
+    return Question.objects.filter(answer__isnull=True, is_stopped=False)
 
 
 def _waiting() -> QuerySet[Question]:
     lost = Q(looked_at__lt=now() - timedelta(seconds=LOST_S))
-    return Question.objects.filter(Q(begun_at__isnull=True) | lost, answer__isnull=True, is_stopped=False)
+    return _open().filter(Q(begun_at__isnull=True) | lost)
 
 
 def _running() -> QuerySet[Question]:
@@ -113,12 +138,28 @@ def _runs(question: Question) -> bool:
     return question.looked_at is not None and now() - question.looked_at < timedelta(seconds=LOST_S)
 
 
-def _in_order() -> list[Json]:
+def _in_order() -> QuerySet[Question]:
     """Those that wait, first that of whoever was served longest ago, or never."""
-    owners = Question.objects.values("owner").annotate(served_at=Max("begun_at"))
-    served_at = {row["owner"]: row["served_at"] for row in owners}
-    rows = list(_waiting().order_by("asked_at", "pk").values("pk", "owner"))
-    return sorted(rows, key=lambda row: (served_at[row["owner"]] is not None, served_at[row["owner"]] or 0))
+    of_owner = Question.objects.filter(owner=OuterRef("owner")).values("owner")
+    served_at = Subquery(of_owner.annotate(served_at=Max("begun_at")).values("served_at"))
+    return _waiting().annotate(served_at=served_at).order_by(F("served_at").asc(nulls_first=True), "asked_at", "pk")
+
+
+def _answer_if_known(question: Question) -> bool:
+    """Give the question the answer that an equal one has; False when there is none, or it was unknown."""
+    known = Question.objects.filter(key=question.key, answer__isnull=False).exclude(answer__verdict="unknown").first()
+    if known is None:
+        return False
+    question.answer = known.answer
+    question.save(update_fields=["answer"])
+    return True
+
+
+def _send_again(question: Question) -> None:
+    """Whoever looks may do it; of those who look at once, one does."""
+    too_old = now() - timedelta(seconds=SEND_EVERY_S)
+    if Question.objects.filter(pk=question.pk, sent_at__lt=too_old).update(sent_at=now()):
+        _send()
 
 
 def _send() -> None:
@@ -129,5 +170,7 @@ def _send() -> None:
 
 
 def _forget_oldest() -> None:
+    """Those that are closed: whoever waits for an answer finds it."""
     newest = Question.objects.aggregate(newest=Max("pk"))["newest"] or 0
-    Question.objects.filter(pk__lte=newest - KEPT_MAX).delete()
+    closed = Q(answer__isnull=False) | Q(is_stopped=True)
+    Question.objects.filter(closed, pk__lte=newest - KEPT_MAX).delete()

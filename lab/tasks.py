@@ -5,6 +5,7 @@ longer; it goes on for a while, because its answer is kept, and the page that as
 of the tasks themselves are for what follows a search that found something: making the counterexample short.
 """
 
+import logging
 import os
 import time
 
@@ -27,6 +28,8 @@ from lab.explorer.verdict import Verdict
 from lab.questions import search
 from lab.sessions.session import BadSession
 
+log = logging.getLogger(__name__)
+
 NODES = 3
 BUDGET = Budget(states=500_000, seconds=8.0)
 USUAL = (
@@ -39,6 +42,7 @@ SECONDS_MAX, SECONDS_MAX_HARD = 20, 25
 NICENESS = 5
 QUESTION_BUDGET, QUESTION_S_MAX = Budget(states=1_000_000, seconds=30.0), 60
 LOOK_EVERY_S = 0.3
+FAILED = {"verdict": "unknown", "why": "the search failed: the log of the process lab says why"}
 
 
 @shared_task(soft_time_limit=SECONDS_MAX, time_limit=SECONDS_MAX_HARD)
@@ -57,6 +61,9 @@ def prove_plan(key: str) -> None:
         proofs.answer(key, {"verdict": "unknown", "why": f"it cannot be explored: {error}"})
     except SoftTimeLimitExceeded:
         proofs.answer(key, {"verdict": "unknown", "why": f"gave up after {SECONDS_MAX} s"})
+    except Exception:
+        log.exception("plan %s has no proof", key[:8])
+        proofs.answer(key, FAILED)
     else:
         proofs.answer(key, found, model=known)
 
@@ -82,6 +89,9 @@ def answer_next_question() -> None:
         answer = {"verdict": "unknown", "why": str(error)}
     except SoftTimeLimitExceeded:
         answer = {"verdict": "unknown", "why": f"gave up after {QUESTION_S_MAX} s"}
+    except Exception:
+        log.exception("question %s has no answer", question.pk)
+        answer = FAILED
     services.finish(question, answer)
 
 

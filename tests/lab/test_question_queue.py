@@ -3,14 +3,19 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from lab import services, tasks
 from lab.explorer.spaces.search import Budget, Progress
 from lab.models import Question
+from lab.questions import search
 from lab.questions.goal import Goal
 from lab.questions.search import Question as Asked
 from lab.sessions.replay import new_session
+
+PROGRESS = Progress(states=100, waiting=10, depth=3, seconds=0.5)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -78,15 +83,14 @@ def test_a_search_hears_that_it_is_stopped_by_its_owner_only() -> None:
     made = services.ask("ann", question())
     running = services.begin_next()
     assert running == made
-    progress = Progress(states=100, waiting=10, depth=3, seconds=0.5)
     services.stop("bo", made.pk)
-    assert services.report(made, progress)
+    assert services.report(made, PROGRESS)
     made.refresh_from_db()
     assert services.shown(made) | {"asked": {}} == {
         "id": made.pk, "asked": {}, "state": "running", "states": 100, "depth": 3, "seconds": 0.5,
     }  # fmt: skip
     services.stop("ann", made.pk)
-    assert not services.report(made, progress)
+    assert not services.report(made, PROGRESS)
 
 
 def test_a_question_whose_process_ended_waits_again() -> None:
@@ -100,16 +104,109 @@ def test_a_question_whose_process_ended_waits_again() -> None:
     assert services.begin_next() == made
 
 
-def test_a_question_whose_message_was_lost_is_sent_again(sent: list[str]) -> None:
-    made = services.ask("ann", question())
-    sent.clear()
-    made.asked_at = now() - timedelta(seconds=services.NO_WORKER_S + 1)
-    services.shown(made)
+def test_a_class_that_asks_one_question_has_one_search(sent: list[str]) -> None:
+    class_ = [services.ask(f"learner {n}", question()) for n in range(10)]
     assert sent == [services.TASK]
+    tasks.answer_next_question()
+    late = services.ask("late", question())
+    for made in (*class_, late):
+        made.refresh_from_db()
+        assert services.shown(made)["verdict"] == "violated"
+    assert services.begin_next() is None
+    assert sent == [services.TASK]
+
+
+def test_who_asks_while_it_is_searched_for_shares_the_search(sent: list[str]) -> None:
+    first = services.ask("ann", question())
+    running = services.begin_next()
+    assert running is not None
+    second = services.ask("bo", question())
+    assert services.shown(second)["state"] == "running"
+    assert services.begin_next() is None
+    services.stop("ann", first.pk)
+    assert services.report(running, PROGRESS)
+    services.finish(running, {"verdict": "unknown", "why": "the budget is spent"})
+    second.refresh_from_db()
+    assert services.shown(second)["why"] == "the budget is spent"
+    assert sent == [services.TASK]
+
+
+def test_who_asks_the_same_again_keeps_the_search_that_runs() -> None:
+    services.ask("ann", question())
+    running = services.begin_next()
+    assert running is not None
+    again = services.ask("ann", question())
+    assert services.shown(again)["state"] == "running"
+    assert services.report(running, PROGRESS)
+
+
+def test_a_stopped_search_answers_nobody_who_asked_later() -> None:
+    made = services.ask("ann", question())
+    running = services.begin_next()
+    assert running is not None
+    services.stop("ann", made.pk)
+    assert not services.report(running, PROGRESS)
+    later = services.ask("bo", question())
+    services.finish(running, {"verdict": "unknown", "why": "stopped"})
+    later.refresh_from_db()
+    assert services.shown(later)["state"] == "waiting"
+
+
+def test_a_question_whose_message_was_lost_is_sent_again_once_however_many_look(sent: list[str]) -> None:
+    asked = [services.ask("ann", question()), services.ask("bo", question("delete-only"))]
+    sent.clear()
+    services.shown(asked[0])
+    assert sent == [], "the message has just been sent"
+    long_ago = now() - timedelta(seconds=services.SEND_EVERY_S + 1)
+    Question.objects.update(sent_at=long_ago)
+    for _ in range(20):
+        for made in asked:
+            services.shown(made)
+    assert sent == [services.TASK]
+
+
+def test_a_question_of_a_new_person_while_the_queue_is_looked_at_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits and who was served when is one look: nobody comes in between."""
+    made = services.ask("ann", question())
+    with CaptureQueriesContext(connection) as looks:
+        assert list(services._in_order()) == [made]
+    assert len(looks) == 1
+
+
+def test_a_search_that_raises_is_unknown(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise AssertionError("no witness")
+
+    monkeypatch.setattr(search, "ask", broken)
+    made = services.ask("ann", question())
+    tasks.answer_next_question()
+    made.refresh_from_db()
+    assert services.shown(made)["verdict"] == "unknown"
+    assert "no witness" in caplog.text
+
+
+def test_a_question_that_ends_its_process_again_and_again_is_unknown() -> None:
+    made = services.ask("ann", question())
+    for _ in range(services.BEGINNINGS_MAX):
+        assert services.begin_next() == made
+        Question.objects.update(looked_at=now() - timedelta(seconds=services.LOST_S + 1))
+    assert services.begin_next() is None
+    made.refresh_from_db()
+    assert services.shown(made)["why"] == "gave up after 3 attempts"
+
+
+def test_an_open_question_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "KEPT_MAX", 2)
+    waiting = services.ask("ann", question("delete-only"))
+    for _ in range(5):
+        services.ask("bo", question())
+    assert services.shown(Question.objects.get(pk=waiting.pk))["state"] == "waiting"
+    assert Question.objects.count() == 3
 
 
 def test_old_questions_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "KEPT_MAX", 2)
     for name in ("ann", "bo", "cy"):
         services.ask(name, question())
+        tasks.answer_next_question()
     assert sorted(Question.objects.values_list("owner", flat=True)) == ["bo", "cy"]
