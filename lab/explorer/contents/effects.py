@@ -17,6 +17,7 @@ from lab.explorer.contents.numbered import (
     NOT_NAMED,
     Acknowledged,
     Effect,
+    Numbers,
     Pairs,
     Seen,
     Slot,
@@ -66,8 +67,8 @@ class Effects(Judgement):
 
     def __init__(self, model: Model, program: Program | None = None) -> None:
         super().__init__(model, program_of(model) if program is None else program)
-        self.chunks: list[tuple[Op, ...]] = []
-        self.chunk_numbers: dict[tuple[Op, ...], int] = {}
+        self._chunks: Numbers[tuple[Op, ...]] = Numbers()
+        self.chunks = self._chunks.values
         self._effects: dict[tuple[int, Schema, Statement, int, int | None], Effect | None] = {}
         self._choices: dict[tuple[int, Schema], list[tuple[Statement, Effect]]] = {}
         self._reads: dict[tuple[int, int, int], int] = {}
@@ -293,11 +294,7 @@ class Effects(Judgement):
 
     def chunk(self, ops: tuple[Op, ...]) -> int:
         """The number of what one attempt will put."""
-        found = self.chunk_numbers.get(ops)
-        if found is None:
-            found = self.chunk_numbers[ops] = len(self.chunks)
-            self.chunks.append(ops)
-        return found
+        return self._chunks.of(ops)
 
     def fill(self, contents: int, chunk: int) -> Effect:
         """A chunk is put: where there is neither a pair nor a tombstone (R2)."""

@@ -6,8 +6,12 @@
 Contents also hold what was acknowledged to users: a world in which a reader finds something else has lost a write.
 """
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
 
 Pairs = dict[bytes, bytes | None]
 Slot = tuple[int, bytes]
@@ -70,23 +74,43 @@ class Fault:
     why: str
 
 
+class Numbers(Generic[K]):
+    """Values in the order in which they were met, each under its place.
+
+    Several threads search the same model: a number is given by one of them, and only when its value can be found.
+    """
+
+    def __init__(self) -> None:
+        self.values: list[K] = []
+        self._places: dict[K, int] = {}
+        self._lock = threading.Lock()
+
+    def of(self, value: K) -> int:
+        """The number of this value; equal values have equal numbers."""
+        found = self._places.get(value)
+        if found is not None:
+            return found
+        with self._lock:
+            if value not in self._places:
+                self.values.append(value)
+                self._places[value] = len(self.values) - 1
+            return self._places[value]
+
+
 class NumberedContents:
     """All contents of one model that were met; equal contents have equal numbers."""
 
     def __init__(self, storages: int) -> None:
         self.storages = storages
-        self.known: list[Contents] = []
-        self.numbers: dict[Contents, int] = {}
-        self.slots: dict[Slot, int] = {}
+        self._contents: Numbers[Contents] = Numbers()
+        self._slots: Numbers[Slot] = Numbers()
+        self.known = self._contents.values
 
     def number(self, storages: Sequence[Pairs], acknowledged: Acknowledged) -> int:
         """The number of these contents; equal contents have equal numbers."""
-        contents = Contents(tuple(tuple(sorted(pairs.items(), key=by_key)) for pairs in storages), acknowledged)
-        found = self.numbers.get(contents)
-        if found is None:
-            found = self.numbers[contents] = len(self.known)
-            self.known.append(contents)
-        return found
+        return self._contents.of(
+            Contents(tuple(tuple(sorted(pairs.items(), key=by_key)) for pairs in storages), acknowledged)
+        )
 
     def differing(self, before: int, after: int) -> int:
         """The slots in which two contents differ."""
@@ -103,7 +127,7 @@ class NumberedContents:
         """Slots as bits."""
         bits = 0
         for slot in slots:
-            bits |= 1 << self.slots.setdefault(slot, len(self.slots))
+            bits |= 1 << self._slots.of(slot)
         return bits
 
 
