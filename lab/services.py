@@ -23,14 +23,19 @@ from django.utils.timezone import now
 from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
 
+from lab.explorer.fingerprint import fingerprint
 from lab.explorer.spaces.search import Progress
 from lab.models import Question
 from lab.questions import search
-from lab.sessions.session import rules
+from lab.sessions import session
 
 log = logging.getLogger(__name__)
 
 TASK, QUEUE = "lab.tasks.answer_next_question", "lab"
+PLACES = (*session.PLACES, "lab/questions")
+"""The code that finds an answer: the rules of sessions, where a search begins, what it looks for. When it changes, what
+it found says nothing any more."""
+
 KEPT_MAX = 2_000
 LOST_S = 30.0
 """A search that has given no sign of life for so long has ended with its process; the question waits again."""
@@ -48,7 +53,7 @@ Json = dict[str, Any]
 def ask(owner: str, question: search.Question) -> Question:
     """The question of this person, answered at once when it is known."""
     body = search.to_json(question)
-    key = hashlib.sha256(json.dumps([body, rules()], sort_keys=True).encode()).hexdigest()
+    key = hashlib.sha256(json.dumps([body, fingerprint(places=PLACES)], sort_keys=True).encode()).hexdigest()
     with transaction.atomic():
         shared = _open().filter(key=key).order_by(F("looked_at").desc(nulls_last=True)).first()
         Question.objects.filter(owner=owner, answer__isnull=True).update(is_stopped=True)

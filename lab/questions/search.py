@@ -61,19 +61,20 @@ class Answer:
 
 
 def to_json(question: Question) -> dict[str, Any]:
-    """The question as it is stored."""
-    session = question.session
+    """The question as it is stored, with the steps that it is about: from the start there are none, so that whoever
+    asks the same from elsewhere asks an equal question."""
+    session, at = question.session, question.at if question.from_here else 0
     return {
         "session": {
             "setup": session.setup,
             "parameters": dict(session.parameters),
             "left_out": sorted(session.left_out),
-            "steps": list(session.steps),
+            "steps": list(session.steps[:at]),
         },
-        "at": question.at,
+        "at": at,
         "goal": question.goal.to_json(),
         "from_here": question.from_here,
-        "any_rows": question.any_rows,
+        "any_rows": question.any_rows and not question.from_here,
     }
 
 
@@ -102,8 +103,8 @@ def ask(question: Question, *, budget: Budget, watch: Watch | None = None) -> An
     why = why_not_from(plain, config)
     if why:
         raise BadSession(f"nothing can be asked from here: {why}")
-    if not question.from_here:
-        config = plain.start() if question.any_rows else config._replace(given=False)
+    any_rows = question.any_rows and not question.from_here
+    config = plain.start() if any_rows else config._replace(given=False)
     atomic = AimedAtomic(plain.effects, question.goal, config)
     found = explore_spaces(
         atomic, AimedPlain(plain.effects, question.goal, config, fused=True), budget=budget, watch=watch

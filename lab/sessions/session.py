@@ -15,7 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lab.explorer.fingerprint import PLACES, fingerprint
+from lab.explorer import fingerprint as explorer
+
+PLACES = (*explorer.PLACES, "lab/cluster", "lab/scripts", "lab/sessions", "nodes/sql")
+"""All that a session is replayed with."""
 
 STEPS_MAX = 200
 STEP_CHARACTERS_MAX = 200
@@ -66,7 +69,7 @@ class Linked:
 
 def rules() -> str:
     """The fingerprint of all that a session is replayed with."""
-    return fingerprint(places=(*PLACES, "lab/cluster", "lab/scripts", "lab/sessions"))
+    return explorer.fingerprint(places=PLACES)
 
 
 def encode(session: Session, at: int) -> str:

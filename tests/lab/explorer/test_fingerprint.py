@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from lab import services
 from lab.explorer.fingerprint import PLACES, ROOT, fingerprint
+from lab.sessions import session
 
 LOADED = """
 import sys
-import lab.explorer.planned, lab.explorer.variants, lab.explorer.verdict
-print(*{m.__file__ for m in sys.modules.values() if getattr(m, "__file__", None)}, sep="\\n")
+import {modules}
+print(*{{m.__file__ for m in sys.modules.values() if getattr(m, "__file__", None)}}, sep="\\n")
 """
 
 
@@ -56,9 +58,18 @@ def test_what_is_no_rule_does_not_count(tree: Path) -> None:
     assert hashed(tree) == before
 
 
-def test_all_that_the_explorer_runs_is_in_the_hash() -> None:
-    ran = subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True)
+@pytest.mark.parametrize(
+    ("modules", "places"),
+    [
+        pytest.param("lab.explorer.planned, lab.explorer.variants, lab.explorer.verdict", PLACES, id="proofs"),
+        pytest.param("lab.sessions.replay", session.PLACES, id="sessions"),
+        pytest.param("lab.questions.search, lab.questions.goal, lab.questions.aimed", services.PLACES, id="questions"),
+    ],
+)
+def test_all_that_finds_an_answer_is_in_its_hash(modules: str, places: tuple[str, ...]) -> None:
+    program = LOADED.format(modules=modules)
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     ours = [Path(file).relative_to(ROOT) for file in ran.stdout.split() if file.startswith(f"{ROOT}/")]
     ours = [file for file in ours if file.parts[0] != ".venv" and file.name != "__init__.py"]
     assert len(ours) > 30
-    assert [str(file) for file in ours if not any(file.is_relative_to(place) for place in PLACES)] == []
+    assert [str(file) for file in ours if not any(file.is_relative_to(place) for place in places)] == []

@@ -1,5 +1,7 @@
 """Questions to the explorer: the goals of the chapters, from the start and from a position."""
 
+from dataclasses import replace
+
 import pytest
 
 from lab.explorer.spaces.search import Budget, Progress
@@ -71,6 +73,22 @@ def test_from_here_goes_on_with_the_steps_that_were_taken() -> None:
     assert [step.split(".")[:2] for step in more] == [["n1", what] for what in ("begin", "read", "write", "commit")]
 
 
+def test_at_the_start_too_from_here_is_about_the_rows_that_are_shown() -> None:
+    """No rows are given: the search does not begin with rows of its choice."""
+    session = Session("fill", {"rows": []}, frozenset({"skipped"}))
+    found = ask(Question(session, from_here=True), budget=PATIENTLY)
+    assert found.verdict is Verdict.VIOLATED
+    assert not found.steps[0].startswith("given")
+
+
+def test_from_the_start_a_question_is_the_same_wherever_it_is_asked() -> None:
+    begun = session("one-jump", statement("n2", "insert", 1, 1))
+    stored = to_json(Question(begun, at=3))
+    assert stored == to_json(Question(Session("one-jump")))
+    here = Question(begun, at=3, from_here=True, any_rows=True)
+    assert from_json(to_json(here)) == Question(replace(begun, steps=begun.steps[:3]), at=3, from_here=True)
+
+
 def test_from_here_is_refused_where_a_transaction_is_open_and_the_last_such_point_is_named() -> None:
     begun = session("one-jump", statement("n2", "insert", 1, 1), ("n1.begin",))
     at = len(begun.steps)
@@ -119,7 +137,8 @@ def test_a_spent_budget_and_a_stop_are_unknown() -> None:
 
 
 def test_a_question_is_stored_and_comes_back() -> None:
-    question = Question(session("one-jump", ("n1.acquire",)), 1, Goal(frozenset({"C4"}), frozenset({2})), True, False)
+    begun = Session("one-jump", {}, frozenset(), ("publish.2",))
+    question = Question(begun, 1, Goal(frozenset({"C4"}), frozenset({2})), True, False)
     assert from_json(to_json(question)) == question
 
 
