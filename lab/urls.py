@@ -4,7 +4,7 @@ from django.urls import path
 
 from lab import views
 from lab.learning import views as chapters
-from lab.pages import classroom, explorer, handouts, joining
+from lab.pages import classroom, explorer, exports, handouts, joining
 
 urlpatterns = [
     path("lab/", views.lab, name="lab"),
@@ -13,6 +13,7 @@ urlpatterns = [
     path("lab/models/<str:name>/", explorer.model, name="lab-model"),
     path("lab/without/<str:rule>/", explorer.without, name="lab-without"),
     path("lab/why/<str:situation>/", explorer.why, name="lab-why"),
+    path("lab/stage/export.<str:form>", exports.export, name="stage-export"),
     path("lab/stage/random/", views.random_step, name="stage-random"),
     path("lab/questions/", views.ask, name="question-ask"),
     path("lab/questions/saving/", views.saving, name="question-saving"),

@@ -1,0 +1,63 @@
+"""A session as a file: a picture for slides, JSON for programs, a golden script for tests."""
+
+import json
+from collections.abc import Callable, Mapping
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from lab.diagrams.handout import picture_of_session
+from lab.pages.answers import linked_answer
+from lab.pages.words import say
+from lab.sessions.fold import folded
+from lab.sessions.replay import show
+from lab.sessions.script import script_of
+from lab.sessions.session import BadLink, BadSession, Linked, decode
+from lab.sessions.setups import setup_named
+
+
+def _svg(linked: Linked) -> str:
+    single = setup_named(linked.session.setup).single_steps
+    return picture_of_session(folded(show(linked.session, linked.at), single_steps=single), _title(linked), say)
+
+
+def _json(linked: Linked) -> str:
+    answer = linked_answer(linked)
+    shown = answer["shown"]
+    body = {part: answer[part] for part in ("session", "link", "rules")}
+    body |= {"at": shown["at"], "trace": shown["trace"], "verdicts": shown["verdicts"], "cluster": shown["cluster"]}
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+
+
+def _script(linked: Linked) -> str:
+    return script_of(linked.session, _title(linked))
+
+
+FORMS: Mapping[str, tuple[str, Callable[[Linked], str]]] = {
+    "svg": ("image/svg+xml", _svg),
+    "json": ("application/json", _json),
+    "script": ("text/plain", _script),
+}
+
+
+@require_GET
+def export(request: HttpRequest, form: str) -> HttpResponse:
+    """The session of the link `s` in this form, to be kept; 400 says why there is none."""
+    if form not in FORMS:
+        raise Http404(f"a session is exported as {', '.join(FORMS)}")
+    content_type, write = FORMS[form]
+    try:
+        linked = decode(request.GET.get("s", ""))
+        text = write(linked)
+    except (BadLink, BadSession) as problem:
+        return HttpResponse(f"{problem}\n", status=400, content_type="text/plain; charset=utf-8")
+    headers = {"Content-Disposition": f'attachment; filename="{linked.session.setup}.{form}"'}
+    return HttpResponse(text, content_type=f"{content_type}; charset=utf-8", headers=headers)
+
+
+def _title(linked: Linked) -> str:
+    name = say(setup_named(linked.session.setup).title)
+    if not linked.session.left_out:
+        return name
+    return _("{name}, without {rules}").format(name=name, rules=", ".join(sorted(linked.session.left_out)))
