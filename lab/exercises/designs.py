@@ -33,12 +33,13 @@ from lab.explorer.planned import parts_of, prove_parts
 from lab.explorer.spaces.full_space import step_id
 from lab.explorer.spaces.search import Budget
 from lab.explorer.verdict import Answer, Verdict, explore
+from lab.sessions import session
 from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handbook, judge, shown_of
 from lab.sessions.shown import Text
 
 BUDGET = Budget(states=400_000, seconds=5.0)
 LINE_CHARS_MAX = 200
-STEPS_ALLOWED = 200
+STEPS_ALLOWED = session.STEPS_MAX
 
 
 class Outcome(Enum):

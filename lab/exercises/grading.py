@@ -15,10 +15,10 @@ from typing import Any
 from lab.exercises import adversary, designs, steps
 from lab.exercises.chapter import Answer, Design, Explain, Form, Live, Observed, Predict, Reach, Screen, Start, Survive
 from lab.exercises.observations import end_of, observe, public_elements
+from lab.sessions.session import BadSession, check_steps, is_text
 from lab.sessions.shown import Severity, Shown, Text, Verdict
 
 ITEMS_MAX = 40
-CHARACTERS_MAX = 200
 
 
 class Outcome(Enum):
@@ -46,6 +46,13 @@ class Grade:
 
 def grade(screen: Screen, answer: Mapping[str, Any]) -> Grade:
     """The grade of an answer, as a page sends it. Raises `BadAnswer`."""
+    try:
+        return _graded(screen, answer)
+    except BadSession as error:
+        raise BadAnswer(str(error)) from error
+
+
+def _graded(screen: Screen, answer: Mapping[str, Any]) -> Grade:
     match screen.task:
         case Predict() as task:
             return _predicted(task, screen.start, answer)
@@ -155,7 +162,7 @@ def _words(answer: Mapping[str, Any], key: str) -> tuple[str, ...]:
     if (
         not isinstance(answered, list | tuple)
         or len(answered) > ITEMS_MAX
-        or not all(isinstance(one, str) for one in answered)
+        or not all(isinstance(one, str) and is_text(one) for one in answered)
     ):
         raise BadAnswer(f"{key}: a list of at most {ITEMS_MAX} texts")
     return tuple(answered)
@@ -177,7 +184,8 @@ ANSWERS: Mapping[Form, Callable[[Predict, Mapping[str, Any]], Answer]] = {
 def _reached(task: Reach, start: Start, answer: Mapping[str, Any]) -> Grade:
     answered = _words_of_steps(answer)
     if answered[: len(start.steps)] != start.steps:
-        return Grade(Outcome.WRONG, (Text("Begin where this screen begins: its first steps belong to it."),))
+        begins = Text("Begin where this screen begins: its first steps belong to it.")
+        return Grade(Outcome.WRONG, (begins,), given=answered)
     more = answered[len(start.steps) :]
     shown = end_of(start, more)
     if shown.refused is not None:
@@ -190,11 +198,11 @@ def _reached(task: Reach, start: Start, answer: Mapping[str, Any]) -> Grade:
 
 def _words_of_steps(answer: Mapping[str, Any]) -> tuple[str, ...]:
     answered = answer.get("steps")
-    if not isinstance(answered, list | tuple) or len(answered) > designs.STEPS_ALLOWED:
+    if not isinstance(answered, list | tuple) or not all(isinstance(one, str) for one in answered):
         raise BadAnswer("the steps of a session, a list of texts")
-    if not all(isinstance(one, str) and len(one) <= CHARACTERS_MAX for one in answered):
-        raise BadAnswer("the steps of a session, a list of texts")
-    return steps.in_full(answered)
+    taken = steps.in_full(answered)
+    check_steps(taken)
+    return taken
 
 
 def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:

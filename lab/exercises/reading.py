@@ -34,13 +34,14 @@ from lab.exercises.chapter import (
     Task,
 )
 from lab.exercises.steps import in_full
+from lab.sessions.session import BadSession, check_steps
 
 FOLDER = re.compile(r"(\d\d)-([a-z0-9]+(?:-[a-z0-9]+)*)")
 ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 CHARACTERS_MAX = 100_000
 HANDOUT = "handout"
 """The address of a chapter's handout, among those of its screens."""
-SCREENS_MAX, STEPS_MAX = 40, 200
+SCREENS_MAX = 40
 
 
 class BadExercise(ValueError):
@@ -96,8 +97,10 @@ class Table:
 
     def steps(self, key: str) -> tuple[str, ...]:
         found = in_full(self.words(key))
-        if len(found) > STEPS_MAX:
-            raise BadExercise(f"{self.place}.{key}: {len(found)} steps; {STEPS_MAX} are the limit")
+        try:
+            check_steps(found)
+        except BadSession as error:
+            raise BadExercise(f"{self.place}.{key}: {error}") from error
         return found
 
     def one_of(self, key: str, allowed: Collection[str], default: str | None = None) -> str:

@@ -11,7 +11,7 @@ import base64
 import binascii
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,20 +110,28 @@ def decode(text: str) -> Linked:
     return Linked(Session(setup, parameters, frozenset(left_out), tuple(steps)), at, made_with)
 
 
-def check_steps(steps: list[str] | tuple[str, ...]) -> None:
-    """Raises `BadSession` for too many steps, or one that is too long to be a step's name."""
+def check_steps(steps: Sequence[str]) -> None:
+    """Raises `BadSession` for too many steps, or one that cannot be a step's name: too long, or not printable."""
     if len(steps) > STEPS_MAX:
         raise BadSession(f"a session has at most {STEPS_MAX} steps, this one has {len(steps)}")
     longest = max(steps, key=len, default="")
     if len(longest) > STEP_CHARACTERS_MAX:
         raise BadSession(f"a step's name has at most {STEP_CHARACTERS_MAX} characters: {longest[:20]}.. has more")
+    unprintable = next((step for step in steps if not step.isprintable()), None)
+    if unprintable is not None:
+        raise BadSession(f"a step's name is of printable characters: {unprintable!a} is not")
 
 
 def is_value(value: object) -> bool:
     """True if a parameter may have this value."""
     if isinstance(value, list):
-        return all(isinstance(one, str | int) for one in value)
-    return isinstance(value, str | int)
+        return all(isinstance(one, str | int) and is_value(one) for one in value)
+    return is_text(value) if isinstance(value, str) else isinstance(value, int)
+
+
+def is_text(text: str) -> bool:
+    """True for a text that can be sent and stored: without NUL, and without halves of characters."""
+    return "\0" not in text and not any("\ud800" <= one <= "\udfff" for one in text)
 
 
 def first_difference(one: Session, other: Session) -> int:
@@ -146,7 +154,9 @@ def _body(text: str) -> Any:
     if _depth(plain) > DEPTH_MAX:
         raise BadLink("the link holds no session")
     try:
-        return json.loads(plain)
+        body = json.loads(plain)
+        json.dumps(body, ensure_ascii=False).encode()
+        return body
     except ValueError as error:
         raise BadLink("the link holds no session") from error
 

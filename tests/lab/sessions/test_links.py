@@ -23,7 +23,7 @@ from lab.sessions.session import (
 )
 from tests.lab.sessions.plays import play
 
-NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=12)
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).filter(str.isprintable)
 VALUES = st.one_of(
     NAMES, st.integers(-999, 999), st.booleans(), st.lists(st.one_of(NAMES, st.integers(0, 9)), max_size=4)
 )
@@ -111,6 +111,11 @@ def packed(data: bytes) -> str:
         pytest.param(body(steps=[1]), "no list of names", id="steps of another shape"),
         pytest.param(body(steps=["a"] * 201), "at most 200 steps", id="too many steps"),
         pytest.param(body(steps=["a" * 201]), "at most 200 characters", id="a step that is no name"),
+        pytest.param(body(steps=["a\0"]), "of printable characters", id="a step that no database takes"),
+        pytest.param(body(steps=["\ud800"]), "holds no session", id="half a character"),
+        pytest.param(
+            body(parameters={"name": "a\0"}), "parameter name is no text", id="a value that no database takes"
+        ),
         pytest.param(body(at=2), "not between 0 and its 1 steps", id="a position beyond the end"),
         pytest.param(body(at=True), "not between 0", id="a position that is none"),
     ],
@@ -143,11 +148,7 @@ def test_whatever_a_link_holds_it_is_a_session_or_refused(link: str) -> None:
     assert len(linked.session.steps) <= STEPS_MAX
 
 
-@given(
-    st.lists(
-        st.one_of(st.sampled_from(["publish.2", "n2.acquire", "n1.begin", "given.1"]), st.text(max_size=20)), max_size=6
-    )
-)
+@given(st.lists(st.one_of(st.sampled_from(["publish.2", "n2.acquire", "n1.begin", "given.1"]), NAMES), max_size=6))
 def test_whatever_steps_a_session_holds_it_is_shown_as_far_as_they_go(steps: list[str]) -> None:
     shown = show(Session("one-jump", steps=tuple(steps)))
     taken = [line.id for line in shown.trace]
