@@ -1,4 +1,5 @@
-"""The queue of questions to the explorer: asked by many, answered one after the other by the lab's worker.
+"""The queue of questions to the explorer: asked by many, answered one after the other by the lab's worker. Is there a
+way to break a session, and is a sequence that somebody wrote safe?
 
     page ──ask──► Question ──task──► worker: begin_next, report .. report, finish ──► Question ──► page
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -23,8 +25,10 @@ from django.utils.timezone import now
 from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
 
+from lab.exercises import designs
+from lab.exercises.chapter import Design
 from lab.explorer.fingerprint import fingerprint
-from lab.explorer.spaces.search import Progress
+from lab.explorer.spaces.search import Budget, Progress, Watch
 from lab.models import Question
 from lab.questions import search
 from lab.sessions import session
@@ -32,7 +36,7 @@ from lab.sessions import session
 log = logging.getLogger(__name__)
 
 TASK, QUEUE = "lab.tasks.answer_next_question", "lab"
-PLACES = (*session.PLACES, "lab/questions")
+PLACES = (*session.PLACES, "lab/questions", "lab/exercises")
 """The code that finds an answer: the rules of sessions, where a search begins, what it looks for. When it changes, what
 it found says nothing any more."""
 
@@ -52,8 +56,40 @@ Json = dict[str, Any]
 
 def ask(owner: str, question: search.Question) -> Question:
     """The question of this person, answered at once when it is known."""
-    body = search.to_json(question)
-    key = hashlib.sha256(json.dumps([body, fingerprint(places=PLACES)], sort_keys=True).encode()).hexdigest()
+    return _ask(owner, search.to_json(question))
+
+
+def ask_design(owner: str, task: Design, lines: Sequence[str]) -> Question:
+    """The judgement of what this person wrote, as a question like others. Raises `lab.exercises.designs.Malformed`."""
+    return _ask(owner, designs.written_in(task, lines).to_json())
+
+
+def asked_design(owner: str, pk: int, task: Design, lines: Sequence[str]) -> Question | None:
+    """The question of this number, if this person asked it about these lines. Raises `Malformed`."""
+    key = _key_of(designs.written_in(task, lines).to_json())
+    return Question.objects.filter(pk=pk, owner=owner, key=key).first()
+
+
+def judgement_of(question: Question) -> designs.Judgement | None:
+    """The judgement of a design, when there is one."""
+    return None if question.answer is None else designs.judgement_from_json(question.answer)
+
+
+def answer_of(question: Question, *, budget: Budget, watch: Watch) -> Json:
+    """Search for the answer. Raises what the search raises."""
+    if "task" in question.asked:
+        written = designs.written_from_json(question.asked)
+        return designs.judge_design(written.task, written.lines, budget=budget, watch=watch).to_json()
+    return search.ask(search.from_json(question.asked), budget=budget, watch=watch).to_json()
+
+
+def _key_of(body: Json) -> str:
+    text = json.dumps([body, fingerprint(places=PLACES)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _ask(owner: str, body: Json) -> Question:
+    key = _key_of(body)
     with transaction.atomic():
         shared = _open().filter(key=key).order_by(F("looked_at").desc(nulls_last=True)).first()
         Question.objects.filter(owner=owner, answer__isnull=True).update(is_stopped=True)

@@ -21,11 +21,11 @@ from changes.ddl.statements import parse
 from changes.plan.model import Plan
 from changes.planning.planner import make_plan
 from lab import services
+from lab.exercises.designs import Malformed
 from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove_parts
 from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.verdict import Verdict
-from lab.questions import search
 from lab.sessions.session import BadSession
 
 log = logging.getLogger(__name__)
@@ -84,8 +84,8 @@ def answer_next_question() -> None:
         return services.report(question, progress)
 
     try:
-        answer = search.ask(search.from_json(question.asked), budget=QUESTION_BUDGET, watch=watch).to_json()
-    except BadSession as error:
+        answer = services.answer_of(question, budget=QUESTION_BUDGET, watch=watch)
+    except (BadSession, Malformed) as error:
         answer = {"verdict": "unknown", "why": str(error)}
     except SoftTimeLimitExceeded:
         answer = {"verdict": "unknown", "why": f"gave up after {QUESTION_S_MAX} s"}

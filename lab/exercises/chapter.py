@@ -25,6 +25,14 @@ AFTERWARDS = ("solution", "why")
 """Shown after success, or on demand."""
 
 
+class Outcome(Enum):
+    """Right, wrong, or neither: what could not be explored in time."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNKNOWN = "unknown"
+
+
 class Form(Enum):
     """The form of an answer to a prediction."""
 

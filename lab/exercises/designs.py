@@ -12,10 +12,10 @@ Every safe sequence counts, not only the one that the chapter shows. What could 
 nor wrong.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from catalog.descriptor import Descriptor
 from changes.ddl.actions import AlterTable, CreateIndex, CreateTable, DropIndex
@@ -27,27 +27,21 @@ from changes.planning.custom_plan import STEPS_MAX, MalformedPlan, rewritten
 from changes.planning.planner import make_plan
 from changes.planning.tables import KnownTables
 from changes.review.check import FaultyPlan, find_faults
-from lab.exercises.chapter import Design
+from lab.exercises.chapter import Design, Outcome
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
-from lab.explorer.planned import parts_of, prove_parts
+from lab.explorer.planned import prove
 from lab.explorer.spaces.full_space import step_id
-from lab.explorer.spaces.search import Budget
+from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
 from lab.sessions import session
 from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handbook, judge, shown_of
 from lab.sessions.shown import Text
 
-BUDGET = Budget(states=400_000, seconds=5.0)
+BUDGET = Budget(states=400_000, seconds=25.0)
+"""The states of a design's models are a tenth of this; the seconds are for a worker that others are in the way of."""
+
 LINE_CHARS_MAX = 200
 STEPS_ALLOWED = session.STEPS_MAX
-
-
-class Outcome(Enum):
-    """The three answers to a design."""
-
-    SAFE = "safe"
-    UNSAFE = "unsafe"
-    UNKNOWN = "unknown"
 
 
 class Malformed(ValueError):
@@ -71,19 +65,81 @@ class Judgement:
     is_hidden: bool = False
     why: str = ""
 
+    def to_json(self) -> dict[str, Any]:
+        """Of what was explored: its story is sentences."""
+        body = asdict(self) | {"story": [str(text) for text in self.story]}
+        return {"verdict": body.pop("outcome").value} | body
 
-def judge_design(task: Design, lines: Sequence[str], *, budget: Budget = BUDGET) -> Judgement:
+
+def judgement_from_json(body: Mapping[str, Any]) -> Judgement:
+    """The judgement that `to_json` wrote; of a search that ended otherwise there is the verdict, and why."""
+    return Judgement(
+        Outcome(body["verdict"]),
+        tuple(body.get("faults", ())),
+        tuple(body.get("clauses", ())),
+        tuple(body.get("steps", ())),
+        _story(body.get("story", ())),
+        body.get("bounds", ""),
+        body.get("is_hidden", False),
+        body["why"],
+    )
+
+
+def _story(sentences: Sequence[str]) -> tuple[Text, ...]:
+    return tuple(Text("{sentence}", {"sentence": sentence}) for sentence in sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A sequence that is to be judged, as a question to whoever explores: equal ones have one judgement."""
+
+    task: Design
+    lines: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"task": asdict(self.task), "lines": list(self.lines)}
+
+
+def written_from_json(body: Mapping[str, Any]) -> Written:
+    """The sequence that `to_json` wrote."""
+    task: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in body["task"].items()
+    }
+    return Written(Design(**task), tuple(body["lines"]))
+
+
+def needs_search(task: Design) -> bool:
+    """True if somebody has to explore what is written: that takes seconds. Handbooks are judged at once."""
+    return task.grammar != "handbooks"
+
+
+def judge_design(
+    task: Design, lines: Sequence[str], *, budget: Budget = BUDGET, watch: Watch | None = None
+) -> Judgement:
     """The judgement of the lines that a learner wrote. Raises `Malformed`."""
+    written = written_lines(task, lines)
+    if task.grammar == "handbooks":
+        return _judge_handbooks(task, written)
+    if task.grammar == "states":
+        return _judge_states(task, written, budget, watch)
+    return _judge_plan(task, written, budget, watch)
+
+
+def written_in(task: Design, lines: Sequence[str]) -> Written:
+    """The sequence that is to be explored. Raises `Malformed` where there is nothing to explore."""
+    written = Written(task, written_lines(task, lines))
+    _ = model_of_states(task, written.lines) if task.grammar == "states" else written_plan(task, written.lines)
+    return written
+
+
+def written_lines(task: Design, lines: Sequence[str]) -> tuple[str, ...]:
+    """The lines that are not empty. Raises `Malformed` when there are too many, or too few."""
     written = tuple(line.strip() for line in lines if line.strip())
     if any(len(line) > LINE_CHARS_MAX for line in written) or not 1 <= len(written) <= STEPS_MAX:
         raise Malformed(f"a sequence has 1 to {STEPS_MAX} lines of at most {LINE_CHARS_MAX} characters")
     if task.lines and len(written) != task.lines:
         raise Malformed(f"{task.lines} lines are asked for, not {len(written)}")
-    if task.grammar == "handbooks":
-        return _judge_handbooks(task, written)
-    if task.grammar == "states":
-        return _judge_states(task, written, budget)
-    return _judge_plan(task, written, budget)
+    return written
 
 
 def _judge_handbooks(task: Design, lines: Sequence[str]) -> Judgement:
@@ -95,14 +151,20 @@ def _judge_handbooks(task: Design, lines: Sequence[str]) -> Judgement:
         raise Malformed("each edition in between sends by one channel")
     found = judge((MAIL_ONLY, *editions, MESSENGER_ONLY))
     if found.is_safe:
-        return Judgement(Outcome.SAFE)
+        return Judgement(Outcome.RIGHT)
     shown = shown_of(found.company, found.steps)
     clauses = tuple(sorted({verdict.clause for verdict in shown.verdicts}))
-    return Judgement(Outcome.UNSAFE, clauses=clauses, steps=found.steps, story=tuple(line.text for line in shown.trace))
+    return Judgement(Outcome.WRONG, clauses=clauses, steps=found.steps, story=tuple(line.text for line in shown.trace))
 
 
-def _judge_states(task: Design, lines: Sequence[str], budget: Budget) -> Judgement:
+def _judge_states(task: Design, lines: Sequence[str], budget: Budget, watch: Watch | None) -> Judgement:
     """Versions by the states of their elements; what is needed between them is done as a plan by hand does it."""
+    model = model_of_states(task, lines)
+    return _judged(task, (), lambda nodes: explore(replace(model, nodes=nodes), budget=budget, watch=watch))
+
+
+def model_of_states(task: Design, lines: Sequence[str]) -> Model:
+    """The model whose versions have these states. Raises `Malformed`."""
     try:
         stages = tuple(map(stage_named, lines))
         model = Model(stages=stages, **kinds_described(task.elements), nodes=task.nodes)
@@ -110,53 +172,45 @@ def _judge_states(task: Design, lines: Sequence[str], budget: Budget) -> Judgeme
         raise Malformed(str(error)) from error
     if (stages[0], stages[-1]) != (stage_named(task.solution[0]), stage_named(task.solution[-1])):
         raise Malformed(f"the first version is {task.solution[0]}, the last one {task.solution[-1]}")
-    answer = explore(model, budget=budget)
-    if answer.verdict is Verdict.PROVED and task.hidden_nodes:
-        hidden = explore(replace(model, nodes=task.hidden_nodes), budget=budget)
-        if hidden.verdict is not Verdict.PROVED:
-            return _of_answer(hidden, (), is_hidden=True)
-    return _of_answer(answer, (), is_hidden=False)
+    return model
 
 
-def _judge_plan(task: Design, lines: Sequence[str], budget: Budget) -> Judgement:
+def _judge_plan(task: Design, lines: Sequence[str], budget: Budget, watch: Watch | None) -> Judgement:
     plan = written_plan(task, lines)
     faults = tuple(dict.fromkeys(str(fault) for fault in find_faults(plan)))
+    return _judged(task, faults, lambda nodes: prove(plan, nodes=nodes, budget=budget, watch=watch))
+
+
+def _judged(task: Design, faults: tuple[str, ...], explored: Callable[[int], Answer]) -> Judgement:
+    """Explored with the task's nodes, and where that is safe, with the hidden ones."""
     try:
-        answer = _explored(plan, task.nodes, budget)
+        answer = explored(task.nodes)
         if answer.verdict is Verdict.PROVED and task.hidden_nodes:
-            hidden = _explored(plan, task.hidden_nodes, budget)
+            hidden = explored(task.hidden_nodes)
             if hidden.verdict is not Verdict.PROVED:
                 return _of_answer(hidden, faults, is_hidden=True)
     except BadModel as error:
-        outcome = Outcome.UNSAFE if faults else Outcome.UNKNOWN
+        outcome = Outcome.WRONG if faults else Outcome.UNKNOWN
         return Judgement(outcome, faults, why=str(error))
     return _of_answer(answer, faults, is_hidden=False)
-
-
-def _explored(plan: Plan, nodes: int, budget: Budget) -> Answer:
-    parts = parts_of(plan, nodes=nodes)
-    answer = prove_parts(parts.explored, budget=budget)
-    if answer.verdict is Verdict.PROVED and parts.left_out:
-        return replace(answer, verdict=Verdict.UNKNOWN, why=parts.why_unknown)
-    return answer
 
 
 def _of_answer(answer: Answer, faults: tuple[str, ...], *, is_hidden: bool) -> Judgement:
     if answer.verdict is Verdict.VIOLATED:
         return Judgement(
-            Outcome.UNSAFE,
+            Outcome.WRONG,
             faults,
             clauses=answer.clauses,
             steps=tuple(map(step_id, answer.steps)),
-            story=tuple(Text("{sentence}", {"sentence": sentence}) for sentence in answer.sentences),
+            story=_story(answer.sentences),
             bounds=answer.model.bounds,
             is_hidden=is_hidden,
         )
     if faults:
-        return Judgement(Outcome.UNSAFE, faults, bounds=answer.model.bounds)
+        return Judgement(Outcome.WRONG, faults, bounds=answer.model.bounds)
     if answer.verdict is Verdict.UNKNOWN:
         return Judgement(Outcome.UNKNOWN, bounds=answer.model.bounds, is_hidden=is_hidden, why=answer.why)
-    return Judgement(Outcome.SAFE, bounds=answer.model.bounds)
+    return Judgement(Outcome.RIGHT, bounds=answer.model.bounds)
 
 
 def written_plan(task: Design, lines: Sequence[str]) -> Plan:

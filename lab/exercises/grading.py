@@ -9,24 +9,17 @@ design    rules of plans, explorer, hidden bounds (`lab.exercises.designs`)
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any
 
 from lab.exercises import adversary, designs, steps
 from lab.exercises.chapter import Answer, Design, Explain, Form, Live, Observed, Predict, Reach, Screen, Start, Survive
+from lab.exercises.chapter import Outcome as Outcome
+from lab.exercises.designs import Judgement
 from lab.exercises.observations import end_of, observe, public_elements
 from lab.sessions.session import BadSession, check_steps, is_text
 from lab.sessions.shown import Severity, Shown, Text, Verdict
 
 ITEMS_MAX = 40
-
-
-class Outcome(Enum):
-    """Right, wrong, or neither: what could not be explored in time."""
-
-    RIGHT = "right"
-    WRONG = "wrong"
-    UNKNOWN = "unknown"
 
 
 class BadAnswer(ValueError):
@@ -44,15 +37,18 @@ class Grade:
     """The answer as it was understood: what is stored."""
 
 
-def grade(screen: Screen, answer: Mapping[str, Any]) -> Grade:
-    """The grade of an answer, as a page sends it. Raises `BadAnswer`."""
+def grade(screen: Screen, answer: Mapping[str, Any], *, judgement: Judgement | None = None) -> Grade:
+    """The grade of an answer, as a page sends it. Raises `BadAnswer`.
+
+    A design is judged by `judgement` where somebody has explored it; without one it is explored here and now.
+    """
     try:
-        return _graded(screen, answer)
+        return _graded(screen, answer, judgement)
     except BadSession as error:
         raise BadAnswer(str(error)) from error
 
 
-def _graded(screen: Screen, answer: Mapping[str, Any]) -> Grade:
+def _graded(screen: Screen, answer: Mapping[str, Any], judgement: Judgement | None) -> Grade:
     match screen.task:
         case Predict() as task:
             return _predicted(task, screen.start, answer)
@@ -61,7 +57,7 @@ def _graded(screen: Screen, answer: Mapping[str, Any]) -> Grade:
         case Explain() as task:
             return _explained(task, _need_start(screen), answer)
         case Design() as task:
-            return _designed(task, answer)
+            return _designed(task, answer, judgement)
         case Survive() as task:
             return _survived(task, _need_start(screen), answer)
         case Live():
@@ -325,17 +321,17 @@ def _explained(task: Explain, start: Start, answer: Mapping[str, Any]) -> Grade:
 # Design
 
 
-def _designed(task: Design, answer: Mapping[str, Any]) -> Grade:
-    lines = _words(answer, "lines")
+def lines_of(answer: Mapping[str, Any]) -> tuple[str, ...]:
+    """The lines of a design. Raises `BadAnswer`."""
+    return _words(answer, "lines")
+
+
+def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | None) -> Grade:
+    lines = lines_of(answer)
     try:
-        found = designs.judge_design(task, lines)
+        found = designs.judge_design(task, lines) if judgement is None else judgement
     except designs.Malformed as error:
         raise BadAnswer(str(error)) from error
-    outcome = {
-        designs.Outcome.SAFE: Outcome.RIGHT,
-        designs.Outcome.UNSAFE: Outcome.WRONG,
-        designs.Outcome.UNKNOWN: Outcome.UNKNOWN,
-    }[found.outcome]
     remarks = [Text("{fault}", {"fault": fault}) for fault in found.faults]
     if found.story:
         remarks.append(Text("a shortest way to go wrong ({clauses}):", {"clauses": ", ".join(found.clauses)}))
@@ -344,10 +340,10 @@ def _designed(task: Design, answer: Mapping[str, Any]) -> Grade:
         remarks.append(
             Text("within the bounds you were shown it is safe; not within these: {bounds}", {"bounds": found.bounds})
         )
-    if found.outcome is designs.Outcome.UNKNOWN:
+    if found.outcome is Outcome.UNKNOWN:
         remarks.append(Text("neither right nor wrong: {why}", {"why": found.why}))
     reveal = None
     if task.grammar == "handbooks":
         editions = ("mail/mail", *(line.strip() for line in lines if line.strip()), "messenger/messenger")
         reveal = Start("handbooks", {"editions": editions}, steps=found.steps)
-    return Grade(outcome, tuple(remarks), reveal, given=lines)
+    return Grade(found.outcome, tuple(remarks), reveal, given=lines)

@@ -8,12 +8,15 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from lab import services, tasks
+from lab.exercises.chapter import Design, Outcome
+from lab.exercises.designs import Malformed, judge_design
 from lab.explorer.spaces.search import Budget, Progress
 from lab.models import Question
 from lab.questions import search
 from lab.questions.goal import Goal
 from lab.questions.search import Question as Asked
 from lab.sessions.replay import new_session
+from tests.lab.exercises.chapters import DESIGN, screen_of
 
 PROGRESS = Progress(states=100, waiting=10, depth=3, seconds=0.5)
 
@@ -193,6 +196,50 @@ def test_a_question_that_ends_its_process_again_and_again_is_unknown() -> None:
     assert services.begin_next() is None
     made.refresh_from_db()
     assert services.shown(made)["why"] == "gave up after 3 attempts"
+
+
+def test_a_design_is_judged_by_the_worker(sent: list[str]) -> None:
+    task = screen_of(DESIGN).task
+    assert isinstance(task, Design)
+    lines = ["publish delete-only", "drain", "publish absent", "drain"]
+    made = services.ask_design("ann", task, ["", *lines])
+    assert services.judgement_of(made) is None
+    assert services.shown(made)["state"] == "waiting"
+    tasks.answer_next_question()
+    made.refresh_from_db()
+    assert services.shown(made)["state"] == "done"
+    assert services.judgement_of(made) == judge_design(task, lines)
+    again = services.ask_design("bo", task, lines)
+    assert services.judgement_of(again) == judge_design(task, lines)
+    assert services.asked_design("bo", again.pk, task, lines) == again
+    assert services.asked_design("bo", made.pk, task, lines) is None
+    assert services.asked_design("bo", again.pk, task, lines[:-1]) is None
+    assert sent == [services.TASK]
+
+
+def test_a_search_for_a_judgement_that_fails_is_neither_right_nor_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = screen_of(DESIGN).task
+    assert isinstance(task, Design)
+    monkeypatch.setattr(tasks, "QUESTION_BUDGET", Budget(states=1))
+    gave_up = services.ask_design("ann", task, task.solution)
+    tasks.answer_next_question()
+    failed = services.ask_design("bo", task, task.solution)
+    services.finish(failed, tasks.FAILED)
+    for made in (gave_up, failed):
+        made.refresh_from_db()
+        judgement = services.judgement_of(made)
+        assert judgement is not None
+        assert judgement.outcome is Outcome.UNKNOWN
+        assert judgement.why
+
+
+def test_lines_that_are_no_sequence_are_refused_at_once(sent: list[str]) -> None:
+    task = screen_of(DESIGN).task
+    assert isinstance(task, Design)
+    with pytest.raises(Malformed):
+        services.ask_design("ann", task, ["publish sideways"])
+    assert sent == []
+    assert not Question.objects.exists()
 
 
 def test_an_open_question_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
