@@ -7,6 +7,7 @@ explorer/   every schedule of a small model
 exercises/  chapters: files, read, checked, graded
 learning/   learners, and how far they are
 classroom/  a class that goes through chapters together
+polls/      a question to the room about a session, voted on by phone
 sessions/   what stage, exercises and classroom show, worked out from a set-up and steps
 pages/      what the browser sends and is answered: stage, gallery
 questions/  is there a way to break this, and what would have saved it

@@ -143,3 +143,41 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.progress}: {self.outcome}"
+
+
+class Poll(models.Model):
+    """A question about a session on the stage; who knows its token may vote until it is revealed."""
+
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    made_at = models.DateTimeField()
+    token = models.CharField(max_length=32, unique=True)
+    link = models.TextField()
+    """The session's link: at its position it is shown before the vote, whole after it is revealed."""
+
+    question = models.CharField(max_length=200)
+    choices = models.JSONField()
+    right = models.PositiveSmallIntegerField(null=True)
+    """The place of the right choice among `choices`; none when there is no right one."""
+
+    language = models.CharField(max_length=10)
+    is_revealed = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ("-made_at",)
+
+    def __str__(self) -> str:
+        return self.question
+
+
+class Vote(models.Model):
+    """A browser's vote: a place among the poll's choices."""
+
+    poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="votes")
+    voter = models.CharField(max_length=80)
+    choice = models.PositiveSmallIntegerField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["poll", "voter"], name="lab_vote_once"),)
+
+    def __str__(self) -> str:
+        return f"choice {self.choice} in poll {self.poll_id}"

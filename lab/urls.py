@@ -4,7 +4,7 @@ from django.urls import path
 
 from lab import views
 from lab.learning import views as chapters
-from lab.pages import classroom, explorer, exports, handouts, joining
+from lab.pages import classroom, explorer, exports, handouts, joining, polls
 
 urlpatterns = [
     path("lab/", views.lab, name="lab"),
@@ -35,5 +35,10 @@ urlpatterns = [
     path("lab/course/", joining.my_course, name="my-course"),
     path("lab/course/step-out/", joining.step_out, name="step-out"),
     path("lab/course/leave/", joining.leave, name="leave-course"),
+    path("lab/polls/", polls.polls, name="polls"),
+    path("lab/polls/<int:pk>/", polls.poll, name="poll"),
+    path("lab/polls/<int:pk>/counts/", polls.poll_counts, name="poll-counts"),
+    path("lab/polls/<int:pk>/change/", polls.poll_change, name="poll-change"),
+    path("vote/<str:token>/", polls.vote, name="vote"),
     path("join/<str:token>/", joining.join, name="join"),
 ]

@@ -42,7 +42,7 @@ def make_course(
 ) -> Course:
     """A new course, open, with a link of its own. `known` are the chapters that there are. Raises `BadCourse`."""
     chosen = [one for one in known if one in chapters]
-    if not _plain(name) or len(_plain(name)) > NAME_CHARACTERS_MAX:
+    if not plain(name) or len(plain(name)) > NAME_CHARACTERS_MAX:
         raise BadCourse("name")
     if not chosen or len(chosen) < len(set(chapters)):
         raise BadCourse("chapters")
@@ -53,7 +53,7 @@ def make_course(
         if Course.objects.filter(made_by=by).count() >= COURSES_MAX:
             raise BadCourse("courses")
         return Course.objects.create(
-            name=_plain(name),
+            name=plain(name),
             chapters=chosen,
             language=language,
             is_anonymous=is_anonymous,
@@ -76,7 +76,7 @@ def _new_member(course: Course, user: User | None, name: str) -> Membership:
     if not course.is_open or course.members.count() >= MEMBERS_MAX:
         raise Closed
     is_known = user is not None and not course.is_anonymous
-    shown = "" if course.is_anonymous or is_known else _plain(name)
+    shown = "" if course.is_anonymous or is_known else plain(name)
     if not (course.is_anonymous or is_known) and not 0 < len(shown) <= LEARNER_CHARACTERS_MAX:
         raise BadCourse("learner")
     course.joined += 1
@@ -114,6 +114,6 @@ def delete_course(course: Course) -> None:
     log.info("course %s deleted: %s", pk, rows)
 
 
-def _plain(text: str) -> str:
-    """A name on one line, without characters that cannot be seen."""
+def plain(text: str) -> str:
+    """A text on one line, without characters that cannot be seen."""
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())

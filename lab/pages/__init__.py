@@ -11,5 +11,6 @@ exports   a session as a file: picture, JSON, golden script
 gallery   famous anomalies, each a session to open
 classroom a teacher's courses: their grids, traces, CSV
 course_grid  the grid and the counted answers as pages draw them
+polls     a question to the room, on any session of the stage
 joining   a learner's way into a course, and out of it
 """

@@ -91,12 +91,12 @@ def _asked(request: HttpRequest) -> dict[str, Any]:
 def course(request: HttpRequest, pk: int) -> HttpResponse:
     """The grid of a course, and all that is done with it."""
     mine = _course(request, pk)
-    link = invite_link(request, mine)
+    link = public_link(request, reverse("join", args=[mine.token]))
     context = {
         "section": "lab",
         "course": mine,
         "link": link,
-        "is_only_here": any(f"//{host}" in link for host in LOOPBACK),
+        "is_only_here": is_only_here(link),
         "qr": qr_code(link),
         "language": dict(settings.LANGUAGES).get(mine.language, mine.language),
         **course_grid.grid(mine, request.GET),
@@ -192,10 +192,14 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("courses")
 
 
-def invite_link(request: HttpRequest, mine: Course) -> str:
-    """The address by which one joins, as others reach this site."""
-    path = reverse("join", args=[mine.token])
+def public_link(request: HttpRequest, path: str) -> str:
+    """The address of a path as others reach this site."""
     return f"{settings.PUBLIC_URL}{path}" if settings.PUBLIC_URL else request.build_absolute_uri(path)
+
+
+def is_only_here(link: str) -> bool:
+    """True if only this computer can open an address."""
+    return any(f"//{host}" in link for host in LOOPBACK)
 
 
 def qr_code(text: str) -> str:

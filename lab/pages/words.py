@@ -75,6 +75,7 @@ STAGE: Mapping[str, str | Promise] = {
     "single steps": _("Single steps"),
     "copy link": _("Copy link"),
     "copied": _("Copied"),
+    "poll": _("Poll"),
     "export": _("Export"),
     "export svg": _("Picture (SVG)"),
     "export json": _("Session (JSON)"),

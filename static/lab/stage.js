@@ -57,6 +57,7 @@ const Head = ({ setup }) => html`<div class="stage-head"><div class="names"><p c
   <div class="tools"><button onClick=${() => open("set-up")}><${Icon} name="settings-2" /><span>${say("set-up")}</span></button>
     ${setup?.kind !== "handbooks" && html`<label class="check small"><input type="checkbox" checked=${stage.single} onChange=${(event) => stage.setSingle(event.target.checked)} />${say("single steps")}</label>`}
     <button onClick=${copyLink}><${Icon} name=${page.copied ? "check" : "link"} /><span>${page.copied ? say("copied") : say("copy link")}</span></button>
+    ${root.dataset.polls && html`<a class="button" href=${`${root.dataset.polls}?s=${stage.link}`}><${Icon} name="users" /><span>${say("poll")}</span></a>`}
     <${Export} kind=${setup?.kind} />
     <button title=${page.isPresenting ? say("end presenting") : say("present")} onClick=${present}><${Icon} name=${page.isPresenting ? "x" : "presentation"} /><span class="hush">${page.isPresenting ? say("end presenting") : say("present")}</span></button>
     <button title=${say("keyboard")} onClick=${() => open("help")}><${Icon} name="keyboard" /><span class="hush">${say("keyboard")}</span></button></div></div>`;

@@ -1,0 +1,197 @@
+"""Polls: a teacher puts a question to the room from the stage; voters come by a QR code, with no course and no account.
+
+Before a poll is revealed nothing of what comes after its position leaves the server for a voter, and no counts do.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import translation
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from lab.classroom.selectors import MAY_TEACH, learner_of
+from lab.diagrams.handout import picture_of_session
+from lab.models import Poll
+from lab.pages.classroom import is_only_here, public_link, qr_code
+from lab.pages.words import say
+from lab.polls import services
+from lab.polls.services import CHOICES_MAX, BadPoll
+from lab.sessions.fold import folded
+from lab.sessions.replay import show
+from lab.sessions.session import BadLink, BadSession, Session, decode, encode
+from lab.sessions.setups import setup_named
+
+PROBLEMS: Mapping[str, str | Promise] = {
+    "link": gettext_lazy("The session of this poll cannot be opened. Make the poll from the stage again."),
+    "question": gettext_lazy("Write the question, in at most 200 characters."),
+    "choices": gettext_lazy("Write 2 to 6 different answers, one on each line."),
+    "choice": gettext_lazy("An answer has at most 100 characters."),
+    "right": gettext_lazy("The right answer is one of those that you wrote."),
+    "revealed": gettext_lazy("The answers are shown already: this vote came too late."),
+    "full": gettext_lazy("This poll has as many votes as it can take."),
+}
+
+teaches = permission_required(MAY_TEACH, raise_exception=True)
+
+
+@never_cache
+@login_required
+@teaches
+@require_http_methods(["GET", "POST"])
+def polls(request: HttpRequest) -> HttpResponse:
+    """One's polls, and a form for a new one on the session of the link `s`."""
+    problem = ""
+    if request.method == "POST":
+        try:
+            made = services.make_poll(request.user, **_asked(request), language=get_language() or "en")  # type: ignore[arg-type]
+            return redirect("poll", made.pk)
+        except BadPoll as error:
+            problem = str(PROBLEMS[str(error)])
+    link = request.POST.get("s", request.GET.get("s", ""))
+    context = {
+        "section": "lab",
+        "polls": [{"poll": one, "votes": one.votes.count()} for one in Poll.objects.filter(made_by=request.user)],
+        "link": link,
+        "asked": request.POST,
+        "problem": problem,
+        "most": CHOICES_MAX,
+    }
+    return render(request, "lab/polls.html", context, status=422 if problem else 200)
+
+
+def _asked(request: HttpRequest) -> dict[str, Any]:
+    """The fields of a new poll: an answer that begins with * is the right one."""
+    lines = [line.strip() for line in request.POST.get("choices", "").splitlines() if line.strip()]
+    return {
+        "link": request.POST.get("s", ""),
+        "question": request.POST.get("question", ""),
+        "choices": [line.removeprefix("*") for line in lines],
+        "right": next((at for at, line in enumerate(lines) if line.startswith("*")), None),
+    }
+
+
+@never_cache
+@login_required
+@teaches
+@require_GET
+def poll(request: HttpRequest, pk: int) -> HttpResponse:
+    """The poll for the projector: question, QR code, and the votes once they are revealed."""
+    mine = _mine(request, pk)
+    link = public_link(request, reverse("vote", args=[mine.token]))
+    context = {
+        "section": "lab",
+        "link": link,
+        "qr": qr_code(link),
+        "is_only_here": is_only_here(link),
+        **_counted(mine),
+    }
+    context |= {"before": _before(mine), "session": _after(mine)}
+    return render(request, "lab/poll.html", context)
+
+
+@never_cache
+@login_required
+@teaches
+@require_GET
+def poll_counts(request: HttpRequest, pk: int) -> HttpResponse:
+    """The votes alone, asked for every other second."""
+    return render(request, "lab/poll_counts.html", _counted(_mine(request, pk)))
+
+
+@login_required
+@teaches
+@require_POST
+def poll_change(request: HttpRequest, pk: int) -> HttpResponse:
+    """Reveal or hide the votes, delete them, or the poll."""
+    mine = _mine(request, pk)
+    match request.POST.get("do"):
+        case "reveal" | "hide" as what:
+            services.reveal(mine, is_revealed=what == "reveal")
+        case "clear":
+            services.clear(mine)
+        case "delete":
+            mine.delete()
+            return redirect("polls")
+    return redirect("poll", pk)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def vote(request: HttpRequest, token: str) -> HttpResponse:
+    """The voter's page, in the language of the poll."""
+    found = get_object_or_404(Poll, token=token)
+    with translation.override(found.language):
+        problem = ""
+        if request.method == "POST":
+            voter = learner_of(request, named=True).owner
+            try:
+                services.vote(found, voter, _place(request.POST.get("choice", "")))
+                return redirect("vote", token)
+            except BadPoll as error:
+                problem = str(PROBLEMS[str(error)])
+        context = {"section": "lab", "problem": problem, **_of_voter(request, found)}
+        return render(request, "lab/vote.html", context, status=422 if problem else 200)
+
+
+def _of_voter(request: HttpRequest, found: Poll) -> dict[str, Any]:
+    """A voter sees the session up to the poll's position; the rest, and the votes, once they are revealed."""
+    own = found.votes.filter(voter=learner_of(request).owner).first()
+    shown: dict[str, Any] = {"poll": found, "own": None if own is None else own.choice}
+    if found.is_revealed:
+        return _counted(found) | shown | {"session": _after(found)}
+    return shown | {"picture": _picture(found)}
+
+
+def _counted(found: Poll) -> dict[str, Any]:
+    counted = services.counts(found)
+    bars = [
+        {"text": text, "count": count, "is_right": found.is_revealed and found.right == at, "at": at}
+        for at, (text, count) in enumerate(zip(found.choices, counted, strict=True))
+    ]
+    return {"poll": found, "own": None, "bars": bars, "votes": sum(counted)}
+
+
+def _picture(found: Poll) -> SafeString:
+    """The session up to the question; nothing when today's rules cannot open it any more."""
+    try:
+        session = _until_the_question(found)
+        single = setup_named(session.setup).single_steps
+        drawn = picture_of_session(folded(show(session), single_steps=single), found.question, say)
+    except (BadLink, BadSession):
+        return SafeString("")
+    return SafeString(drawn)  # every word in it is escaped by the drawing
+
+
+def _before(found: Poll) -> str:
+    try:
+        session = _until_the_question(found)
+    except BadLink:
+        return reverse("stage")
+    return f"{reverse('stage')}?s={encode(session, len(session.steps))}&present=1"
+
+
+def _after(found: Poll) -> str:
+    """The session with what comes next, at the question."""
+    return f"{reverse('stage')}?s={found.link}"
+
+
+def _until_the_question(found: Poll) -> Session:
+    linked = decode(found.link)
+    return replace(linked.session, steps=linked.session.steps[: linked.at])
+
+
+def _place(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 3 else -1
+
+
+def _mine(request: HttpRequest, pk: int) -> Poll:
+    return get_object_or_404(Poll, pk=pk, made_by=request.user)

@@ -1,0 +1,108 @@
+"""Polls are made, voted on, revealed, cleared and deleted.
+
+made ──vote──► counted, one vote a browser, changed at will ──reveal──► shown to all, no vote any more ──hide──► ..
+
+No course and no account is needed to vote: whoever has the link may. What is stored of a voter is a name that only
+their browser's session knows.
+"""
+
+import secrets
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils.timezone import now
+
+from lab.classroom.services import plain
+from lab.models import Poll, Vote
+from lab.sessions.replay import show
+from lab.sessions.session import BadLink, BadSession, decode
+
+POLLS_MAX = 50
+"""Of one teacher; the oldest goes when there is one more."""
+
+VOTES_MAX = 2_000
+DAYS_KEPT = 30
+QUESTION_CHARACTERS_MAX, CHOICE_CHARACTERS_MAX = 200, 100
+CHOICES_MIN, CHOICES_MAX = 2, 6
+TOKEN_BYTES = 9
+
+
+class BadPoll(ValueError):
+    """A poll that cannot be made, or a vote that does not count; says which part is wrong."""
+
+
+def make_poll(by: User, *, link: str, question: str, choices: Sequence[str], right: int | None, language: str) -> Poll:
+    """A new poll on the session of a link, as it is at the link's position. Raises `BadPoll`.
+
+    `right` is the place of the right choice, from 0.
+    """
+    asked = plain(question)
+    chosen = [one for one in map(plain, choices) if one]
+    try:
+        linked = decode(link)
+        show(linked.session, linked.at)
+    except (BadLink, BadSession) as error:
+        raise BadPoll("link") from error
+    if not 1 <= len(asked) <= QUESTION_CHARACTERS_MAX:
+        raise BadPoll("question")
+    if not CHOICES_MIN <= len(chosen) <= CHOICES_MAX or len(set(chosen)) < len(chosen):
+        raise BadPoll("choices")
+    if any(len(one) > CHOICE_CHARACTERS_MAX for one in chosen):
+        raise BadPoll("choice")
+    if right is not None and not 0 <= right < len(chosen):
+        raise BadPoll("right")
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=by.pk)
+        _forget_old(by)
+        return Poll.objects.create(
+            made_by=by,
+            made_at=now(),
+            token=secrets.token_urlsafe(TOKEN_BYTES),
+            link=link,
+            question=asked,
+            choices=chosen,
+            right=right,
+            language=language,
+        )
+
+
+def vote(poll: Poll, voter: str, choice: int) -> None:
+    """Count the vote of a browser, or change it. Raises `BadPoll`: it is revealed, full, or has no such choice."""
+    assert voter, "a visitor is named before something is kept"
+    with transaction.atomic():
+        locked = Poll.objects.select_for_update().get(pk=poll.pk)
+        if locked.is_revealed:
+            raise BadPoll("revealed")
+        if not 0 <= choice < len(locked.choices):
+            raise BadPoll("choice")
+        if locked.votes.count() >= VOTES_MAX and not locked.votes.filter(voter=voter).exists():
+            raise BadPoll("full")
+        Vote.objects.update_or_create(poll=locked, voter=voter, defaults={"choice": choice})
+
+
+def reveal(poll: Poll, *, is_revealed: bool) -> None:
+    """Show everybody the votes and what happens next; or hide them, and let votes be cast again."""
+    Poll.objects.filter(pk=poll.pk).update(is_revealed=is_revealed)
+
+
+def clear(poll: Poll) -> None:
+    """Delete all votes, for the next class."""
+    with transaction.atomic():
+        Poll.objects.select_for_update().get(pk=poll.pk)
+        poll.votes.all().delete()
+        reveal(poll, is_revealed=False)
+
+
+def counts(poll: Poll) -> list[int]:
+    """The number of votes for each choice."""
+    cast = list(poll.votes.values_list("choice", flat=True))
+    return [cast.count(at) for at in range(len(poll.choices))]
+
+
+def _forget_old(by: User) -> None:
+    """Room for one more."""
+    Poll.objects.filter(made_at__lt=now() - timedelta(days=DAYS_KEPT)).delete()
+    kept = Poll.objects.filter(made_by=by).order_by("-made_at").values("pk")[: POLLS_MAX - 1]
+    Poll.objects.filter(made_by=by).exclude(pk__in=list(kept.values_list("pk", flat=True))).delete()
