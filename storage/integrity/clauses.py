@@ -12,8 +12,9 @@ C1, C3, C5 and C7 forbid orphans (too much), C2, C4 and C6 demand integrity (too
 During a change the same pairs must satisfy every version in force.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, State, TableId
@@ -151,35 +152,35 @@ class _Table:
         self, number: int, placement: Placement, name: PairName, value: bytes | None
     ) -> tuple[str, str] | None:
         assert name.row_key is not None
-        row = row_words(self.descriptor, name.row_key)
+        words = partial(row_words, self.descriptor, name.row_key)  # seldom needed
         column = next((c for c in self.descriptor.columns if c.id == name.column), None)
         if name.column != EXISTS and (column is None or column.state is State.ABSENT):
-            return "C1", f"a pair of {row} is of column {name.column}, which {self.descriptor} does not contain"
+            return "C1", f"a pair of {words()} is of column {name.column}, which {self.descriptor} does not contain"
         if value is None:
-            return self._tombstone(placement, column, row)
+            return self._tombstone(placement, column, words)
         if placement.state is not State.PUBLIC and (stale := self._stale_copy(placement, name, value)) is not None:
             return stale
         if name.column == EXISTS:
             there = self.rows[placement.id][name.row_key][0]
             home = self.home(row_bucket(self.descriptor, placement, there, self.buckets))
-            return None if home == number else ("C7", f"{row} lies on storage {number}, its place is {home}")
+            return None if home == number else ("C7", f"{words()} lies on storage {number}, its place is {home}")
         assert column is not None
         stored, storage = self.rows[placement.id].get(name.row_key, (None, 0))
         if stored is None or storage != number:
-            return "C1", f"column {column.name} has a value for {row}, which does not exist"
+            return "C1", f"column {column.name} has a value for {words()}, which does not exist"
         if column.derived is not None and not matches(self.descriptor, column, stored):
-            return "C5", f"column {column.name} has a value for {row} that does not follow from its source"
+            return "C5", f"column {column.name} has a value for {words()} that does not follow from its source"
         return None
 
     def _stale_copy(self, placement: Placement, name: PairName, value: bytes) -> tuple[str, str] | None:
         """A placement that is not read holds copies: each pair as the row has it now where it is read."""
         assert name.row_key is not None
-        words = row_words(self.descriptor, name.row_key)
+        words = partial(row_words, self.descriptor, name.row_key)
         row, _ = self.rows[self.descriptor.placement.id].get(name.row_key, (None, 0))
         if row is None:
-            return "C5", f"placement {placement.id} has a copy of {words}, which does not exist"
+            return "C5", f"placement {placement.id} has a copy of {words()}, which does not exist"
         if name.column != EXISTS and name.column is not None and row.columns.get(name.column) != value:
-            return "C5", f"placement {placement.id} has a copy of {words} with a value the row no longer has"
+            return "C5", f"placement {placement.id} has a copy of {words()} with a value the row no longer has"
         return None
 
     def _orphan_of_index(
@@ -188,26 +189,28 @@ class _Table:
         if index.state is State.ABSENT:
             return "C3", f"an entry of index {index.name}, which {self.descriptor} does not contain"
         if value is None:
-            return self._tombstone(placement, index, f"index {index.name}")
+            return self._tombstone(placement, index, lambda: f"index {index.name}")
         owner = name.row_key if name.row_key is not None else value
         row, _ = self.rows[placement.id].get(owner, (None, 0))
-        words = row_words(self.descriptor, owner)
+        words = partial(row_words, self.descriptor, owner)
         if row is None:
-            return "C5", f"index {index.name} has an entry for {words}, which does not exist"
+            return "C5", f"index {index.name} has an entry for {words()}, which does not exist"
         if index_values(self.descriptor, index, row) != name.values:
-            return "C5", f"index {index.name} has an entry for {words} with values the row no longer has"
+            return "C5", f"index {index.name} has an entry for {words()} with values the row no longer has"
         if entry_now(self.descriptor, placement, index, row) is None:
-            return "C5", f"index {index.name} has an entry for {words}, which its condition does not accept"
+            return "C5", f"index {index.name} has an entry for {words()}, which its condition does not accept"
         home = self.home(entry_bucket(self.descriptor, placement, index, row, self.buckets))
         if home != number:
-            return "C5", f"the entry of index {index.name} for {words} lies on storage {number}, its place is {home}"
+            return "C5", f"the entry of index {index.name} for {words()} lies on storage {number}, its place is {home}"
         return None
 
-    def _tombstone(self, placement: Placement, element: Column | Index | None, what: str) -> tuple[str, str] | None:
+    def _tombstone(
+        self, placement: Placement, element: Column | Index | None, where: Callable[[], str]
+    ) -> tuple[str, str] | None:
         candidates = [placement] if element is None else [placement, element]
         if any(e.state is not State.PUBLIC or element_label(e) in self.unfinished for e in candidates):
             return None
-        return "C7", f"a tombstone is left in {what} although the change has ended"
+        return "C7", f"a tombstone is left in {where()} although the change has ended"
 
 
 def _integrity(table: _Table, placement: Placement, tables: Mapping[TableId, Referenced]) -> Iterable[Violation]:

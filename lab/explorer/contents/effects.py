@@ -18,9 +18,9 @@ from lab.explorer.contents.numbered import (
     Acknowledged,
     Effect,
     Numbers,
-    Pairs,
     Seen,
     Slot,
+    Snapshot,
 )
 from lab.explorer.contents.statements import (
     DELETE,
@@ -71,6 +71,7 @@ class Effects(Judgement):
         self.chunks = self._chunks.values
         self._effects: dict[tuple[int, Schema, Statement, int, int | None], Effect | None] = {}
         self._choices: dict[tuple[int, Schema], list[tuple[Statement, Effect]]] = {}
+        self._refusals: dict[tuple[int, Schema], int] = {}
         self._reads: dict[tuple[int, int, int], int] = {}
         self._fills: dict[tuple[int, int], Effect] = {}
         self.statements = tuple(statements_of(model))
@@ -126,15 +127,25 @@ class Effects(Judgement):
 
     def choices(self, contents: int, schema: Schema) -> list[tuple[Statement, Effect]]:
         """The statements that a version takes on these contents, with their effects."""
-        found = self._choices.get((contents, schema))
+        key = contents, self.alike(schema)
+        found = self._choices.get(key)
         if found is None:
             effects = ((s, self.effect(contents, schema, s)) for s in self.statements)
-            found = self._choices[contents, schema] = [(s, e) for s, e in effects if e is not None]
+            found = self._choices[key] = [(s, e) for s, e in effects if e is not None]
         return found
 
     def refused(self, contents: int, schema: Schema) -> int:
         """The bits of `Seen` for statements that these versions refuse for what other rows are."""
-        return Seen.NOTHING
+        key = contents, self.alike(schema)
+        found = self._refusals.get(key)
+        if found is None:
+            found = Seen.NOTHING
+            taken = {statement for statement, _ in self.choices(contents, schema)}
+            for statement in self.statements:
+                if statement not in taken:
+                    found |= self.refusal(contents, schema, statement)
+            self._refusals[key] = found
+        return found
 
     def refusal(self, contents: int, schema: Schema, statement: Statement) -> int:
         """The bits of `Seen` when a foreign key forbids this statement; nothing when it does not."""
@@ -142,7 +153,7 @@ class Effects(Judgement):
 
     def rows_under(self, schema: Descriptor, contents: int) -> dict[bytes, StoredRow]:
         """The rows that a version finds in these contents, by K(r)."""
-        return self._rows(schema, self.known[contents].storages())
+        return self.snapshot(contents).rows(schema)
 
     def effect(
         self, contents: int, schema: Schema, statement: Statement, unseen: int = 0, snapshot: int | None = None
@@ -153,6 +164,7 @@ class Effects(Judgement):
         those pairs (E: a DELETE misses what the snapshot can't see); its upsert of one is a conflict, so a refusal.
         `snapshot`: these contents are what it reads, whatever has become of them since.
         """
+        schema = self.alike(schema)
         key = contents, schema, statement, unseen, snapshot
         if key not in self._effects:
             self._effects[key] = self._run(contents, schema, statement, unseen, snapshot)
@@ -162,8 +174,9 @@ class Effects(Judgement):
         self, contents: int, schema: Schema, statement: Statement, unseen: int, snapshot: int | None
     ) -> Effect | None:
         now, acknowledged = self.known[contents].storages(), self.known[contents].acknowledged
-        seen_now = now if snapshot is None else self.known[snapshot].storages()
-        read = self._without(seen_now, unseen)
+        read = self.snapshot(contents if snapshot is None else snapshot)
+        if unseen:
+            read = self._without(read, unseen)
         ops = self._accepted(schema, read, statement)
         if ops is None:
             return None
@@ -171,7 +184,7 @@ class Effects(Judgement):
         cleaned = False
         for op in ops:
             home = self._home(op)
-            if self.mask([(home, op.key)]) & unseen:
+            if unseen and self.mask([(home, op.key)]) & unseen:
                 if op.act not in (Act.REMOVE, Act.REMOVE_UNIQUE):
                     return None
                 continue
@@ -185,16 +198,16 @@ class Effects(Judgement):
         after = self.number(now, self._acknowledged(acknowledged, statement))
         return Effect(after, touched, written, Seen.OLD_VERSION_CLEANED if cleaned else Seen.NOTHING)
 
-    def _accepted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
+    def _accepted(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
         """The operations of a node that uses these versions; None when it refuses."""
         return self.operations(self.program.descriptors[schema[0]], snapshot, statement)
 
-    def operations(self, schema: Descriptor, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
+    def operations(self, schema: Descriptor, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
         """The statement's operations, in order, by `storage.mutations`; None when this version refuses it."""
         if schema.state is State.ABSENT:
             return None
         what, row, other = statement
-        there = self._rows(schema, snapshot)
+        there = snapshot.rows(schema)
         old = there.get(row_key_of(row))
         if (what == INSERT) != (old is None):
             return None
@@ -229,30 +242,33 @@ class Effects(Judgement):
             return None
         return in_order(update_row(schema, old, assigned))
 
-    def _as_broken(self, ops: list[Op], snapshot: list[Pairs]) -> list[Op]:
+    def _as_broken(self, ops: list[Op], snapshot: Snapshot) -> list[Op]:
         """A tombstone only where a pair is seen: what R5 forbids."""
         if not self.model.lacks(Broken.SEEN_ONLY):
             return ops
+        there = snapshot.storages
         return [
             op
             for op in ops
-            if op.act not in (Act.TOMBSTONE, Act.TOMBSTONE_UNIQUE) or snapshot[self._home(op)].get(op.key) is not None
+            if op.act not in (Act.TOMBSTONE, Act.TOMBSTONE_UNIQUE) or there[self._home(op)].get(op.key) is not None
         ]
 
-    def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
+    def _read_slots(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> Iterator[Slot]:
         """The slots that a statement reads: the pairs of its row."""
         keys = {row_key_of(statement[1])} | ({row_key_of(statement[2])} if statement[0] == MOVE else set())
-        for home, pairs in enumerate(snapshot):
+        for home, pairs in enumerate(snapshot.storages):
             for key in pairs:
                 name = self.name_of(key)
                 if name.index == 0 and name.row_key in keys:
                     yield home, key
 
-    def _without(self, storages: list[Pairs], unseen: int) -> list[Pairs]:
-        return [
-            {k: v for k, v in pairs.items() if not self.mask([(home, k)]) & unseen}
-            for home, pairs in enumerate(storages)
-        ]
+    def _without(self, snapshot: Snapshot, unseen: int) -> Snapshot:
+        return Snapshot(
+            [
+                {k: v for k, v in pairs.items() if not self.mask([(home, k)]) & unseen}
+                for home, pairs in enumerate(snapshot.storages)
+            ]
+        )
 
     def _acknowledged(self, acknowledged: Acknowledged, statement: Statement) -> Acknowledged:
         """The rows that users know of after the statement was acknowledged."""
@@ -280,7 +296,7 @@ class Effects(Judgement):
 
     def _fill_ops(self, contents: int, schema: Descriptor, number: int) -> tuple[Op, ...]:
         """The pairs that these rows require of a fill (R2)."""
-        rows = self._rows(schema, self.known[contents].storages())
+        rows = self.snapshot(contents).rows(schema)
         wanted = {row_key_of(row) for row in rows_of_range(self.model, number)}
         found: list[Op] = []
         for key in sorted(wanted & rows.keys()):
@@ -325,7 +341,7 @@ class Effects(Judgement):
         if self.model.lacks(Broken.EXISTS_ONLY):
             name = self.name_of(op.key)
             owner = name.row_key if name.row_key is not None else op.value
-            if owner not in self._rows(self.widest, store.pairs) or pairs.get(op.key) is not None:
+            if owner not in Snapshot(store.pairs).rows(self.widest) or pairs.get(op.key) is not None:
                 return False
             pairs[op.key] = op.value
             return True

@@ -13,13 +13,13 @@ of all children: a transaction that finds them changed at its commit fails, as u
 are steps of their own in the plain space, so the race of both is there when that rule is left out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
 from lab.explorer.contents.effects import Effects
-from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, Pairs, Seen, Slot
+from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, Pairs, Seen, Slot, Snapshot
 from lab.explorer.contents.self_references import SelfEffects, demands_made
 from lab.explorer.contents.statements import (
     DELETE,
@@ -51,7 +51,7 @@ from storage.buckets import BUCKETS
 from storage.integrity.clauses import Referenced, check
 from storage.integrity.references import Change, Demand, place_of, why_unmet
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row
-from storage.pairs import PREFIX, PairName, StoredRow, column_key, name_of, prefix
+from storage.pairs import PREFIX, StoredRow, column_key, name_of, prefix
 
 THERE = b""
 """What was acknowledged of a parent that is there: it has a key and nothing else."""
@@ -73,13 +73,8 @@ class LinkedEffects(Effects):
         parents = range(1, model.values + 1)
         self.statements = (*statements_of(model), *_parents_statements(model))
         self.subjects = (*((INSERT_PARENT, parent) for parent in parents), *self.subjects)
-        self._refusals: dict[tuple[int, Schema], int] = {}
-
-    def name_of(self, key: bytes) -> PairName:
-        return name_of(self.table_of(key), key)
 
     def table_of(self, key: bytes) -> Descriptor:
-        """The table that a key is of, in a version in which everything is there."""
         return self.tables[IDS.index(PREFIX.unpack_from(key)[0])]
 
     def given_rows(self, contents: int) -> tuple[str | int, ...]:
@@ -90,31 +85,22 @@ class LinkedEffects(Effects):
 
     # Statements
 
-    def _accepted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
+    def _accepted(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
         wanted = self._wanted(schema, snapshot, statement)
         return None if wanted is None or self._why_refused(schema, snapshot, statement) else wanted
 
-    def refused(self, contents: int, schema: Schema) -> int:
-        key = contents, schema
-        if key not in self._refusals:
-            seen = Seen.NOTHING
-            for statement in self.statements:
-                seen |= self.refusal(contents, schema, statement)
-            self._refusals[key] = seen
-        return self._refusals[key]
-
     def refusal(self, contents: int, schema: Schema, statement: Statement) -> int:
-        snapshot = self.known[contents].storages()
+        snapshot = self.snapshot(contents)
         is_wanted = self._wanted(schema, snapshot, statement) is not None
         return self._why_refused(schema, snapshot, statement) if is_wanted else Seen.NOTHING
 
-    def _wanted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
+    def _wanted(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
         """The operations of a statement unless the foreign key forbids it; None when its row is missing, or exists."""
         child, parent = self._both(schema)
         if statement[0] not in OF_PARENTS:
             return self.operations(child, snapshot, statement)
         what, row, other = statement
-        there = self._rows(parent, snapshot)
+        there = snapshot.rows(parent)
         old, new = there.get(encoded(row)), StoredRow(encoded(other or row))
         if what == INSERT_PARENT:
             return None if old is not None else in_order(insert_row(parent, new))
@@ -123,23 +109,23 @@ class LinkedEffects(Effects):
         moved = what == MOVE_PARENT
         return in_order(update_row(parent, old, {}, new_key=new.key) if moved else delete_row(parent, old))
 
-    def _why_refused(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> int:
+    def _why_refused(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> int:
         """The bits of `Seen` when the foreign key forbids a statement; nothing when it does not."""
         for demand in self._demands(schema, snapshot, statement):
             if not self._is_met(schema, snapshot, demand):
                 return Seen.CHILD_REFUSED if demand.wants_row else Seen.PARENT_REFUSED
         return Seen.NOTHING
 
-    def _demands(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> list[Demand]:
+    def _demands(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Demand]:
         """The demands of a statement by its own table's version, but for the rule that the model lacks."""
         table = self._both(schema)[PARENT if statement[0] in OF_PARENTS else CHILD]
         return demands_made(self.model, table, self._change(table, snapshot, statement))
 
-    def _change(self, table: Descriptor, snapshot: Sequence[Pairs], statement: Statement) -> Change:
+    def _change(self, table: Descriptor, snapshot: Snapshot, statement: Statement) -> Change:
         """The statement's row before and after it."""
         what, row, other = statement
         number = encoded if what in OF_PARENTS else row_key_of
-        before = self._rows(table, snapshot).get(number(row))
+        before = snapshot.rows(table).get(number(row))
         if what == INSERT:
             return before, StoredRow(number(row), inserted(table, other) or {})
         if what == INSERT_PARENT:
@@ -150,19 +136,19 @@ class LinkedEffects(Effects):
             return before, replace(before, columns={**before.columns, A: encoded(other)})
         return before, replace(before, key=number(other))
 
-    def _is_met(self, schema: Schema, snapshot: list[Pairs], demand: Demand) -> bool:
+    def _is_met(self, schema: Schema, snapshot: Snapshot, demand: Demand) -> bool:
         child, parent = self._both(schema)
-        rows = self._rows(child, snapshot).values() if _has_column(child) else ()
+        rows = snapshot.rows(child).values() if _has_column(child) else ()
         other = parent if demand.wants_row else child
-        unmet = why_unmet(demand, other, has=lambda at: snapshot[0].get(at.key) is not None, rows=lambda: rows)
+        unmet = why_unmet(demand, other, has=lambda at: snapshot.storages[0].get(at.key) is not None, rows=lambda: rows)
         return unmet is None
 
-    def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
+    def _read_slots(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> Iterator[Slot]:
         what, row, other = statement
         child, parent = self._both(schema)
         table, number = (parent, encoded) if what in OF_PARENTS else (child, row_key_of)
         keys = {number(row)} | ({number(other)} if what in (MOVE, MOVE_PARENT) else set())
-        yield from ((0, key) for key in snapshot[0] if _is_of_row(self.table_of(key), key, table, keys))
+        yield from ((0, key) for key in snapshot.storages[0] if _is_of_row(self.table_of(key), key, table, keys))
         asked = self._demands(schema, snapshot, statement)
         for demand in asked:
             if demand.wants_row:
@@ -189,15 +175,15 @@ class LinkedEffects(Effects):
     # Judgement
 
     def verifies(self, contents: int, schema: Schema) -> bool:
-        storages = self.known[contents].storages()
+        storages = self.snapshot(contents).storages
         return not [*self._broken(storages, ((schema[CHILD],), (schema[PARENT],)), ended=False)]
 
     def _judge(self, contents: int, in_force: InForce, ended: bool) -> Iterator[Fault]:
-        storages, acknowledged = self.known[contents].storages(), self.known[contents].acknowledged
-        yield from self._broken(storages, in_force, ended=ended)
+        found, acknowledged = self.snapshot(contents), self.known[contents].acknowledged
+        yield from self._broken(found.storages, in_force, ended=ended)
         child, parent = self._both(tuple(places[-1] for places in in_force))
-        yield from self._lost(child, storages, acknowledged[self.model.values :])
-        there = self._rows(parent, storages)
+        yield from self._lost(child, found, acknowledged[self.model.values :])
+        there = found.rows(parent)
         for at, known in enumerate(acknowledged[: self.model.values], 1):
             if (encoded(at) in there) != (known is not None):
                 yield Fault("lost write", parent.version, f"parent {at} is not as it was acknowledged")

@@ -5,11 +5,12 @@ read twice       a row that is read in two placements
 refused writes   a constraint that nobody who uses this version can satisfy
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
-from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, NumberedContents, Pairs, by_key
+from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, NumberedContents, Pairs, Snapshot
 from lab.explorer.contents.statements import NO_VALUE, inserted
 from lab.explorer.model import Model
 from lab.explorer.plans.program import Program, Schema
@@ -27,35 +28,65 @@ class Judgement(NumberedContents):
         self.model, self.program = model, program
         self.widest = descriptor(model, _widest(model), 0)
         self._faults: dict[tuple[int, InForce, bool], tuple[Fault, ...]] = {}
+        self._sound: set[tuple[int, InForce, bool]] = set()
+        self._names: dict[bytes, PairName] = {}
+        unnumbered = [replace(described, version=0) for described in program.descriptors]
+        self._alike = [unnumbered.index(described) for described in unnumbered]
+        self._alike_schemas: dict[Schema, Schema] = {}
 
     def name_of(self, key: bytes) -> PairName:
-        return name_of(self.widest, key)
+        """The element whose pair a key is."""
+        found = self._names.get(key)
+        if found is None:
+            found = self._names[key] = name_of(self.table_of(key), key)
+        return found
+
+    def table_of(self, key: bytes) -> Descriptor:
+        """The table that a key is of, in a version in which everything is there."""
+        return self.widest
+
+    def alike(self, schema: Schema) -> Schema:
+        """The first versions that differ from these in their numbers only: transactions of both do the same."""
+        found = self._alike_schemas.get(schema)
+        if found is None:
+            found = self._alike_schemas[schema] = tuple(self._alike[place] for place in schema)
+        return found
 
     def faults(self, contents: int, in_force: InForce, ended: bool) -> tuple[Fault, ...]:
         """The faults of these contents under versions that are in force together."""
         key = contents, in_force, ended
-        if key not in self._faults:
-            self._faults[key] = tuple(self._judge(contents, in_force, ended))
-        return self._faults[key]
+        found = self._faults.get(key)
+        if found is None:
+            found = self._faults[key] = self._judged(contents, in_force, ended)
+        return found
+
+    def _judged(self, contents: int, in_force: InForce, ended: bool) -> tuple[Fault, ...]:
+        """Faults name the versions; what is without fault is so under all versions alike."""
+        key = contents, tuple(map(self.alike, in_force)), ended
+        if key in self._sound:
+            return ()
+        found = tuple(self._judge(contents, in_force, ended))
+        if not found:
+            self._sound.add(key)
+        return found
 
     def verifies(self, contents: int, schema: Schema) -> bool:
         """True if verification finds the element whole: nothing breaks under the version that makes it public."""
         described = self.program.descriptors[schema[0]]
         unfinished = element_labels(described, self.model)
-        return not check(described, self.known[contents].storages(), unfinished=unfinished)
+        return not check(described, self.snapshot(contents).storages, unfinished=unfinished)
 
     def _judge(self, contents: int, in_force: InForce, ended: bool) -> Iterator[Fault]:
-        held = self.known[contents]
-        storages = held.storages()
+        there, acknowledged = self.snapshot(contents), self.known[contents].acknowledged
         for schema in in_force[0]:
             described = self.program.descriptors[schema]
             unfinished = frozenset() if ended else element_labels(described, self.model)
-            for violation in check(described, storages, unfinished=unfinished):
+            for violation in check(described, there.storages, unfinished=unfinished):
                 yield Fault(violation.clause, described.version, self._why(described, violation))
             if described.state is State.PUBLIC:
-                yield from self._lost(described, storages, held.acknowledged)
-                yield from self._read_twice(described, storages)
-                yield from self._refused(described, storages)
+                yield from self._lost(described, there, acknowledged)
+                yield from self._read_twice(described, there.storages)
+                yield from self._refused(described, there)
 
     def _why(self, described: Descriptor, violation: Violation) -> str:
         """In the model's names: the version that misses an element cannot name its pairs."""
@@ -66,9 +97,9 @@ class Judgement(NumberedContents):
             return violation.why
         return f"index {self.widest.index(name.index).name} has an entry, and {described} contains no such index"
 
-    def _lost(self, described: Descriptor, storages: Sequence[Pairs], acknowledged: Acknowledged) -> Iterator[Fault]:
+    def _lost(self, described: Descriptor, found: Snapshot, acknowledged: Acknowledged) -> Iterator[Fault]:
         """Acknowledged rows and values that a reader of this version would not find."""
-        rows = self._rows(described, storages)
+        rows = found.rows(described)
         for row, value in enumerate(acknowledged, 1):
             there = rows.get(row_key_of(row))
             if (there is None) != (value is None):
@@ -89,7 +120,7 @@ class Judgement(NumberedContents):
             if keys.count(row_key_of(row)) > 1:
                 yield Fault("read twice", described.version, f"row id = {row} is read in both placements")
 
-    def _refused(self, described: Descriptor, storages: Sequence[Pairs]) -> Iterator[Fault]:
+    def _refused(self, described: Descriptor, found: Snapshot) -> Iterator[Fault]:
         """Writes that a constraint refuses for a value that this version cannot name: nobody can put it right."""
         column = next((c for c in described.columns if c.id == A), None)
         if column is None or column.state is State.PUBLIC or not described.constraints:
@@ -97,7 +128,7 @@ class Judgement(NumberedContents):
         put = inserted(described, NO_VALUE)
         if put is not None and refuses(described, StoredRow(row_key_of(1), put)):
             yield Fault("refused writes", described.version, f"no row can be inserted: {self._cannot_name(column)}")
-        for key, there in self._rows(described, storages).items():
+        for key, there in found.rows(described).items():
             if refuses(described, there):
                 row = next(r for r in range(1, self.model.rows + 1) if row_key_of(r) == key)
                 why = f"row id = {row} cannot be changed: {self._cannot_name(column)}"
@@ -108,10 +139,6 @@ class Judgement(NumberedContents):
             next(constraint.name for constraint in self.widest.constraints) if self.widest.constraints else "a_not_null"
         )
         return f"{name} does not hold, and a is {column.state.value}"
-
-    def _rows(self, schema: Descriptor, storages: Iterable[Pairs]) -> dict[bytes, StoredRow]:
-        placement = schema.placement
-        return {r.key: r for pairs in storages for r in rows_of(schema, placement, sorted(pairs.items(), key=by_key))}
 
 
 def _widest(model: Model) -> tuple[State, ...]:

@@ -11,6 +11,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from catalog.descriptor import Descriptor
+from storage.pairs import StoredRow, prefix, rows_of
+
 K = TypeVar("K", bound=Hashable)
 
 Pairs = dict[bytes, bytes | None]
@@ -53,6 +56,30 @@ class Contents:
 
     def storages(self) -> list[Pairs]:
         return [dict(items) for items in self.pairs]
+
+
+class Snapshot:
+    """The pairs of each storage as a transaction finds them, and the rows among them, looked for once.
+
+    All versions that have the same placement see the same rows: what they know of their columns is asked elsewhere.
+    """
+
+    __slots__ = ("_rows", "storages")
+
+    def __init__(self, storages: list[Pairs]) -> None:
+        self.storages = storages
+        self._rows: dict[bytes, dict[bytes, StoredRow]] = {}
+
+    def rows(self, schema: Descriptor) -> dict[bytes, StoredRow]:
+        """The rows that a version finds, by K(r)."""
+        placement = schema.placement
+        start = prefix(schema, placement.id)
+        found = self._rows.get(start)
+        if found is None:
+            sorted_pairs = (sorted(pairs.items(), key=by_key) for pairs in self.storages)
+            found = {row.key: row for pairs in sorted_pairs for row in rows_of(schema, placement, pairs)}
+            self._rows[start] = found
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +132,20 @@ class NumberedContents:
         self._contents: Numbers[Contents] = Numbers()
         self._slots: Numbers[Slot] = Numbers()
         self.known = self._contents.values
+        self._snapshots: dict[int, Snapshot] = {}
 
     def number(self, storages: Sequence[Pairs], acknowledged: Acknowledged) -> int:
         """The number of these contents; equal contents have equal numbers."""
         return self._contents.of(
             Contents(tuple(tuple(sorted(pairs.items(), key=by_key)) for pairs in storages), acknowledged)
         )
+
+    def snapshot(self, contents: int) -> Snapshot:
+        """What a transaction finds that begins now. Nobody changes it."""
+        found = self._snapshots.get(contents)
+        if found is None:
+            found = self._snapshots[contents] = Snapshot(self.known[contents].storages())
+        return found
 
     def differing(self, before: int, after: int) -> int:
         """The slots in which two contents differ."""

@@ -8,11 +8,11 @@ Both are looked up among the rows as the statement leaves them, and what is look
 whoever writes that (T1).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from catalog.descriptor import Descriptor
 from lab.explorer.contents.effects import Effects
-from lab.explorer.contents.numbered import Acknowledged, Pairs, Seen, Slot
+from lab.explorer.contents.numbered import Acknowledged, Seen, Slot, Snapshot
 from lab.explorer.contents.statements import DELETE, INSERT, MOVE, NO_VALUE, UPDATE, Statement
 from lab.explorer.model import Broken, Model
 from lab.explorer.plans.program import Schema
@@ -42,23 +42,17 @@ class SelfEffects(Effects):
 
     # Statements
 
-    def _accepted(self, schema: Schema, snapshot: list[Pairs], statement: Statement) -> list[Op] | None:
+    def _accepted(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> list[Op] | None:
         table = self.program.descriptors[schema[0]]
         ops = self.operations(table, snapshot, statement)
         return None if ops is None or self._why_refused(table, snapshot, statement, ops) else ops
 
-    def refused(self, contents: int, schema: Schema) -> int:
-        seen = Seen.NOTHING
-        for statement in self.statements:
-            seen |= self.refusal(contents, schema, statement)
-        return seen
-
     def refusal(self, contents: int, schema: Schema, statement: Statement) -> int:
-        table, snapshot = self.program.descriptors[schema[0]], self.known[contents].storages()
+        table, snapshot = self.program.descriptors[schema[0]], self.snapshot(contents)
         ops = self.operations(table, snapshot, statement)
         return Seen.NOTHING if ops is None else self._why_refused(table, snapshot, statement, ops)
 
-    def _why_refused(self, table: Descriptor, snapshot: list[Pairs], statement: Statement, ops: list[Op]) -> int:
+    def _why_refused(self, table: Descriptor, snapshot: Snapshot, statement: Statement, ops: list[Op]) -> int:
         """The bits of `Seen` when the foreign key forbids a statement; nothing when it does not."""
         left = self._after(snapshot, ops)
         for demand in self._demands(table, snapshot, statement, left):
@@ -66,34 +60,32 @@ class SelfEffects(Effects):
                 return Seen.CHILD_REFUSED if demand.wants_row else Seen.PARENT_REFUSED
         return Seen.NOTHING
 
-    def _demands(
-        self, table: Descriptor, snapshot: Sequence[Pairs], statement: Statement, left: Sequence[Pairs]
-    ) -> list[Demand]:
+    def _demands(self, table: Descriptor, snapshot: Snapshot, statement: Statement, left: Snapshot) -> list[Demand]:
         what, row, other = statement
-        before = self._rows(table, snapshot).get(row_key_of(row))
+        before = snapshot.rows(table).get(row_key_of(row))
         key = row_key_of(other if what == MOVE else row)
-        after = None if what == DELETE else self._rows(table, left)[key]
+        after = None if what == DELETE else left.rows(table)[key]
         return demands_made(self.model, table, (before, after))
 
-    def _after(self, snapshot: Sequence[Pairs], ops: list[Op]) -> list[Pairs]:
+    def _after(self, snapshot: Snapshot, ops: list[Op]) -> Snapshot:
         """The pairs as a statement leaves them; one that puts a key which is there is refused later."""
-        left = [dict(pairs) for pairs in snapshot]
+        left = [dict(pairs) for pairs in snapshot.storages]
         for op in ops:
             try:
                 apply_op(left[self._home(op)], op)
             except DuplicateKey:
                 continue
-        return left
+        return Snapshot(left)
 
-    def _is_met(self, table: Descriptor, left: Sequence[Pairs], demand: Demand) -> bool:
-        rows = self._rows(table, left).values()
-        unmet = why_unmet(demand, table, has=lambda at: left[0].get(at.key) is not None, rows=lambda: rows)
+    def _is_met(self, table: Descriptor, left: Snapshot, demand: Demand) -> bool:
+        rows = left.rows(table).values()
+        unmet = why_unmet(demand, table, has=lambda at: left.storages[0].get(at.key) is not None, rows=lambda: rows)
         return unmet is None
 
-    def _read_slots(self, schema: Schema, snapshot: Sequence[Pairs], statement: Statement) -> Iterator[Slot]:
+    def _read_slots(self, schema: Schema, snapshot: Snapshot, statement: Statement) -> Iterator[Slot]:
         yield from super()._read_slots(schema, snapshot, statement)
         table = self.program.descriptors[schema[0]]
-        ops = self.operations(table, list(snapshot), statement)
+        ops = self.operations(table, snapshot, statement)
         assert ops is not None, "only a statement that is taken reads"
         start = prefix(table, table.placement.id)
         for demand in self._demands(table, snapshot, statement, self._after(snapshot, ops)):

@@ -12,6 +12,7 @@ A parent's key and the value that refers to it are encoded alike, so values stan
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from catalog.descriptor import Descriptor
 from catalog.elements import (
@@ -70,11 +71,13 @@ LINK = Constraint(
 )  # fmt: skip
 
 
+@cache
 def encoded(number: int) -> bytes:
     """The model's value `number` in the store; 0 is NULL."""
     return encoding.encode(SqlType.BIGINT, None if number == 0 else FIRST_VALUE - 1 + number)
 
 
+@cache
 def row_key_of(row: int) -> bytes:
     return encoding.encode(SqlType.BIGINT, row)
 
