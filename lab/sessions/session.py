@@ -162,11 +162,19 @@ def _body(text: str) -> Any:
 
 
 def _depth(body: bytes) -> int:
-    """The depth to which brackets are nested; those inside of texts count, so it may be too much, never too little."""
+    """The depth to which brackets are nested, those inside of texts apart."""
     deepest = depth = 0
+    in_text = is_escaped = False
     for byte in body:
-        depth += (byte in b"[{") - (byte in b"]}")
-        deepest = max(deepest, depth)
+        if is_escaped:
+            is_escaped = False
+        elif byte in b'"':
+            in_text = not in_text
+        elif in_text:
+            is_escaped = byte in b"\\"
+        else:
+            depth += (byte in b"[{") - (byte in b"]}")
+            deepest = max(deepest, depth)
     return deepest
 
 

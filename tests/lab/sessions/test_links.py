@@ -43,6 +43,11 @@ def test_a_link_holds_its_session(session: Session, data: st.DataObject) -> None
     assert (linked.session, linked.at, linked.has_other_rules) == (session, at, False)
 
 
+def test_brackets_in_names_are_names() -> None:
+    session = Session("[" * 9, {'"{': "\\[{"}, frozenset(["]"]), ("[" * 9, '\\"[{', "{[" * 4))
+    assert decode(encode(session, 3)).session == session
+
+
 def test_the_longest_session_of_a_model_fits_into_a_link() -> None:
     for name in ("full-ladder", "placement"):
         session = long_session(name, seed=1)
