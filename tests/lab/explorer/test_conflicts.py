@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from lab.explorer.contents.effects import Effects
-from lab.explorer.contents.numbered import Contents
+from lab.explorer.contents.numbered import Contents, Snapshot
 from lab.explorer.contents.statements import Statement
 from lab.explorer.model import Model
 from lab.explorer.plans.small_tables import row_key_of
@@ -29,7 +29,7 @@ def commits(store: MemoryStore, effects: Effects, schema: int, first: Statement,
     described = effects.program.descriptors[schema]
     one, two = store.begin(), store.begin()
     for transaction, statement in ((one, first), (two, second)):
-        ops: list[Op] = effects.operations(described, transaction.snapshot, statement) or []
+        ops: list[Op] = effects.operations(described, Snapshot(transaction.snapshot), statement) or []
         for op in ops:
             transaction.points.add((storage_of(op.bucket, store.storages, BUCKETS), op.key))
         start = prefix(described, described.placement.id)
