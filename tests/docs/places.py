@@ -48,13 +48,18 @@ def _basenames() -> frozenset[str]:
     return frozenset(path.rsplit("/", 1)[-1] for path in kept())
 
 
+@functools.lru_cache(maxsize=64)
+def _parsed(module: Path) -> ast.Module:
+    return ast.parse(module.read_text(encoding="utf-8"))
+
+
 def _is_defined(parts: list[str]) -> bool:
     """Whether the first parts are a module, and the others a definition in it (of a class: something that it binds)."""
     for length in range(len(parts), 0, -1):
         base = ROOT.joinpath(*parts[:length])
         for module in (base.with_suffix(".py"), base / "__init__.py"):
             if module.exists():
-                return _binds(ast.parse(module.read_text(encoding="utf-8")), parts[length:])
+                return _binds(_parsed(module), parts[length:])
         if base.is_dir():
             return not parts[length:]
     return False

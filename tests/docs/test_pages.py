@@ -2,7 +2,7 @@
 
 import ast
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 
@@ -67,9 +67,9 @@ def packages() -> list[Path]:
 
 def unnamed(folder: Path) -> list[str]:
     """The modules and rooms of a package that its docstring does not name."""
-    inside = {ROOT / path for path in kept() if path.endswith(".py")}
-    modules = {path.stem for path in inside if path.parent == ROOT / folder}
-    rooms = {path.parent.name for path in inside if path.parent.parent == ROOT / folder and path.stem == "__init__"}
+    inside = [PurePath(path) for path in kept() if path.startswith(f"{folder}/") and path.endswith(".py")]
+    modules = {path.stem for path in inside if path.parent == folder}
+    rooms = {path.parent.name for path in inside if path.parent.parent == folder and path.stem == "__init__"}
     text = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
     words = set(re.findall(r"\w+", text))
     return sorted((modules | rooms) - {"__init__", "__main__"} - DJANGO - words)

@@ -4,6 +4,7 @@ After a text has changed: edit locale/zh_Hans/LC_MESSAGES/django.po, then `manag
 """
 
 import ast
+import functools
 import gettext
 import re
 from pathlib import Path
@@ -26,6 +27,7 @@ def joined(strings: str) -> str:
     return "".join(ast.literal_eval(f'"{one}"') for one in re.findall(STRING, strings))
 
 
+@functools.cache
 def catalogue() -> dict[str, str]:
     """The written texts and their Chinese; of a plural the only form that Chinese has."""
     found = {}
@@ -59,6 +61,7 @@ def calls_in(template: str) -> str:
     )
 
 
+@functools.cache
 def marked() -> dict[str, str]:
     """Every text that is marked for translation, and a file that has it."""
     found = {}

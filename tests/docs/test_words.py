@@ -3,9 +3,12 @@
 python -m tests.docs.words changes/planning     all hits in a folder or file
 """
 
+import io
+import tokenize
+
 import pytest
 
-from tests.docs.words import RETIRED, Text, files, hits, hits_of
+from tests.docs.words import RETIRED, ROOT, Text, comments, files, hits, hits_of
 
 
 def test_no_retired_word_is_used() -> None:
@@ -34,3 +37,11 @@ def found_in(kind: str, text: str, path: str = "changes/x.py") -> list[str]:
 )
 def test_what_is_found(kind: str, text: str, expected: list[str]) -> None:
     assert found_in(kind, text) == expected
+
+
+@pytest.mark.parametrize("path", ["tests/docs/words.py", "nodes/clients/connection.py"])
+def test_comments_are_those_of_python(path: str) -> None:
+    source = (ROOT / path).read_text(encoding="utf-8")
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    known = [(token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT]
+    assert [(one.line, one.text) for one in comments(source)] == known != []

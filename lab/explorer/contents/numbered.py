@@ -141,7 +141,7 @@ class NumberedContents:
         )
 
     def snapshot(self, contents: int) -> Snapshot:
-        """What a transaction finds that begins now. Nobody changes it."""
+        """The pairs that a transaction finds which begins now. Nobody changes them."""
         found = self._snapshots.get(contents)
         if found is None:
             found = self._snapshots[contents] = Snapshot(self.known[contents].storages())
