@@ -5,6 +5,7 @@ from django.urls import path
 from lab import views
 from lab.learning import views as chapters
 from lab.pages import classroom, explorer, exports, handouts, joining, polls
+from lab.pages.admission import for_teachers, for_teachers_open_page
 
 urlpatterns = [
     path("lab/", views.lab, name="lab"),
@@ -25,20 +26,24 @@ urlpatterns = [
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/answer/", chapters.answer, name="chapter-answer"),
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/hint/", chapters.hint, name="chapter-hint"),
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/solution/", chapters.solution, name="chapter-solution"),
-    path("lab/courses/", classroom.courses, name="courses"),
-    path("lab/courses/<int:pk>/", classroom.course, name="course"),
-    path("lab/courses/<int:pk>/grid/", classroom.grid, name="course-grid"),
-    path("lab/courses/<int:pk>/change/", classroom.change, name="course-change"),
-    path("lab/courses/<int:pk>/delete/", classroom.delete, name="course-delete"),
-    path("lab/courses/<int:pk>/answers.csv", classroom.answers_csv, name="course-csv"),
-    path("lab/courses/<int:pk>/<int:number>/<str:chapter_id>/<str:screen_id>/", classroom.trace, name="course-trace"),
+    path("lab/courses/", for_teachers(classroom.courses), name="courses"),
+    path("lab/courses/<int:pk>/", for_teachers(classroom.course), name="course"),
+    path("lab/courses/<int:pk>/grid/", for_teachers_open_page(classroom.grid), name="course-grid"),
+    path("lab/courses/<int:pk>/change/", for_teachers(classroom.change), name="course-change"),
+    path("lab/courses/<int:pk>/delete/", for_teachers(classroom.delete), name="course-delete"),
+    path("lab/courses/<int:pk>/answers.csv", for_teachers(classroom.answers_csv), name="course-csv"),
+    path(
+        "lab/courses/<int:pk>/<int:number>/<str:chapter_id>/<str:screen_id>/",
+        for_teachers(classroom.trace),
+        name="course-trace",
+    ),
     path("lab/course/", joining.my_course, name="my-course"),
     path("lab/course/step-out/", joining.step_out, name="step-out"),
     path("lab/course/leave/", joining.leave, name="leave-course"),
-    path("lab/polls/", polls.polls, name="polls"),
-    path("lab/polls/<int:pk>/", polls.poll, name="poll"),
-    path("lab/polls/<int:pk>/counts/", polls.poll_counts, name="poll-counts"),
-    path("lab/polls/<int:pk>/change/", polls.poll_change, name="poll-change"),
+    path("lab/polls/", for_teachers(polls.polls), name="polls"),
+    path("lab/polls/<int:pk>/", for_teachers(polls.poll), name="poll"),
+    path("lab/polls/<int:pk>/counts/", for_teachers_open_page(polls.poll_counts), name="poll-counts"),
+    path("lab/polls/<int:pk>/change/", for_teachers(polls.poll_change), name="poll-change"),
     path("vote/<str:token>/", polls.vote, name="vote"),
     path("join/<str:token>/", joining.join, name="join"),
 ]

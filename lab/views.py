@@ -12,7 +12,6 @@ from lab import services
 from lab.classroom.selectors import learner_of
 from lab.learning.views import listed
 from lab.models import Question
-from lab.pages.admission import for_learners
 from lab.pages.answers import answer, described_setups, linked_answer, random_answer
 from lab.pages.gallery import cards
 from lab.pages.questions import question_in, savings_in
@@ -24,7 +23,6 @@ from lab.sessions.session import BadLink, BadSession, decode
 FIRST_SETUP = "one-jump"
 
 
-@for_learners
 @require_GET
 def lab(request: HttpRequest) -> HttpResponse:
     """The front page: where to begin, and famous anomalies to open."""
@@ -33,7 +31,6 @@ def lab(request: HttpRequest) -> HttpResponse:
     return render(request, "lab/lab.html", context)
 
 
-@for_learners
 @require_http_methods(["GET", "POST"])
 def stage(request: HttpRequest) -> HttpResponse:
     """The page, or for a POST a session at a position."""
@@ -56,34 +53,30 @@ def stage(request: HttpRequest) -> HttpResponse:
     return render(request, "lab/stage.html", context, status=status)
 
 
-@for_learners
 @require_POST
 def random_step(request: HttpRequest) -> HttpResponse:
     """A session after one more step, picked here."""
     return _answered(lambda: random_answer(asked(request.body)))
 
 
-@for_learners
 @require_POST
 def ask(request: HttpRequest) -> HttpResponse:
     """A question to the explorer: it waits until others were served, unless its answer is known."""
 
     def asked_now() -> dict[str, Any]:
         found = question_in(request.body)
-        made = services.ask(learner_of(request).owner, found.question)
+        made = services.ask(learner_of(request, named=True).owner, found.question)
         return services.shown(made) | {"why_not_here": found.why_not_here}
 
     return _answered(asked_now)
 
 
-@for_learners
 @require_GET
 def question(request: HttpRequest, pk: int) -> HttpResponse:
     """One's own question as it is now."""
     return JsonResponse(services.shown(get_object_or_404(Question, pk=pk, owner=learner_of(request).owner)))
 
 
-@for_learners
 @require_POST
 def stop_question(request: HttpRequest, pk: int) -> HttpResponse:
     """Stop one's own question; the answer is the question as it is then."""
@@ -91,7 +84,6 @@ def stop_question(request: HttpRequest, pk: int) -> HttpResponse:
     return JsonResponse(services.shown(get_object_or_404(Question, pk=pk, owner=learner_of(request).owner)))
 
 
-@for_learners
 @require_POST
 def saving(request: HttpRequest) -> HttpResponse:
     """The choices that would have saved a session."""

@@ -4,10 +4,12 @@ answer ──grade──► Attempt stored ──commit──► Grade: only now
 """
 
 import logging
+from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Case, Count, OuterRef, Q, QuerySet, Subquery, When
 from django.utils.timezone import now
 
 from lab.exercises.chapter import HINTS, Chapter, Predict, Screen
@@ -20,8 +22,11 @@ log = logging.getLogger(__name__)
 ATTEMPTS_MAX = 100
 """Kept of one learner at one task: the first, because distributions count it, and the newest."""
 
-VISITORS_ROWS_MAX = 50_000
-"""Rows of all visitors together; the oldest are forgotten first."""
+VISITORS_ROWS_MAX, VISITOR_ROWS_MAX = 50_000, 200
+"""Rows of all visitors together, and of one of them."""
+
+LOOKED_AT_EVERY = 100
+"""One in so many new rows of visitors looks whether there are too many."""
 
 
 def answer(learner: Learner, chapter: Chapter, screen: Screen, body: dict[str, Any]) -> tuple[Progress, Grade]:
@@ -107,10 +112,10 @@ def _locked(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
     """The learner's row for a task, made when there is none, and nobody else's until the transaction ends."""
     assert not learner.is_nobody, "a visitor is named before something is kept"
     of_task = learner.rows() | {"exercise": chapter.id, "task": screen.id}
-    _made, is_new = Progress.objects.get_or_create(**of_task, defaults={"begun_at": now()})
+    progress, is_new = Progress.objects.select_for_update().get_or_create(**of_task, defaults={"begun_at": now()})
     if is_new and learner.visitor:
-        _forget_oldest()
-    return Progress.objects.select_for_update().get(**of_task)
+        _forget_visitors(learner.visitor, progress.pk)
+    return progress
 
 
 def _keep_bounded(progress: Progress) -> None:
@@ -120,11 +125,29 @@ def _keep_bounded(progress: Progress) -> None:
         Attempt.objects.filter(pk__in=pks[1 : len(pks) - ATTEMPTS_MAX + 2]).delete()
 
 
-def _forget_oldest() -> None:
+def _forget_visitors(visitor: str, row: int) -> None:
+    """Bound the rows of one visitor, the oldest first, and now and then those of all.
+
+    Nobody comes back to rows of a browser session that is over. Of the others those go first whose visitors did least,
+    and of these the newest but this one: a flood of new visitors displaces itself, not those who were there before.
+    """
+    mine = Progress.objects.filter(visitor=visitor).order_by("-pk").values("pk")
+    Progress.objects.filter(pk__in=mine[VISITOR_ROWS_MAX:]).delete()
+    if row % LOOKED_AT_EVERY:
+        return
     of_visitors: QuerySet[Progress] = Progress.objects.exclude(visitor="")
     surplus = of_visitors.count() - VISITORS_ROWS_MAX
     if surplus > 0:
-        Progress.objects.filter(pk__in=of_visitors.order_by("begun_at").values("pk")[:surplus]).delete()
+        is_over = Q(begun_at__lt=now() - timedelta(seconds=settings.SESSION_COOKIE_AGE), answered_at__isnull=True)
+        is_over |= Q(answered_at__lt=now() - timedelta(seconds=settings.SESSION_COOKIE_AGE))
+        done = (
+            Progress.objects.filter(visitor=OuterRef("visitor")).values("visitor").annotate(n=Count("pk")).values("n")
+        )
+        ranked = of_visitors.exclude(pk=row).annotate(
+            is_kept=Case(When(is_over, then=0), default=1), done=Subquery(done)
+        )
+        found = ranked.order_by("is_kept", "done", "-pk").values_list("pk", flat=True)[:surplus]
+        Progress.objects.filter(pk__in=list(found)).delete()
         log.info("progress of visitors forgotten: %s rows", surplus)
 
 

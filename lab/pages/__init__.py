@@ -1,6 +1,6 @@
 """The lab's pages: what a browser sends becomes a session, and what a session shows becomes JSON in the reader's words.
 
-admission whom the lab is for
+admission who may do what in the lab
 requests  a session out of a request's body, within bounds
 answers   what is answered for a session at a position
 questions what is asked of the explorer from the stage

@@ -1,25 +1,46 @@
-"""The lab is for people with an account, and for learners who have come by the invite link of a course."""
+"""Who may do what in the lab, decided here and written down beside each address in `lab/urls.py`.
+
+anybody    no guard: chapters, stage, explorer, questions, handouts. Who has no account is a visitor: progress is kept
+           in the browser's session and taken over at sign-in, and all visitors together have one turn in the queue of
+           questions (`lab.services`)
+teachers   courses: who has not signed in is sent to do so, others may not
+"""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 
-from lab.classroom.selectors import member_of
+from lab.classroom.selectors import MAY_TEACH
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
-def for_learners(view: View[P]) -> View[P]:
-    """A view that others are sent away from, to sign in."""
+def for_teachers(view: View[P]) -> View[P]:
+    """A view of a page for those who teach."""
 
     @wraps(view)
     def admitted(request: HttpRequest, *arguments: P.args, **named: P.kwargs) -> HttpResponse:
-        if request.user.is_authenticated or member_of(request.session) is not None:
+        if request.user.has_perm(MAY_TEACH):
             return view(request, *arguments, **named)
+        if request.user.is_authenticated:
+            raise PermissionDenied
         return redirect_to_login(request.get_full_path())
+
+    return admitted
+
+
+def for_teachers_open_page(view: View[P]) -> View[P]:
+    """A view of what an open page of theirs asks for: who may not see it any more loads that page again."""
+
+    @wraps(view)
+    def admitted(request: HttpRequest, *arguments: P.args, **named: P.kwargs) -> HttpResponse:
+        if request.user.has_perm(MAY_TEACH):
+            return view(request, *arguments, **named)
+        return HttpResponse(status=403, headers={"X-Reload": "true"})
 
     return admitted

@@ -21,7 +21,6 @@ from changes.ddl.errors import DdlError
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
 from lab.explorer.plans.program import plan_of
 from lab.explorer.variants import UP, Variant, all_variants
-from lab.pages.admission import for_learners
 from lab.pages.words import say
 from lab.questions.witnesses import unsafe_without, variant_named, witness_of
 from lab.sessions.doors import door_to
@@ -55,7 +54,6 @@ class Form:
     problem: str = ""
 
 
-@for_learners
 @require_http_methods(["GET", "POST"])
 def explorer(request: HttpRequest) -> HttpResponse:
     """The page; for a POST the stage with the model that was described, or the form with what is wrong."""
@@ -81,7 +79,6 @@ def explorer(request: HttpRequest) -> HttpResponse:
     return render(request, "lab/explorer.html", context, status=400 if form.problem else 200)
 
 
-@for_learners
 @require_GET
 def model(request: HttpRequest, name: str) -> HttpResponse:
     """A built-in model on the stage: an unsafe one at the end of its witness."""
@@ -94,7 +91,6 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
     return _opened(session, len(session.steps))
 
 
-@for_learners
 @require_GET
 def without(request: HttpRequest, rule: str) -> HttpResponse:
     """The full ladder without a rule, for the explorer to break."""
@@ -105,7 +101,6 @@ def without(request: HttpRequest, rule: str) -> HttpResponse:
         raise Http404(str(problem)) from problem
 
 
-@for_learners
 @require_GET
 def why(request: HttpRequest, situation: str) -> HttpResponse:
     """A session in the same state as what somebody asks about on the operations pages."""

@@ -45,13 +45,6 @@ def in_page(page: str, name: str) -> Any:
     return json.loads(found[1])
 
 
-@pytest.mark.parametrize("path", ["/lab/", STAGE_PAGE])
-def test_only_who_has_signed_in_sees_the_lab(db: None, client_of: ClientOf, path: str) -> None:
-    assert Client().get(path)["Location"].startswith("/sign-in/")
-    assert post(Client(), {}, STAGE_PAGE)["Location"].startswith("/sign-in/")
-    assert client_of("lea").get(path).status_code == 200
-
-
 def test_the_orphan_is_damage_under_the_new_version_and_danger_under_the_old(client_of: ClientOf) -> None:
     found = shown(client_of("lea"))["shown"]
     assert [(one["clause"], one["version"], one["severity"]) for one in found["verdicts"]] == [
@@ -299,4 +292,3 @@ def test_the_last_choice_would_have_saved_it(client_of: ClientOf) -> None:
     assert saving["label"]
     saved = shown(lea, session=ORPHAN | {"steps": saving["steps"]})["shown"]
     assert {one["severity"] for one in saved["verdicts"]} <= {"danger"}
-    assert Client().post(f"{QUESTIONS}saving/").status_code == 302

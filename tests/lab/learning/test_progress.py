@@ -93,13 +93,45 @@ def test_of_many_attempts_the_first_and_the_newest_are_kept(
     assert list(Attempt.objects.order_by("pk").values_list("outcome", flat=True)) == ["wrong", "right", "right"]
 
 
-def test_of_many_visitors_the_oldest_are_forgotten(
+def visitors() -> list[str]:
+    return sorted(Progress.objects.values_list("visitor", flat=True))
+
+
+def test_a_flood_of_visitors_displaces_itself(
     db: None, chapter: Chapter, predict: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(services, "VISITORS_ROWS_MAX", 4)
+    monkeypatch.setattr(services, "LOOKED_AT_EVERY", 1)
+    reach = chapter.screen("from-the-start")
+    assert reach is not None
+    services.answer(Learner(visitor="a"), chapter, predict, WRONG)
+    services.take_hint(Learner(visitor="a"), chapter, reach)
+    services.answer(Learner(visitor="b"), chapter, predict, WRONG)
+    for name in "wxyz":
+        services.take_hint(Learner(visitor=name), chapter, predict)
+    assert visitors()[:3] == ["a", "a", "b"]
+    assert len(visitors()) == 4
+
+
+def test_visitors_whose_session_is_over_are_forgotten_first(
+    db: None, chapter: Chapter, predict: Screen, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
     monkeypatch.setattr(services, "VISITORS_ROWS_MAX", 2)
-    for name in "abcd":
-        services.answer(Learner(visitor=name), chapter, predict, WRONG)
-    assert sorted(Progress.objects.values_list("visitor", flat=True)) == ["c", "d"]
+    monkeypatch.setattr(services, "LOOKED_AT_EVERY", 1)
+    services.answer(Learner(visitor="a"), chapter, predict, WRONG)
+    Progress.objects.update(answered_at=now() - timedelta(seconds=settings.SESSION_COOKIE_AGE + 1))
+    for name in "bc":
+        services.take_hint(Learner(visitor=name), chapter, predict)
+    assert visitors() == ["b", "c"]
+
+
+def test_the_rows_of_one_visitor_are_bounded(
+    db: None, chapter: Chapter, predict: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "VISITOR_ROWS_MAX", 2)
+    for screen in [one for one in chapter.screens if one.task is not None][:4]:
+        services.take_hint(VISITOR_1, chapter, screen)
+    assert Progress.objects.count() == 2
 
 
 def test_screens_behind_an_open_prediction_are_closed(db: None, chapter: Chapter, predict: Screen) -> None:
