@@ -85,6 +85,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "schemalab.http.storable_text.refuse_what_cannot_be_stored",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 

@@ -4,4 +4,5 @@ descriptors  a descriptor, and what differs between two versions
 marking      where in a statement a mistake stands
 mistakes     an exception as one line for people
 plain_text   text of strangers, made harmless for a terminal
+storable     texts that a database takes
 """

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import get_language
@@ -19,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from catalog.text.storable import is_storable
 from lab.classroom.selectors import learner_of
 from lab.exercises.adversary import Standing
 from lab.exercises.chapter import HINTS, Chapter, Live, Predict, Screen, Start, Survive
@@ -113,6 +115,8 @@ def answer(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpRespons
     """Grade an answer, store it, and show what it reveals."""
     place = _open_place(request, chapter_id, screen_id)
     body = answer_in(place.screen, request.POST)
+    if not is_storable(body):
+        raise BadRequest("a zero byte, or half of a character, is no text")
     if isinstance(place.screen.task, Survive) and game_of(place.screen, body).standing is Standing.OPEN:
         return _page(request, place, answered=body)
     try:

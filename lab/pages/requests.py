@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from catalog.text.storable import is_storable
 from lab.sessions.session import STEPS_MAX, Session
 
 BODY_BYTES_MAX = 64 * 1024
@@ -45,6 +46,8 @@ def parts_of(body: bytes) -> dict[str, Any]:
         found = json.loads(body)
     except (ValueError, RecursionError):
         raise BadRequest(_("the request is no JSON")) from None
+    if not is_storable(found):
+        raise BadRequest(_("a zero byte, or half of a character, is no text"))
     return _of(found, dict, "request")  # type: ignore[no-any-return]
 
 

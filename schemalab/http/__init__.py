@@ -2,4 +2,5 @@
 
 protocol        a request's head is small and comes soon
 request_bounds  its body too
+storable_text   no text of it that cannot be stored
 """

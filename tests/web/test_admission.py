@@ -41,7 +41,7 @@ ADDRESSES = {
     "lab": Address(get=everybody(200)),
     "stage": Address(get=everybody(200), post=everybody(200), body=SESSION),
     "stage-random": Address(post=everybody(200), body=SESSION),
-    "stage-export": Address(get=everybody(200), args=("json",)),
+    "stage-export": Address(get=everybody(400), args=("json",)),  # without a link
     "lab-explorer": Address(get=everybody(200), post=everybody(302)),
     "lab-model": Address(get=everybody(302), args=("add-table",)),
     "lab-without": Address(get=everybody(302), args=("fence",)),
