@@ -172,8 +172,6 @@ def _model(options: dict[str, Any]) -> Model:
         plan_of(model)
     except BadModel as error:
         raise CommandError(str(error), returncode=2) from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CommandError(f"{options['model']} holds no model: {error}", returncode=2) from error
     return model
 
 
@@ -181,10 +179,19 @@ def _asked_for(options: dict[str, Any]) -> Model:
     if options["variant"]:
         return _variant(options["variant"]).model
     if options["model"]:
-        return from_json(json.loads(Path(options["model"]).read_text(encoding="utf-8")))
+        return _model_in(Path(options["model"]))
     if not (options["kind"] and options["states"]):
         raise BadModel("say --kind and --states, or --variant NAME (--list shows them)")
     return _described(options)
+
+
+def _model_in(file: Path) -> Model:
+    try:
+        return from_json(json.loads(file.read_text(encoding="utf-8")))
+    except BadModel:
+        raise
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadModel(f"{file} holds no model: {error}") from error
 
 
 def _described(options: dict[str, Any]) -> Model:

@@ -161,3 +161,12 @@ def test_the_table_says_which_model_was_not_finished(capsys: pytest.CaptureFixtu
     with pytest.raises(CommandError, match="add-required-column: gave up after .* states") as refused:
         call_command("explore", "--table", "--max-states", "500")
     assert refused.value.returncode == 3
+
+
+def test_a_mistake_of_ours_is_not_put_down_to_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: object) -> None:
+        raise KeyError("no such kind")
+
+    monkeypatch.setattr("lab.management.commands.explore.plan_of", broken)
+    with pytest.raises(KeyError, match="no such kind"):
+        call_command("explore", kind="index", states="absent,public")
