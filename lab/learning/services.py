@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Case, Count, OuterRef, Q, QuerySet, Subquery, When
 from django.utils.timezone import now
 
@@ -83,15 +83,16 @@ def take_over(user_id: int, session: Any) -> int:
 
 def _take_over(progress: Progress, user_id: int) -> None:
     """Move one task to a person, or into what they have of it already: passed once is passed."""
-    own = (
-        Progress.objects.select_for_update()
-        .filter(user_id=user_id, exercise=progress.exercise, task=progress.task)
-        .first()
-    )
+    own = _own(user_id, progress)
     if own is None:
-        progress.user_id, progress.visitor = user_id, ""
-        progress.save()
-        return
+        try:
+            with transaction.atomic():
+                Progress.objects.filter(pk=progress.pk).update(user_id=user_id, visitor="")
+            return
+        except IntegrityError:  # another browser of theirs was first
+            own = _own(user_id, progress)
+            if own is None:
+                raise
     Attempt.objects.filter(progress=progress).update(progress=own)
     own.hints = max(own.hints, progress.hints)
     own.shown_at = _earlier(own.shown_at, progress.shown_at)
@@ -102,6 +103,12 @@ def _take_over(progress: Progress, user_id: int) -> None:
     own.begun_at = min(own.begun_at, progress.begun_at)
     own.save()
     progress.delete()
+
+
+def _own(user_id: int, progress: Progress) -> Progress | None:
+    """The person's own row of the same task."""
+    of_task = Progress.objects.filter(user_id=user_id, exercise=progress.exercise, task=progress.task)
+    return of_task.select_for_update().first()
 
 
 def _earlier(one: Any, other: Any) -> Any:

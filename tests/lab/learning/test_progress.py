@@ -179,6 +179,18 @@ def test_what_both_did_is_put_together(lea: User, chapter: Chapter, predict: Scr
     assert Attempt.objects.filter(progress=row()).count() == 2
 
 
+def test_two_browsers_may_sign_in_at_once(
+    lea: User, chapter: Chapter, predict: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one's row comes between the look and the write."""
+    services.answer(Learner(lea.pk), chapter, predict, WRONG)
+    services.answer(VISITOR_1, chapter, predict, RIGHT)
+    look, is_late = services._own, iter([False, True])
+    monkeypatch.setattr(services, "_own", lambda *place: look(*place) if next(is_late) else None)
+    assert services.take_over(lea.pk, {VISITOR: VISITOR_1.visitor}) == 1
+    assert (row().user, row().passed_at is None) == (lea, False)
+
+
 def test_who_has_passed_keeps_their_own_time(lea: User, chapter: Chapter, predict: Screen) -> None:
     services.answer(Learner(lea.pk), chapter, predict, RIGHT)
     earlier = now() - timedelta(days=1)
