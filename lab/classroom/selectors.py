@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 
 from lab.classroom import tally
 from lab.classroom.sheet import Line
-from lab.classroom.status import Status, Work, status_of
+from lab.classroom.status import STUCK_AFTER_CHECKS, Status, Work, status_of
 from lab.exercises.chapter import Chapter, Live, Predict, Screen
 from lab.exercises.grading import Outcome
 from lab.learning import learner
@@ -25,11 +25,18 @@ MAY_TEACH = "lab.add_course"
 
 def learner_of(request: HttpRequest, *, named: bool = False) -> learner.Learner:
     """The learner of a request: a member of the course that this browser works in, or else who they are anyway."""
-    member = member_of(request.session)
+    member = member_here(request)
     if member is not None:
         return learner.Learner(member_id=member.pk)
     user_id = request.user.pk if request.user.is_authenticated else None
     return learner.learner_of(user_id, request.session, named=named)
+
+
+def member_here(request: HttpRequest) -> Membership | None:
+    """The membership with which the browser of a request works: looked up once for a request."""
+    if not hasattr(request, "lab_member"):
+        request.lab_member = member_of(request.session)
+    return request.lab_member
 
 
 def member_of(session: Mapping[str, Any]) -> Membership | None:
@@ -44,8 +51,9 @@ def membership_in(course: Course, session: Mapping[str, Any], user: User | None)
     here = member_of(session)
     if here is not None and here.course_id == course.pk:
         return here
-    of_user = Membership.objects.filter(course=course, user=user)
-    return None if user is None else of_user.select_related("course", "user").first()
+    if user is None:
+        return None
+    return Membership.objects.filter(course=course, user=user).select_related("course", "user").first()
 
 
 def courses_of(user: User) -> QuerySet[Course]:
@@ -70,16 +78,17 @@ def name_of(member: Membership) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A row of progress, with the times and outcomes of its attempts in their order."""
+    """A row of progress: how many answers there are, how many failed, and when so many had that one may be stuck."""
 
     row: Progress
-    attempts: tuple[tuple[datetime, str], ...]
+    answers: int
+    failed: int
+    stuck_from: datetime | None
 
     def work(self, screen: Screen) -> Work:
-        failed = tuple(at for at, outcome in self.attempts if outcome == Outcome.WRONG.value)
         is_prediction = isinstance(screen.task, Predict)
         return Work(
-            failed_at=failed,
+            second_failed_at=self.stuck_from,
             is_passed=self.row.passed_at is not None,
             was_helped=self.row.was_helped,
             is_shown=self.row.shown_at is not None or (is_prediction and self.row.answered_at is not None),
@@ -92,12 +101,17 @@ Place = tuple[int, str, str]
 
 def stored_in(course: Course, chapters: Iterable[str]) -> Mapping[Place, Stored]:
     """All that members did in these chapters."""
-    rows = list(Progress.objects.filter(member__course=course, exercise__in=tuple(chapters)))
-    attempts: dict[int, list[tuple[datetime, str]]] = {row.pk: [] for row in rows}
-    found = Attempt.objects.filter(progress__in=tuple(attempts)).order_by("pk")
-    for progress, at, outcome in found.values_list("progress_id", "at", "outcome"):
-        attempts[progress].append((at, outcome))
-    return {(row.member_id or 0, row.exercise, row.task): Stored(row, tuple(attempts[row.pk])) for row in rows}
+    is_failed = Q(attempts__outcome=Outcome.WRONG.value)
+    failures = Attempt.objects.filter(progress=OuterRef("pk"), outcome=Outcome.WRONG.value).order_by("pk").values("at")
+    rows = Progress.objects.filter(member__course=course, exercise__in=tuple(chapters)).annotate(
+        n_answers=Count("attempts"),
+        n_failed=Count("attempts", filter=is_failed),
+        stuck_from=Subquery(failures[STUCK_AFTER_CHECKS - 1 : STUCK_AFTER_CHECKS]),
+    )
+    return {
+        (row.member_id or 0, row.exercise, row.task): Stored(row, row.n_answers, row.n_failed, row.stuck_from)
+        for row in rows
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +121,6 @@ class Cell:
     screen: Screen
     status: Status
     answers: int
-    hints: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +129,6 @@ class Row:
 
     member: Membership
     cells: tuple[Cell, ...]
-
-    @property
-    def is_stuck(self) -> bool:
-        return any(cell.status is Status.STUCK for cell in self.cells)
 
 
 def tasks_of(chapter: Chapter) -> tuple[Screen, ...]:
@@ -138,8 +147,7 @@ def grid(course: Course, chapter: Chapter, now: datetime) -> tuple[Row, ...]:
 
 def _cell(stored: Stored | None, screen: Screen, now: datetime) -> Cell:
     work = None if stored is None else stored.work(screen)
-    hints = 0 if stored is None else stored.row.hints
-    return Cell(screen, status_of(work, now), len(stored.attempts) if stored is not None else 0, hints)
+    return Cell(screen, status_of(work, now), 0 if stored is None else stored.answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,23 +159,36 @@ class Counted:
     tallies: tuple[tally.Tally, ...]
 
 
-def counted(course: Course, chapter: Chapter, tasks: Sequence[str] | None = None) -> tuple[Counted, ...]:
-    """The first answers to each prediction of a chapter, or to those among `tasks`."""
-    first: dict[str, list[dict[str, Any]]] = {}
-    for attempt in first_attempts(course, [chapter.id]):
+FirstAnswers = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
+"""The first answers to a task, by chapter and task."""
+
+
+def first_predictions(course: Course, chapters: Iterable[Chapter]) -> FirstAnswers:
+    """The first answers of members to the predictions of chapters, of those who were not shown the solution before."""
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    predictions = Q()
+    for chapter in chapters:
+        tasks = [screen.id for screen in tasks_of(chapter) if isinstance(screen.task, Predict)]
+        predictions |= Q(progress__exercise=chapter.id, progress__task__in=tasks)
+    for attempt in first_attempts(course).filter(predictions) if predictions else ():
         if not attempt.was_shown:
-            first.setdefault(attempt.progress.task, []).append(attempt.answer)
+            found.setdefault((attempt.progress.exercise, attempt.progress.task), []).append(attempt.answer)
+    return found
+
+
+def counted(chapter: Chapter, first: FirstAnswers, tasks: Sequence[str] | None = None) -> tuple[Counted, ...]:
+    """The first answers to each prediction of a chapter, or to those among `tasks`."""
     found = []
     for screen in tasks_of(chapter):
         if isinstance(screen.task, Predict) and (tasks is None or screen.id in tasks):
-            answers = first.get(screen.id, [])
+            answers = first.get((chapter.id, screen.id), ())
             found.append(Counted(screen, len(answers), tally.tallies(screen.task, answers)))
     return tuple(found)
 
 
-def first_attempts(course: Course, chapters: Iterable[str]) -> QuerySet[Attempt]:
+def first_attempts(course: Course) -> QuerySet[Attempt]:
     """The first answer of each member to each task."""
-    mine = Attempt.objects.filter(progress__member__course=course, progress__exercise__in=tuple(chapters))
+    mine = Attempt.objects.filter(progress__member__course=course)
     return mine.select_related("progress").order_by("progress_id", "pk").distinct("progress_id")
 
 
@@ -177,17 +198,11 @@ def attempts_at(member: Membership, chapter: Chapter, screen: Screen) -> QuerySe
     return at_task.order_by("-pk")
 
 
-def answered_by(member: Membership, chapter: Chapter) -> list[str]:
-    """The tasks of a chapter that a member has answered, or was shown the solution of."""
-    rows = Progress.objects.filter(member=member, exercise=chapter.id)
-    return [row.task for row in rows if row.is_open]
-
-
 def lines(course: Course, chapters: Sequence[Chapter], now: datetime) -> Iterator[Line]:
     """A line for each learner and task, for a CSV file."""
     folders = [chapter.id for chapter in chapters]
     stored = stored_in(course, folders)
-    first = {one.progress_id: one for one in first_attempts(course, folders)}
+    first = {one.progress_id: one for one in first_attempts(course).filter(progress__exercise__in=folders)}
     for member in members_of(course):
         for chapter in chapters:
             for screen in tasks_of(chapter):
@@ -212,8 +227,8 @@ def _line(
         known,
         first_answer=written(first.answer) if first is not None else "",
         first_outcome=first.outcome if first is not None else "",
-        answers=len(stored.attempts),
-        failed=len(stored.work(screen).failed_at),
+        answers=stored.answers,
+        failed=stored.failed,
         hints=stored.row.hints,
         is_shown=stored.row.shown_at is not None,
         begun_at=stored.row.begun_at,

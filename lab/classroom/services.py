@@ -12,12 +12,13 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.timezone import now
 
 from lab.classroom import selectors
 from lab.exercises.texts import LANGUAGES
-from lab.learning.learner import MEMBER
-from lab.models import Course, Membership
+from lab.learning.learner import MEMBER, Learner
+from lab.models import Course, Membership, Question
 
 log = logging.getLogger(__name__)
 
@@ -93,12 +94,20 @@ def step_out(session: Any) -> None:
 
 def leave(session: Any) -> None:
     """Leave the course, with all that was done in it."""
-    Membership.objects.filter(pk=session.pop(MEMBER, None)).delete()
+    _delete(Membership.objects.filter(pk=session.pop(MEMBER, None)))
 
 
 def remove_member(course: Course, number: int) -> None:
     """Remove a learner, with all they have done in the course."""
-    Membership.objects.filter(course=course, number=number).delete()
+    _delete(Membership.objects.filter(course=course, number=number))
+
+
+def _delete(members: QuerySet[Membership]) -> None:
+    """Delete members with their answers, and with their questions to the explorer."""
+    with transaction.atomic():
+        owners = [Learner(member_id=pk).owner for pk in members.values_list("pk", flat=True)]
+        Question.objects.filter(owner__in=owners).delete()
+        members.delete()
 
 
 def change(course: Course, *, is_open: bool | None = None, is_shared: bool | None = None) -> None:
@@ -109,9 +118,11 @@ def change(course: Course, *, is_open: bool | None = None, is_shared: bool | Non
 
 def delete_course(course: Course) -> None:
     """Delete a course with its members and all they have done in it."""
-    pk = course.pk
-    _, rows = course.delete()
-    log.info("course %s deleted: %s", pk, rows)
+    pk, members = course.pk, course.members.count()
+    with transaction.atomic():
+        _delete(Membership.objects.filter(course=course))
+        course.delete()
+    log.info("course %s deleted, with %s members", pk, members)
 
 
 def plain(text: str) -> str:

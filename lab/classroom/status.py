@@ -30,9 +30,9 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The stored facts of a learner at a task. `failed_at` are the times of the checks that failed."""
+    """The stored facts of a learner at a task. `second_failed_at`: when the second of its checks failed, if it has."""
 
-    failed_at: tuple[datetime, ...] = ()
+    second_failed_at: datetime | None = None
     is_passed: bool = False
     was_helped: bool = False
     is_shown: bool = False
@@ -52,6 +52,4 @@ def status_of(work: Work | None, now: datetime) -> Status:
 
 def _is_stuck(work: Work, now: datetime) -> bool:
     """A third failed check is no progress: time counts from the second."""
-    if len(work.failed_at) < STUCK_AFTER_CHECKS:
-        return False
-    return now - work.failed_at[STUCK_AFTER_CHECKS - 1] >= STUCK_AFTER
+    return work.second_failed_at is not None and now - work.second_failed_at >= STUCK_AFTER

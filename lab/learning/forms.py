@@ -11,6 +11,7 @@ from lab.exercises.chapter import Design, Explain, Form, Predict, Reach, Screen,
 from lab.exercises.designs import STEPS_ALLOWED
 from lab.exercises.grading import moves_of
 from lab.exercises.shelf import Book
+from lab.pages.chapters import text
 from lab.pages.words import say
 from lab.sessions.handbooks import BY_NAME, WORDS
 
@@ -35,16 +36,16 @@ class Field:
     options: tuple[Option, ...] = ()
 
 
-def form_of(book: Book, screen: Screen, language: str, answered: dict[str, Any]) -> dict[str, Any]:
+def form_of(book: Book, screen: Screen, answered: dict[str, Any]) -> dict[str, Any]:
     """The parts of a task's form, filled with what was answered last; `sort` says how it is drawn."""
     match screen.task:
         case Predict() as task:
-            return _prediction(book, screen, task, language, answered)
+            return _prediction(book, screen, task, answered)
         case Reach():
             assert screen.start is not None, screen.id
             return {"sort": "steps", "steps": json.dumps(answered.get("steps") or screen.start.steps)}
         case Explain() as task:
-            return {"sort": "fields", "fields": _explanation(book, screen, task, language, answered)}
+            return {"sort": "fields", "fields": _explanation(book, screen, task, answered)}
         case Design() as task:
             return _design(task, answered)
         case Survive() as task:
@@ -52,9 +53,9 @@ def form_of(book: Book, screen: Screen, language: str, answered: dict[str, Any])
     return {"sort": "none"}
 
 
-def _prediction(book: Book, screen: Screen, task: Predict, language: str, answered: dict[str, Any]) -> dict[str, Any]:
+def _prediction(book: Book, screen: Screen, task: Predict, answered: dict[str, Any]) -> dict[str, Any]:
     def words(name: str) -> str:
-        return book.text(language, f"{screen.id}.choice {name}")
+        return text(book, f"{screen.id}.choice {name}")
 
     match task.form:
         case Form.CHOICE:
@@ -75,7 +76,7 @@ def _prediction(book: Book, screen: Screen, task: Predict, language: str, answer
             fields = [
                 Field(
                     f"match-{item.id}",
-                    book.text(language, f"{screen.id}.item {item.id}"),
+                    text(book, f"{screen.id}.item {item.id}"),
                     _chosen(task.values, words, matched.get(item.id, "")),
                 )
                 for item in task.items
@@ -88,11 +89,11 @@ def _chosen(values: Any, words: Any, chosen: str) -> tuple[Option, ...]:
     return tuple(Option(one, words(one), one == chosen) for one in values)
 
 
-def _explanation(book: Book, screen: Screen, task: Explain, language: str, answered: dict[str, Any]) -> list[Field]:
+def _explanation(book: Book, screen: Screen, task: Explain, answered: dict[str, Any]) -> list[Field]:
     assert screen.start is not None, screen.id
 
     def words(name: str) -> str:
-        return book.text(language, f"{screen.id}.choice {name}")
+        return text(book, f"{screen.id}.choice {name}")
 
     steps = tuple(
         Option(str(move.number), f"{move.number}. {say(move.text)}", str(move.number) == answered.get("step"))

@@ -11,28 +11,27 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from catalog.text.storable import is_storable
-from lab.classroom.selectors import learner_of
+from lab.classroom.selectors import learner_of, member_here
 from lab.exercises.adversary import Standing
 from lab.exercises.chapter import HINTS, Chapter, Live, Predict, Screen, Start, Survive
 from lab.exercises.grading import BadAnswer, Grade, Outcome, reveal_of
 from lab.exercises.observations import session_of
-from lab.exercises.shelf import Book, books
+from lab.exercises.shelf import Book
 from lab.learning import selectors, services
 from lab.learning.forms import answer_in, form_of, game_of
 from lab.learning.learner import Learner
-from lab.models import Progress
+from lab.models import Course, Progress
 from lab.pages.answers import answer as stage_answer
 from lab.pages.answers import described_setups
+from lab.pages.chapters import chapter_after, described, every_chapter, text
 from lab.pages.words import say, stage_words
 
 
@@ -44,6 +43,9 @@ class Place:
     chapter: Chapter
     at: int
     learner: Learner
+    course: Course | None
+    """The course in which they work, if in any."""
+
     rows: selectors.Tasks
 
     @property
@@ -62,26 +64,8 @@ class Place:
 
 def listed(request: HttpRequest) -> list[dict[str, Any]]:
     """All chapters as a list shows them, with what this learner has done of each."""
-    learner, language = learner_of(request), _language()
-    everything = selectors.progress_everywhere(learner)
-    found = []
-    for book in books(settings.EXERCISES_DIR):
-        if book.chapter is not None:
-            done, tasks = selectors.done_of(book.chapter, everything.get(book.folder, {}))
-            found.append(
-                {
-                    "id": book.folder,
-                    "number": book.chapter.number,
-                    "act": book.chapter.act,
-                    "minutes": book.chapter.minutes,
-                    "title": book.text(language, "title"),
-                    "lede": book.text(language, "lede"),
-                    "waits_for": book.chapter.waits_for,
-                    "done": done,
-                    "tasks": tasks,
-                }
-            )
-    return found
+    everything = selectors.progress_everywhere(learner_of(request))
+    return [described(book, everything.get(book.folder, {})) for book in every_chapter()]
 
 
 @never_cache
@@ -90,7 +74,9 @@ def chapter(request: HttpRequest, chapter_id: str) -> HttpResponse:
     """The first screen that still has something to do, or the first one."""
     place = _place(request, chapter_id)
     if not place.chapter.screens:
-        return render(request, "lab/chapter_waits.html", {"section": "lab", "chapter": _described(place)})
+        return render(
+            request, "lab/chapter_waits.html", {"section": "lab", "chapter": described(place.book, place.rows)}
+        )
     undone = (
         at
         for at, screen in enumerate(place.chapter.screens[: place.open_to + 1])
@@ -152,14 +138,16 @@ def _helped(
 
 
 def _place(request: HttpRequest, chapter_id: str, screen_id: str = "", *, named: bool = False) -> Place:
-    book = next((one for one in books(settings.EXERCISES_DIR) if one.folder == chapter_id), None)
+    book = next((one for one in every_chapter() if one.folder == chapter_id), None)
     if book is None or book.chapter is None:
         raise Http404(f"there is no chapter {chapter_id}")
     at = next((n for n, one in enumerate(book.chapter.screens) if one.id == screen_id), None)
     if screen_id and at is None:
         raise Http404(f"chapter {chapter_id} has no screen {screen_id}")
     learner = learner_of(request, named=named)
-    return Place(book, book.chapter, at or 0, learner, selectors.progress_in(learner, book.chapter))
+    member = member_here(request)
+    course = None if member is None else member.course
+    return Place(book, book.chapter, at or 0, learner, course, selectors.progress_in(learner, book.chapter))
 
 
 def _open_place(request: HttpRequest, chapter_id: str, screen_id: str) -> Place:
@@ -172,10 +160,6 @@ def _open_place(request: HttpRequest, chapter_id: str, screen_id: str) -> Place:
 
 def _with(place: Place, progress: Progress) -> Place:
     return replace(place, rows={**place.rows, place.screen.id: progress})
-
-
-def _language() -> str:
-    return (get_language() or "en").lower()
 
 
 def _is_passed(place: Place, screen: Screen) -> bool:
@@ -201,7 +185,7 @@ def _page(
     outcome = attempt.outcome if attempt is not None and not is_playing else ""
     context = {
         "section": "lab",
-        "chapter": _described(place),
+        "chapter": described(place.book, place.rows),
         "screen": _screen(place),
         "task": _task(place, answered, grade, outcome, problem),
         "screens": _screens(place),
@@ -232,43 +216,22 @@ def _shown_start(place: Place, answered: dict[str, Any], grade: Grade | None) ->
     return screen.start
 
 
-def _described(place: Place) -> dict[str, Any]:
-    done, tasks = selectors.done_of(place.chapter, place.rows)
-    text = place.book.text
-    return {
-        "id": place.chapter.id,
-        "number": place.chapter.number,
-        "act": place.chapter.act,
-        "minutes": place.chapter.minutes,
-        "title": text(_language(), "title"),
-        "lede": text(_language(), "lede"),
-        "waits_for": place.chapter.waits_for,
-        "done": done,
-        "tasks": tasks,
-    }
-
-
 def _screen(place: Place) -> dict[str, Any]:
     screens, key = place.chapter.screens, place.screen.id
     last = place.at + 1 == len(screens)
     return {
         "id": key,
         "number": place.at + 1,
-        "title": place.book.text(_language(), f"{key}.title"),
-        "text": place.book.text(_language(), key),
+        "title": text(place.book, f"{key}.title"),
+        "text": text(place.book, key),
         "do": json.dumps(place.screen.do),
         "sources": place.screen.sources,
         "previous": screens[place.at - 1].id if place.at else "",
         "next": "" if last else screens[place.at + 1].id,
         "is_next_open": not last and place.at + 1 <= place.open_to,
         "is_last": last,
-        "next_chapter": _next_chapter(place) if last else "",
+        "next_chapter": chapter_after(place.chapter.id, place.course) if last else "",
     }
-
-
-def _next_chapter(place: Place) -> str:
-    behind = (book.folder for book in books(settings.EXERCISES_DIR) if book.chapter is not None)
-    return next((folder for folder in behind if folder > place.chapter.id), "")
 
 
 def _screens(place: Place) -> list[dict[str, Any]]:
@@ -276,7 +239,7 @@ def _screens(place: Place) -> list[dict[str, Any]]:
         {
             "id": one.id,
             "number": at + 1,
-            "title": place.book.text(_language(), f"{one.id}.title") if at <= place.open_to else "",
+            "title": text(place.book, f"{one.id}.title") if at <= place.open_to else "",
             "is_open": at <= place.open_to,
             "is_here": at == place.at,
             "is_task": one.task is not None,
@@ -293,27 +256,27 @@ def _task(
     screen, progress = place.screen, place.progress
     if screen.task is None:
         return None
-    language, text = _language(), place.book.text
+    key = screen.id
     hints = progress.hints if progress is not None else 0
     is_passed = progress is not None and progress.passed_at is not None
     is_over = is_passed or (progress is not None and progress.shown_at is not None)
     is_over = is_over or (isinstance(screen.task, Predict) and progress is not None and progress.is_open)
-    remark = text(language, f"{screen.id}.answer {answered.get('choice')}") if outcome and not problem else ""
+    remark = text(place.book, f"{key}.answer {answered.get('choice')}") if outcome and not problem else ""
     return {
         "kind": screen.kind,
         "is_live": isinstance(screen.task, Live),
-        "form": form_of(place.book, screen, language, answered),
+        "form": form_of(place.book, screen, answered),
         "outcome": "" if problem else grade.outcome.value if grade is not None else outcome,
         "is_right": grade is not None and grade.outcome is Outcome.RIGHT,
         "remark": remark,
         "remarks": [say(one) for one in grade.remarks] if grade is not None else [],
         "problem": problem and _("That is no answer yet: {what}.").format(what=problem),
-        "hints": [text(language, f"{screen.id}.{key}") for key in HINTS[:hints]],
+        "hints": [text(place.book, f"{key}.{key}") for key in HINTS[:hints]],
         "hints_left": len(HINTS) - hints,
         "is_passed": is_passed,
         "was_helped": progress is not None and progress.was_helped,
         "was_shown": progress is not None and progress.shown_at is not None,
         "is_over": is_over,
-        "solution": text(language, f"{screen.id}.solution") if is_over else "",
-        "why": text(language, f"{screen.id}.why") if is_over else "",
+        "solution": text(place.book, f"{key}.solution") if is_over else "",
+        "why": text(place.book, f"{key}.why") if is_over else "",
     }

@@ -9,6 +9,7 @@ from typing import Any
 
 import segno
 from django.conf import settings
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -22,13 +23,17 @@ from lab.classroom import selectors, services
 from lab.classroom.sheet import sheet
 from lab.classroom.traces import trace_of
 from lab.exercises.chapter import Chapter, Design, Screen
-from lab.exercises.shelf import Book, books
+from lab.exercises.shelf import Book
+from lab.exercises.texts import TITLE
 from lab.models import Course
 from lab.pages import course_grid
+from lab.pages.chapters import chapters_of, teachable, text
 from lab.sessions.session import BadSession, encode
 
 LOOPBACK = ("127.", "localhost", "[::1]")
 QR_MODULE_PX = 5
+COURSES_SHOWN = 200
+"""Of all teachers, to the owner of the cluster: the newest."""
 
 PROBLEMS: Mapping[str, str | Promise] = {
     "name": gettext_lazy("A course has a name of at most 100 characters."),
@@ -51,13 +56,10 @@ def courses(request: HttpRequest) -> HttpResponse:
             problem = str(PROBLEMS[str(error)])
     context = {
         "section": "lab",
-        "courses": [
-            {"course": one, "members": one.members.count()}
-            for one in selectors.courses_of(request.user)  # type: ignore[arg-type]
-        ],
+        "courses": selectors.courses_of(request.user).annotate(learners=Count("members"))[:COURSES_SHOWN],  # type: ignore[arg-type]
         "chapters": [
-            {"id": book.folder, "title": course_grid.chapter_title(book), "is_chosen": book.folder in asked["chapters"]}
-            for book in _teachable()
+            {"id": book.folder, "title": text(book, TITLE), "is_chosen": book.folder in asked["chapters"]}
+            for book in teachable()
         ],
         "languages": settings.LANGUAGES,
         "asked": asked,
@@ -123,7 +125,7 @@ def trace(request: HttpRequest, pk: int, number: int, chapter_id: str, screen_id
         "section": "lab",
         "course": mine,
         "who": course_grid.who(member),
-        "chapter": {"id": chapter.id, "title": course_grid.chapter_title(book)},
+        "chapter": {"id": chapter.id, "title": text(book, TITLE)},
         "task": course_grid.task_title(book, screen),
         "attempts": [{"attempt": one, "answer": selectors.written(one.answer)} for one in attempts],
         "has_session": not isinstance(screen.task, Design) or screen.task.grammar == "handbooks",
@@ -144,11 +146,11 @@ def _link_of(screen: Screen, answer: Mapping[str, Any]) -> str:
 def answers_csv(request: HttpRequest, pk: int) -> HttpResponse:
     """Everything that members did, a line for each learner and task."""
     mine = _course(request, pk)
-    chapters = [book.chapter for book in course_grid.chapters_of(mine) if book.chapter]
-    text = sheet(selectors.lines(mine, chapters, now()))
+    chapters = [book.chapter for book in chapters_of(mine) if book.chapter]
+    found = sheet(selectors.lines(mine, chapters, now()))
     name = f"course-{mine.pk}-{now():%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(text, content_type="text/csv; charset=utf-8", headers=headers)
+    return HttpResponse(found, content_type="text/csv; charset=utf-8", headers=headers)
 
 
 @require_POST
@@ -203,7 +205,7 @@ def _number(text: str | None) -> int:
 
 
 def _screen(mine: Course, chapter_id: str, screen_id: str) -> tuple[Book, Chapter, Screen]:
-    for book in course_grid.chapters_of(mine):
+    for book in chapters_of(mine):
         if book.folder == chapter_id and book.chapter is not None:
             screen = book.chapter.screen(screen_id)
             if screen is not None and screen.task is not None:
@@ -211,10 +213,5 @@ def _screen(mine: Course, chapter_id: str, screen_id: str) -> tuple[Book, Chapte
     raise Http404("this course has no such task")
 
 
-def _teachable() -> list[Book]:
-    """The chapters that can be chosen: not those that wait for what this version lacks."""
-    return [book for book in books(settings.EXERCISES_DIR) if book.chapter is not None and not book.chapter.waits_for]
-
-
 def _folders() -> list[str]:
-    return [book.folder for book in _teachable()]
+    return [book.folder for book in teachable()]

@@ -5,11 +5,9 @@ It shows what the chapter's tasks come to, so a learner gets it when the tasks a
 
 from typing import Any
 
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -17,9 +15,10 @@ from lab.classroom.selectors import MAY_TEACH, learner_of
 from lab.diagrams.handout import picture_of_session
 from lab.exercises.chapter import Chapter, Live, Sources
 from lab.exercises.pictures import decisive_session
-from lab.exercises.shelf import Book, books
+from lab.exercises.shelf import Book
 from lab.exercises.texts import LEDE, PICTURE, TAKE_HOME, TITLE
 from lab.learning import selectors
+from lab.pages.chapters import every_chapter, text
 from lab.pages.words import say
 from lab.sessions.fold import folded
 from lab.sessions.replay import show
@@ -29,30 +28,29 @@ from lab.sessions.replay import show
 @require_GET
 def handout(request: HttpRequest, chapter_id: str) -> HttpResponse:
     """The sheet; before the tasks are done the title, the misconception, and what is missing."""
-    book = next((one for one in books(settings.EXERCISES_DIR) if one.folder == chapter_id), None)
+    book = next((one for one in every_chapter() if one.folder == chapter_id), None)
     if book is None or book.chapter is None:
         raise Http404(f"there is no chapter {chapter_id}")
-    language = (get_language() or "en").lower()
     rows = selectors.progress_in(learner_of(request), book.chapter)
-    missing = _missing(book, book.chapter, rows, language)
+    missing = _missing(book, book.chapter, rows)
     context = {
         "section": "lab",
         "chapter": book.chapter,
-        "title": book.text(language, TITLE),
-        "lede": book.text(language, LEDE),
+        "title": text(book, TITLE),
+        "lede": text(book, LEDE),
         "missing": missing,
         "is_full": not missing or request.user.has_perm(MAY_TEACH),
     }
     if context["is_full"]:
-        context |= _sheet(book, book.chapter, language)
+        context |= _sheet(book, book.chapter)
     return render(request, "lab/handout.html", context)
 
 
-def _missing(book: Book, chapter: Chapter, rows: selectors.Tasks, language: str) -> list[dict[str, Any]]:
+def _missing(book: Book, chapter: Chapter, rows: selectors.Tasks) -> list[dict[str, Any]]:
     """The tasks that are not passed; of those that are not open yet not even the title."""
     closed = selectors.first_closed(chapter, rows)
     return [
-        {"id": screen.id, "title": book.text(language, f"{screen.id}.title") if at <= closed else ""}
+        {"id": screen.id, "title": text(book, f"{screen.id}.title") if at <= closed else ""}
         for at, screen in enumerate(chapter.screens)
         if screen.task is not None
         and not isinstance(screen.task, Live)
@@ -60,16 +58,16 @@ def _missing(book: Book, chapter: Chapter, rows: selectors.Tasks, language: str)
     ]
 
 
-def _sheet(book: Book, chapter: Chapter, language: str) -> dict[str, Any]:
+def _sheet(book: Book, chapter: Chapter) -> dict[str, Any]:
     sheet: dict[str, Any] = {
-        "paragraph": book.text(language, PICTURE),
-        "take_home": book.text(language, TAKE_HOME),
+        "paragraph": text(book, PICTURE),
+        "take_home": text(book, TAKE_HOME),
         "sources": sources_of(chapter),
     }
     session = decisive_session(chapter)
     if session is not None:
         shown = folded(show(session), single_steps=False)
-        drawn = picture_of_session(shown, book.text(language, TITLE), say)
+        drawn = picture_of_session(shown, text(book, TITLE), say)
         sheet["picture"] = SafeString(drawn)  # every word in it is escaped by the drawing
         sheet["steps"] = [f"{line.actor}: {say(line.text)}" for line in shown.trace]
         sheet["verdicts"] = [f"{one.clause}, v{one.version}: {say(one.why)}" for one in shown.verdicts]

@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import translation
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -16,10 +15,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from lab.classroom import selectors, services
 from lab.exercises.shelf import Book
 from lab.learning.learner import Learner
-from lab.learning.selectors import done_of, progress_in
-from lab.models import Course, Membership
+from lab.learning.selectors import Tasks, progress_everywhere
+from lab.models import Course
+from lab.pages.chapters import chapters_of, described
 from lab.pages.classroom import PROBLEMS
-from lab.pages.course_grid import chapter_title, chapters_of, counted, who
+from lab.pages.course_grid import counted, who
 
 
 @never_cache
@@ -65,36 +65,32 @@ def _join_page(
 @require_GET
 def my_course(request: HttpRequest) -> HttpResponse:
     """The course that this browser works in: its chapters, and how far one is."""
-    member = selectors.member_of(request.session)
+    member = selectors.member_here(request)
     if member is None:
         return redirect("lab")
+    course = member.course
+    every, books = progress_everywhere(Learner(member_id=member.pk)), chapters_of(course)
+    first = (
+        selectors.first_predictions(course, [book.chapter for book in books if book.chapter])
+        if course.is_shared
+        else {}
+    )
     context = {
         "section": "lab",
-        "course": member.course,
+        "course": course,
         "who": who(member),
         "is_back_by_link": member.user is not None,
-        "chapters": [_chapter(member, book) for book in chapters_of(member.course)],
+        "chapters": [_chapter(book, every.get(book.folder, {}), first) for book in books],
     }
     return render(request, "lab/classroom_mine.html", context)
 
 
-def _chapter(member: Membership, book: Book) -> dict[str, Any]:
+def _chapter(book: Book, rows: Tasks, first: selectors.FirstAnswers) -> dict[str, Any]:
     """A chapter, how far one is in it, and, if the teacher says so, how everybody answered what one has answered."""
-    assert book.chapter is not None
-    language = get_language() or "en"
-    rows = progress_in(Learner(member_id=member.pk), book.chapter)
-    done, tasks = done_of(book.chapter, rows)
-    answered = selectors.answered_by(member, book.chapter) if member.course.is_shared else []
-    shown = selectors.counted(member.course, book.chapter, answered) if answered else ()
-    return {
-        "id": book.folder,
-        "title": chapter_title(book),
-        "lede": book.text(language, "lede"),
-        "minutes": book.chapter.minutes,
-        "done": done,
-        "tasks": tasks,
-        "counted": [counted(book, one, shows_right=True) for one in shown],
-    }
+    assert book.chapter is not None, book.folder
+    answered = [task for task, row in rows.items() if row.is_open]
+    shown = selectors.counted(book.chapter, first, answered) if first else ()
+    return described(book, rows) | {"counted": [counted(book, one, shows_right=True) for one in shown]}
 
 
 @require_POST

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from lab.classroom.selectors import member_of
+from lab.classroom import selectors
 from lab.models import Membership
 
 register = template.Library()
@@ -13,4 +13,4 @@ register = template.Library()
 @register.simple_tag(takes_context=True)
 def member_here(context: dict[str, Any]) -> Membership | None:
     """The membership with which this browser works; None without one."""
-    return member_of(context["request"].session)
+    return selectors.member_here(context["request"])

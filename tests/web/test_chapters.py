@@ -22,6 +22,7 @@ from lab.exercises.observations import session_of
 from lab.exercises.shelf import OURS, Book, books
 from lab.exercises.steps import in_full
 from lab.models import Attempt, Progress
+from lab.pages.chapters import chapter_after, teachable
 from lab.templatetags.chapter_text import markdown
 
 BOOKS = [book for book in books() if book.chapter is not None and book.chapter.screens]
@@ -289,6 +290,16 @@ def test_a_chapter_that_waits_for_something_says_so(browser: Client, tmp_path: P
         (folder / name).write_text("# Later\n\nA lede.\n\n## picture\n\nA picture.\n")
     settings.EXERCISES_DIR = tmp_path
     assert "It comes with: requests" in browser.get("/lab/chapters/22-later/").content.decode()
+
+
+def test_the_next_chapter_is_one_that_can_be_done() -> None:
+    waits = {book.folder for book in BOOKS if book.chapter and book.chapter.waits_for}
+    on_the_way, at = [], BOOKS[0].folder
+    while at:
+        on_the_way.append(at)
+        at = chapter_after(at, None)
+    assert on_the_way == [book.folder for book in teachable()]
+    assert not waits & set(on_the_way)
 
 
 def test_the_front_page_lists_the_chapters_with_what_is_done(browser: Client, jump: Book) -> None:

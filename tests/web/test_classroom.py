@@ -23,6 +23,7 @@ from lab.exercises.shelf import books
 from lab.learning import services as learning
 from lab.learning.learner import MEMBER, Learner
 from lab.models import Attempt, Course, Membership, Progress, Question
+from lab.pages.chapters import chapter_after, teachable
 from lab.sessions.session import decode
 
 ClientOf = Callable[[str], Client]
@@ -267,6 +268,25 @@ def test_a_learner_can_be_removed(ines: Client, chapter: Chapter) -> None:
     assert page(cy, "/lab/course/")
 
 
+@pytest.mark.parametrize("how", ["leave", "remove", "delete"])
+def test_with_a_member_their_questions_go(ines: Client, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    monkeypatch.setattr("lab.services._send", lambda: None)
+    course = make(ines)
+    bo, cy = join(course, "Bo"), join(make(ines), "Cy")
+    session = {"setup": "one-jump", "parameters": {}, "left_out": [], "steps": []}
+    for client in (bo, cy):
+        client.post("/lab/questions/", {"session": session}, content_type="application/json")
+    owner = f"member:{member(cy).pk}"
+    match how:
+        case "leave":
+            bo.post("/lab/course/leave/")
+        case "remove":
+            ines.post(f"/lab/courses/{course.pk}/change/", {"do": "remove", "number": "1"})
+        case "delete":
+            ines.post(f"/lab/courses/{course.pk}/delete/")
+    assert list(Question.objects.values_list("owner", flat=True)) == [owner]
+
+
 def test_a_deleted_course_leaves_nothing_and_nobody_elses_goes_with_it(
     ines: Client, client_of: ClientOf, chapter: Chapter, people: dict[str, User]
 ) -> None:
@@ -288,11 +308,16 @@ def test_work_in_a_course_is_kept_apart_from_ones_own(
 ) -> None:
     course = make(ines)
     lea = join(course, client=client_of("lea"))
-    request = rf.get("/")
-    request.user, request.session = people["lea"], lea.session
-    assert selectors.learner_of(request) == Learner(member_id=member(lea).pk)
-    services.leave(request.session)
-    assert selectors.learner_of(request) == Learner(people["lea"].pk)
+    session = lea.session
+
+    def learner() -> Learner:
+        request = rf.get("/")
+        request.user, request.session = people["lea"], session
+        return selectors.learner_of(request)
+
+    assert learner() == Learner(member_id=member(lea).pk)
+    services.leave(session)
+    assert learner() == Learner(people["lea"].pk)
 
 
 @pytest.mark.parametrize("who", ["visitor", "user"])
@@ -386,8 +411,41 @@ def test_the_grid_takes_few_queries_however_many_learners(
     course = make(ines)
     for n in range(30):
         answer(join(course, f"Learner {n}"), chapter, PREDICT, WRONG)
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(8):
         page(ines, f"/lab/courses/{course.pk}/grid/?chapter={CHAPTER}")
+
+
+def test_a_learners_page_takes_few_queries_however_many_chapters(
+    ines: Client, chapter: Chapter, django_assert_max_num_queries: Any
+) -> None:
+    course = make(ines, chapters=[book.folder for book in teachable()])  # type: ignore[arg-type]
+    ines.post(f"/lab/courses/{course.pk}/change/", {"do": "share"})
+    bo = join(course, "Bo")
+    answer(bo, chapter, PREDICT, WRONG)
+    with django_assert_max_num_queries(5):
+        assert "<progress" in page(bo, "/lab/course/")
+
+
+def test_the_list_of_courses_takes_few_queries_however_many(ines: Client, django_assert_max_num_queries: Any) -> None:
+    for _ in range(5):
+        join(make(ines), "Bo")
+    with django_assert_max_num_queries(6):
+        assert page(ines, "/lab/courses/").count('<td class="right">1</td>') == 5
+
+
+def test_who_a_browser_is_is_looked_up_once_for_a_step(ines: Client, django_assert_max_num_queries: Any) -> None:
+    bo = join(make(ines), "Bo")
+    with django_assert_max_num_queries(4):
+        page(bo, f"/lab/chapters/{CHAPTER}/{PREDICT}/")
+
+
+def test_the_next_chapter_is_the_next_of_the_course(ines: Client) -> None:
+    course = make(ines, chapters=["00-new-messenger", "02-delete-only"])  # type: ignore[arg-type]
+    assert [chapter_after(one, course) for one in ("00-new-messenger", "02-delete-only", "05-two-versions")] == [
+        "02-delete-only",
+        "",
+        "",
+    ]
 
 
 def test_a_page_that_may_no_longer_see_the_grid_is_loaded_again(ines: Client) -> None:
