@@ -110,7 +110,7 @@ def stop(owner: str, pk: int) -> None:
 
 def shown(question: Question) -> Json:
     """The question as its page draws it: waiting, running or done."""
-    body: Json = {"id": question.pk, "asked": question.asked}
+    body: Json = {"id": question.pk}
     if question.answer is not None:
         return body | {"state": "done"} | question.answer
     if question.is_stopped:

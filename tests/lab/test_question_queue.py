@@ -89,8 +89,8 @@ def test_a_search_hears_that_it_is_stopped_by_its_owner_only() -> None:
     services.stop("bo", made.pk)
     assert services.report(made, PROGRESS)
     made.refresh_from_db()
-    assert services.shown(made) | {"asked": {}} == {
-        "id": made.pk, "asked": {}, "state": "running", "states": 100, "depth": 3, "seconds": 0.5,
+    assert services.shown(made) == {
+        "id": made.pk, "state": "running", "states": 100, "depth": 3, "seconds": 0.5,
     }  # fmt: skip
     services.stop("ann", made.pk)
     assert not services.report(made, PROGRESS)
