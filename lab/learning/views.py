@@ -271,7 +271,7 @@ def _task(
         "remark": remark,
         "remarks": [say(one) for one in grade.remarks] if grade is not None else [],
         "problem": problem and _("That is no answer yet: {what}.").format(what=problem),
-        "hints": [text(place.book, f"{key}.{key}") for key in HINTS[:hints]],
+        "hints": [text(place.book, f"{key}.{hint}") for hint in HINTS[:hints]],
         "hints_left": len(HINTS) - hints,
         "is_passed": is_passed,
         "was_helped": progress is not None and progress.was_helped,
