@@ -3,6 +3,10 @@
 It sees Arrow streams that its transaction feeds (each scan of one starts it anew), has no files, no
 network and no settings to change, one thread, and limited memory. A query runs in a thread; pages are
 fetched by the event loop, so the session at the store is used by one side at a time.
+
+What the engine has on its way from a page to a result is bounded by rows, not by bytes, and `MEMORY_LIMIT` does not
+see it. So a result is taken a few rows at a time (`READER_ROWS`), nothing is made ahead of that (`STREAM_BUFFER`), and
+what a filter lets through is not gathered into chunks of 2,048 rows (`_register`).
 """
 
 import asyncio
@@ -31,6 +35,12 @@ MEMORY_LIMIT = "256MB"
 THREADS_MAX = 8
 BATCH_ROWS = 4096
 BATCH_BYTES_MAX = 2**22
+READER_ROWS = 32
+"""Rows that the engine hands over at once: a value may have a megabyte."""
+STREAM_BUFFER = "1B"
+"""What the engine makes before anybody asks for it; it counts a chunk of rows as a fixed amount."""
+UNGATHERED = pa.field("ungathered", pa.list_(pa.bool_()))
+"""A column without values beside texts: the engine gathers no chunks of rows that have a list."""
 PAGE_TIMEOUT_S = 600
 
 Pages = Callable[[], AsyncIterator[pa.RecordBatch]]
@@ -45,6 +55,13 @@ class Feed:
     loop: asyncio.AbstractEventLoop
     error: BaseException | None = None
     readers: list[AsyncIterator[pa.RecordBatch]] = field(default_factory=list)
+    texts: set[str] = field(init=False)
+    """The columns whose values may be large; beside any stands `UNGATHERED`."""
+
+    def __post_init__(self) -> None:
+        self.texts = {column.name for column in self.schema if pa.types.is_string(column.type)}
+        if self.texts:
+            self.schema = self.schema.append(UNGATHERED)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return pa.RecordBatchReader.from_batches(self.schema, self._batches()).__arrow_c_stream__(requested_schema)
@@ -61,6 +78,8 @@ class Feed:
                 raise
             if batch is None:
                 return
+            if self.texts:
+                batch = batch.append_column(UNGATHERED, pa.nulls(batch.num_rows, UNGATHERED.type))
             yield batch
 
 
@@ -97,6 +116,7 @@ class Engine:
             },
         )
         self._database.execute("SET timezone = 'UTC'")
+        self._database.execute("SET allowed_configs = ['streaming_buffer_size']")
         self._database.execute("SET lock_configuration = true")
         self._threads = ThreadPoolExecutor(THREADS_MAX, "query")
 
@@ -104,11 +124,12 @@ class Engine:
         """The result in batches. Raises `SqlError`."""
         connection = self._database.cursor()
         try:
+            connection.execute(f"SET streaming_buffer_size = '{STREAM_BUFFER}'")
             for name, feed in tables.items():
-                connection.register(name, feed)
+                _register(connection, name, feed)
             reader = await self._in_thread(connection, tables, lambda: _open(connection, sql))
             while True:
-                batch = await self._in_thread(connection, tables, lambda: next(reader, None))
+                batch = await self._in_thread(connection, tables, lambda: _take(reader))
                 if batch is None:
                     return
                 for part in parts_of(batch):
@@ -142,8 +163,34 @@ class Engine:
         self._database.close()
 
 
+def _register(connection: Any, name: str, feed: Feed) -> None:
+    """Make the feed known as a table. Texts are there as long as the column that never is has no value.
+
+    So a filter, or a join, has to hand that column on with each text, and does not gather rows.
+    """
+    if not feed.texts:
+        connection.register(name, feed)
+        return
+    connection.register(f"{name}_pages", feed)
+    columns = (
+        f'CASE WHEN {UNGATHERED.name} IS NULL THEN "{column}" END AS "{column}"' if column in feed.texts else column
+        for column in feed.schema.names[:-1]
+    )
+    connection.execute(f"CREATE TEMP VIEW {name} AS SELECT {', '.join(columns)} FROM {name}_pages")
+
+
 def _open(connection: Any, sql: str) -> Any:
-    return connection.sql(sql).to_arrow_reader(BATCH_ROWS)
+    return connection.sql(sql).to_arrow_reader(READER_ROWS)
+
+
+def _take(reader: Any) -> pa.RecordBatch | None:
+    """The next `BATCH_ROWS` rows, or as many as have some megabytes; None at the end."""
+    taken: list[pa.RecordBatch] = []
+    rows = size = 0
+    while rows < BATCH_ROWS and size < BATCH_BYTES_MAX and (batch := next(reader, None)) is not None:
+        taken.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+    return pa.concat_batches(taken) if taken else None
 
 
 def parts_of(batch: pa.RecordBatch) -> list[pa.RecordBatch]:

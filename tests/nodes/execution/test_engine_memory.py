@@ -1,0 +1,69 @@
+"""However large values are, the engine has only some of them on their way from a page to a result."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pyarrow as pa
+import pytest
+
+from nodes.execution.duckdb_engine import BATCH_BYTES_MAX, BATCH_ROWS, Engine, Feed
+
+SCHEMA = pa.schema([("c1", pa.int32()), ("c2", pa.string())])
+PAGE_ROWS, LENGTH, PAGES = 8, 100_000, 60
+PAGE_BYTES = PAGE_ROWS * LENGTH
+
+
+class Counted:
+    """A table of large values: what the engine was fed, and what has come of it."""
+
+    def __init__(self) -> None:
+        self.fed = self.taken = self.ahead = self.largest = 0
+
+    async def pages(self) -> AsyncIterator[pa.RecordBatch]:
+        values = pa.array(["x" * LENGTH] * PAGE_ROWS)
+        for number in range(PAGES):
+            self.fed += PAGE_BYTES
+            self.ahead = max(self.ahead, self.fed - self.taken)
+            keys = pa.array(range(number * PAGE_ROWS, (number + 1) * PAGE_ROWS), pa.int32())
+            yield pa.RecordBatch.from_arrays([keys, values], schema=SCHEMA)
+
+
+async def keys() -> AsyncIterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_arrays([pa.array(range(PAGES * PAGE_ROWS), pa.int32())], names=["c1"])
+
+
+@pytest.mark.parametrize("sql", [
+    pytest.param("SELECT r0.c1, r0.c2 FROM r0", id="all rows"),
+    pytest.param("SELECT r0.c2 FROM r0 WHERE r0.c1 + 0 = r0.c1", id="those that a filter finds"),
+    pytest.param("SELECT r0.c2 FROM r0 WHERE r0.c1 + 0 >= 0 AND r0.c2 LIKE '%x%'", id="those that a text is in"),
+    pytest.param("SELECT r0.c1, r0.c2 || 'y' FROM r0 WHERE r0.c1 + 0 <> 5", id="texts that are computed"),
+    pytest.param("SELECT r0.c2 FROM r0 JOIN r1 ON r0.c1 = r1.c1 WHERE r0.c1 + 0 >= 0", id="those that a join finds"),
+])  # fmt: skip
+def test_a_result_is_made_as_it_is_taken(sql: str) -> None:
+    table = Counted()
+
+    async def run() -> int:
+        engine, loop, rows = Engine(), asyncio.get_running_loop(), 0
+        feeds = {"r0": Feed(SCHEMA, table.pages, loop), "r1": Feed(pa.schema([("c1", pa.int32())]), keys, loop)}
+        async for batch in engine.run(sql, feeds):
+            rows += batch.num_rows
+            table.largest = max(table.largest, batch.nbytes)
+            table.taken += batch.num_rows * LENGTH
+        engine.close()
+        return rows
+
+    rows = asyncio.run(run())
+    assert rows >= PAGES * PAGE_ROWS - 1
+    assert table.largest <= BATCH_BYTES_MAX + PAGE_BYTES
+    assert table.ahead <= 4 * BATCH_BYTES_MAX, "of all that the table has"
+    assert 4 * BATCH_BYTES_MAX < PAGES * PAGE_BYTES
+
+
+def test_small_rows_come_thousands_at_a_time() -> None:
+    async def run() -> list[int]:
+        engine = Engine()
+        found = [batch.num_rows async for batch in engine.run("SELECT g FROM generate_series(1, 10000) t(g)", {})]
+        engine.close()
+        return found
+
+    assert asyncio.run(run()) == [BATCH_ROWS, BATCH_ROWS, 10_000 - 2 * BATCH_ROWS]
