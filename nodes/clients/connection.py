@@ -26,6 +26,7 @@ from nodes.clients.interruptible import Interruptible
 from nodes.clients.portals import Kept, Portal, Prepared, send_at_once, send_rows
 from nodes.clients.protocols import Registry, Session
 from nodes.clients.startup import Greeting, Startup
+from nodes.execution.held_rows import bytes_of
 from nodes.people.rights import Person
 from nodes.wire import messages
 from nodes.wire.messages import Reader
@@ -451,11 +452,13 @@ class Client:
         if send_at_once(portal, rows_max, self.channel):
             return
         assert self.session is not None
-        assert portal.result is not None
-        is_kept = (
-            portal.result.tag != "SELECT" and self.session.status() == b"I" and not self.session.has_implicit_block()
-        )
-        with self.session.kept.holding(portal.result.bytes_held if portal.waiting_bytes is None else 0):
+        result = portal.result
+        assert result is not None
+        held = result.bytes_held
+        if not held and result.more is None:  # the rows are not many
+            held = sum(bytes_of(row) for row in result.rows)
+        is_kept = result.tag != "SELECT" and self.session.status() == b"I" and not self.session.has_implicit_block()
+        with self.session.kept.holding(held if portal.waiting_bytes is None else 0):
             try:
                 async with self._interruptible():
                     await send_rows(portal, rows_max, self.channel, self._flush)

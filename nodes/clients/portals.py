@@ -150,14 +150,20 @@ class Portal:
 
 
 def send_at_once(portal: Portal, rows_max: int, channel: Channel) -> bool:
-    """Send what the portal has if it is at hand and small, so that nobody waits. Whether that was so."""
+    """Send what the portal has if it is at hand and small, so that nobody waits. Whether that was so.
+
+    Rows may be few and large: what the channel does not take at once stays in the result.
+    """
     result = portal.result
     assert result is not None
     if result.more is not None or rows_max or len(result.rows) > ROWS_AT_ONCE or portal.waiting or portal.is_done:
         return False
-    for row in result.rows:
+    for count, row in enumerate(result.rows, start=1):
         channel.send(messages.data_row(row))
-    portal.sent += len(result.rows)
+        if channel.is_full and count < len(result.rows):
+            result.rows, portal.sent = result.rows[count:], count
+            return False
+    portal.sent = len(result.rows)
     channel.send(messages.command_complete(result.complete_tag(portal.sent)))
     result.rows, portal.sent, portal.is_done = [], 0, True
     return True

@@ -138,7 +138,7 @@ async def select_result(
     while len(gathered) < GATHERED_ROWS and size < GATHERED_BYTES:
         batch = await anext(batches, None)
         if batch is None:
-            return Result("SELECT", fields, gathered)
+            return Result("SELECT", fields, gathered, bytes_held=size)
         gathered += batch
         size += sum(len(value) for row in batch for value in row if value is not None)
     return Result("SELECT", fields, gathered, batches)

@@ -13,7 +13,7 @@ class Result:
     """The outcome of one statement.
 
     `rows` is what is at hand; `more` streams the rest, batch by batch, when there is too much to hold.
-    The tag of a query ends in the number of rows that were sent. `bytes_held` is what `rows` take, if that may be much.
+    The tag of a query ends in the number of rows that were sent. `bytes_held` is what `rows` take, if they are many.
     """
 
     tag: str

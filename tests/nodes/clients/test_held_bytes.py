@@ -9,7 +9,7 @@ import pytest
 
 from expressions.errors import SqlError
 from nodes.clients import portals
-from nodes.clients.channel import Channel
+from nodes.clients.channel import WRITE_BEHIND_BYTES, Channel
 from nodes.clients.connection import Client
 from nodes.clients.portals import ENTRY_BYTES, Kept, Portal, Prepared, send_rows
 from nodes.execution.held_rows import CONNECTION_BYTES_MAX, NODE_BYTES_MAX, HeldRows, KeptByConnection, NodeRows
@@ -100,26 +100,38 @@ def test_rows_are_counted_once_and_not_with_each_fetch(node: NodeRows) -> None:
     assert Counted.walks <= 3 * 2000, "sent, counted, and given back"
 
 
-def test_an_answer_counts_until_its_client_has_taken_it(node: NodeRows, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("rows", "length", "held"), [
+    pytest.param(1000, 1000, 1_064_000, id="many rows"),
+    pytest.param(60, 100_000, 6_003_840, id="a few large rows"),
+])  # fmt: skip
+@pytest.mark.parametrize("tag", ["UPDATE 7", "SELECT"])
+def test_an_answer_counts_until_its_client_has_taken_it(
+    node: NodeRows, monkeypatch: pytest.MonkeyPatch, rows: int, length: int, held: int, tag: str
+) -> None:
     """Statements have given back what they held by then: some of 64 MB each would end a node."""
     seen: list[int] = []
+    written: list[int] = []
     client = Client(None, Channel(lambda _: None, lambda _: None), 1, None)  # type: ignore[arg-type]
     session = SimpleNamespace(kept=KeptByConnection(node), status=lambda: b"T", has_implicit_block=lambda: False)
     client.session = session  # type: ignore[assignment]
 
     async def flush() -> None:
         seen.append(node.held)
+        written.append(client.channel._out_bytes)
         client.channel._out.clear()
         client.channel._out_bytes = 0
 
     async def answer() -> None:
-        rows: list[Row] = [(b"x" * 1000,)] * 1000
-        result = Result("UPDATE 1000", (), rows, bytes_held=1_064_000)
+        values: list[Row] = [(b"x" * length,)] * rows
+        result = Result(tag, (), values, bytes_held=held if tag != "SELECT" else 0)
         await client._answer(Portal(Prepared("", None), (), (), result), 0)
 
     monkeypatch.setattr(client, "_flush", flush)
     asyncio.run(answer())
-    assert set(seen) == {1_064_000}
+    assert max(seen) >= held - length - 64, "but for what the channel had taken"
+    assert set(seen) <= {held, held - length - 64}
+    assert sum(written) + client.channel._out_bytes > rows * length
+    assert max(written) < WRITE_BEHIND_BYTES + 2 * (length + 100)
     assert node.held == 0
 
 
