@@ -4,7 +4,7 @@ PostgreSQL lets a value grow to 1 GB. A node holds many rows of many clients at 
 at most, and what would be longer is refused before its memory is taken.
 
 An expression is computed for one row in one go, and a short one may look at a long text thousands of times. So where
-others wait for their turn meanwhile, the characters looked at are counted from one turn to the next (`begin_anew`).
+others wait for their turn meanwhile, the characters looked at are counted from one row to the next (`begin_anew`).
 """
 
 from contextvars import ContextVar
@@ -28,7 +28,7 @@ _left: ContextVar[list[int] | None] = ContextVar("characters left", default=None
 
 
 def begin_anew() -> None:
-    """Others have had their turn, or a statement begins. What never calls this is not counted."""
+    """Between two rows others have had their turn if that was due. What never calls this is not counted."""
     left = _left.get()
     if left is None:
         _left.set([CHARS_AT_ONCE_MAX])
@@ -44,8 +44,13 @@ def look_at(chars: int) -> None:
 
 def pass_over(text: str) -> None:
     """Count a text that is searched or copied as a whole. Raises 54001."""
-    if len(text) > SHORT_CHARS:
-        _count(len(text) // AT_ONCE)
+    pass_chars(len(text))
+
+
+def pass_chars(chars: int) -> None:
+    """Count characters that a search or a copy passes. Raises 54001."""
+    if chars > SHORT_CHARS:
+        _count(chars // AT_ONCE)
 
 
 def _count(chars: int) -> None:

@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from expressions.errors import PROGRAM_LIMIT, SqlError
-from expressions.limits import look_at, pass_over
+from expressions.limits import look_at, pass_chars
 
 PATTERNS_MAX = 256
 PATTERN_CHARS_MAX = 10_000
 MASK_CHARS = 1000
 """A piece with `_` that is so long takes twice the time for each character of the text."""
+BLOCK_CHARS = 8192
+"""Characters that are looked at before they are counted."""
 ESCAPE = "\\"
 
 
@@ -44,15 +46,19 @@ class Piece:
     def first_end(self, text: str, place: int) -> int:
         """Where its first occurrence from `place` on ends; -1 when there is none."""
         if self.plain is not None:
-            pass_over(text)
             found = text.find(self.plain, place)
-            return found if found < 0 else found + len(self)
-        look_at((len(text) - place) * (1 + len(self) // MASK_CHARS))
+            end = found if found < 0 else found + len(self)
+            pass_chars((end if end >= 0 else len(text)) - place)
+            return end
+        weight = 1 + len(self) // MASK_CHARS
         begun, whole = 0, 1 << (len(self) - 1)
-        for end, char in enumerate(text[place:], place + 1):
-            begun = (begun << 1 | 1) & self.masks.get(char, self.any_mask)
-            if begun & whole:
-                return end
+        for start in range(place, len(text), BLOCK_CHARS):
+            for end, char in enumerate(text[start : start + BLOCK_CHARS], start + 1):
+                begun = (begun << 1 | 1) & self.masks.get(char, self.any_mask)
+                if begun & whole:
+                    look_at((end - start) * weight)
+                    return end
+            look_at(min(BLOCK_CHARS, len(text) - start) * weight)
         return -1
 
 

@@ -46,8 +46,8 @@ class Turns:
         self._since = perf_counter()
 
     async def give(self) -> None:
-        """Let others go first if that is due. To be called between rows."""
+        """Let others go first if that is due. To be called between rows: what each looks at is counted for itself."""
+        begin_anew()
         if perf_counter() - self._since > SLICE_S:
             await asyncio.sleep(0)
-            begin_anew()
             self._since = perf_counter()

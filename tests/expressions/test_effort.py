@@ -1,4 +1,4 @@
-"""Functions of text look at so many characters before others have their turn, however the expression is written."""
+"""Functions of text look at so many characters for one row, however the expression is written."""
 
 import sys
 from collections.abc import Callable
@@ -53,6 +53,12 @@ def test_the_next_row_begins_anew() -> None:
             assert not texts.like(LONG, "%a_b%")
 
     within(rows)
+
+
+@pytest.mark.parametrize("piece", ["ab", "a_"])
+def test_a_pattern_of_many_pieces_passes_a_text_once(piece: str) -> None:
+    text = ("ab" + "-" * 8190) * 120
+    assert within(lambda: texts.like(text, f"%{piece}" * 120 + "%"))
 
 
 def test_nobody_counts_outside_of_a_node() -> None:

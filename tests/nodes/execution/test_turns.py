@@ -1,7 +1,12 @@
 """A statement over many rows lets others go between any two of them (`nodes.execution.fairness`)."""
 
+import asyncio
+from contextvars import copy_context
+
 import pytest
 
+from expressions import texts
+from expressions.limits import VALUE_BYTES_MAX, begin_anew
 from nodes.execution.fairness import Turns
 from tests.nodes.conftest import Cluster
 from tests.nodes.within import Within, within
@@ -35,3 +40,18 @@ def test_each_row_may_be_the_last_before_others(
 
     assert within(cluster, work) is None
     assert given >= times * ROWS
+
+
+def test_what_rows_look_at_is_not_added_up() -> None:
+    """A machine may be so fast, or pages so small, that a turn is never due."""
+    text = "a" * VALUE_BYTES_MAX
+
+    async def rows() -> None:
+        begin_anew()
+        for _ in range(150):  # at 32 characters for one, 128 of these are as many as one row may look at
+            turns = Turns()
+            turns._since += 3600
+            assert not texts.like(text, "%zz%")
+            await turns.give()
+
+    copy_context().run(asyncio.run, rows())
