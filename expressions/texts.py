@@ -30,13 +30,26 @@ def _mapped(text: str, ascii_only: Callable[[str], str], of: Callable[[str], str
         pass_over(text)
         return ascii_only(text)
     look_at(len(text))
-    return text.translate(_table(of))
+    return text.translate(_forms(of))
+
+
+class Forms(dict[int, int | str]):
+    """The other form of each character that was met, by its code."""
+
+    def __init__(self, of: Callable[[str], str]) -> None:
+        super().__init__()
+        self._of = of
+
+    def __missing__(self, code: int) -> int | str:
+        if code > CASE_MAX:
+            return code
+        self[code] = form = self._of(chr(code))
+        return form
 
 
 @cache
-def _table(of: Callable[[str], str]) -> dict[int, str]:
-    """The characters that have another form."""
-    return {code: form for code in range(CASE_MAX + 1) if (form := of(char := chr(code))) != char}
+def _forms(of: Callable[[str], str]) -> Forms:
+    return Forms(of)
 
 
 def _upper(char: str) -> str:

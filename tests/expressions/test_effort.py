@@ -72,3 +72,11 @@ def test_case_is_the_simple_mapping_of_each_character() -> None:
     assert texts.lower(chars) == "".join(map(texts._lower, chars))
     beyond = "".join(map(chr, range(texts.CASE_MAX + 1, sys.maxunicode + 1)))
     assert beyond.upper() == beyond.title() == beyond.lower() == beyond
+
+
+def test_only_characters_that_are_met_are_mapped() -> None:
+    """All of them take the time of some thousand rows."""
+    asked: list[str] = []
+    forms = texts.Forms(lambda char: (asked.append(char), texts._upper(char))[1])
+    assert ["h\u00e4h\U0002f800".translate(forms) for _ in range(2)] == ["H\u00c4H\U0002f800"] * 2
+    assert asked == ["h", "\u00e4"]
