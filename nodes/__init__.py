@@ -12,6 +12,7 @@ console/       the SQL console of the page
 traffic/       steady load that checks what it reads
 server         a node's life
 context        what all its sessions share
+beside         work beside its clients
 alarm          ends a node whose loop stands still
 metrics        what it did in the last second
 """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from catalog.descriptor import Descriptor
 from leases.holders import Holder
+from nodes.beside import run_beside
 from nodes.execution.held_rows import NodeRows
 from nodes.execution.pages import Table
 from nodes.metrics import Meter
@@ -49,7 +50,9 @@ class Environment:
     """Sessions whose statement runs, and since when; what takes as long as it takes (DDL, TRUNCATE) is left out."""
     unannounced: dict[int, TableOutcome] = field(default_factory=dict)
     """New tables whose transaction is over, and of which the cluster does not know yet what became."""
-    is_announcing: bool = False
+    announcing: set[int] = field(default_factory=set)
+    """Those of them that are being announced now."""
+    is_announcing_later: bool = False
     _engine: Engine | None = None
     _tables: dict[int, Table] = field(default_factory=dict)
     _holders: dict[int, tuple[Pin, Transaction]] = field(default_factory=dict)
@@ -122,11 +125,11 @@ class Environment:
         """The keeper says that nothing done under this pin may be acknowledged any more."""
         held = self._holders.pop(id(pin), None)
         if held is not None:
-            self.run_beside(held[1].abandon(pin.ended_because or "its lease ended"))
+            self.run_beside("ending a transaction", held[1].abandon(pin.ended_because or "its lease ended"))
 
-    def run_beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def run_beside(self, what: str, work: Coroutine[Any, Any, None]) -> None:
         """Do some work that no session waits for. It ends with the node."""
-        task = asyncio.get_running_loop().create_task(work)
+        task = run_beside(what, work)
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
 

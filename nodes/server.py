@@ -24,6 +24,7 @@ from leases import holders
 from leases.asyncio.keeper import FATAL_EXIT_CODE, LeaseKeeper
 from leases.redis import samples
 from nodes.alarm import keep_alarm
+from nodes.beside import run_beside
 from nodes.clients.protocols import Client, Session
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
@@ -31,6 +32,7 @@ from nodes.context import Environment
 from nodes.people.admission import Admission
 from nodes.people.directory import People
 from nodes.people.rights import Person
+from nodes.session.new_tables import announce_last
 from nodes.session.open import NO_LIMITS, Limits, open_session
 from nodes.store.name_cache import Directory
 from nodes.store.pipeline import StorePool
@@ -40,6 +42,8 @@ from storage.postgres import session_options
 log = logging.getLogger(__name__)
 
 GRACE_S = 3.0
+LAST_WORDS_S = 1.0
+"""For the cluster to hear of new tables of which it could not hear before."""
 CONTROL_SESSIONS = 2
 BACKLOG = 200
 KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
@@ -163,23 +167,13 @@ class Server:
             await clients.end_all(FatalError(ADMIN_SHUTDOWN, self._why), GRACE_S if code == 0 else 0.0)
             if code == 0:
                 await self._drain(keeper)
+        await announce_last(self.env, LAST_WORDS_S)
         await self.env.close()
         return code
 
     def run_beside(self, what: str, work: Coroutine[Any, Any, None], *, is_vital: bool) -> "asyncio.Task[None]":
         """Do this while the node serves. Should it fail the log says so, and what is vital ends the node."""
-        task = asyncio.create_task(work, name=what)
-
-        def ended(_: object) -> None:
-            error = None if task.cancelled() else task.exception()
-            if error is None:
-                return
-            log.error("%s failed", what, exc_info=error)
-            if is_vital:
-                self._fatal(f"{what} failed: {error!r}")
-
-        task.add_done_callback(ended)
-        return task
+        return run_beside(what, work, (lambda error: self._fatal(f"{what} failed: {error!r}")) if is_vital else None)
 
     @property
     def port(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from catalog.descriptor import Descriptor
@@ -82,19 +82,28 @@ class NewTables:
         tables, self.tables = self.tables, {}
         if not tables:
             return
-        outcome = TableOutcome(self.user, has_committed=committed)
-        left, cancel = await finished(announced({table.table_id: outcome for table in tables.values()}))
-        self.env.unannounced |= left
-        if self.env.unannounced and not self.env.is_announcing:
-            self.env.is_announcing = True
-            self.env.run_beside(announce_the_rest(self.env))
+        env, outcome = self.env, TableOutcome(self.user, has_committed=committed)
+        outcomes = {table.table_id: outcome for table in tables.values()}
+        env.unannounced |= outcomes
+        _, cancel = await finished(announce(env, outcomes))
+        if not outcomes.keys().isdisjoint(env.unannounced) and not env.is_announcing_later:
+            env.is_announcing_later = True
+            env.run_beside("announcing new tables", announce_later(env))
         if cancel is not None and not committed:  # after a COMMIT it comes too late
             raise cancel
 
 
-async def announced(outcomes: Mapping[int, TableOutcome]) -> dict[int, TableOutcome]:
-    """Report what became of new tables; those that could not be reported now."""
-    return {table_id: outcome for table_id, outcome in outcomes.items() if not await _is_announced(table_id, outcome)}
+async def announce(env: Environment, table_ids: Iterable[int]) -> None:
+    """Report what became of new tables; those that cannot be reported now stay in `env.unannounced`."""
+    for table_id in table_ids:
+        if table_id in env.announcing or table_id not in env.unannounced:
+            continue
+        env.announcing.add(table_id)
+        try:
+            if await _is_announced(table_id, env.unannounced[table_id]):
+                del env.unannounced[table_id]
+        finally:
+            env.announcing.discard(table_id)
 
 
 async def _is_announced(table_id: int, outcome: TableOutcome) -> bool:
@@ -111,22 +120,33 @@ async def _is_announced(table_id: int, outcome: TableOutcome) -> bool:
         except (Error, StoreDown) as error:
             log.warning("table %s: %s", table_id, error)
             await asyncio.sleep(pause_s)
+        except Exception:  # the client is told what became of its transaction, whatever becomes of this (T7)
+            log.exception("table %s could not be announced", table_id)
+            return False
         else:
             return True
     return False
 
 
-async def announce_the_rest(env: Environment) -> None:
+async def announce_later(env: Environment) -> None:
     """Report new tables whose session may be gone by now, until nothing is left."""
     try:
         while env.unannounced:
             await asyncio.sleep(LATER_S)
-            tried = dict(env.unannounced)
-            left = await announced(tried)
-            for table_id in tried.keys() - left.keys():
-                del env.unannounced[table_id]
+            await announce(env, list(env.unannounced))
     finally:
-        env.is_announcing = False
+        env.is_announcing_later = False
+
+
+async def announce_last(env: Environment, seconds_max: float) -> None:
+    """Report new tables before the node ends, if that does not take long."""
+    try:
+        async with asyncio.timeout(seconds_max):
+            while env.unannounced:
+                await announce(env, list(env.unannounced))
+                await asyncio.sleep(PAUSES_S[0])
+    except TimeoutError:
+        log.error("the cluster was not told what became of new tables: %s", env.unannounced)
 
 
 def as_text(value: Any) -> bytes | None:

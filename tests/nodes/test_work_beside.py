@@ -6,9 +6,22 @@ import logging
 import pytest
 
 from leases.asyncio.keeper import FATAL_EXIT_CODE
+from nodes.context import Environment
 from nodes.server import Server, Settings
 
 SETTINGS = Settings("n", "127.0.0.1", 0, "", "", 30.0, 2, 3000)
+
+
+def test_work_of_the_sessions_is_logged_too(caplog: pytest.LogCaptureFixture) -> None:
+    async def work() -> None:
+        env = Environment("n", 1, 2, 12, None, None, None)  # type: ignore[arg-type]
+        env.run_beside("ending a transaction", fails())
+        await asyncio.wait(env._beside)
+        await asyncio.sleep(0)
+
+    asyncio.run(work())
+    (record,) = caplog.records
+    assert record.getMessage() == "ending a transaction failed"
 
 
 async def fails() -> None:

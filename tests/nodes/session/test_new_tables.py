@@ -10,21 +10,22 @@ import pytest
 from django.db import InternalError
 
 from changes.new_tables import Reserved
-from nodes.context import Environment
-from nodes.session.new_tables import NewTables
+from nodes.context import Environment, TableOutcome
+from nodes.session.new_tables import NewTables, announce, announce_last
 from tests.nodes.conftest import Cluster
 
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the cluster was told; `failures` is how often it cannot be told."""
-    said: dict[str, Any] = {"failures": 0, "tries": 0, "freed": [], "announced": []}
+    error = InternalError("terminating connection due to transaction timeout")
+    said: dict[str, Any] = {"failures": 0, "error": error, "tries": 0, "freed": [], "announced": []}
 
     def tell(kind: str, table_id: int) -> None:
         said["tries"] += 1
         time.sleep(0.02)
         if said["tries"] <= said["failures"]:
-            raise InternalError("terminating connection due to transaction timeout")
+            raise said["error"]
         said[kind].append(table_id)
 
     monkeypatch.setattr("changes.new_tables.free_table", lambda table_id: tell("freed", table_id))
@@ -100,13 +101,52 @@ def test_what_could_not_be_reported_is_reported_by_the_node(told: dict[str, Any]
         await made.after_transaction(committed=committed)
         assert (told[kind], told["tries"], made.tables) == ([], 6, {})
         env = made.env
-        while env.unannounced:
+        while env.unannounced or env.is_announcing_later:
             await asyncio.sleep(0.01)
-        await asyncio.sleep(0.1)
-        assert not env.is_announcing
 
     asyncio.run(leave())
     assert told[kind] == [7, 8]
+
+
+def test_a_mistake_of_ours_does_not_become_the_outcome(told: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    """T7: what is committed is committed, whatever happens when the cluster is told."""
+    told["failures"], told["error"] = 1, KeyError("a mistake")
+    made = new_tables(7)
+
+    async def commit() -> None:
+        await made.after_transaction(committed=True)
+        assert list(made.env.unannounced) == [7]
+        while made.env.unannounced:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(commit())
+    assert told["announced"] == [7]
+    assert "table 7 could not be announced" in caplog.text
+
+
+def test_a_node_that_ends_tells_what_it_has_to_tell(told: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    told["failures"] = 8
+
+    async def end(seconds_max: float) -> None:
+        env = new_tables().env
+        env.unannounced[7] = TableOutcome("me", has_committed=True)
+        await announce_last(env, seconds_max)
+
+    asyncio.run(end(60))
+    assert told["announced"] == [7]
+    told["failures"] = 1_000_000
+    asyncio.run(end(0.2))
+    assert "the cluster was not told what became of new tables: {7:" in caplog.text
+
+
+def test_two_do_not_announce_the_same(told: dict[str, Any]) -> None:
+    async def twice() -> None:
+        env = new_tables().env
+        env.unannounced[7] = TableOutcome("me", has_committed=True)
+        await asyncio.gather(announce_last(env, 60), announce(env, [7]), announce(env, [7]))
+
+    asyncio.run(twice())
+    assert told["announced"] == [7]
 
 
 @pytest.mark.parametrize("committed", [True, False])
