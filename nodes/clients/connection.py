@@ -457,7 +457,7 @@ class Client:
         held = result.bytes_held
         if not held and result.more is None:  # the rows are not many
             held = sum(bytes_of(row) for row in result.rows)
-        is_kept = result.tag != "SELECT" and self.session.status() == b"I" and not self.session.has_implicit_block()
+        is_kept = result.has_written and self.session.status() == b"I" and not self.session.has_implicit_block()
         with self.session.kept.holding(held if portal.waiting_bytes is None else 0):
             try:
                 async with self._interruptible():

@@ -79,4 +79,4 @@ async def _written(
     answers, size = await returned(work, returning, rows)
     await write(work, commit=commit)
     fields = None if returning is None else fields_of(returning.outputs)
-    return Result(f"{tag} {len(rows)}", fields, answers, bytes_held=size)
+    return Result(f"{tag} {len(rows)}", fields, answers, bytes_held=size, has_written=True)

@@ -14,6 +14,7 @@ class Result:
 
     `rows` is what is at hand; `more` streams the rest, batch by batch, when there is too much to hold.
     The tag of a query ends in the number of rows that were sent. `bytes_held` is what `rows` take, if they are many.
+    `has_written`: the statement did more than to answer.
     """
 
     tag: str
@@ -21,6 +22,7 @@ class Result:
     rows: list[Row] = field(default_factory=list)
     more: AsyncIterator[list[Row]] | None = None
     bytes_held: int = 0
+    has_written: bool = False
 
     def complete_tag(self, sent: int) -> str:
         return f"SELECT {sent}" if self.tag == "SELECT" else self.tag

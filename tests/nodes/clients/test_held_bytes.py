@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from expressions.errors import SqlError
+from expressions.errors import FatalError, SqlError
 from nodes.clients import portals
 from nodes.clients.channel import WRITE_BEHIND_BYTES, Channel
 from nodes.clients.connection import Client
@@ -132,6 +132,28 @@ def test_an_answer_counts_until_its_client_has_taken_it(
     assert set(seen) <= {held, held - length - 64}
     assert sum(written) + client.channel._out_bytes > rows * length
     assert max(written) < WRITE_BEHIND_BYTES + 2 * (length + 100)
+    assert node.held == 0
+
+
+@pytest.mark.parametrize(("tag", "has_written", "kind"), [
+    pytest.param("SHOW", False, SqlError, id="one that only answers is cancelled"),
+    pytest.param("INSERT 0 200", True, FatalError, id="what is done cannot be, and is not denied"),
+])  # fmt: skip
+def test_a_cancel_of_a_long_answer(
+    node: NodeRows, monkeypatch: pytest.MonkeyPatch, tag: str, has_written: bool, kind: type[SqlError]
+) -> None:
+    client = Client(None, Channel(lambda _: None, lambda _: None), 1, None)  # type: ignore[arg-type]
+    session = SimpleNamespace(kept=KeptByConnection(node), status=lambda: b"I", has_implicit_block=lambda: False)
+    client.session = session  # type: ignore[assignment]
+
+    async def flush() -> None:
+        raise SqlError("57014", "canceling statement due to user request")
+
+    monkeypatch.setattr(client, "_flush", flush)
+    result = Result(tag, (), [(b"x" * 1000,)] * 200, has_written=has_written)
+    with pytest.raises(SqlError) as caught:
+        asyncio.run(client._answer(Portal(Prepared("", None), (), (), result), 0))
+    assert (type(caught.value), caught.value.sqlstate) == (kind, "57014")
     assert node.held == 0
 
 
