@@ -461,14 +461,16 @@ class Client:
         with self.session.kept.holding(held if portal.waiting_bytes is None else 0):
             try:
                 async with self._interruptible():
-                    await send_rows(portal, rows_max, self.channel, self._flush)
+                    is_done = await send_rows(portal, rows_max, self.channel, self._flush)
             except errors.SqlError as error:
                 if is_kept:  # an error would say that it is not (T7)
                     message = f"{error.message}: it is done, but its answer was not taken"
                     raise errors.FatalError(error.sqlstate, message) from None
                 raise
         if portal.counted:
-            self.portals.recount(portal)
+            self.portals.recount(portal)  # a portal that keeps too much is refused, not suspended
+        if not is_done:
+            self.channel.send(messages.PORTAL_SUSPENDED)
 
     def _interruptible(self) -> "Interruptible":
         """While inside, a cancel request turns into an error of the statement."""

@@ -169,8 +169,8 @@ def send_at_once(portal: Portal, rows_max: int, channel: Channel) -> bool:
     return True
 
 
-async def send_rows(portal: Portal, rows_max: int, channel: Channel, flush: Callable[[], Awaitable[None]]) -> None:
-    """Send rows until the limit (0: none) or the end; a portal remembers where it stands.
+async def send_rows(portal: Portal, rows_max: int, channel: Channel, flush: Callable[[], Awaitable[None]]) -> bool:
+    """Send rows until the limit (0: none) or the end; whether that was the end. A portal remembers where it stands.
 
     `flush` writes what the channel has gathered, and decides how long a client may take to take it.
     """
@@ -189,8 +189,7 @@ async def send_rows(portal: Portal, rows_max: int, channel: Channel, flush: Call
                 await turns.give()
         if portal.waiting or (not left and result.more is not None):
             await portal.weigh(turns)
-            channel.send(messages.PORTAL_SUSPENDED)
-            return
+            return False
         if result.more is None:
             portal.is_done = True
         else:
@@ -200,3 +199,4 @@ async def send_rows(portal: Portal, rows_max: int, channel: Channel, flush: Call
                 result.more = None
     channel.send(messages.command_complete(result.complete_tag(portal.sent)))
     portal.sent = 0
+    return True

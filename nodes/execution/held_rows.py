@@ -46,10 +46,10 @@ class HeldRows:
         self.give(self.held)
 
     def take(self, count: int) -> None:
-        """Count more bytes. Raises 54000 when this holds too much, 53200 when the node does."""
-        if self.held + count > self.bytes_max:
+        """Count more bytes. Raises 54000 when this holds too much, 53200 when the node does; less is never too much."""
+        if count > 0 and self.held + count > self.bytes_max:
             raise SqlError(PROGRAM_LIMIT, self.refusal, hint=self.hint)
-        if self.node.held + count > NODE_BYTES_MAX:
+        if count > 0 and self.node.held + count > NODE_BYTES_MAX:
             message = f"the statements and connections of this node hold {NODE_BYTES_MAX} bytes already"
             raise SqlError(OUT_OF_MEMORY, message, hint="try again when others have ended, or on another node")
         self.held += count

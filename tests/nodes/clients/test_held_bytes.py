@@ -13,6 +13,7 @@ from nodes.clients.channel import WRITE_BEHIND_BYTES, Channel
 from nodes.clients.connection import Client
 from nodes.clients.portals import ENTRY_BYTES, Kept, Portal, Prepared, send_rows
 from nodes.execution.held_rows import CONNECTION_BYTES_MAX, NODE_BYTES_MAX, HeldRows, KeptByConnection, NodeRows
+from nodes.wire import messages
 from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
 from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, kinds, message, parse, query
@@ -55,6 +56,32 @@ def test_connections_and_statements_share_what_a_node_has(node: NodeRows) -> Non
     with pytest.raises(SqlError, match=f"this node hold {NODE_BYTES_MAX} bytes already") as caught:
         Kept[Prepared](KeptByConnection(node))["a"] = Prepared("SELECT 1", None)
     assert caught.value.sqlstate == "53200"
+
+
+def test_giving_back_is_never_too_much(node: NodeRows) -> None:
+    """Of a portal that is done less is kept, even while a node holds more than it should."""
+    kept = Kept[Portal](KeptByConnection(node))
+    kept[""] = portal = Portal(Prepared("", None), (), ())
+    portal.result = Result("SELECT", (), [(b"first",), (b"second",)])
+    fetch(kept, portal, 1)
+    node.held += NODE_BYTES_MAX
+    fetch(kept, portal, 0)
+    kept._held.bytes_max = 0
+    kept.recount(portal)
+    kept.clear()
+    assert node.held == NODE_BYTES_MAX
+
+
+def test_a_portal_that_keeps_too_much_is_refused_and_not_suspended(node: NodeRows) -> None:
+    kept = KeptByConnection(node)
+    client = Client(None, Channel(lambda _: None, lambda _: None), 1, None)  # type: ignore[arg-type]
+    session = SimpleNamespace(kept=kept, status=lambda: b"T", has_implicit_block=lambda: False)
+    client.session, client.portals = session, Kept(kept)  # type: ignore[assignment]
+    rows: list[Row] = [(b"first",), (b"x" * CONNECTION_BYTES_MAX,)]
+    client.portals[""] = portal = Portal(Prepared("", None), (), (), Result("SELECT", (), rows))
+    with pytest.raises(SqlError, match="one connection may keep"):
+        asyncio.run(client._answer(portal, 1))
+    assert messages.PORTAL_SUSPENDED not in client.channel._out
 
 
 class Counted(tuple[bytes | None, ...]):
