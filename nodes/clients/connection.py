@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from expressions import errors
 from nodes.clients.channel import Channel
 from nodes.clients.interruptible import Interruptible
-from nodes.clients.portals import Kept, Portal, Prepared, send_at_once, send_rows
+from nodes.clients.portals import Kept, Portal, Prepared, read_on, send_at_once, send_rows
 from nodes.clients.protocols import Registry, Session
 from nodes.clients.startup import Greeting, Startup
 from nodes.execution.held_rows import bytes_of
@@ -141,6 +141,12 @@ class Client:
     def close_portals(self) -> None:
         """The transaction is over, and so is what reads in it."""
         self.portals.clear()
+
+    async def read_portals(self) -> None:
+        """The transaction is about to write: what its portals have still to read is as it was before."""
+        for name, portal in self.portals.items():
+            if portal.result is not None and portal.result.more is not None:
+                await read_on(portal, name, self.portals)
 
     def _last_words(self, error: errors.FatalError) -> None:
         self.channel.send(messages.error_response(error))

@@ -22,6 +22,8 @@ class Client(Protocol):
 
     def close_portals(self) -> None: ...
 
+    async def read_portals(self) -> None: ...
+
 
 class Session(Protocol):
     """The executor of a client's statements (`nodes.session.session`)."""

@@ -3,7 +3,8 @@
     RangeScan    pairs of a key range in key order, or the same packed by the server and unpacked into Arrow
     point_rows   rows by their keys, one command for each storage
 
-A page that has values too large for it is read again in runs: its transaction reads the same pairs.
+A page that has values too large for it is read again in runs: its transaction reads the same pairs, as it writes
+nothing meanwhile (`nodes.clients.portals.read_on`).
 """
 
 import struct

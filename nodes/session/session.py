@@ -144,6 +144,8 @@ class Session:
         if statement.kind not in AS_LONG_AS_IT_TAKES:
             self.env.running[self] = monotonic()
         try:
+            if statement.kind in PLANNED & WRITES and self.block.transaction is not None:
+                await self.client.read_portals()
             if statement.kind in PLANNED:
                 result = await self._planned(statement, prepared, values, formats, alone=alone)
             else:

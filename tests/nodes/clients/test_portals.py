@@ -1,14 +1,22 @@
 """A portal ends with its transaction, however that ends: what it has not sent yet, nobody gets any more."""
 
+import asyncio
+from collections.abc import AsyncIterator
+
 import pytest
 
+from expressions.errors import SqlError
+from nodes.clients.portals import Kept, Portal, Prepared, read_on
+from nodes.execution.held_rows import KeptByConnection, NodeRows
+from nodes.wire.results import Result, Row
 from tests.nodes.conftest import Cluster
-from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, parse, query, rows
+from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, message, parse, query, rows
 
 ROWS = 6000
 """More than are gathered before the first is sent, and they come a thousand at a time."""
 
 
+FLUSH = message(b"H")
 TABLE = "read_by_portals"
 
 
@@ -49,6 +57,77 @@ def test_a_portal_ends_with_its_transaction(cluster: Cluster, raw: Raw, begin: s
         answers += raw.until_ready()
     assert [fields(body)["C"] for kind, body in answers if kind == b"E"] == ["34000"]
     assert transactions_at_the_store(cluster) == 0
+
+
+LARGE_ROWS, LENGTH, FETCHED = 400, 50_000, 50
+"""More than a page, and than what is gathered before the first is sent."""
+KEYS = ", ".join(map(str, range(1, LARGE_ROWS + 1)))
+
+
+@pytest.mark.parametrize("where", [
+    pytest.param("n + 0 = 0", id="by the engine"),
+    pytest.param(f"id IN ({KEYS})", id="by keys"),
+])  # fmt: skip
+@pytest.mark.parametrize(("begin", "change"), [
+    pytest.param("BEGIN", "DELETE FROM {t} WHERE id > 0", id="all of them are deleted"),
+    pytest.param("BEGIN", "DELETE FROM {t} WHERE id IN ({ids})", id="each is deleted as it comes"),
+    pytest.param("BEGIN", "UPDATE {t} SET id = id + 1000000 WHERE id IN ({ids})", id="each moves ahead"),
+    pytest.param("BEGIN", "INSERT INTO {t} SELECT id + 2000000, 0, v FROM {t} WHERE id = {id}", id="others come"),
+    pytest.param("", "DELETE FROM {t} WHERE id > 0", id="before Sync, without BEGIN"),
+])  # fmt: skip
+def test_a_portal_does_not_see_what_its_transaction_writes_meanwhile(
+    cluster: Cluster, raw: Raw, where: str, begin: str, change: str
+) -> None:
+    """What a driver with a fetch size does in a loop."""
+    table = cluster.table("id int PRIMARY KEY, n int, v text")
+    with cluster.connect() as connection:
+        rows_made = f"SELECT g, 0, repeat('x', {LENGTH}) FROM generate_series(1, {LARGE_ROWS}) g"
+        connection.execute(f"INSERT INTO {table} {rows_made}")
+    if begin:
+        ask(raw, query(begin))
+    end = SYNC if begin else FLUSH
+    raw.send(parse(f"SELECT id, v FROM {table} WHERE {where}", "rows") + bind(name="rows", portal="p"))
+    found: list[bytes | None] = []
+    for _ in range(LARGE_ROWS // FETCHED + 2):
+        raw.send(execute(FETCHED, "p") + end)
+        answers = until(raw, b"Z") if begin else until(raw, b"C", b"s", b"E")
+        some = [value for value, _ in rows(answers)]
+        found += some
+        assert b"E" not in {kind for kind, _ in answers}
+        if b"C" in {kind for kind, _ in answers}:
+            break
+        ids = ", ".join(str(int(value or 0)) for value in some)
+        raw.send(executed(change.format(t=table, ids=ids, id=int(some[0] or 0))) + end)
+        answers = until(raw, b"Z") if begin else until(raw, b"C", b"E")
+        assert b"E" not in {kind for kind, _ in answers}
+    assert sorted(int(value or 0) for value in found) == list(range(1, LARGE_ROWS + 1))
+
+
+def until(raw: Raw, *last: bytes) -> list[tuple[bytes, bytes]]:
+    """The messages up to one of these kinds."""
+    found = []
+    while (message := raw.message()) is not None:
+        found.append(message)
+        if message[0] in last:
+            break
+    return found
+
+
+def test_what_cannot_be_kept_is_refused_by_name() -> None:
+    node = NodeRows()
+    kept = Kept[Portal](KeptByConnection(node))
+
+    async def more() -> AsyncIterator[list[Row]]:
+        for _ in range(100):
+            yield [(b"x" * 1_000_000,)]
+
+    kept["p"] = portal = Portal(Prepared("", None), (), (), Result("SELECT", (), [], more()))
+    with pytest.raises(SqlError, match='what portal "p" has still to read before this statement writes') as caught:
+        asyncio.run(read_on(portal, "p", kept))
+    assert caught.value.sqlstate == "54000"
+    assert len(portal.waiting) < 70
+    kept.clear()
+    assert node.held == 0
 
 
 def transactions_at_the_store(cluster: Cluster) -> int:
