@@ -146,7 +146,7 @@ async def announce_last(env: Environment, seconds_max: float) -> None:
                 await announce(env, list(env.unannounced))
                 await asyncio.sleep(PAUSES_S[0])
     except TimeoutError:
-        log.error("the cluster was not told what became of new tables: %s", env.unannounced)
+        log.error("what became of new tables could not be announced: %s", env.unannounced)
 
 
 def as_text(value: Any) -> bytes | None:

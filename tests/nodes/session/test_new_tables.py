@@ -136,7 +136,7 @@ def test_a_node_that_ends_tells_what_it_has_to_tell(told: dict[str, Any], caplog
     assert told["announced"] == [7]
     told["failures"] = 1_000_000
     asyncio.run(end(0.2))
-    assert "the cluster was not told what became of new tables: {7:" in caplog.text
+    assert "what became of new tables could not be announced: {7:" in caplog.text
 
 
 def test_two_do_not_announce_the_same(told: dict[str, Any]) -> None:
