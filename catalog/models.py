@@ -19,6 +19,9 @@ class Table(models.Model):
     version = models.IntegerField(default=0)
     state = models.CharField(max_length=10, choices=State, default=State.RESERVED)
     created_at = models.DateTimeField(auto_now_add=True)
+    sandbox_of = models.TextField(null=True)
+    """Whose sandbox it is: there, and nowhere else, the lab may break rules. None: an ordinary table. Given with the
+    row and never changed, no foreign key touches it: the database sees to both (`migrations/sandbox.sql`)."""
 
     class Meta:
         db_table = "catalog_table"

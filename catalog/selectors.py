@@ -19,6 +19,12 @@ def table_named(name: str) -> Table | None:
     return Table.objects.exclude(state=Table.State.DROPPED).filter(name=name).first()
 
 
+def sandboxes() -> frozenset[TableId]:
+    """The tables on which the lab may break rules."""
+    marked = Table.objects.exclude(state=Table.State.DROPPED).filter(sandbox_of__isnull=False)
+    return frozenset(TableId(table_id) for table_id in marked.values_list("id", flat=True))
+
+
 def newest_descriptor(table_id: int) -> descriptors.Descriptor | None:
     """The newest version of a table; None when it has none."""
     row = Descriptor.objects.filter(table_id=table_id).order_by("-version").first()

@@ -45,6 +45,8 @@ SUBMISSIONS = (0x5C4E, 1)
 """The advisory lock under which names are looked up and taken: one submission at a time."""
 QUEUED_MAX = 100
 REQUESTS_MAX = 20
+SANDBOXES_MAX = 3
+"""Of one person, those that are being made or dropped included."""
 REASON_CHARS_MAX = 200
 
 
@@ -83,8 +85,10 @@ class TooMany(ChangeError):
 # --- submit
 
 
-def submit(statement: str, *, who: str) -> Change:
+def submit(statement: str, *, who: str, is_sandbox: bool = False) -> Change:
     """Store the change that `statement` asks for and set it going; raises `DdlError`, `NothingToDo`, `TooMany`.
+
+    With `is_sandbox` the table that it makes is a sandbox of `who`.
 
     `TooFast` is a `DdlError`: nobody submits faster than they can mean, whichever way they come. Only what would be
     stored counts: what asks for nothing, as a drop IF EXISTS of what is not there, and what is refused do not.
@@ -97,7 +101,7 @@ def submit(statement: str, *, who: str) -> Change:
         view = tables_ahead.catalog_view()
         action = resolve(parsed, view)
         check_pace(who)
-        plan = _plan(action, view, cursor)
+        plan = _plan(action, view, cursor, sandbox_of=_sandbox_owner(action, who) if is_sandbox else None)
         ahead = selectors.open_changes_of(plan.table_ids)
         if len(ahead) >= QUEUED_MAX:
             raise TooMany(f"{len(ahead)} changes of {plan.table} are waiting already; cancel one, or wait")
@@ -115,10 +119,19 @@ def submit(statement: str, *, who: str) -> Change:
     return change
 
 
-def _plan(action: Action, view: Tables, cursor: Any) -> Plan:
+def _sandbox_owner(action: Action, who: str) -> str:
+    """Raises `TooMany` when `who` has as many sandboxes as a person may have."""
+    assert isinstance(action, CreateTable), "a table becomes a sandbox when it is made, never later"
+    count = Table.objects.exclude(state=Table.State.DROPPED).filter(sandbox_of=who).count()
+    if count >= SANDBOXES_MAX:
+        raise TooMany(f"{who} has {count} sandbox tables, which is the limit; drop one, or wait until one is dropped")
+    return who
+
+
+def _plan(action: Action, view: Tables, cursor: Any, *, sandbox_of: str | None) -> Plan:
     if isinstance(action, CreateTable):
         make_plan(action, None, table_id=0)  # what can't be planned takes no name
-        return make_plan(action, None, table_id=reserve(action.table.text, cursor))
+        return make_plan(action, None, table_id=reserve(action.table.text, cursor, sandbox_of=sandbox_of))
     return plan_on(view.named(action.table.text), action, clock.now(), view)
 
 
@@ -128,10 +141,10 @@ def plan_on(base: Descriptor | None, action: Action, at: datetime, tables: Table
     return with_rows(plan, tables_ahead.estimate_rows(base).rows)
 
 
-def reserve(name: str, cursor: Any) -> int:
-    """A new table's id, its storage ready, its name taken."""
+def reserve(name: str, cursor: Any, *, sandbox_of: str | None = None) -> int:
+    """A new table's id, its storage ready, its name taken; with `sandbox_of` it is that person's sandbox."""
     table_id = take_spare_table(cursor)
-    Table.objects.create(id=table_id, name=name, state=Table.State.RESERVED)
+    Table.objects.create(id=table_id, name=name, state=Table.State.RESERVED, sandbox_of=sandbox_of)
     return table_id
 
 

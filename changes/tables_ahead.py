@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from catalog.descriptor import Descriptor
 from catalog.descriptor import from_json as descriptor_from_json
 from catalog.elements import EXISTS, State, TableId
+from catalog.selectors import sandboxes
 from changes.ddl.resolve import CatalogView
 from changes.models import OPEN, Change, Reservation
 from changes.plan.model import Plan, plan_from_json
@@ -47,7 +48,7 @@ def catalog_view() -> CatalogView:
             tables.append(then)
     for change, plan in plans:
         taken |= _given_up(plan, change)
-    return CatalogView(tuple(tables), taken)
+    return CatalogView(tuple(tables), taken, sandboxes())
 
 
 def _reserved() -> list[str]:
@@ -76,7 +77,7 @@ def _names_in(table: Descriptor | None) -> set[str]:
 
 def tables_now() -> KnownTables:
     """The tables as they are, whatever is on its way."""
-    return KnownTables(tuple(descriptor_from_json(body) for _, _, body in _newest() if body))
+    return KnownTables(tuple(descriptor_from_json(body) for _, _, body in _newest() if body), sandboxes())
 
 
 @dataclass(frozen=True, slots=True)

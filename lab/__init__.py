@@ -9,6 +9,7 @@ learning/   learners, and how far they are
 classroom/  a class that goes through chapters together
 polls/      a question to the room about a session, voted on by phone
 sessions/   what stage, exercises and classroom show, worked out from a set-up and steps
+live/       the real cluster: tables on which rules may be broken
 pages/      what the browser sends and is answered: stage, gallery
 questions/  is there a way to break this, and what would have saved it
 matrix/     every kind of change, interrupted at every step in every way

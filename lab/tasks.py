@@ -26,6 +26,7 @@ from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove_parts
 from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.verdict import Verdict
+from lab.live import sandbox
 from lab.sessions.session import BadSession
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,16 @@ NICENESS = 5
 QUESTION_BUDGET, QUESTION_S_MAX = Budget(states=1_000_000, seconds=30.0), 60
 LOOK_EVERY_S = 0.3
 FAILED = {"verdict": "unknown", "why": "the search failed: the log of the process lab says why"}
+
+BEAT = {
+    "drop-old-sandboxes": {"task": "lab.tasks.drop_old_sandboxes", "schedule": 10.0, "options": {"expires": 10}},
+}
+
+
+@shared_task
+def drop_old_sandboxes() -> None:
+    """Drop a sandbox whose hour is over."""
+    sandbox.drop_one_that_is_over()
 
 
 @shared_task(soft_time_limit=SECONDS_MAX, time_limit=SECONDS_MAX_HARD)

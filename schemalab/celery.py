@@ -56,6 +56,7 @@ app.conf.update(
     task_routes={
         "spark_tasks.tasks.*": {"queue": "spark"},
         "lab.tasks.*": {"queue": "lab"},
+        "lab.tasks.drop_old_sandboxes": {"queue": "maintenance"},
         "leases.tasks.*": {"queue": "maintenance"},
         "changes.tasks.find_stuck": {"queue": "maintenance"},
         "changes.tasks.free_orphaned_tables": {"queue": "maintenance"},

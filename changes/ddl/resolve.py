@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import State
+from catalog.elements import State, TableId
 from changes.ddl import actions
 from changes.ddl.errors import (
     DUPLICATE_COLUMN,
@@ -42,6 +42,7 @@ class CatalogView:
 
     tables: tuple[Descriptor, ...]
     taken: Mapping[str, str] = field(default_factory=dict)
+    sandboxes: frozenset[TableId] = frozenset()
 
     def table(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)

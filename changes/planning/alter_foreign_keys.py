@@ -34,6 +34,7 @@ def add_foreign_key(sketch: Sketch, action: NewForeignKey) -> None:
     columns = _referring(sketch, action)
     name = sketch.foreign_key_name(action.name, columns)
     parent = _referenced_table(sketch, action.references)
+    _check_no_sandbox(sketch, parent, action)
     there = _referenced_columns(parent, action)
     if len(columns) != len(there):
         message = "number of referencing and referenced columns for foreign key disagree"
@@ -83,6 +84,15 @@ def _referenced_table(sketch: Sketch, name: Name) -> Descriptor:
         message = f"table {name} is {parent.state.value}: only a public table can be referred to"
         raise DdlError(NOT_READY, message, position=name.position, hint="Another change of it has not ended.")
     return parent
+
+
+def _check_no_sandbox(sketch: Sketch, parent: Descriptor, action: NewForeignKey) -> None:
+    """Raises `DdlError` where a foreign key would touch a sandbox: faults made there must reach no other table."""
+    for table in (sketch.base, parent):
+        if table.table_id in sketch.tables.sandboxes:
+            message = f"table {table.name} is a sandbox: no foreign key leads from or to it"
+            hint = "A sandbox is for the lab, which may break the rules there: use a table of your own."
+            raise DdlError(NOT_SUPPORTED, message, position=action.position, hint=hint)
 
 
 def _referenced_columns(parent: Descriptor, action: NewForeignKey) -> tuple[ColumnId, ...]:

@@ -4,12 +4,12 @@
 will leave them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from typing import Protocol
 
 from catalog.descriptor import Descriptor
-from catalog.elements import State
+from catalog.elements import State, TableId
 from changes.plan.model import Element
 
 
@@ -20,12 +20,18 @@ class Tables(Protocol):
 
     def numbered(self, table_id: int) -> Descriptor | None: ...
 
+    @property
+    def sandboxes(self) -> Set[TableId]:
+        """Those on which the lab may break rules: no foreign key may touch them."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class KnownTables:
     """These tables, and no others."""
 
     tables: tuple[Descriptor, ...] = ()
+    sandboxes: frozenset[TableId] = frozenset()
 
     def named(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)

@@ -1,0 +1,59 @@
+"""`manage.py lab sandbox make|list|drop ..`: tables on which the lab may break rules, and no other.
+
+0: as asked; 1: the cluster says no; 2: bad usage; 3: it is not known yet how it ends.
+"""
+
+import getpass
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from changes.management.refusals import refusals
+from changes.models import Change, Status
+from lab.live import sandbox
+
+UNKNOWN = 3
+WAIT_S = 60.0
+
+
+class Command(BaseCommand):
+    help = "The lab on the real cluster: sandbox tables, on which rules may be broken."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        rooms = parser.add_subparsers(dest="room", required=True)
+        acts = rooms.add_parser("sandbox", help="sandbox tables").add_subparsers(dest="act", required=True)
+        acts.add_parser("list", help="list them")
+        make = acts.add_parser("make", help="make one: t (id, a)")
+        make.add_argument("name", nargs="?", default="", metavar="NAME", help="a name of its own, unless it gets one")
+        acts.add_parser("drop", help="drop one of your own").add_argument("name", metavar="NAME")
+        for one in acts.choices.values():
+            one.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    def handle(self, *args: Any, act: str, **options: Any) -> None:
+        who = getpass.getuser()
+        if act == "list":
+            self._list(as_json=options["json"])
+            return
+        with refusals():
+            change = sandbox.make(who, options["name"]) if act == "make" else sandbox.drop(options["name"], who=who)
+        self._end(sandbox.wait(change, seconds=WAIT_S), as_json=options["json"])
+
+    def _list(self, *, as_json: bool) -> None:
+        found = sandbox.sandboxes()
+        if as_json:
+            self.stdout.write(json.dumps([one.to_json() for one in found], indent=2))
+            return
+        for one in found:
+            self.stdout.write(f"{one.name:24} of {one.owner:16} {one.state:9} until {one.ends_at:%H:%M:%S} UTC")
+
+    def _end(self, change: Change, *, as_json: bool) -> None:
+        """The end of the change that makes or drops a sandbox."""
+        body = {"table": change.table_name, "id": change.table_id, "change": change.pk, "status": str(change.status)}
+        self.stdout.write(
+            json.dumps(body, indent=2) if as_json else f"{change.table_name}: {change.statement}: {change.status}"
+        )
+        if change.is_open:
+            raise CommandError(f"change {change.pk} has not ended within {WAIT_S:g} s", returncode=UNKNOWN)
+        if change.status != Status.DONE:
+            raise CommandError(f"change {change.pk} {change.status}: {change.error}", returncode=1)
