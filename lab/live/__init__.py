@@ -1,4 +1,5 @@
 """The real cluster, for the lab: tables on which rules may be broken, and how.
 
 sandbox  sandbox tables: made, listed, dropped
+publish  a version of one, past L7 and the fence
 """
