@@ -9,7 +9,7 @@ won when everything is public and the explorer proves that no damage can follow,
 the moves are used up.
 """
 
-import json
+import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,15 +21,18 @@ from lab.exercises.observations import end_of, public_elements, session_of
 from lab.exercises.steps import WRITE
 from lab.explorer.spaces.search import Budget
 from lab.explorer.verdict import Verdict
-from lab.questions.search import Answer, Question, ask, from_json, to_json
+from lab.questions.search import Answer, Question, ask
 from lab.sessions.replay import show
+from lab.sessions.session import Session
 from lab.sessions.shown import Offer, Severity, Shown
 
 WAIT = "wait"
 """The learner's move that leaves everything to the adversary."""
 
-BUDGET = Budget(states=100_000, seconds=5.0)
-STATEMENT_STEPS = 4
+BUDGET = Budget(states=100_000, seconds=math.inf)
+"""No seconds: on a busy machine, too, the same moves are the same game."""
+
+STATEMENT_STEPS, GAMES_MAX = 4, 4096
 
 
 class Standing(Enum):
@@ -54,24 +57,29 @@ class Game:
 
 def play(task: Survive, start: Start, moves: Sequence[str]) -> Game:
     """The game of these moves. Each is the id of an offer of the publisher or the fill, or `wait`."""
-    steps, made = start.steps, list[str]()
-    shown = end_of(start)
+    game = Game(start.steps, Standing.OPEN, (), tuple(_may(end_of(start))))
     for move in moves[: task.moves_max]:
-        taken = _taken(shown, move)
+        if game.standing is not Standing.OPEN:
+            return game
+        taken = _taken(game, move)
         if taken is None:
-            return Game(steps, Standing.OPEN, tuple(made), tuple(_may(shown)), refused=move)
-        made.append(move)
-        steps = (*steps, *taken)
-        standing = _standing(replace(start, steps=steps), task)
-        if standing is Standing.OPEN:
-            steps = (*steps, *_reply(replace(start, steps=steps), task.seed + len(made)))
-            standing = _standing(replace(start, steps=steps), task)
+            return replace(game, refused=move)
+        game = _after(task, start, (*game.steps, *taken), (*game.moves, move))
+    return game
+
+
+@lru_cache(maxsize=GAMES_MAX)
+def _after(task: Survive, start: Start, steps: tuple[str, ...], made: tuple[str, ...]) -> Game:
+    """The game after the last of `made`, and the adversary's answer to it: kept, a game is shown again and again."""
+    shown = end_of(replace(start, steps=steps))
+    standing = _standing(task, start, steps, shown)
+    if standing is Standing.OPEN:
+        steps = (*steps, *_reply(replace(start, steps=steps), shown, task.seed + len(made)))
         shown = end_of(replace(start, steps=steps))
-        if standing is Standing.OPEN and len(made) == task.moves_max:
-            standing = Standing.LOST
-        if standing is not Standing.OPEN:
-            return Game(steps, standing, tuple(made))
-    return Game(steps, Standing.OPEN, tuple(made), tuple(_may(shown)))
+        standing = _standing(task, start, steps, shown)
+    if standing is Standing.OPEN and len(made) == task.moves_max:
+        standing = Standing.LOST
+    return Game(steps, standing, made, tuple(_may(shown)) if standing is Standing.OPEN else ())
 
 
 def _may(shown: Shown) -> Iterator[Offer]:
@@ -80,38 +88,31 @@ def _may(shown: Shown) -> Iterator[Offer]:
     yield from (offer for offer in shown.offers if offer.actor not in nodes)
 
 
-def _taken(shown: Shown, move: str) -> tuple[str, ...] | None:
+def _taken(game: Game, move: str) -> tuple[str, ...] | None:
     if move == WAIT:
         return ()
-    return next((offer.takes for offer in _may(shown) if offer.id == move and not offer.why_not), None)
+    return next((offer.takes for offer in game.may if offer.id == move and not offer.why_not), None)
 
 
-def _standing(start: Start, task: Survive) -> Standing:
-    shown = end_of(start)
+def _standing(task: Survive, start: Start, steps: tuple[str, ...], shown: Shown) -> Standing:
     if any(verdict.severity is Severity.DAMAGE for verdict in shown.verdicts):
         return Standing.LOST
     if task.goal not in public_elements(shown):
         return Standing.OPEN
-    return Standing.WON if _from_here(start).verdict is Verdict.PROVED else Standing.OPEN
+    is_safe = _from_here(session_of(replace(start, steps=steps))).verdict is Verdict.PROVED
+    return Standing.WON if is_safe else Standing.OPEN
 
 
-def _from_here(start: Start) -> Answer:
+@lru_cache(maxsize=GAMES_MAX)
+def _from_here(session: Session) -> Answer:
     """The explorer's way to damage from the end of a session."""
-    session = session_of(start)
-    question = Question(session, at=len(session.steps), from_here=True)
-    return _searched(json.dumps(to_json(question), sort_keys=True))
+    return ask(Question(session, at=len(session.steps), from_here=True), budget=BUDGET)
 
 
-@lru_cache(maxsize=4096)
-def _searched(asked: str) -> Answer:
-    """A game is played again with each of its moves, so what was asked once is kept."""
-    return ask(from_json(json.loads(asked)), budget=BUDGET)
-
-
-def _reply(start: Start, seed: int) -> tuple[str, ...]:
+def _reply(start: Start, shown: Shown, seed: int) -> tuple[str, ...]:
     """The adversary's move: the first step of a way to damage, if a node takes it, else one by chance."""
-    answer = _from_here(start)
-    nodes = {node.name for node in end_of(start).cluster.nodes}
+    answer = _from_here(session_of(start))
+    nodes = {node.name for node in shown.cluster.nodes}
     ahead = answer.steps[len(start.steps) :] if answer.verdict is Verdict.VIOLATED else ()
     if ahead and ahead[0].partition(".")[0] in nodes:
         return _whole(ahead)

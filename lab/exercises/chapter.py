@@ -54,6 +54,10 @@ class Start:
     steps: tuple[str, ...] = ()
     single_steps: bool = False
 
+    def __hash__(self) -> int:
+        """As of a `lab.sessions.session.Session`."""
+        return hash((self.setup, self.left_out, self.steps))
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:

@@ -1,7 +1,7 @@
 """Sequences that learners write, and what becomes of them: the rules of plans first, then the explorer.
 
 publish delete-only         review     the rules of plans, at once: which step, which clause
-drain                       explorer   every schedule within bounds, some seconds at most
+drain                       explorer   every schedule within bounds
 publish public              hidden     once more with more nodes, so that a lucky one is found out
 drain
 
@@ -12,6 +12,7 @@ Every safe sequence counts, not only the one that the chapter shows. What could 
 nor wrong.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -37,8 +38,8 @@ from lab.sessions import session
 from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handbook, judge, shown_of
 from lab.sessions.shown import Text
 
-BUDGET = Budget(states=400_000, seconds=25.0)
-"""The states of a design's models are a tenth of this; the seconds are for a worker that others are in the way of."""
+BUDGET = Budget(states=400_000, seconds=math.inf)
+"""No seconds: whether a chapter passes its checks does not depend on the machine. Who lets learners wait gives some."""
 
 LINE_CHARS_MAX = 200
 STEPS_ALLOWED = session.STEPS_MAX

@@ -9,6 +9,7 @@ design    rules of plans, explorer, hidden bounds (`lab.exercises.designs`)
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from lab.exercises import adversary, designs, steps
@@ -279,8 +280,9 @@ class Move:
     severity: Severity
 
 
-def moves_of(start: Start) -> list[Move]:
-    """The moves of a session, each statement as one, counted from 1."""
+@lru_cache(maxsize=256)
+def moves_of(start: Start) -> tuple[Move, ...]:
+    """The moves of a session, each statement as one, counted from 1. Kept: a chapter's session is everybody's."""
     found: list[Move] = []
     at = 0
     before = {(v.clause, v.version) for v in end_of(replace(start, steps=())).verdicts}
@@ -292,7 +294,7 @@ def moves_of(start: Start) -> list[Move]:
         text = shown.trace[-1].text if shown.trace else Text("{step}", {"step": move})
         found.append(Move(len(found) + 1, text, new, _worst(shown, now - before)))
         before = now
-    return found
+    return tuple(found)
 
 
 def _worst(shown: Shown, new: set[tuple[str, int]]) -> Severity:

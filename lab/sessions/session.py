@@ -53,6 +53,11 @@ class Session:
     left_out: frozenset[str] = frozenset()
     steps: tuple[str, ...] = ()
 
+    def __hash__(self) -> int:
+        """Of all but the parameters, whose values may be lists: sessions that differ in them only are told apart by
+        being compared."""
+        return hash((self.setup, self.left_out, self.steps))
+
 
 @dataclass(frozen=True, slots=True)
 class Linked:

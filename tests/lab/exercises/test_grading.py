@@ -1,14 +1,19 @@
 """Answers, right and wrong, of each kind of task; and answers that are none."""
 
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from lab.exercises.chapter import Design, Start
+from lab.exercises import adversary, observations
+from lab.exercises.chapter import Design, Screen, Start, Survive
 from lab.exercises.designs import judge_design
 from lab.exercises.grading import BadAnswer, Outcome, grade, moves_of
 from lab.exercises.observations import BadQuestion, observe
+from lab.exercises.shelf import books
 from lab.exercises.steps import in_full, in_short, moves, statements
+from lab.explorer.spaces import search
 from lab.explorer.spaces.search import Budget
 from lab.explorer.variants import RESHARD
 from lab.sessions.shown import Severity
@@ -104,6 +109,14 @@ id = "v1"
 setup = "placement"
 answer = "old"
 """
+
+
+def the_game() -> Screen:
+    """The chapters' own: the publisher against both nodes."""
+    found = (screen for book in books(None) if book.chapter is not None for screen in book.chapter.screens)
+    return next(screen for screen in found if isinstance(screen.task, Survive))
+
+
 BEGUN = list(in_full(["publish.2", "n2.acquire"]))
 
 
@@ -235,6 +248,28 @@ def test_answers(lines: str, answer: dict[str, Any], outcome: Outcome) -> None:
 def test_answers_that_are_none(lines: str, answer: dict[str, Any]) -> None:
     with pytest.raises(BadAnswer):
         grade(screen_of(lines), answer)
+
+
+def test_answers_are_the_same_on_a_machine_on_which_a_second_takes_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a game is won, and what is right, depends on the moves and on the chapter, not on who else is there."""
+    for kept in (adversary._after, adversary._from_here, observations.ask_explorer):
+        kept.cache_clear()
+    hours = count(step=3600)
+    monkeypatch.setattr(search, "LOOK_UP_EVERY", 1)
+    monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=lambda: next(hours)))
+    screen = the_game()
+    assert isinstance(screen.task, Survive)
+    assert grade(screen, {"moves": screen.task.solution}).outcome is RIGHT
+    assert grade(screen_of(EXPLORER), {"choice": "yes"}).outcome is RIGHT
+    assert next(hours) > 10 * 3600
+
+
+def test_a_game_is_played_once_however_often_it_is_shown() -> None:
+    screen = screen_of(GAME)
+    assert grade(screen, {"moves": HASTY}).outcome is WRONG
+    worked_out = adversary._after.cache_info().misses
+    assert grade(screen, {"moves": HASTY}).outcome is WRONG
+    assert adversary._after.cache_info().misses == worked_out
 
 
 def test_what_is_revealed_after_a_prediction_are_the_steps_that_were_hidden() -> None:
