@@ -40,6 +40,9 @@ PLACES = (*session.PLACES, "lab/questions", "lab/exercises")
 """The code that finds an answer: the rules of sessions, where a search begins, what it looks for. When it changes, what
 it found says nothing any more."""
 
+AFTER_PROOFS = 9
+"""Of 0 to 9 the last, as Redis has it: who submits a change waits for its proof for two seconds, a class can wait."""
+
 KEPT_MAX = 2_000
 LOST_S = 30.0
 """A search that has given no sign of life for so long has ended with its process; the question waits again."""
@@ -205,7 +208,7 @@ def _send_again(question: Question) -> None:
 
 def _send() -> None:
     try:
-        current_app.send_task(TASK, queue=QUEUE, retry=False)
+        current_app.send_task(TASK, queue=QUEUE, retry=False, priority=AFTER_PROOFS)
     except (BrokerDown, RedisError, OSError) as error:
         log.warning("no question asked of the explorer: %s", error)
 

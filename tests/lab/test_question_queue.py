@@ -6,7 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
+from kombu.transport import redis
 
+from changes import proofs
 from lab import services, tasks
 from lab.exercises.chapter import Design, Outcome
 from lab.exercises.designs import Malformed, judge_design
@@ -45,6 +47,18 @@ def test_a_question_is_answered_by_the_worker(sent: list[str]) -> None:
     assert (shown["state"], shown["verdict"]) == ("done", "violated")
     assert "publish.2" in shown["steps"]
     assert shown["broken"][0]["clause"] == "C5"
+
+
+def test_a_proof_that_a_change_waits_for_is_taken_before_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redis has a list for each priority, and gives the lowest number first; a message without one has 0."""
+    priorities: dict[str, int] = {}
+    monkeypatch.setattr(
+        services.current_app, "send_task", lambda name, *_, **how: priorities.update({name: how.get("priority", 0)})
+    )
+    services.ask("ann", question())
+    proofs.ask(tasks.usual_plans()[0])
+    assert priorities[proofs.TASK] < priorities[services.TASK]
+    assert priorities[services.TASK] in redis.Channel.priority_steps
 
 
 def test_the_same_question_is_answered_at_once_whoever_asks(sent: list[str]) -> None:
