@@ -167,10 +167,10 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
                 await self.close(BROKEN)
 
     async def _send_queued(self) -> None:
-        events, self.events = self.events, deque(maxlen=EVENTS_MAX)
-        fresh, self.fresh = self.fresh, {}
-        seqs, self.seqs = self.seqs, None
         async with self.sending:
+            events, self.events = self.events, deque(maxlen=EVENTS_MAX)
+            fresh, self.fresh = self.fresh, {}
+            seqs, self.seqs = self.seqs, None
             for event in events:
                 await self._send_event(event)
             for message in fresh.values():
@@ -216,8 +216,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         except snapshot.NoSuchStream as refusal:
             await self._refuse(stream, str(refusal))
             return
-        self.language = _language(request.get("language"), self.language)
-        self.html = bool(request.get("html"))
+        self._show(_language(request.get("language"), self.language), html=bool(request.get("html")))
         if isinstance(request.get("parts"), list):
             self.wanted[stream] = {str(name) for name in request["parts"][:PARTS_MAX]}
         async with self.sending:
@@ -229,6 +228,16 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             if since is not None:
                 await self._send_wanted(await self._in_language(snapshot.state_message, stream))
         relay().touch(stream)
+
+    def _show(self, language: str, *, html: bool) -> None:
+        """Drop what waits in another language or form: all that the socket follows is sent whole in this one."""
+        if (language, html) == (self.language, self.html):
+            return
+        self.language, self.html = language, html
+        self.fresh.clear()
+        for stream in self.streams:
+            relay().welcome(self, stream)
+            relay().touch(stream)
 
     async def _catch_up(self, stream: str, *, whole: bool = False) -> None:
         """Send what the socket has not sent yet: events one by one, or a snapshot."""

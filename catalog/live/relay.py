@@ -206,14 +206,22 @@ class Relay:
             if whole is None:
                 continue
             changed = self._changed(stream, language, html, whole)
-            for follower in self.followers:
+            for follower in list(self.followers):
                 if stream not in follower.streams or (follower.language, follower.html) != (language, html):
                     continue
                 if (follower, stream) in newcomers:
                     self.newcomers.discard((follower, stream))
-                    follower.put_state(whole)
+                    self._put_state(follower, whole)
                 elif changed is not None:
-                    follower.put_state(changed)
+                    self._put_state(follower, changed)
+
+    def _put_state(self, follower: Follower, message: snapshot.Message) -> None:
+        """Put it into the socket's queue; a socket that raises costs nobody else theirs."""
+        try:
+            follower.put_state(message)
+        except Exception:
+            log.exception("a page cannot take what is new: it gets no more, and its browser opens another")
+            self.followers.discard(follower)
 
     async def _fresh(self, stream: str, language: str, html: bool, sampled: bool) -> snapshot.Message | None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from collections.abc import Callable
@@ -145,3 +146,43 @@ def test_a_page_whose_snapshot_cannot_be_read_is_closed_and_followed_up_no_more(
         with pytest.raises(ConnectionClosed):
             browser.next("snapshot")
         wait_for(leaves_nothing, what="the relay's end", seconds_max=ANSWER_S)
+
+
+class Stalled:
+    """Sockets that send nothing until `ends`: their messages wait."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_over = threading.Event()
+        real = consumers.LiveConsumer._send_queued
+
+        async def when_over(consumer: consumers.LiveConsumer) -> None:
+            while not self.is_over.is_set():
+                await asyncio.sleep(0.01)
+            await real(consumer)
+
+        monkeypatch.setattr(consumers.LiveConsumer, "_send_queued", when_over)
+
+
+def waiting(stream: str) -> Any:
+    """The message of the stream that waits for the one socket there is."""
+    (follower,) = followers()
+    return getattr(follower, "fresh", {}).get(stream)
+
+
+def test_a_page_that_asks_for_another_form_while_messages_wait_gets_all_its_streams_in_that_form(
+    browse: Open, flights: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    stalled, table = Stalled(monkeypatch), f"table:{flights.pk}"
+    with browse() as browser:
+        browser.follow("cluster", since=0)
+        browser.next("state")
+        wait_for(lambda: waiting("cluster"), what="a message that waits", seconds_max=ANSWER_S)
+        browser.follow(table, html=True, language="zh-hans")
+        browser.next("snapshot")
+        wait_for(lambda: "parts" in (waiting("cluster") or ()), what="the other form", seconds_max=ANSWER_S)
+        stalled.is_over.set()
+        while (state := browser.next("state"))["stream"] != "cluster":
+            pass
+    assert "state" not in state
+    assert any("\u4e00" <= letter <= "\u9fff" for letter in state["parts"]["lanes"] + state["parts"]["changes"])
+    assert "live relay" not in caplog.text

@@ -85,3 +85,39 @@ def test_a_follower_that_joins_at_the_same_moment_gets_them_and_no_listener_is_l
         assert await sync_to_async(listeners)() == []
 
     asyncio.run(story())
+
+
+class BrokenSocket(Socket):
+    """A follower that can take no state."""
+
+    def put_state(self, message: Any) -> None:
+        raise KeyError("a mistake of ours")
+
+
+class StatefulSocket(Socket):
+    """A follower that notes its states."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_state = asyncio.Event()
+
+    def put_state(self, message: Any) -> None:
+        self.has_state.set()
+
+
+def test_a_follower_that_cannot_take_a_state_costs_the_others_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> None:
+        relay, broken, others = Relay(), BrokenSocket(), [StatefulSocket() for _ in range(5)]
+        for socket in (broken, *others):
+            relay.join(socket)
+            relay.welcome(socket, STREAM)
+        relay.touch(STREAM)
+        for other in others:
+            await asyncio.wait_for(other.has_state.wait(), EVENT_S_MAX)
+        assert relay.followers == set(others), "the broken one is left out"
+        for other in others:
+            await relay.leave(other)
+
+    asyncio.run(story())
+    assert "a page cannot take what is new" in caplog.text
+    assert "_render failed" not in caplog.text
