@@ -19,7 +19,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from spark_tasks.runs.pacing import Pace, Quiet, pairs_allowed, rest_s, wait_s
+from spark_tasks.runs.pacing import THROTTLED_S, Pace, Quiet, pairs_allowed, rest_s, wait_s
 from spark_tasks.runs.ranges import KeyRange, Reached
 from storage.pairs import CannotDerive
 from storage.postgres import kv, session_options
@@ -233,12 +233,32 @@ def tries(what: str) -> Iterator[int]:
     raise CannotGetThrough(f"{what} gave way to writers {TRIES_MAX} times")
 
 
-def keep_pace(run_token: RunToken, control: RunControl, *, rows: int, seconds: float) -> None:
-    """Wait as the throttle says, or rest as the traffic asks."""
-    pause = wait_s(rows=rows, seconds=seconds, rows_per_s_max=_share(run_token, control))
-    pause += rest_s(seconds=seconds, traffic=control.traffic, rows_per_s_max=control.rows_per_s_max)
-    if pause:
+def keep_pace(
+    connection: Connection,
+    run_token: RunToken,
+    control: RunControl,
+    *,
+    rows: int,
+    seconds: float,
+    scans: str = "NULL::bigint",
+) -> None:
+    """Wait as the throttle says, or rest as the traffic asks, after `rows` rows took `seconds`. Raises `RunClosed`.
+
+    A person may set any throttle while a chunk is on its way that was sized without it: so a long wait listens, and
+    lasts as long as what is wanted by then asks for.
+    """
+    waited = 0.0
+    while (left := _pause_s(run_token, control, rows=rows, seconds=seconds) - waited) > 0:
+        pause = min(left, THROTTLED_S)
         time.sleep(pause)
+        waited += pause
+        if left > pause:
+            listen(connection, run_token, control, scans)
+
+
+def _pause_s(run_token: RunToken, control: RunControl, *, rows: int, seconds: float) -> float:
+    throttled = wait_s(rows=rows, seconds=seconds, rows_per_s_max=_share(run_token, control))
+    return throttled + rest_s(seconds=seconds, traffic=control.traffic, rows_per_s_max=control.rows_per_s_max)
 
 
 def until_closed(work: Callable[[Iterable[KeyRange]], Iterator[Any]], key_ranges: Iterable[KeyRange]) -> Iterator[Any]:

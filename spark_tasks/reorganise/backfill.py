@@ -110,7 +110,7 @@ class Fill:
                 chunk.listen(connection, self.run_token, worker.control, self.scans)
                 began = time.perf_counter()
                 found = self.find(connection, key_range)
-                chunk.keep_pace(self.run_token, worker.control, rows=0, seconds=time.perf_counter() - began)
+                self._keep_pace(worker, rows=0, seconds=time.perf_counter() - began)
                 self.put(worker, key_range, found)
                 yield found.rows
 
@@ -150,9 +150,14 @@ class Fill:
                 self._write(worker, key_range, storage, part, mark, progress)
                 if not mark.is_done:
                     rows, seconds = progress.rows_done - rows_done, time.perf_counter() - began
-                    chunk.keep_pace(self.run_token, worker.control, rows=rows, seconds=seconds)
+                    self._keep_pace(worker, rows=rows, seconds=seconds)
         except chunk.RangeDone:
             pass
+
+    def _keep_pace(self, worker: FillWorker, *, rows: int, seconds: float) -> None:
+        chunk.keep_pace(
+            worker.connection, self.run_token, worker.control, rows=rows, seconds=seconds, scans=self.scans
+        )
 
     def _parts(
         self, worker: FillWorker, key_range: KeyRange, found: Found, progress: chunk.Progress

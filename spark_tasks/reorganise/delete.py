@@ -123,7 +123,8 @@ def empty(run_token: chunk.RunToken, key_ranges: Iterable[KeyRange], step: Step)
                     count, is_done, pace = _chunk(connection, run_token, key_range, progress, step, pace, control)
                     removed += count
                     if not is_done:
-                        chunk.keep_pace(run_token, control, rows=count, seconds=time.perf_counter() - began)
+                        seconds = time.perf_counter() - began
+                        chunk.keep_pace(connection, run_token, control, rows=count, seconds=seconds)
             except chunk.RangeDone:
                 pass  # by another attempt: what was to be removed has been removed
             yield removed

@@ -1,6 +1,9 @@
 """Filling an index while writers go on: whoever decided first wins, and nothing is written after the end (R1 - R7)."""
 
+import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import psycopg
 import pytest
@@ -352,6 +355,42 @@ def test_a_throttled_fill_takes_its_time(stage: Stage, runs: Runs, monkeypatch: 
     status = run_status(run_id)
     assert (status.state, status.rows_per_s_max, status.throttle_reason) == ("done", 10.0, "asked by ann")
     assert max(waits) > 0.3, "five rows at ten rows a second"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "state"),
+    [
+        pytest.param({"rows_per_s_max": None}, "done", id="the throttle's end lets it go on at once"),
+        pytest.param({"wanted": Wanted.PAUSE}, "waiting", id="a pause is heard"),
+        pytest.param({"wanted": Wanted.CLOSE}, "running", id="so is a cancel"),
+    ],
+)
+def test_a_writer_that_waits_for_a_throttle_still_listens(
+    stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, Any], state: str
+) -> None:
+    """A chunk of 20 rows is on its way when the run is limited to one row a second."""
+    stage.insert(rows_of(stage, 40))
+    to_filling(stage)
+    run_id = runs.start("fill")
+    put, slept = backfill.put_where_free, []
+
+    def throttled(*arguments: Any) -> None:
+        if not slept:
+            throttle_run(run_id, 1.0, reason="")
+        put(*arguments)
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            ReorgPulse.objects.filter(run_id=run_id).update(**wanted)
+
+    monkeypatch.setattr(backfill, "Pace", lambda: Pace(20))
+    monkeypatch.setattr(backfill, "put_where_free", throttled)
+    monkeypatch.setattr(marks, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
+    RUNS.run(run_id)
+    assert run_status(run_id).state == state
+    assert slept[:3] == [0.5, 0.5, 0.5]
+    assert sum(slept[3:]) < 1.0
 
 
 def test_a_paused_fill_stops_between_chunks_and_goes_on_where_it_stood(
