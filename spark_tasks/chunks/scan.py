@@ -1,4 +1,4 @@
-"""The rows of a large range in one statement: only the pairs that are needed leave PostgreSQL, in no order.
+"""The rows of a range in one statement where they fit: only the pairs that are needed leave PostgreSQL, in no order.
 
     asked for       sent back
     columns 2, 5    how many rows there are; the pairs of column 2; those of column 5
@@ -7,18 +7,18 @@ A pair says by its key whose it is, and no pair is without its row (C1): a colum
 rows names them all, so existence pairs are sent only where every column leaves some row out. What order the pairs
 lie in does not matter to who sorts entries anyway, and PostgreSQL may read its table straight through.
 
-In a range of some hundred thousand rows this costs a quarter of paging through all pairs by key. Not for use in a
+In a range of some hundred thousand rows this costs a quarter of paging through all pairs by key. Rows whose pairs
+have too many bytes for it come in pages: PostgreSQL knows how long a value is without reading it. Not for use in a
 serializable transaction: it would remember every pair it read (T6).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 import pyarrow as pa
 import pyarrow.compute as pc
-from psycopg import errors
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId
@@ -34,6 +34,9 @@ from storage.statements import COLUMN_SUFFIX
 
 Connection = psycopg.Connection[Any]
 
+AT_ONCE_BYTES = 128 << 20
+"""Keys and values of the pairs that one statement sends: PostgreSQL, the session and Arrow hold them each."""
+
 _PACKED = """count(*){only}, string_agg(key, ''){only}, string_agg(value, ''){only},
  {sizes}, string_agg(int4send(octet_length(value)), ''){only}"""
 _SIZES = "string_agg(int4send(octet_length(key)), ''){only}"
@@ -47,19 +50,35 @@ class Column:
     values: pa.Array
 
 
-def rows_at_once(
+def rows_in_parts(
     connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]
-) -> list[StoredRows]:
+) -> Iterator[StoredRows]:
     """The rows of a range with the columns named, in no order; in the caller's snapshot (not a serializable one).
 
-    Rows so wide that a single answer cannot hold them come in pages.
+    At once, or part by part: at most `AT_ONCE_BYTES` of pairs are read for one of them.
     """
-    connection.execute("SET LOCAL enable_seqscan = on; SAVEPOINT at_once")
-    try:
-        return [_rows(connection, descriptor, key_range, columns)]
-    except errors.ProgramLimitExceeded:
-        connection.execute("ROLLBACK TO SAVEPOINT at_once; SET LOCAL enable_seqscan = off")
-        return list(snapshot_reads.rows(connection, descriptor.table_id, key_range, columns))
+    connection.execute("SET LOCAL enable_seqscan = on")
+    if _fit(connection, descriptor, key_range, columns):
+        yield _rows(connection, descriptor, key_range, columns)
+    else:
+        connection.execute("SET LOCAL enable_seqscan = off")
+        yield from snapshot_reads.rows(connection, descriptor.table_id, key_range, columns)
+
+
+def _fit(connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]) -> bool:
+    """True when all pairs of the range are few enough to be read at once, or at least those of the columns."""
+    table, suffixes = kv(key_range.storage, descriptor.table_id), [COLUMN.pack(column) for column in (EXISTS, *columns)]
+    for only in ("true", f"{COLUMN_SUFFIX} = ANY(%b::bytea[])"):
+        sql = (
+            f"SELECT coalesce(sum(octet_length(key) + octet_length(value)), 0) <= {AT_ONCE_BYTES} FROM {table}"
+            f" WHERE key >= %b AND key < %b AND value IS NOT NULL AND {only}"
+        )
+        params = (key_range.low, key_range.high, suffixes)[: sql.count("%b")]
+        row = connection.cursor(binary=True).execute(sql, params).fetchone()
+        assert row is not None
+        if row[0]:
+            return True
+    return False
 
 
 def _rows(

@@ -135,7 +135,7 @@ class KeySpace:
 
 
 Size = Callable[[int, int], int]
-"""How many rows a range should hold, given a storage's rows and the bytes of its table."""
+"""How many rows a range should hold, given a storage's rows and the bytes of their pairs."""
 
 
 def ranges_of(
@@ -157,17 +157,20 @@ def ranges_of(
 
 
 def _sample(connection: Connection, table: str, space: KeySpace) -> tuple[list[bytes], int, int]:
-    """Keys seen, rows estimated from them, and the table's size in bytes."""
-    sql = "SELECT pg_relation_size(%s::regclass), current_setting('block_size')::int"
-    row = connection.execute(sql, (table,)).fetchone()
+    """Keys seen, and from them: the rows there are, and the bytes of their pairs, but at least those of the table.
+
+    The table's own size includes large values, which lie beside it, but compressed.
+    """
+    sql = "SELECT pg_relation_size(%s::regclass), current_setting('block_size')::int, pg_table_size(%s::regclass)"
+    row = connection.execute(sql, (table, table)).fetchone()
     assert row is not None
-    size, blocks = row[0], row[0] // row[1]
+    blocks, size = row[0] // row[1], row[2]
     percent = 100.0 if blocks <= BLOCKS_SAMPLED else 100.0 * BLOCKS_SAMPLED / blocks
-    where = f"key >= %b AND key < %b AND value IS NOT NULL AND {space.begins_row}"
-    if percent == 100.0:
-        sql, params = f"SELECT key FROM {table} WHERE {where} ORDER BY key", (space.low, space.high)
-    else:
-        sql = f"SELECT key FROM {table} TABLESAMPLE SYSTEM (%b::float4) REPEATABLE (0) WHERE {where} ORDER BY key"
-        params = (percent, space.low, space.high)
-    keys = [key for (key,) in connection.cursor(binary=True).execute(sql, params).fetchall()]
-    return keys, int(len(keys) * 100.0 / percent), size
+    sampled = "" if percent == 100.0 else f" TABLESAMPLE SYSTEM ({percent:.9f}) REPEATABLE (0)"
+    live = f"FROM {table}{sampled} WHERE key >= %b AND key < %b AND value IS NOT NULL"
+    cursor, bounds = connection.cursor(binary=True), (space.low, space.high)
+    found = cursor.execute(f"SELECT key {live} AND {space.begins_row} ORDER BY key", bounds).fetchall()
+    sizes = cursor.execute(f"SELECT sum(octet_length(key) + octet_length(value)) {live}", bounds).fetchone()
+    assert sizes is not None
+    seen = int(sizes[0] or 0)
+    return [key for (key,) in found], int(len(found) * 100.0 / percent), max(size, int(seen * 100.0 / percent))

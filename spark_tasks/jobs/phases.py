@@ -12,6 +12,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.db import connection
 
+from catalog.descriptor import Descriptor
 from catalog.selectors import descriptor_at
 from spark_tasks.chunks.run_ranges import prepare, prepare_again, ranges_over, reading, spread
 from spark_tasks.chunks.snapshot_reads import Size
@@ -22,7 +23,7 @@ from spark_tasks.reorganise.delete import DeleteKeys, DeleteRows
 from spark_tasks.reorganise.tombstones import are_values_left, clear_tombstones, key_space, key_spaces, tombstones_of
 from spark_tasks.reorganise.verify import verify
 from spark_tasks.runs.ranges import rows_per_fill_range
-from spark_tasks.runs.run_elements import elements_of
+from spark_tasks.runs.run_elements import Elements, elements_of
 from spark_tasks.spark import session
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ def prepare_fill(run: ReorgRun) -> None:
     if run.are_ranges_stored:
         return
     descriptor, elements = descriptor_at(run.table_id, run.version), elements_of(run.elements)
-    found = ranges_over(run.table_id, [key_space(descriptor)], _fill_size(len(run.elements)))
+    found = ranges_over(run.table_id, [key_space(descriptor)], _fill_size(descriptor, elements))
     with reading("schemalab clear") as reader:
         tombstones = tombstones_of(reader, descriptor, elements, settings.STORAGE_COUNT)
 
@@ -55,9 +56,14 @@ def prepare_fill(run: ReorgRun) -> None:
     prepare(run, found, clear_all)
 
 
-def _fill_size(elements: int) -> Size:
+def _fill_size(descriptor: Descriptor, elements: Elements) -> Size:
+    """By the bytes of the rows as they are, and of the values that a fill adds to each."""
     workers = max(1, session.workers_expected() // settings.STORAGE_COUNT)
-    return lambda rows, size: rows_per_fill_range(rows=rows, bytes_stored=size, elements=elements, workers=workers)
+    count = len(elements.columns) + len(elements.indexes)
+    added = sum(len(column.fill_value or b"") for column in elements.columns_of(descriptor))
+    return lambda rows, size: rows_per_fill_range(
+        rows=rows, bytes_stored=size + added * rows, elements=count, workers=workers
+    )
 
 
 def delete(claim: Claim) -> None:

@@ -22,7 +22,7 @@ as the fill may write (R7). So pairs up to d need no second look: what S2 shows 
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow.compute as pc
 from psycopg import errors
@@ -31,7 +31,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, Index
 from spark_tasks.chunks import chunk, snapshot_reads
 from spark_tasks.chunks.entry_placement import by_home
-from spark_tasks.chunks.scan import rows_at_once
+from spark_tasks.chunks.scan import rows_in_parts
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange, Reached
 from spark_tasks.runs.run_elements import Elements
@@ -41,6 +41,8 @@ from storage.arrow.rows import StoredRows, index_entries
 from storage.mutations import source_columns
 from storage.postgres import kv
 from storage.reads import reads
+
+CHUNK_BYTES_MAX = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,21 @@ class Found:
         """The pairs still to be put, by storage."""
         left = [(one.storage, one.pairs if reached is None else one.behind(reached)) for one in self.batches]
         return [(storage, pairs) for storage, pairs in left if len(pairs)]
+
+
+@dataclass(slots=True)
+class Lacking:
+    """Values of columns, and entries by storage, as they are found."""
+
+    values: list[Pairs] = field(default_factory=list)
+    entries: dict[int, list[Pairs]] = field(default_factory=dict)
+
+    def batches(self, storage: int) -> Iterator[Batch]:
+        """Values first; each sorted. `storage` is that of the rows."""
+        for home, listed in ((storage, self.values), *sorted(self.entries.items())):
+            pairs = concat(listed)
+            if len(pairs):
+                yield Batch(home, pairs.sorted())
 
 
 @dataclass(slots=True)
@@ -115,10 +132,16 @@ class Fill:
                 yield found.rows
 
     def find(self, connection: chunk.Connection, key_range: KeyRange) -> Found:
-        """The pairs that all rows of a range lack, from one snapshot of its own (R1)."""
+        """The pairs that all rows of a range lack, from one snapshot of its own (R1).
+
+        Rows are read part by part, and of a part only what it lacks is kept.
+        """
+        rows, lacking = 0, Lacking()
         with snapshot_reads.snapshot(connection):
-            parts = rows_at_once(connection, self.descriptor, key_range, self._columns_read())
-        return Found(sum(map(len, parts)), tuple(self._batches(key_range.storage, parts)))
+            for part in rows_in_parts(connection, self.descriptor, key_range, self._columns_read()):
+                rows += len(part)
+                self._look(part, key_range.storage, lacking)
+        return Found(rows, tuple(lacking.batches(key_range.storage)))
 
     def _columns_read(self) -> list[ColumnId]:
         read: set[ColumnId] = set(self.elements.columns)
@@ -128,18 +151,13 @@ class Fill:
             read |= source_columns(self.descriptor, index)
         return sorted(read - {EXISTS, *self.descriptor.primary_key})
 
-    def _batches(self, storage: int, parts: list[StoredRows]) -> Iterator[Batch]:
+    def _look(self, rows: StoredRows, storage: int, lacking: "Lacking") -> None:
         placement = self.descriptor.placement.id
-        values = [fill_pairs(self.descriptor, placement, column, rows) for column in self.columns for rows in parts]
-        entries: dict[int, list[Pairs]] = {}
+        lacking.values += [fill_pairs(self.descriptor, placement, column, rows) for column in self.columns]
         for index in self.indexes:
-            pairs = concat(index_entries(self.descriptor, placement, index, rows) for rows in parts)
+            pairs = index_entries(self.descriptor, placement, index, rows)
             for home, here in by_home(index, pairs, storage, storages=self.storages, buckets=self.buckets):
-                entries.setdefault(home, []).append(here)
-        for home, listed in ((storage, values), *sorted(entries.items())):
-            pairs = concat(listed)
-            if len(pairs):
-                yield Batch(home, pairs.sorted())
+                lacking.entries.setdefault(home, []).append(here)
 
     def put(self, worker: FillWorker, key_range: KeyRange, found: Found) -> None:
         """Write a range in chunks, from its last mark on; one that another attempt has finished is left alone."""
@@ -155,9 +173,7 @@ class Fill:
             pass
 
     def _keep_pace(self, worker: FillWorker, *, rows: int, seconds: float) -> None:
-        chunk.keep_pace(
-            worker.connection, self.run_token, worker.control, rows=rows, seconds=seconds, scans=self.scans
-        )
+        chunk.keep_pace(worker.connection, self.run_token, worker.control, rows=rows, seconds=seconds, scans=self.scans)
 
     def _parts(
         self, worker: FillWorker, key_range: KeyRange, found: Found, progress: chunk.Progress
@@ -170,7 +186,8 @@ class Fill:
         for storage, pairs in left:
             place = 0
             while place < len(pairs):
-                part = pairs.slice(place, chunk.pairs_of_chunk(self.run_token, worker.control, worker.pace))
+                size = chunk.pairs_of_chunk(self.run_token, worker.control, worker.pace)
+                part = _light(pairs.slice(place, size))
                 place, done = place + len(part), done + len(part)
                 rows, last = before + (found.rows - before) * done // total, Reached(storage, part.keys[-1].as_py())
                 yield storage, part, chunk.Mark(rows, found.rows, is_done=done == total, reached=last)
@@ -202,6 +219,13 @@ class Fill:
                 )
                 return
         raise AssertionError("tries() raises before this")
+
+
+def _light(pairs: Pairs) -> Pairs:
+    """The first of the pairs, at least one, that have `CHUNK_BYTES_MAX` at most: a chunk must end in time."""
+    while len(pairs) > 1 and pairs.keys.nbytes + pairs.values.nbytes > CHUNK_BYTES_MAX:
+        pairs = pairs.slice(0, len(pairs) // 2)
+    return pairs
 
 
 def put_where_free(connection: chunk.Connection, table: str, pairs: Pairs, payload: bytes) -> None:

@@ -17,7 +17,7 @@ from storage.pairs import PREFIX
 ROWS_PER_RANGE = 20_000
 SAMPLE_PER_RANGE_MIN = 4
 FILL_ROWS, FILL_BYTES = 600_000, 256 << 20
-"""A fill's ranges are large: read in one statement, sorted in memory, written into neighbouring pages."""
+"""Of a fill's range. It is large: read in one statement, sorted in memory, written into neighbouring pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def split(
 def rows_per_fill_range(*, rows: int, bytes_stored: int, elements: int, workers: int) -> int:
     """The rows of a storage that a fill takes at once: as many as fit in memory, but work for every worker."""
     fit = min(FILL_ROWS, FILL_BYTES * rows // max(bytes_stored, 1)) // max(elements, 1)
-    return max(ROWS_PER_RANGE, min(fit, -(-rows // workers)))
+    return max(1, min(fit, max(ROWS_PER_RANGE, -(-rows // workers))))
 
 
 def shares_of(count: int, workers: int) -> list[list[int]]:

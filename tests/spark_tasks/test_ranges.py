@@ -80,7 +80,10 @@ def test_chunks_grow_only_where_nobody_has_looked_for_a_pair_for_a_while() -> No
         pytest.param(10**7, 1 << 30, 1, 1, FILL_ROWS, id="no more than fit"),
         pytest.param(10**7, 1 << 30, 3, 1, FILL_ROWS // 3, id="three elements need more room"),
         pytest.param(10**6, 10 << 30, 1, 1, 25_000, id="wide rows: fewer"),
-        pytest.param(0, 0, 1, 1, 20_000, id="an empty table"),
+        pytest.param(40_000, 4 << 30, 1, 1, 2500, id="very wide rows: very few"),
+        pytest.param(100, 100 << 30, 1, 1, 1, id="at least one"),
+        pytest.param(300, 1 << 20, 1, 2, 20_000, id="a small table is not shared out"),
+        pytest.param(0, 0, 1, 1, 1, id="an empty table"),
     ],
 )
 def test_a_fill_takes_as_many_rows_as_fit(rows: int, stored: int, elements: int, workers: int, expected: int) -> None:

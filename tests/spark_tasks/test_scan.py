@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 
 import psycopg
-import pyarrow as pa
 import pytest
-from psycopg import errors
 
 from catalog.elements import ColumnId
 from spark_tasks.chunks import scan, snapshot_reads
@@ -20,7 +18,7 @@ from tests.storage.stage import AGE, NAME, Stage, user
 def read(stage: Stage, storage: int, columns: Sequence[ColumnId]) -> list[StoredRows]:
     space = key_space(stage.now)
     with psycopg.connect(stage.dsn, autocommit=True) as opened, snapshot_reads.snapshot(opened):
-        return scan.rows_at_once(opened, stage.now, KeyRange(storage, space.low, space.high, 0), columns)
+        return list(scan.rows_in_parts(opened, stage.now, KeyRange(storage, space.low, space.high, 0), columns))
 
 
 def as_dict(found: list[StoredRows], columns: Sequence[ColumnId]) -> dict[bytes, tuple[bytes | None, ...]]:
@@ -63,14 +61,23 @@ def test_a_missing_pair_is_no_null(people: Stage) -> None:
     assert found[user(people.now, 1).key][1] == NULL
 
 
-def test_rows_too_wide_for_one_answer_come_in_pages(people: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("longest", "at_once"), [(400, False), (2000, True)])
+def test_rows_too_wide_for_one_answer_come_in_pages(
+    people: Stage, monkeypatch: pytest.MonkeyPatch, longest: int, at_once: bool
+) -> None:
+    """The ten rows or so of a storage have some 1,000 bytes of names, with their keys."""
     whole = [as_dict(read(people, storage, (NAME,)), (NAME,)) for storage in (1, 2)]
+    asked: list[int] = []
 
-    def refuse(*_: object) -> pa.Array:
-        raise errors.ProgramLimitExceeded("string buffer exceeds maximum allowed length")
+    def rows(*_: object) -> StoredRows:
+        asked.append(1)
+        return real(*_)
 
-    monkeypatch.setattr(scan, "_rows", refuse)
+    real = scan._rows
+    monkeypatch.setattr(scan, "_rows", rows)
+    monkeypatch.setattr(scan, "AT_ONCE_BYTES", longest)
     assert [as_dict(read(people, storage, (NAME,)), (NAME,)) for storage in (1, 2)] == whole
+    assert bool(asked) is at_once
 
 
 def test_pages_of_values_that_are_too_large_come_in_parts(people: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
