@@ -44,6 +44,7 @@ class Job(models.Model):
     state = models.CharField(_("state"), max_length=8, choices=RunState, default=RunState.WAITING)
     attempt = models.IntegerField(_("attempt"), default=0, help_text="claims: pauses and takeovers begin new ones")
     failures = models.IntegerField(_("failures"), default=0, help_text="in a row, with no row done in between")
+    silences = models.IntegerField(default=0, help_text="attempts whose workers fell silent, in a row as well")
     rows_done_at_failure = models.BigIntegerField(default=0)
     error = models.TextField(_("error"), blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -35,7 +35,8 @@ class Reorganisations:
             self._check_lease(cursor)
             mine = ReorgRun.objects.filter(change_id=progress.change_id, kind=kind, version=effect.version)
             if progress.state.trouble:
-                mine.filter(state=RunState.FAILED, is_closed=False).update(state=RunState.WAITING, failures=0, error="")
+                failed = mine.filter(state=RunState.FAILED, is_closed=False)
+                failed.update(state=RunState.WAITING, failures=0, silences=0, error="")
             ReorgPulse.objects.filter(run__in=mine, wanted=Wanted.PAUSE).update(wanted=Wanted.RUN)
             elements = [element_json(one) for one in effect.elements]
             progress.run_id = runs.start_run(progress.change_id, progress.table_id, kind, elements, effect.version)

@@ -6,7 +6,9 @@
        +--an error--------+  a refusal, or too many failures in a row--> failed, and why
 
 Failures are in a row as long as nothing got further in between: a job that moves is tried again, since each attempt has
-less to do than the one before. The message to the worker is only a hint: the timetable sends a lost one again.
+less to do than the one before. Errors and silences are counted each by itself: whoever stops workers often does not
+make an error final, but a job that ends its workers is not tried for ever. The message to the worker is only a hint:
+the timetable sends a lost one again.
 Each step is a control transaction: a worker that is frozen within one does not keep the job's row (L7).
 """
 
@@ -64,7 +66,7 @@ class Lifecycle(Generic[J]):
     heartbeat: Callable[[J], AbstractContextManager[object]]
     refusals: tuple[type[Exception], ...] = ()
     errors_max: int = FAILURES_MAX
-    is_silence_a_failure: bool = True
+    silences_max: int = FAILURES_MAX
     silence: str = "the worker fell silent"
     given_up: str = "{error}"
     token: str = "attempt"  # noqa: S105
@@ -112,10 +114,10 @@ class Lifecycle(Generic[J]):
             job = claimable.first() if is_locked else None
             if job is None:
                 return None
-            if job.state == RunState.RUNNING and self.is_silence_a_failure:
-                failures = self._count_failure(job)
-                if failures >= FAILURES_MAX:
-                    self._give_up(job, self.silence.format(failures=failures), failures)
+            if job.state == RunState.RUNNING:
+                silences = self._count(job, "silences")
+                if silences >= self.silences_max:
+                    self._give_up(job, self.silence.format(failures=silences), silences)
                     return None
             moved = {name: F(name) + 1 for name in {"attempt", self.token}}
             started = Coalesce("started_at", Now())
@@ -142,18 +144,19 @@ class Lifecycle(Generic[J]):
             locked = self._mine(job).select_for_update().first()
             if locked is None:
                 return
-            failures = self._count_failure(locked)
+            failures = self._count(locked, "failures")
             if failures >= self.errors_max:
                 self._give_up(locked, error, failures)
             else:
                 self._mine(job).update(state=RunState.WAITING, error=error)
 
-    def _count_failure(self, job: J) -> int:
-        """Attempts in a row that have failed now; one that came further than those before begins the count anew."""
+    def _count(self, job: J, kind: str) -> int:
+        """The attempts in a row that have failed now, in this way; a job that came further begins both counts anew."""
         done = self.rows_done(job)
-        failures = 1 if done > job.rows_done_at_failure else job.failures + 1
-        self.model.objects.filter(pk=job.pk).update(failures=failures, rows_done_at_failure=done)
-        return failures
+        before = {"failures": 0, "silences": 0} if done > job.rows_done_at_failure else {kind: getattr(job, kind)}
+        counts = before | {kind: before[kind] + 1}
+        self.model.objects.filter(pk=job.pk).update(rows_done_at_failure=done, **counts)
+        return counts[kind]
 
     def _give_up(self, job: J, error: str, failures: int) -> None:
         self.end(job, RunState.FAILED, error=self.given_up.format(failures=failures, error=error))

@@ -1,7 +1,7 @@
 """Runs as jobs: the reorganisations of changes.
 
-A pause and a worker's death are attempts that did not fail: a run that moves goes on. A verification keeps nothing of
-an attempt that failed, so each failure of it counts.
+A pause is an attempt that did not fail, and a run that moves goes on, however often workers end. A verification keeps
+nothing of an attempt that failed, so each failure of it counts.
 """
 
 import time
@@ -18,6 +18,8 @@ from spark_tasks.models import Kind, ReorgPulse, ReorgRun, Wanted
 from spark_tasks.runs.pacing import Traffic
 from spark_tasks.runs.throughput import Rate
 
+SILENCES_MAX = 10
+"""Workers end for many reasons that are not the run's: more often in a row than that, and it is the run's."""
 YOUNG_S = 0.1
 """A transaction that is older is not one of many short ones that wait for the processor."""
 
@@ -75,7 +77,8 @@ RUNS = Lifecycle(
     model=ReorgRun,
     work=_work,
     heartbeat=run_heartbeat,
-    is_silence_a_failure=False,
+    silences_max=SILENCES_MAX,
+    silence="the workers of {failures} attempts in a row fell silent, and none came further",
     token="token",  # noqa: S106
     wanted=Q(is_closed=False, pulse__wanted=Wanted.RUN),
     heartbeat_at="pulse__heartbeat_at",

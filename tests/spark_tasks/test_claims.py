@@ -15,7 +15,8 @@ from catalog.services import OutOfTime, control_transaction
 from schemalab.polling import wait_for
 from spark_tasks.jobs.claim import Claim, require_open
 from spark_tasks.jobs.lifecycle import WasClosed
-from spark_tasks.jobs.reorganisations import RUNS
+from spark_tasks.jobs.phases import WORK
+from spark_tasks.jobs.reorganisations import RUNS, SILENCES_MAX
 from spark_tasks.models import Kind, ReorgRange, ReorgRun, RunState
 from spark_tasks.reorganise import verify
 from spark_tasks.services import close_run
@@ -200,3 +201,47 @@ def test_a_run_whose_row_is_held_too_long_is_claimed_later(
     assert runs.of(Kind.FILL).state == "waiting"
     RUNS.run(run_id)
     assert runs.of(Kind.FILL).state == "done"
+
+
+def end_worker_of(stage: Stage, run_id: int) -> bool:
+    """False when nobody takes the run any more."""
+    claimed = RUNS.claim(run_id)
+    fall_silent(stage, run_id)
+    return claimed is not None
+
+
+@pytest.mark.parametrize("kind", ["fill", "verify"])
+def test_a_run_that_ends_its_workers_each_time_ends(stage: Stage, runs: Runs, kind: str) -> None:
+    to_filling(stage)
+    run_id = runs.start(kind)
+    attempts = 0
+    while end_worker_of(stage, run_id):
+        attempts += 1
+        assert attempts <= SILENCES_MAX
+    run = ReorgRun.objects.get(id=run_id)
+    assert (run.state, run.attempt) == ("failed", SILENCES_MAX)
+    assert run.error == f"the workers of {SILENCES_MAX} attempts in a row fell silent, and none came further"
+    assert run_id not in RUNS.dead()
+
+
+def test_a_run_that_comes_further_may_lose_any_number_of_workers(stage: Stage, runs: Runs) -> None:
+    to_filling(stage)
+    runs.begin_fill()
+    run_id = runs.start("fill")
+    for attempt in range(2 * SILENCES_MAX):
+        assert end_worker_of(stage, run_id), attempt
+        ReorgRange.objects.filter(run_id=run_id).update(rows_done=attempt + 1)
+
+
+def test_an_error_after_many_silences_is_the_first_error(
+    stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to_filling(stage)
+    run_id = runs.start("verify")
+    for _ in range(SILENCES_MAX - 1):
+        assert end_worker_of(stage, run_id)
+    monkeypatch.setitem(WORK, Kind.VERIFY, lambda _claim: 1 / 0)
+    ReorgRun.objects.filter(id=run_id).update(state=RunState.WAITING)
+    RUNS.run(run_id)
+    run = ReorgRun.objects.get(id=run_id)
+    assert (run.state, run.failures, run.silences) == ("waiting", 1, SILENCES_MAX - 2)
