@@ -1,13 +1,17 @@
 """An audit reads every pair of a table: it is done once, by one worker, however often somebody asks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from io import StringIO
 
 import pytest
+from django.core.management import call_command
 
 from spark_tasks.checks.audit import Report
 from spark_tasks.jobs import audits as audit_jobs
+from spark_tasks.jobs import worker_state
 from spark_tasks.jobs.audits import AUDITS, values_of
 from spark_tasks.jobs.lifecycle import FAILURES_MAX
+from spark_tasks.management.commands import audit as audit_command
 from spark_tasks.models import AuditJob, RunState
 from spark_tasks.services import request_audit
 from tests.storage.stage import Stage, user
@@ -107,3 +111,22 @@ def test_a_table_without_a_version_says_so(asked: AuditJob) -> None:
     AUDITS.run(nowhere.id)
     assert (seen(nowhere).state, nowhere.error) == ("failed", "table 0 has no published version")
     nowhere.delete()
+
+
+def test_a_command_sends_the_audit_it_waits_for_and_asks_for_no_other(
+    asked: AuditJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends just before it would be sent again: whoever asked for one then would begin another."""
+    sent: list[int] = []
+
+    def ends_meanwhile(job: AuditJob, *, resend: Callable[[], object], **_: object) -> None:
+        AUDITS.run(job.id)
+        resend()
+        job.refresh_from_db()
+
+    monkeypatch.setattr(worker_state, "is_listening", lambda: True)
+    monkeypatch.setattr(worker_state, "wait_until_ended", ends_meanwhile)
+    monkeypatch.setattr(audit_command, "send_audit", sent.append)
+    call_command("audit", f"users_{asked.table_id}", stdout=StringIO())
+    assert sent == [asked.id]
+    assert AuditJob.objects.filter(table_id=asked.table_id).count() == 1

@@ -15,7 +15,7 @@ from catalog.selectors import live_tables, table_named
 from spark_tasks.checks.audit import NothingToAudit, Report, audit_table, first_words
 from spark_tasks.jobs import worker_state
 from spark_tasks.models import AuditJob, RunState
-from spark_tasks.services import request_audit
+from spark_tasks.services import request_audit, send_audit
 from spark_tasks.spark import session
 
 AUDIT_S_MAX = 24 * 3600.0
@@ -54,9 +54,7 @@ def _here(table: Table) -> Report:
 def _on_the_worker(table: Table) -> Report:
     """The cluster's warm session does it; the answer is kept and shown on the table's page as well."""
     job = AuditJob.objects.get(id=request_audit(table.id))
-    worker_state.wait_until_ended(
-        job, resend=lambda: request_audit(table.id), seen=lambda _: None, seconds_max=AUDIT_S_MAX
-    )
+    worker_state.wait_until_ended(job, resend=lambda: send_audit(job.id), seen=lambda _: None, seconds_max=AUDIT_S_MAX)
     if job.state == RunState.FAILED:
         raise CommandError(f"the audit could not be finished: {job.error}", returncode=3)
     total = job.violations_total if job.violations_total is not None else len(job.violations)
