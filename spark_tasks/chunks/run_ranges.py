@@ -9,12 +9,13 @@ from typing import Any
 
 import psycopg
 from django.conf import settings
+from django.db import connection
 
 from catalog.database import database_dsn
 from catalog.services import control_transaction
 from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.chunks.snapshot_reads import KeySpace, Size, ranges_of, snapshot
-from spark_tasks.jobs.claim import Claim, RunFailed, require_open
+from spark_tasks.jobs.claim import CATCH_UP, Claim, RunFailed, require_open
 from spark_tasks.jobs.lifecycle import WasClosed, WasPaused
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.runs.ranges import KeyRange, is_among_rows
@@ -80,7 +81,8 @@ def _store(run: ReorgRun, found: list[KeyRange]) -> None:
         batch_size=RANGES_STORED_AT_ONCE,
     )
     ReorgRun.objects.filter(id=run.id).update(are_ranges_stored=True)
-    ReorgPulse.objects.filter(run=run).update(rows_total=sum(p.rows for p in found))
+    with connection.cursor() as cursor:
+        cursor.execute(CATCH_UP, {"run": run.pk})
 
 
 def spread(claim: Claim, work: Callable[[RunToken], session.Work]) -> None:

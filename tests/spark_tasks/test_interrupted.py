@@ -8,9 +8,12 @@ import pytest
 
 from catalog.elements import State
 from spark_tasks.chunks.chunk import Mark, Progress, RunClosed, RunControl, progress_of
+from spark_tasks.chunks.run_ranges import prepare, prepare_again, ranges_over, spread
 from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.reorganise import backfill, delete
+from spark_tasks.reorganise.delete import DeleteKeys
+from spark_tasks.reorganise.tombstones import key_space, key_spaces
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.services import close_run, pause_run, run_status, start_run
@@ -199,6 +202,22 @@ def test_what_a_deletion_removed_is_counted_exactly_after_pauses(
     assert seen == [CHUNK * number for number in range(1, PAUSES + 1)]
     status = run_status(run_id)
     assert (status.state, status.rows_done, status.rows_total, entries(stage)) == ("done", ROWS, ROWS, set())
+
+
+def test_a_deletion_that_goes_over_the_rows_again_has_a_total_of_both_passes(stage: Stage, small: Runs) -> None:
+    stage.insert(rows_of(stage, ROWS))
+    small.add_index()
+    for state in (State.WRITE_ONLY, State.DELETE_ONLY):
+        stage.publish(stage.now.with_index_state(BY_NAME.id, state))
+    run_id = small.start("delete")
+    claim = claim_run(run_id)
+    assert claim is not None
+    prepare(claim.run, ranges_over(stage.table_id, key_spaces(claim.descriptor(), claim.elements)))
+    spread(claim, lambda run_token: DeleteKeys(run_token, stage.table_id))
+    prepare_again(claim, ranges_over(stage.table_id, [key_space(stage.now)]))
+    status, pulse = run_status(run_id), ReorgPulse.objects.get(run_id=run_id)
+    assert (status.rows_done, pulse.rows_total) == (ROWS, 2 * ROWS)
+    assert not status.has_ended
 
 
 def test_a_table_that_is_dropped_leads_on_too(stage: Stage, small: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
