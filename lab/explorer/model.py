@@ -256,6 +256,8 @@ def _check_types(body: Mapping[str, Any]) -> None:
     """A number where a number stands, and so on: JSON says nothing of it."""
     if not isinstance(body.get("kind"), str):
         raise BadModel("a model has a kind, such as index")
+    if "road" not in body:
+        raise BadModel('a model has versions, by the name "road", such as ["absent", "delete-only", "public"]')
     for name in ("road", "also", "broken"):
         value = body.get(name, [])
         if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):

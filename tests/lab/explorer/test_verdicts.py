@@ -134,6 +134,20 @@ def test_a_bad_model_is_refused_in_a_sentence(make, says: str) -> None:
     assert says in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("left_out", "why"),
+    [
+        ("kind", "a model has a kind, such as index"),
+        ("road", 'a model has versions, by the name "road", such as ["absent", "delete-only", "public"]'),
+    ],
+)
+def test_a_model_without_what_it_needs_is_refused_with_the_reason(left_out: str, why: str) -> None:
+    body = {name: value for name, value in model().to_json().items() if name != left_out}
+    with pytest.raises(BadModel) as refused:
+        from_json(body)
+    assert str(refused.value) == why
+
+
 def test_a_disabled_step_has_its_reason() -> None:
     why = whys(model(), ["publish.2", "n1.acquire"])
     assert why["publish.3"] == "publish v3: n2 still leases v1"
