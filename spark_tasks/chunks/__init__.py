@@ -1,7 +1,6 @@
 """Key ranges and the short transactions over them.
 
 chunk            a transaction that may still write, and leaves its mark
-run_ranges       the ranges of a run, stored
 snapshot_reads   a range as Arrow, from one snapshot
 scan             a large range in one statement
 packed_keys      a column of keys as a parameter

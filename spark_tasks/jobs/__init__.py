@@ -3,6 +3,7 @@
 lifecycle        claims, heartbeats, failures and the end of any job
 heartbeat        a statement repeated while the work lasts
 claim            one attempt's right to work on a run, and the run's marks
+run_ranges       the ranges of a run: stored, and handed to workers
 phases           what each kind of run does
 reorganisations  runs as jobs
 audits           audits as jobs

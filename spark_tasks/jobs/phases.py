@@ -14,9 +14,9 @@ from django.db import connection
 
 from catalog.descriptor import Descriptor
 from catalog.selectors import descriptor_at
-from spark_tasks.chunks.run_ranges import prepare, prepare_again, ranges_over, reading, spread
 from spark_tasks.chunks.snapshot_reads import Size
 from spark_tasks.jobs.claim import Claim, RunFailed
+from spark_tasks.jobs.run_ranges import prepare, prepare_again, ranges_over, reading, spread
 from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.reorganise.backfill import Fill
 from spark_tasks.reorganise.delete import DeleteKeys, DeleteRows

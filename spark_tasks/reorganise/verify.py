@@ -17,10 +17,10 @@ from catalog.services import control_transaction
 from spark_tasks.checks.foreign_key_checks import newest_versions, references_of
 from spark_tasks.checks.range_check import Judge
 from spark_tasks.chunks.chunk import RunClosed, RunToken
-from spark_tasks.chunks.run_ranges import prepare, ranges_left, ranges_over, require_all_done
 from spark_tasks.chunks.snapshot_reads import exported, snapshot
 from spark_tasks.jobs.claim import Claim, RunFailed, require_open
 from spark_tasks.jobs.lifecycle import WasClosed
+from spark_tasks.jobs.run_ranges import prepare, ranges_left, ranges_over, require_all_done
 from spark_tasks.load.loader_node import NotLeasable, PseudoNode
 from spark_tasks.models import ReorgRange
 from spark_tasks.reorganise.repair import Repair

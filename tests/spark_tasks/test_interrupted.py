@@ -8,8 +8,8 @@ import pytest
 
 from catalog.elements import State
 from spark_tasks.chunks.chunk import Mark, Progress, RunClosed, RunControl, progress_of
-from spark_tasks.chunks.run_ranges import prepare, prepare_again, ranges_over, spread
 from spark_tasks.jobs.reorganisations import RUNS
+from spark_tasks.jobs.run_ranges import prepare, prepare_again, ranges_over, spread
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.reorganise import backfill, delete
 from spark_tasks.reorganise.delete import DeleteKeys
