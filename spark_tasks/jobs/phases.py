@@ -20,9 +20,16 @@ from spark_tasks.jobs.run_ranges import prepare, prepare_again, ranges_over, rea
 from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.reorganise.backfill import Fill
 from spark_tasks.reorganise.delete import DeleteKeys, DeleteRows
-from spark_tasks.reorganise.tombstones import are_values_left, clear_tombstones, key_space, key_spaces, tombstones_of
+from spark_tasks.reorganise.tombstones import (
+    Tombstones,
+    are_values_left,
+    clear_tombstones,
+    key_space,
+    key_spaces,
+    tombstones_of,
+)
 from spark_tasks.reorganise.verify import verify
-from spark_tasks.runs.ranges import rows_per_fill_range
+from spark_tasks.runs.ranges import KeyRange, rows_per_fill_range
 from spark_tasks.runs.run_elements import Elements, elements_of
 from spark_tasks.spark import session
 
@@ -41,19 +48,20 @@ def fill(claim: Claim) -> None:
 
 def prepare_fill(run: ReorgRun) -> None:
     """Remove the elements' old tombstones and store the ranges of the rows: in one transaction, once (R1, R6)."""
-    if run.are_ranges_stored:
-        return
     descriptor, elements = descriptor_at(run.table_id, run.version), elements_of(run.elements)
-    found = ranges_over(run.table_id, [key_space(descriptor)], _fill_size(descriptor, elements))
-    with reading("schemalab clear") as reader:
-        tombstones = tombstones_of(reader, descriptor, elements, settings.STORAGE_COUNT)
+    old: list[Tombstones] = []
 
-    def clear_all() -> None:
+    def find() -> list[KeyRange]:
+        with reading("schemalab clear") as reader:
+            old.extend(tombstones_of(reader, descriptor, elements, settings.STORAGE_COUNT))
+        return ranges_over(run.table_id, [key_space(descriptor)], _fill_size(descriptor, elements))
+
+    def clear() -> None:
         with connection.cursor() as cursor:
-            removed = clear_tombstones(cursor, run.table_id, tombstones)
-        log.info("%s: %s ranges, %s tombstones cleared", run, len(found), removed)
+            removed = clear_tombstones(cursor, run.table_id, old)
+        log.info("%s: %s tombstones cleared", run, removed)
 
-    prepare(run, found, clear_all)
+    prepare(run, find, clear)
 
 
 def _fill_size(descriptor: Descriptor, elements: Elements) -> Size:
@@ -70,12 +78,12 @@ def delete(claim: Claim) -> None:
     """Each phase ends before the next begins: an entry whose row's values are deleted would be an orphan (C5)."""
     descriptor, elements, table_id = claim.descriptor(), claim.elements, claim.run.table_id
     if elements.has_table:
-        prepare(claim.run, ranges_over(table_id, [key_space(descriptor)]))
+        prepare(claim.run, lambda: ranges_over(table_id, [key_space(descriptor)]))
         spread(
             claim, lambda run_token: DeleteRows(run_token, descriptor, settings.STORAGE_COUNT, settings.BUCKET_COUNT)
         )
     else:
-        prepare(claim.run, ranges_over(table_id, key_spaces(descriptor, elements)))
+        prepare(claim.run, lambda: ranges_over(table_id, key_spaces(descriptor, elements)))
         spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns))
         _delete_what_moved(claim)
 
@@ -102,7 +110,7 @@ def purge(claim: Claim) -> None:
     if fills.exists():
         raise RunFailed(f"{claim.run} must wait: {fills[0]} is not closed, it may still need the tombstones")
     table_id, elements = claim.run.table_id, claim.elements
-    prepare(claim.run, ranges_over(table_id, key_spaces(claim.descriptor(), elements)))
+    prepare(claim.run, lambda: ranges_over(table_id, key_spaces(claim.descriptor(), elements)))
     spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns, tombstones_only=True))
 
 

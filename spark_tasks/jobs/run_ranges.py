@@ -47,21 +47,23 @@ def ranges_over(table_id: int, spaces: Iterable[KeySpace], size: Size | None = N
         ]
 
 
-def prepare(run: ReorgRun, found: list[KeyRange], meanwhile: Callable[[], object] | None = None) -> bool:
-    """Store the run's ranges, unless that was done; what is to happen `meanwhile` is in the same transaction, once.
+def prepare(run: ReorgRun, find: Callable[[], list[KeyRange]], meanwhile: Callable[[], object] | None = None) -> None:
+    """Find and store the run's ranges, unless an attempt has; what is to happen `meanwhile` is in one transaction.
 
     Raises `WasClosed`.
     """
+    if run.are_ranges_stored:
+        return
+    found = find()
     with control_transaction(STORING_S):
         locked = ReorgRun.objects.select_for_update().get(id=run.id)
         if locked.is_closed:
             raise WasClosed(f"{run} was closed before its ranges were stored")
-        if locked.are_ranges_stored:
-            return False
-        if meanwhile is not None:
-            meanwhile()
-        _store(run, found)
-        return True
+        if not locked.are_ranges_stored:
+            if meanwhile is not None:
+                meanwhile()
+            _store(run, found)
+    run.are_ranges_stored = True
 
 
 def prepare_again(claim: Claim, found: list[KeyRange]) -> None:

@@ -80,9 +80,8 @@ def begin_anew(claim: Claim) -> list[KeyRange]:
     """All ranges of the run, cut once (R1): an earlier pass has judged another snapshot. Raises `WasClosed`."""
     with control_transaction():
         require_open(claim)
-        known = ReorgRange.objects.filter(run=claim.run).update(is_done=False, rows_done=0)
-    if not known:
-        prepare(claim.run, ranges_over(claim.run.table_id, [key_space(claim.descriptor())]))
+        ReorgRange.objects.filter(run=claim.run).update(is_done=False, rows_done=0)
+    prepare(claim.run, lambda: ranges_over(claim.run.table_id, [key_space(claim.descriptor())]))
     return ranges_left(claim)
 
 

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import psycopg
 import pytest
 
 from catalog.elements import State
 from spark_tasks.chunks.chunk import Mark, Progress, RunClosed, RunControl, progress_of
+from spark_tasks.chunks.snapshot_reads import ranges_of
+from spark_tasks.jobs import run_ranges
 from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.jobs.run_ranges import prepare, prepare_again, ranges_over, spread
-from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
+from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.reorganise import backfill, delete
 from spark_tasks.reorganise.delete import DeleteKeys
 from spark_tasks.reorganise.tombstones import key_space, key_spaces
@@ -20,7 +23,7 @@ from spark_tasks.services import close_run, pause_run, run_status, start_run
 from storage.arrow.encoding import Pairs
 from storage.integrity.clauses import element_label
 from tests.spark_tasks.kinds import BY_SCORE, SCORE, TWIN, UNIQUE, Change
-from tests.spark_tasks.runs import Runs, claim_run, entries, to_filling
+from tests.spark_tasks.runs import Runs, claim_run, entries, to_filling, to_public
 from tests.spark_tasks.test_backfill import fill_in_hand, key_ranges, rows_of, runs
 from tests.spark_tasks.test_kinds import BETWEEN, people
 from tests.storage.stage import BY_NAME, Stage
@@ -204,6 +207,35 @@ def test_what_a_deletion_removed_is_counted_exactly_after_pauses(
     assert (status.state, status.rows_done, status.rows_total, entries(stage)) == ("done", ROWS, ROWS, set())
 
 
+def test_the_key_space_is_cut_once_however_often_a_run_is_interrupted(
+    stage: Stage, small: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cuts: list[int] = []
+
+    def cut(reader: psycopg.Connection, table_id: int, *rest: Any) -> list[KeyRange]:
+        cuts.append(table_id)
+        return ranges_of(reader, table_id, *rest)
+
+    monkeypatch.setattr(run_ranges, "ranges_of", cut)
+    stage.insert(rows_of(stage, ROWS))
+    to_filling(stage)
+    for kind in ("fill", "verify", "purge", "delete"):
+        if kind == "purge":
+            close_run(small.of(Kind.FILL).id)
+            to_public(stage)
+        elif kind == "delete":
+            for state in (State.WRITE_ONLY, State.DELETE_ONLY):
+                stage.publish(stage.now.with_index_state(BY_NAME.id, state))
+        run_id = small.start(kind)
+        cuts.clear()
+        for _ in range(PAUSES):
+            do(run_id, monkeypatch, pause_after(run_id, 1))
+            resume(run_id)
+        RUNS.run(run_id)
+        assert run_status(run_id).state == "done"
+        assert len(cuts) == 1, kind
+
+
 def test_a_deletion_that_goes_over_the_rows_again_has_a_total_of_both_passes(stage: Stage, small: Runs) -> None:
     stage.insert(rows_of(stage, ROWS))
     small.add_index()
@@ -212,7 +244,7 @@ def test_a_deletion_that_goes_over_the_rows_again_has_a_total_of_both_passes(sta
     run_id = small.start("delete")
     claim = claim_run(run_id)
     assert claim is not None
-    prepare(claim.run, ranges_over(stage.table_id, key_spaces(claim.descriptor(), claim.elements)))
+    prepare(claim.run, lambda: ranges_over(stage.table_id, key_spaces(claim.descriptor(), claim.elements)))
     spread(claim, lambda run_token: DeleteKeys(run_token, stage.table_id))
     prepare_again(claim, ranges_over(stage.table_id, [key_space(stage.now)]))
     status, pulse = run_status(run_id), ReorgPulse.objects.get(run_id=run_id)
