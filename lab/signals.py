@@ -7,12 +7,12 @@ from django.contrib.auth.signals import user_logged_in
 from django.dispatch import receiver
 from django.http import HttpRequest
 
-from lab.learning import services
-
 
 @receiver(user_logged_in, dispatch_uid="lab.learning")
 def keep_progress(request: HttpRequest | None, user: User, **_: Any) -> None:
     """Not every sign-in has a request: a command has none."""
+    from lab.learning import services  # the graders, which most processes never need
+
     session = getattr(request, "session", None)
     if session is not None:
         services.take_over(user.pk, session)

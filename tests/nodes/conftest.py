@@ -1,7 +1,8 @@
 """A small cluster for the tests of nodes: real node processes on a database of their own.
 
-The database is a copy of the migrated test database, so other tests' clean-up does not touch it. Tables
-are made inside transactions (T9), which needs no worker; tests of other DDL ask for `worker`.
+The database is one beside the test database, so other tests' clean-up does not touch it. Tables are made inside
+transactions (T9), which needs no worker; tests of other DDL ask for `worker`. A node takes two seconds of a processor
+to start: tests whose node needs short leases and nothing else share one, `short`.
 """
 
 import itertools
@@ -10,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from tests.nodes.raw_client import Raw
 STORAGES = 2
 ROOT = Path(__file__).resolve().parents[2]
 START_S_MAX = 30.0
+SHORT_LEASE_S = 2.0
 
 
 @dataclass
@@ -41,13 +43,20 @@ class Cluster:
     processes: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
     ports: dict[str, int] = field(default_factory=dict)
     serial: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    reader: "psycopg.Connection[Any] | None" = None
 
     def start(self, name: str, *arguments: str, lease_s: float = 30.0, **settings: str) -> int:
         """Start a node; its port, once it answers."""
+        self.begin_to_start(name, *arguments, lease_s=lease_s, **settings)
+        return self.wait_until_started(name)
+
+    def begin_to_start(self, name: str, *arguments: str, lease_s: float = 30.0, **settings: str) -> None:
         environ = self.environ(LEASE_S=str(lease_s), **settings)
         command = [sys.executable, "manage.py", "node", name, *arguments]
-        process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
-        self.processes[name] = process
+        self.processes[name] = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
+
+    def wait_until_started(self, name: str) -> int:
+        process = self.processes[name]
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith(f"node {name} incarnation"), f"node {name} did not start: {line!r}"
@@ -87,15 +96,20 @@ class Cluster:
             connection.execute(f"CREATE TABLE {chosen} ({columns})")
         return chosen
 
+    def read(self, query: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Rows from the store, by a connection that stays open."""
+        if self.reader is None or self.reader.closed:
+            self.reader = self.store()
+        return self.reader.execute(query, params).fetchall()
+
     def descriptor(self, table: str | TableId) -> Descriptor:
         """The newest version of a table, by its name or id."""
-        with self.store() as store:
-            row = store.execute(
-                "SELECT d.body FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id"
-                " AND d.version = t.version WHERE %s IN (t.name, t.id::text) AND t.state = 'live'", [str(table)],
-            ).fetchone()  # fmt: skip
-        assert row is not None, table
-        return from_json(row[0])
+        rows = self.read(
+            "SELECT d.body FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id"
+            " AND d.version = t.version WHERE %s IN (t.name, t.id::text) AND t.state = 'live'", [str(table)],
+        )  # fmt: skip
+        assert rows, table
+        return from_json(rows[0][0])
 
     def publish(self, new: Descriptor, *, nodes: tuple[str, ...] = ("n1", "n2")) -> None:
         """Make `new` the newest version by the rule of L7, and wait until these nodes have heard of it."""
@@ -125,11 +139,7 @@ class Cluster:
     def pairs(self, table: str | TableId) -> list[dict[bytes, bytes | None]]:
         """The pairs of a table, storage by storage."""
         table_id = self.descriptor(table).table_id
-        with self.store() as store:
-            return [
-                dict(store.execute(f"SELECT key, value FROM storage_{n}.kv_{table_id}").fetchall())
-                for n in range(1, STORAGES + 1)
-            ]
+        return [dict(self.read(f"SELECT key, value FROM storage_{n}.kv_{table_id}")) for n in range(1, STORAGES + 1)]
 
     def violations(self, table: str) -> list[str]:
         """What the seven clauses say of a table's pairs, and of what they refer to."""
@@ -146,7 +156,7 @@ class Cluster:
 
 
 @pytest.fixture(scope="package")
-def cluster(services: None) -> Iterator[Cluster]:
+def cluster(services: None, django_db_blocker: Any) -> Iterator[Cluster]:
     from django.conf import settings
 
     from schemalab.embedded.locations import locations_of
@@ -155,17 +165,45 @@ def cluster(services: None) -> Iterator[Cluster]:
     locations = locations_of(settings.HOME)
     with psycopg.connect(locations.url_of("postgres"), autocommit=True) as admin:
         admin.execute("CREATE DATABASE nodes_cluster")
+        with django_db_blocker.unblock():
+            migrate("nodes_cluster")
         found = Cluster(locations.url_of("nodes_cluster"), settings.REDIS_URL, settings.HOME, bin_folder(locations))
-        migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-        subprocess.run(migrate, cwd=ROOT, env=found.environ(), check=True)
         try:
-            found.start("n1")
-            found.start("n2")
+            for begin in (found.begin_to_start, found.wait_until_started):
+                for name in ("n1", "n2"):
+                    begin(name)
             yield found
         finally:
             for name in list(found.processes):
                 found.stop(name)
             admin.execute("DROP DATABASE nodes_cluster WITH (FORCE)")
+
+
+def migrate(database: str) -> None:
+    """Migrate it from here, which has all modules loaded."""
+    from django.contrib.contenttypes.models import ContentType
+    from django.core.management import call_command
+    from django.db import connection
+
+    usual = connection.settings_dict["NAME"]
+    connection.close()
+    connection.settings_dict["NAME"] = database
+    try:
+        call_command("migrate", verbosity=0)
+    finally:
+        connection.close()
+        connection.settings_dict["NAME"] = usual
+        ContentType.objects.clear_cache()
+
+
+@pytest.fixture
+def short(cluster: Cluster) -> Iterator[str]:
+    """The name of a node whose leases last two seconds; it must not lose them in a test."""
+    name = "short"
+    if name not in cluster.processes or cluster.processes[name].poll() is not None:
+        cluster.start(name, lease_s=SHORT_LEASE_S)
+    yield name
+    assert cluster.processes[name].poll() is None
 
 
 @pytest.fixture

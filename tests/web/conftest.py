@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 import pytest
 import uvicorn
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.test import Client
+from whitenoise.middleware import WhiteNoiseMiddleware
+from whitenoise.responders import StaticFile
 
 from catalog import descriptor, hashing, services
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
@@ -29,16 +31,36 @@ def unhurried(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(services, "limit_transaction", lambda cursor, seconds=0.0: None)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def static_files_found_once() -> Iterator[None]:
+    """Each test client has middleware of its own, and WhiteNoise's opens every static file when it is made."""
+    found: dict[str, StaticFile] = {}
+    find = WhiteNoiseMiddleware.add_files_from_finders
+
+    def find_once(self: WhiteNoiseMiddleware) -> None:
+        if not found:
+            find(self)
+            found.update(self.files)
+        self.files.update(found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", find_once)
+        yield
+
+
+class Cast(dict[str, User]):
+    """People by name, each made when first asked for: most tests need one of them."""
+
+    def __missing__(self, name: str) -> User:
+        self[name], _ = User.objects.get_or_create(username=name)
+        give_roles(self[name], PEOPLE[name])
+        return self[name]
+
+
 @pytest.fixture
 def people(db: None) -> dict[str, User]:
     """lea learns, sam submits, olga operates, ines and ivo teach."""
-    cast = {}
-    for name, roles in PEOPLE.items():
-        cast[name], _ = User.objects.get_or_create(username=name)
-        for role in ("learner", *roles):
-            Group.objects.get_or_create(name=role)
-        give_roles(cast[name], roles)
-    return cast
+    return Cast()
 
 
 @pytest.fixture

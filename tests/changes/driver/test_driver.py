@@ -21,6 +21,7 @@ from changes.services import ChangeError, NoSuchChange, TooLate
 from changes.tasks import find_stuck
 from storage.encoding import decode
 from tests.changes.driven import USERS, Crash, Walk, dies_at, drive, kinds, let_the_dead_lease_expire, made
+from tests.rounds import every
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -187,14 +188,19 @@ def test_l8_a_transaction_that_outlives_its_lease_is_ended_after_the_grace(clust
 @pytest.mark.parametrize(
     ("before", "statement"),
     [
-        pytest.param("", USERS, id="create table"),
+        pytest.param("", USERS, id="create table", marks=pytest.mark.soak),
         pytest.param(USERS, "CREATE INDEX a ON users (age)", id="create index"),
-        pytest.param(USERS + "; CREATE INDEX a ON users (age)", "DROP INDEX a", id="drop index"),
+        pytest.param(
+            USERS + "; CREATE INDEX a ON users (age)", "DROP INDEX a", id="drop index", marks=pytest.mark.soak
+        ),
         pytest.param(USERS, "DROP TABLE users", id="drop table"),
     ],
 )
 def test_x2_a_worker_may_die_before_or_after_any_effect(before, statement):
-    """One change, and a worker that dies at the first hook, the next at the second, and so on to the end."""
+    """One change, and a worker that dies at the first hook, the next at the second, and so on to the end.
+
+    What steps the others have, these two have as well: the others are in the soak.
+    """
     for each in filter(None, before.split("; ")):
         made(each)
     change = services.submit(statement, who="ann")
@@ -297,10 +303,14 @@ def test_x4_a_change_that_never_began_leaves_nothing():
     made()
 
 
-def test_x6_a_cancel_at_any_moment_wins_or_is_refused():
-    """Before the first effect of one change, after it in the next one, and so on to the last step."""
+@every(5)
+def test_x6_a_cancel_at_any_moment_wins_or_is_refused(every):
+    """Before the first effect of one change, after it in the next one, and so on to the last step.
+
+    The suite tries every fifth moment, the soak each.
+    """
     made()
-    for at in range(1, 40):
+    for at in range(1, 40, every):
         change = services.submit(f"CREATE INDEX i{at} ON users (age)", who="ann")
         answers: list[str] = []
 

@@ -29,9 +29,17 @@ ADD = "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports"
 DROP = "ALTER TABLE trips DROP CONSTRAINT trips_code_fkey"
 
 
-@pytest.fixture(params=[(AIRPORTS, TRIPS), (TRIPS, AIRPORTS)], ids=["the parent first", "the child first"])
+@pytest.fixture(
+    params=[
+        pytest.param((AIRPORTS, TRIPS), id="the parent first"),
+        pytest.param((TRIPS, AIRPORTS), id="the child first", marks=pytest.mark.soak),
+    ]
+)
 def tables(request: pytest.FixtureRequest) -> tuple[int, int]:
-    """trips and airports; either may have the lower id, and is then locked first."""
+    """trips and airports; either may have the lower id, and is then locked first.
+
+    In the suite the parent is here; both orders of locks are in `test_lock_order`.
+    """
     return in_order(*request.param)
 
 
@@ -347,9 +355,17 @@ def test_x2_whoever_lost_one_table_has_lost_them_all(cluster, two: tuple[int, in
         schema_change_lease.check(cur, mine)
 
 
-@pytest.mark.parametrize("at", ["before TryPublish", "before TryDrain", "before StartRun", "before CloseRun"])
+@pytest.mark.parametrize(
+    "at",
+    [
+        "before TryPublish",
+        pytest.param("before TryDrain", marks=pytest.mark.soak),
+        pytest.param("before StartRun", marks=pytest.mark.soak),
+        "before CloseRun",
+    ],
+)
 def test_x2_a_driver_that_was_replaced_moves_neither_table(two: tuple[int, int], at: str) -> None:
-    """The first one sleeps; the second takes over both tables and finishes."""
+    """The first one sleeps; the second takes over both tables and finishes. The steps between are in the soak."""
     change = services.submit(ADD, who="ann")
     outcome: list[object] = []
 

@@ -13,6 +13,7 @@ from psycopg import errors
 
 from tests.nodes.conftest import Cluster
 from tests.nodes.ddl import told
+from tests.rounds import rounds
 
 pytestmark = pytest.mark.usefixtures("worker")
 
@@ -76,12 +77,15 @@ def traffic(cluster: Cluster, lines: list[str], numbers: Iterator[int], **names:
             thread.join()
 
 
-def test_a_foreign_key_comes_and_goes_beside_traffic(cluster: Cluster, n1: Any, tables: tuple[str, str]) -> None:
+@rounds(few=1, many=5)
+def test_a_foreign_key_comes_and_goes_beside_traffic(
+    cluster: Cluster, n1: Any, tables: tuple[str, str], rounds: int
+) -> None:
     """From its last step on nobody needs to take care."""
     child, parent = tables
     numbers = itertools.count(10)
     names = {"child": child, "parent": parent}
-    for _ in range(2):
+    for _ in range(rounds):
         with traffic(cluster, CAREFUL, numbers, **names) as failures:
             told(n1, f"ALTER TABLE {child} ADD CONSTRAINT to_parent FOREIGN KEY (code) REFERENCES {parent} (code)")
         assert failures == []

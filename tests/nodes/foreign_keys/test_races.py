@@ -2,6 +2,9 @@
 
 Two nodes, one transaction each, in every order of their steps. The child's reads the pair that says that the row it
 refers to is there, the parent's reads where rows would refer: SERIALIZABLE does the rest.
+
+The suite tries three of the nine pairs of statements for each way to refer, each pair for one way at least; all of
+them for all ways are in the soak, and so is most of what is drawn at random.
 """
 
 import asyncio
@@ -12,7 +15,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
@@ -20,8 +23,10 @@ from catalog.elements import State
 from tests.nodes.conftest import Cluster
 from tests.nodes.linked_tables import link, moved, with_index
 from tests.nodes.within import Within, session_within
+from tests.rounds import rounds
 
 Steps = Sequence[tuple[str, str]]
+Stages = list[tuple[Descriptor, Descriptor]]
 READ, WRITE, END = "read", "write", "end"
 EXPECTED = {None, "23503", "23505", "40001", "40P01", "25P02"}
 
@@ -46,16 +51,28 @@ def orders(*, reads: bool) -> Iterator[Steps]:
         yield [*begun, *(next(left) if n in places else next(right) for n in range(4))]
 
 
-@pytest.mark.parametrize(("way", "state"), [
+WAYS = [
     ("by index", State.WRITE_ONLY), ("by index", State.PUBLIC), ("by scan", State.PUBLIC),
     ("by its primary key", State.PUBLIC), ("to a unique index", State.WRITE_ONLY),
+]  # fmt: skip
+PAIRS = list(itertools.product(REFERRING, GOING))
+
+
+def some_pairs(number: int) -> list[tuple[str, str]]:
+    """Three of the nine in which each statement has its turn; the next three for the next way."""
+    return [(referring, list(GOING)[(place + number) % 3]) for place, referring in enumerate(REFERRING)]
+
+
+@pytest.mark.parametrize(("way", "state", "pairs"), [
+    *(pytest.param(*way, some_pairs(number), id=f"{way[0]}-{way[1]}") for number, way in enumerate(WAYS)),
+    *(pytest.param(*way, PAIRS, id=f"{way[0]}-{way[1]}-all", marks=pytest.mark.soak) for way in WAYS),
 ])  # fmt: skip
-def test_exactly_one_of_two_wins(cluster: Cluster, way: str, state: State) -> None:
+def test_exactly_one_of_two_wins(cluster: Cluster, way: str, state: State, pairs: list[tuple[str, str]]) -> None:
     parent, child = tables(cluster, way)
     link(cluster, child, "code", parent, "code", state=state)
     other = cluster.table("id int primary key")
     with cluster.connect("n1") as c, cluster.connect("n2") as p:
-        for referring, going in itertools.product(REFERRING, GOING):
+        for referring, going in pairs:
             if way == "by its primary key" and referring == "upsert":
                 continue
             texts = {"c": REFERRING[referring], "p": GOING[going]}
@@ -126,7 +143,7 @@ LINES = st.one_of(
 
 
 @pytest.fixture(scope="module")
-def stages(cluster: Cluster) -> list[tuple[Descriptor, Descriptor]]:
+def stages(cluster: Cluster) -> Stages:
     """A table with a foreign key to a primary key and one to a unique index: both write-only, then both public."""
     parent = cluster.table("code text primary key, city text")
     child = cluster.table("id int primary key, code text, city text")
@@ -143,46 +160,60 @@ def stages(cluster: Cluster) -> list[tuple[Descriptor, Descriptor]]:
     return [write_only, (public[0], public[1])]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_two_nodes_one_step_apart(cluster: Cluster, stages: list[tuple[Descriptor, Descriptor]], data: Any) -> None:
+def drawn(count: int) -> Any:
+    """So many examples of the function that follows, which says by itself what it draws."""
+    return lambda play: settings(max_examples=count, deadline=None)(given(data=st.data())(play))()
+
+
+@rounds(few=6, many=50)
+def test_two_nodes_one_step_apart(cluster: Cluster, stages: Stages, rounds: int) -> None:
     """One after the other: after each transaction everything refers to something, whichever versions were used."""
-    chosen = [[data.draw(st.sampled_from(stages))[table] for table in (0, 1)] for _node in (0, 1)]
-    script = data.draw(st.lists(st.tuples(st.integers(0, 1), LINES), min_size=5, max_size=25))
     child, parent = (d.name for d in stages[0])
 
-    async def play() -> None:
-        async with session_within(cluster, *chosen[0]) as first, session_within(cluster, *chosen[1]) as second:
-            await first.run(f"DELETE FROM {child}")
-            await first.run(f"DELETE FROM {parent}")
-            for number, line in script:
-                if line.split()[0] in ("BEGIN", "COMMIT", "ROLLBACK"):
-                    continue
-                await said((first, second)[number], line.format(child=child, parent=parent))
-                assert cluster.violations(child) == [], line
+    @drawn(rounds)
+    def _(data: Any) -> None:
+        chosen = versions_of_two(data, stages)
+        script = data.draw(st.lists(st.tuples(st.integers(0, 1), LINES), min_size=5, max_size=25))
 
-    asyncio.run(play())
+        async def play() -> None:
+            async with session_within(cluster, *chosen[0]) as first, session_within(cluster, *chosen[1]) as second:
+                await first.run(f"DELETE FROM {child}")
+                await first.run(f"DELETE FROM {parent}")
+                for number, line in script:
+                    if line.split()[0] in ("BEGIN", "COMMIT", "ROLLBACK"):
+                        continue
+                    await said((first, second)[number], line.format(child=child, parent=parent))
+                    assert cluster.violations(child) == [], line
+
+        asyncio.run(play())
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_two_nodes_at_the_same_time(cluster: Cluster, stages: list[tuple[Descriptor, Descriptor]], data: Any) -> None:
+@rounds(few=6, many=50)
+def test_two_nodes_at_the_same_time(cluster: Cluster, stages: Stages, rounds: int) -> None:
     """Transactions of several statements that meet wherever they happen to."""
-    chosen = [[data.draw(st.sampled_from(stages))[table] for table in (0, 1)] for _node in (0, 1)]
-    scripts = [data.draw(st.lists(LINES, min_size=5, max_size=20)) for _node in (0, 1)]
     child, parent = (d.name for d in stages[0])
 
     async def play(node: Within, lines: Sequence[str]) -> None:
         for line in (*lines, "ROLLBACK"):
             await said(node, line.format(child=child, parent=parent))
 
-    async def both() -> None:
-        async with session_within(cluster, *chosen[0]) as first, session_within(cluster, *chosen[1]) as second:
-            await first.run(f"INSERT INTO {parent} VALUES ('AAA', 'BBB') ON CONFLICT DO NOTHING")
-            await asyncio.gather(play(first, scripts[0]), play(second, scripts[1]))
+    @drawn(rounds)
+    def _(data: Any) -> None:
+        chosen = versions_of_two(data, stages)
+        scripts = [data.draw(st.lists(LINES, min_size=5, max_size=20)) for _node in (0, 1)]
 
-    asyncio.run(both())
-    assert cluster.violations(child) == []
+        async def both() -> None:
+            async with session_within(cluster, *chosen[0]) as first, session_within(cluster, *chosen[1]) as second:
+                await first.run(f"INSERT INTO {parent} VALUES ('AAA', 'BBB') ON CONFLICT DO NOTHING")
+                await asyncio.gather(play(first, scripts[0]), play(second, scripts[1]))
+
+        asyncio.run(both())
+        assert cluster.violations(child) == []
+
+
+def versions_of_two(data: Any, stages: Stages) -> list[list[Descriptor]]:
+    """The versions of child and parent that each of two nodes uses."""
+    return [[data.draw(st.sampled_from(stages))[table] for table in (0, 1)] for _node in (0, 1)]
 
 
 async def said(node: Within, line: str) -> None:

@@ -14,7 +14,8 @@ import pytest
 from nodes.store.pipeline import Command, StoreError
 from nodes.store.transaction import PG_EPOCH, Retry, Transaction
 from tests.nodes.clients.test_clients import add_unique_index
-from tests.nodes.conftest import Cluster
+from tests.nodes.conftest import SHORT_LEASE_S, Cluster
+from tests.nodes.session.test_transactions import wait_for_no_session
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
@@ -210,14 +211,6 @@ def test_a_deadline_that_cannot_move_ends_the_transaction_with_the_reason(often:
     assert store.returned == 1
 
 
-@pytest.fixture
-def short(cluster: Cluster) -> Any:
-    """A node whose leases last 2 s."""
-    cluster.start("short", lease_s=2)
-    yield cluster.connect
-    assert cluster.stop("short") == 0
-
-
 def two_tables(cluster: Cluster) -> list[str]:
     tables = [cluster.table("id int primary key, amount int not null") for _ in range(2)]
     with cluster.connect() as connection:
@@ -226,25 +219,25 @@ def two_tables(cluster: Cluster) -> list[str]:
     return tables
 
 
-def test_an_idle_transaction_outlives_the_leases_it_began_under(cluster: Cluster, short: Any) -> None:
+def test_an_idle_transaction_outlives_the_leases_it_began_under(cluster: Cluster, short: str) -> None:
     first, second = two_tables(cluster)
-    with short("short") as connection:
+    with cluster.connect(short) as connection:
         connection.execute("BEGIN")
         connection.execute(f"UPDATE {first} SET amount = 1")
         connection.execute(f"UPDATE {second} SET amount = 1")
-        time.sleep(3.5)
+        time.sleep(1.3 * SHORT_LEASE_S)
         connection.execute("COMMIT")
         assert connection.execute(f"SELECT amount FROM {first}").fetchone() == (1,)
 
 
-def test_an_idle_transaction_ends_with_the_first_lease_that_is_not_renewed(cluster: Cluster, short: Any) -> None:
+def test_an_idle_transaction_ends_with_the_first_lease_that_is_not_renewed(cluster: Cluster, short: str) -> None:
     first, second = two_tables(cluster)
-    with short("short") as connection:
+    with cluster.connect(short) as connection:
         connection.execute("BEGIN")
         connection.execute(f"UPDATE {first} SET amount = 1")
         connection.execute(f"UPDATE {second} SET amount = 1")
         add_unique_index(cluster, first, "amount")
-        time.sleep(3.5)
+        wait_for_no_session(cluster, "schemalab node short ")
         with pytest.raises(psycopg.errors.SerializationFailure, match="the transaction had to end"):
             connection.execute("COMMIT")
         assert connection.execute(f"SELECT amount FROM {second}").fetchone() == (100,)
