@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 import uvicorn
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.test import Client
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
@@ -18,7 +18,6 @@ from catalog import descriptor, hashing, services
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
 from catalog.models import Descriptor, Table
 from catalog.types import SqlType
-from schemalab.people.roles import give_roles
 from tests import references
 
 PEOPLE = {"lea": (), "sam": ("submitter",), "olga": ("operator",), "ines": ("instructor",), "ivo": ("instructor",)}
@@ -48,19 +47,19 @@ def static_files_found_once() -> Iterator[None]:
         yield
 
 
-class Cast(dict[str, User]):
-    """People by name, each made when first asked for: most tests need one of them."""
-
-    def __missing__(self, name: str) -> User:
-        self[name], _ = User.objects.get_or_create(username=name)
-        give_roles(self[name], PEOPLE[name])
-        return self[name]
-
-
 @pytest.fixture
 def people(db: None) -> dict[str, User]:
     """lea learns, sam submits, olga operates, ines and ivo teach."""
-    return Cast()
+    made = User.objects.bulk_create(User(username=name, is_staff="operator" in roles) for name, roles in PEOPLE.items())
+    cast = {user.username: user for user in made}
+    group_ids = dict(Group.objects.values_list("name", "pk"))
+    member = User.groups.through
+    member.objects.bulk_create(
+        member(user_id=cast[name].pk, group_id=group_ids[role])
+        for name, roles in PEOPLE.items()
+        for role in ("learner", *roles)
+    )
+    return cast
 
 
 @pytest.fixture
