@@ -24,6 +24,9 @@ from lab.sessions.shown import Refused, Severity
 INSTEAD = ("acquire",)
 """What a node may be asked to do first; that it rolls back, ends or freezes would save anybody."""
 
+STEPS_TRIED_MAX = 10_000
+"""Of all branches together: some seconds of work, which others who use the model come in between."""
+
 
 @dataclass(frozen=True, slots=True)
 class Saving:
@@ -38,32 +41,47 @@ class Saving:
     refused: Refused | None = None
 
 
+class GaveUp(BadSession):
+    """No saving choice among those that were tried, and not all were."""
+
+
 def what_saves(session: Session) -> tuple[Saving, ...]:
     """The last choice before the first damage of a session, and a rule that was left out: as far as there are such.
 
-    Raises `BadSession` for a session that runs on no explorer's model.
+    Raises `BadSession` for a session that runs on no explorer's model, and `GaveUp` where it says nothing.
     """
     setup = setup_named(session.setup)
     if setup.kind != MODEL:
         raise BadSession(f"set-up {setup.name} runs on no explorer's model")
     machine = machine_of(*model_of(setup, session))
-    with machine.lock:
-        positions, lines, _ = machine.follow(session.steps)
-        damaged = next((at for at, one in enumerate(positions) if _is_damaged(one)), None)
-        if damaged is None:
-            return ()
-        steps = tuple(line.id for line in lines[:damaged])
+    positions, lines, _ = machine.followed(session.steps)
+    damaged = next((at for at, one in enumerate(positions) if _is_damaged(one)), None)
+    if damaged is None:
+        return ()
+    steps = tuple(line.id for line in lines[:damaged])
+    rule = next(_rules(session, steps), None)
+    try:
         choice = next(_choices(machine, positions, steps), None)
-    return tuple(filter(None, (choice, next(_rules(session, steps), None))))
+    except GaveUp:
+        if rule is None:
+            raise
+        choice = None
+    return tuple(filter(None, (choice, rule)))
 
 
 def _choices(machine: Machine, positions: list[Position], steps: tuple[str, ...]) -> Iterator[Saving]:
+    tried = 0
     for at in range(len(steps) - 1, -1, -1):
         for step in _instead(machine.plain, positions[at]):
             if step == steps[at]:
                 continue
             branch = (*steps[:at], step, *_without_next(step, steps[at:]))
-            after, _, refused = machine.follow(branch)
+            tried += len(branch)
+            if tried > STEPS_TRIED_MAX:
+                raise GaveUp(
+                    f"no choice of the last {len(steps) - at} steps would have saved it; there may be one before"
+                )
+            after, _, refused = machine.followed(branch)
             if not any(map(_is_damaged, after)):
                 yield Saving(at, branch[: len(after) - 1], step, refused=refused)
 
@@ -85,8 +103,7 @@ def _rules(session: Session, steps: tuple[str, ...]) -> Iterator[Saving]:
     for rule in sorted(session.left_out):
         kept = Session(session.setup, session.parameters, session.left_out - {rule}, steps)
         machine = machine_of(*model_of(setup_named(kept.setup), kept))
-        with machine.lock:
-            after, _, refused = machine.follow(steps)
+        after, _, refused = machine.followed(steps)
         if not any(map(_is_damaged, after)):
             yield Saving(len(after) - 1, steps[: len(after) - 1], rule=rule, refused=refused)
 

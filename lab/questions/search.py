@@ -121,6 +121,5 @@ def _followed(session: Session, at: int) -> tuple[Plain, list[Config]]:
     if setup.kind != MODEL:
         raise BadSession(f"set-up {setup.name} runs on no explorer's model: nothing can be asked of it")
     machine = machine_of(*model_of(setup, session))
-    with machine.lock:
-        positions, _, _ = machine.follow(session.steps[:at])
+    positions, _, _ = machine.followed(session.steps[:at])
     return machine.plain, [position.config for position in positions]

@@ -71,6 +71,11 @@ class Machine:
             self.first = self.plain.after(self.first, step)[0]
         self.positions: dict[Config, Position] = {}
 
+    def followed(self, steps: Sequence[str]) -> tuple[list[Position], list[TraceLine], Refused | None]:
+        """As `follow`, for whoever does not hold the lock: between two of these others come to it."""
+        with self.lock:
+            return self.follow(steps)
+
     def follow(self, steps: Sequence[str]) -> tuple[list[Position], list[TraceLine], Refused | None]:
         """The positions that the steps lead through, the first included, as far as they can be taken."""
         if len(self.positions) > POSITIONS_MAX:
