@@ -364,9 +364,7 @@ def shown_of(company: Company, steps: Sequence[str], at: int | None = None) -> S
         offers=tuple(_offers(company, days[here])),
         cluster=_cluster(company, days[here]),
         verdicts=tuple(_verdicts(company, days[here])),
-        strip=tuple(
-            Strip(clause, tuple(_severity(company, day, clause) for day in days)) for clause in (LOST, TOO_MANY)
-        ),
+        strip=tuple(Strip(clause, cells) for clause, cells in _severities(company, days)),
         probe=(),
         trace=tuple(_line(company, step, before, then) for step, (before, then) in taken),
         refused=refused,
@@ -434,18 +432,25 @@ def _lost_words(message: Written) -> Text:
 def _verdicts(company: Company, day: Day) -> Iterator[Verdict]:
     for message in day.lost:
         yield Verdict(LOST, message.edition, Severity.DAMAGE, _lost_words(message))
-    for person, edition in zip(PEOPLE, day.uses, strict=True):
-        if company.agreed_min is None and edition < day.newest - 1:
-            why = Text(
-                "{person} goes by edition {old} beside edition {newest}",
-                {"person": person, "old": edition, "newest": day.newest},
-            )
-            yield Verdict(TOO_MANY, edition, Severity.DAMAGE, why)
+    for person, edition in _behind(company, day):
+        why = Text(
+            "{person} goes by edition {old} beside edition {newest}",
+            {"person": person, "old": edition, "newest": day.newest},
+        )
+        yield Verdict(TOO_MANY, edition, Severity.DAMAGE, why)
 
 
-def _severity(company: Company, day: Day, clause: str) -> Severity:
-    broken = any(verdict.clause == clause for verdict in _verdicts(company, day))
-    return Severity.DAMAGE if broken else Severity.HOLDS
+def _behind(company: Company, day: Day) -> list[tuple[str, int]]:
+    """People who go by an edition that is older than the last but one, and which."""
+    uses = zip(PEOPLE, day.uses, strict=True)
+    return [(person, edition) for person, edition in uses if company.agreed_min is None and edition < day.newest - 1]
+
+
+def _severities(company: Company, days: Sequence[Day]) -> Iterator[tuple[str, tuple[Severity, ...]]]:
+    """Each clause, and how it is on each day."""
+    weight = {False: Severity.HOLDS, True: Severity.DAMAGE}
+    yield LOST, tuple(weight[any(message.is_lost for message in day.written)] for day in days)
+    yield TOO_MANY, tuple(weight[bool(_behind(company, day))] for day in days)
 
 
 def _line(company: Company, step: str, before: Day, then: Day) -> TraceLine:

@@ -7,6 +7,7 @@ A step that cannot be taken ends the trace: `Shown.refused` says which, and why.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from lab.sessions import handbooks, model_session, world_session
@@ -47,7 +48,10 @@ def new_session(
 ) -> Session:
     """A session of a set-up as it begins: of its first steps, those that can be taken. Raises `BadSession`."""
     session = Session(name, {} if parameters is None else parameters, left_out)
-    for step in setup_named(name).begins:
+    begun = replace(session, steps=setup_named(name).begins)
+    if show(begun, single_steps=True).refused is None:
+        return begun
+    for step in begun.steps:
         longer = Session(name, session.parameters, left_out, (*session.steps, step))
         if show(longer, single_steps=True).refused is None:
             session = longer

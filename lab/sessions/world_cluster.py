@@ -140,7 +140,7 @@ class Drawing:
         storage, key = slot
         is_there = slot in now
         value = now[slot] if is_there else self.before[slot]
-        widest = self._widest(key)
+        widest = self._widest
         name = name_of(widest, key)
         owner = name.row_key if name.row_key is not None else value
         sort = "entry" if name.index != PRIMARY else "row" if name.column == EXISTS else "value"
@@ -155,7 +155,7 @@ class Drawing:
             value_text(widest.column(name.column), value) if sort == "value" and value is not None else "",  # type: ignore[arg-type]
             self._difference(slot, now),
             is_tombstone=value is None,
-            dangles=is_live_entry and owner not in self._rows(widest, now),
+            dangles=is_live_entry and owner not in self._rows,
             unseen_by=tuple(one.version for one in self.in_force if not _contains(one, name)),
         )
 
@@ -166,14 +166,17 @@ class Drawing:
             return Difference.ADDED
         return Difference.SAME if self.before[slot] == now[slot] else Difference.CHANGED
 
-    def _widest(self, key: bytes) -> Descriptor:
-        """The newest version by which a key can be read: one that contains its index."""
+    @cached_property
+    def _widest(self) -> Descriptor:
+        """The newest version by which all keys can be read: one that contains every index."""
         known = {index.id for one in self.versions for index in one.indexes}
         return next(one for one in reversed(self.versions) if known <= {index.id for index in one.indexes} or not known)
 
-    def _rows(self, widest: Descriptor, now: Held) -> set[bytes]:
-        pairs = sorted((key, value) for (_, key), value in now.items())
-        return {row.key for row in rows_of(widest, widest.placement, pairs)}
+    @cached_property
+    def _rows(self) -> frozenset[bytes]:
+        """The keys of the rows there are."""
+        pairs = sorted((key, value) for (_, key), value in held_by(self.lab).items())
+        return frozenset(row.key for row in rows_of(self._widest, self._widest.placement, pairs))
 
     # The change
 

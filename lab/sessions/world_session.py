@@ -13,7 +13,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from catalog.descriptor import Descriptor
@@ -82,6 +82,9 @@ class Position:
     newest: int
     severities: tuple[Severity, ...]
     """The weight of each clause."""
+
+    tried: dict[str, Offer] = field(default_factory=dict)
+    """Lines of the palette that were tried here, by their text: whoever comes here is offered the same."""
 
     def lab(self) -> Lab:
         """A copy of the cluster, to do with as one likes."""
@@ -171,7 +174,7 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
         return Shown(
             place,
             tuple(dict.fromkeys(line.actor for line in scenery.palette)),
-            tuple(_offer(position, line) for line in lines),
+            tuple(_offered(position, line) for line in lines),
             drawing.cluster(),
             verdicts_of(position.faults, position.newest),
             tuple(map(Strip, CLAUSES, zip(*(one.severities for one in positions), strict=True))),
@@ -179,6 +182,12 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
             tuple(one.line for one in positions if one.line is not None),
             refused,
         )
+
+
+def _offered(position: Position, line: Line) -> Offer:
+    if line.text not in position.tried:
+        position.tried[line.text] = _offer(position, line)
+    return position.tried[line.text]
 
 
 def _offer(position: Position, line: Line) -> Offer:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from lab.sessions import handbooks
 from lab.sessions.handbooks import (
     LOST,
     MAIL_ONLY,
@@ -18,7 +19,7 @@ from lab.sessions.handbooks import (
 )
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session
-from lab.sessions.shown import Severity, Shown, to_json
+from lab.sessions.shown import Severity, Shown, Text, to_json
 
 AGREED = {"agreed_min": 60, "fast_min": [5, 0]}
 
@@ -141,3 +142,16 @@ def test_going_back_keeps_the_future(at: int) -> None:
     shown = show(Session("handbooks", steps=("post.2", "ann.looks", "bo.writes.ann")), at)
     assert (shown.at, len(shown.trace), len(shown.strip[0].cells)) == (min(at, 3), 3, 4)
     assert to_json(shown)["trace"][0]["id"] == "post.2"
+
+
+def test_a_lost_message_is_worded_where_it_is_shown_and_not_for_each_day_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """200 steps are shown within 50 ms: the strip asks whether a message was lost, and makes no sentences of it."""
+    worded: list[Text] = []
+    words = handbooks._lost_words
+    monkeypatch.setattr(handbooks, "_lost_words", lambda message: worded.append(words(message)) or worded[-1])
+    steps = ("post.2", "ann.looks", *["bo.writes.ann", "ann.writes.bo"] * 99)
+    shown = show(Session("handbooks", {}, frozenset(), steps))
+    assert len(shown.cluster.messages) == 198
+    assert len(worded) <= 3 * len(steps)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from lab.sessions import world_session
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import BadSession, Session
 from lab.sessions.shown import Difference, Node, Severity, Shown
@@ -133,3 +134,11 @@ def test_a_line_that_is_not_of_the_palette_is_no_step() -> None:
     assert str(other.refused.why) == "this set-up has no such step"
     with pytest.raises(BadSession, match="cannot leave out purge"):
         shown("leases", left_out=("purge",))
+
+
+def test_what_is_offered_at_a_position_is_tried_once_for_all_who_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session("leases", {}, frozenset(), ("tick 10 s", "tick 1 s"))
+    offers = show(session, single_steps=True).offers
+    monkeypatch.delattr(world_session, "_offer")
+    assert show(session, single_steps=True).offers == offers
+    assert all(offer in offers for offer in show(session, single_steps=False).offers)
