@@ -23,14 +23,14 @@ SILENCES_MAX = 10
 YOUNG_S = 0.1
 """A transaction that is older is not one of many short ones that wait for the processor."""
 
-RUN_MARKS = """
-SELECT (SELECT coalesce(sum(rows_done), 0)::bigint FROM spark_tasks_reorgrange WHERE run_id = %(run)s), rows_per_s_max,
+RUN_MARKS = f"""{MARKS}
+SELECT marks.done::bigint, marks.total::bigint, rows_per_s_max,
     (SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'schemalab node %%' AND state <> 'idle'
         AND xact_start > clock_timestamp() - make_interval(secs => %(young)s))
-FROM spark_tasks_reorgpulse WHERE run_id = %(run)s
+FROM marks, spark_tasks_reorgpulse WHERE run_id = %(run)s
 """
 
-RUN_BEAT = f"""{MARKS}
+RUN_BEAT = f"""WITH marks (done, total) AS (VALUES (%(done)s::bigint, %(total)s::bigint))
 UPDATE spark_tasks_reorgpulse pulse
 SET heartbeat_at = clock_timestamp(), rows_per_s = %(rate)s, is_stalled = %(is_stalled)s, traffic = %(traffic)s,
     {TO_MARKS}
@@ -46,13 +46,14 @@ def run_heartbeat(run: ReorgRun) -> Heartbeat:
 
     def beat(opened: Connection) -> None:
         row = opened.execute(RUN_MARKS, {"run": run.pk, "young": YOUNG_S}).fetchone()
+        if row is None:
+            return
+        done, total, rate.rows_per_s_max, transactions = row
         now = time.monotonic()
-        if row is not None:
-            rate.rows_per_s_max = row[1]
-            rate.hear(row[0], now)
-            traffic.hear(row[2], now)
+        rate.hear(done, now)
+        traffic.hear(transactions, now)
         seen = {"rate": rate.rows_per_s, "is_stalled": rate.is_stalled(now), "traffic": traffic.at_a_time}
-        opened.execute(RUN_BEAT, {"run": run.pk, "token": run.token, **seen})
+        opened.execute(RUN_BEAT, {"run": run.pk, "token": run.token, "done": done, "total": total, **seen})
 
     return Heartbeat(str(run), beat, dsn=database_dsn())
 

@@ -1,7 +1,9 @@
 """The rate that is told is the one of now, and progress never goes backwards (R11)."""
 
 from collections.abc import Iterator
+from typing import Any
 
+import psycopg
 import pytest
 
 from changes.pages.change_page import progress
@@ -101,6 +103,23 @@ def test_an_attempt_that_was_replaced_does_not_beat_for_its_successor(claim: Cla
     with run_heartbeat(claim.run):
         pass
     assert ReorgPulse.objects.get(run=claim.run).heartbeat_at == before
+
+
+def test_a_heartbeat_goes_over_the_ranges_once(claim: Claim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes four times a second, and a large table has thousands of them."""
+    asked: list[str] = []
+    execute = psycopg.Connection.execute
+
+    def noted(connection: psycopg.Connection, query: str, *rest: Any, **more: Any) -> Any:
+        asked.append(query)
+        return execute(connection, query, *rest, **more)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", noted)
+    with run_heartbeat(claim.run):
+        pass
+    beats = sum("SET heartbeat_at" in query for query in asked)
+    assert beats >= 1
+    assert sum(query.count("FROM spark_tasks_reorgrange") for query in asked) == beats
 
 
 def test_progress_stands_while_more_rows_are_found(claim: Claim) -> None:
