@@ -9,7 +9,7 @@ M = F: then each one found is some row's (C5). Only when numbers differ is anybo
 entry that another row holds rightly is a duplicate (C6): both rows are named.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,8 @@ from storage.pairs import StoredRow, column_key, entry_now, name_of, prefix
 from storage.postgres import get_sql, kv
 
 Connection = psycopg.Connection[Any]
+HELD_AT_ONCE = 500
+"""Entries whose owners and holders are read together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,10 @@ class EntryJudge:
         keys = entries.keys.to_pylist()
         there = self._there(connection, home, keys)
         lacks = [pair for pair in zip(keys, entries.values.to_pylist(), strict=True) if there.get(pair[0]) != pair[1]]
-        doubled = {pair for pair in lacks if self._is_doubled(connection, home, pair, there.get(pair[0]), found)}
+        held = [(key, owner, there[key]) for key, owner in lacks if there.get(key)]
+        doubled: set[tuple[bytes, bytes]] = set()
+        for first in range(0, len(held), HELD_AT_ONCE):
+            doubled.update(self._doubled(connection, home, held[first : first + HELD_AT_ONCE], found))
         for _, owner in (pair for pair in lacks if pair[1] and pair not in doubled):
             found.lacks(self.index.id, owner)
         reported = [pair for pair in lacks if pair not in doubled] if self.is_verified else lacks
@@ -99,22 +104,22 @@ class EntryJudge:
         why = f"index {self.index.name} has no entry for {row_words(self.descriptor, owner)}"
         return Violation("C4", home, key, why)
 
-    def _is_doubled(
-        self, connection: Connection, home: int, entry: tuple[bytes, bytes], holder: bytes | None, found: Finding
-    ) -> bool:
-        """True when the entry is held by a row that has the same values now (C6); once enough are named, by any row."""
-        if not holder:
-            return False
-        key, owner = entry
-        named: list[Violation] = []
-        if found.count_of("C6", self.label) < NAMED_MAX:
-            rows = self.rows_by_key(connection, {owner, holder})
-            if holder not in rows or not self._has_entry(rows[holder][1], key):
-                return False
-            first, second = sorted((owner, holder), key=lambda row_key: (rows[row_key][0], row_key))
-            named.append(self._duplicate(home, key, first, second))
-        found.note("C6", self.label, 1, named)
-        return True
+    def _doubled(
+        self, connection: Connection, home: int, held: Sequence[tuple[bytes, bytes, bytes]], found: Finding
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """The entries (key, owner) whose holder has the same values now (C6); once enough are named, any holder."""
+        is_enough = found.count_of("C6", self.label) >= NAMED_MAX
+        asked = set() if is_enough else {row_key for _, *both in held for row_key in both}
+        rows = self.rows_by_key(connection, asked) if asked else {}
+        for key, owner, holder in held:
+            named: list[Violation] = []
+            if not is_enough:
+                if holder not in rows or not self._has_entry(rows[holder][1], key):
+                    continue
+                first, second = sorted((owner, holder), key=lambda row_key: (rows[row_key][0], row_key))
+                named.append(self._duplicate(home, key, first, second))
+            found.note("C6", self.label, 1, named)
+            yield key, owner
 
     def _duplicate(self, home: int, key: bytes, first: bytes, second: bytes) -> Violation:
         values = values_of_entry(key)

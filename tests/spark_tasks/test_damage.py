@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
+import psycopg
 import pytest
 
 from catalog.elements import ColumnId, Index, IndexColumn, IndexId, State
 from catalog.types import SqlType
 from spark_tasks.checks.audit import audit_table
+from spark_tasks.checks.entry_checks import EntryJudge
 from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.services import close_run
 from storage import encoding
@@ -235,6 +238,33 @@ def test_tombstones_of_a_change_that_goes_on_hide_no_other(stage: Stage, runs: R
 
 def overwrite_with_tombstone(stage: Stage, key: bytes) -> None:
     stage.sql(f"UPDATE storage_{home(stage, key)}.kv_{stage.table_id} SET value = NULL WHERE key = %s", [key])
+
+
+def test_however_many_entries_are_held_by_others_their_rows_are_read_together(
+    stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each entry is the next row's, which has other values: none is a duplicate."""
+    many = 40
+    stage.insert(user(stage.now, n, f"name {n}", 18 + n) for n in range(PEOPLE, many))
+    change = Change((UNIQUE,))
+    change.to_filling(stage)
+    assert runs.do("fill", *change.said).state == "done"
+    close_run(runs.of(Kind.FILL).id)
+    change.to(stage, State.PUBLIC)
+    for n in range(many):
+        overwrite(stage, entry(stage, n, f"name {n}", 18 + n), user(stage.now, (n + 1) % many).key)
+    reads: list[int] = []
+    rows_by_key = EntryJudge.rows_by_key
+
+    def counted(judge: EntryJudge, connection: psycopg.Connection, row_keys: set[bytes]) -> Any:
+        reads.append(len(row_keys))
+        return rows_by_key(judge, connection, row_keys)
+
+    monkeypatch.setattr(EntryJudge, "rows_by_key", counted)
+    report = audit_table(stage.dsn, stage.table_id, storages=2, buckets=3000)
+    assert (report.violations_total, {v["clause"] for v in report.violations}) == (2 * many, {"C4", "C5"})
+    parts = 2 * 2  # of the rows, by storage: the last row of each is judged by itself
+    assert len(reads) <= 2 * parts + 2 + 1, "by storage of the entries; for the entries too many; for twins"
 
 
 def test_duplicates_none_of_which_has_the_entry_are_named(stage: Stage, runs: Runs) -> None:
