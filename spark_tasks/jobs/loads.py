@@ -44,7 +44,7 @@ def send_load(job_id: int) -> None:
 
 def start_anew(job: LoadJob) -> None:
     """A load that failed is tried again, with what its failure said forgotten; rows that are in stay there."""
-    forgotten = {"error": "", "duplicates": [], "failures": 0, "heartbeat_at": None, "ended_at": None}
+    forgotten = {"error": "", "duplicates": [], "failures": 0, "silences": 0, "heartbeat_at": None, "ended_at": None}
     LoadJob.objects.filter(id=job.pk, state=RunState.FAILED).update(state=RunState.WAITING, **forgotten)
 
 
