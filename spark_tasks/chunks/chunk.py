@@ -31,6 +31,7 @@ LOCK_TIMEOUT = "20ms"
 CHUNK_TIMEOUT = "5s"
 TRIES_MAX = 500
 PAUSE_S_MAX = 0.05
+DOUBLINGS_MAX = 20
 GIVES_WAY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
 
 
@@ -112,9 +113,10 @@ class RunControl:
         return self.quiet.lasts(time.monotonic())
 
 
-BEGIN = """BEGIN;
-SELECT 1 FROM spark_tasks_reorgrun WHERE id = {run} AND token = {token} FOR SHARE;
-SELECT is_done, chunks FROM spark_tasks_reorgrange WHERE id = {range} FOR UPDATE;
+HOLD = "SELECT 1 FROM spark_tasks_reorgrun WHERE id = {run} AND token = {token} FOR SHARE"
+BEGIN = f"""BEGIN;
+{HOLD};
+SELECT is_done, chunks FROM spark_tasks_reorgrange WHERE id = {{range}} FOR UPDATE;
 SAVEPOINT chunk"""
 
 WANTED = "SELECT wanted, rows_per_s_max, traffic, {scans} FROM spark_tasks_reorgpulse WHERE run_id = {run}"
@@ -186,6 +188,12 @@ def progress_of(connection: Connection, run_token: RunToken, key_range: KeyRange
     return Progress(chunks, rows_done, None if key is None else Reached(storage, key))
 
 
+def hold_token(connection: Connection, run_token: RunToken) -> None:
+    """Keep the run's token where it is until the caller's transaction ends (R7). Raises `RunClosed`."""
+    if connection.execute(HOLD.format(run=run_token.run_id, token=run_token.token)).fetchone() is None:
+        raise _shut_out(run_token)
+
+
 def _shut_out(run_token: RunToken) -> RunClosed:
     was = "it was closed, paused or taken over"
     return RunClosed(f"run {run_token.run_id} has another token than {run_token.token}: {was}")
@@ -225,12 +233,17 @@ def _require_open(cursor: psycopg.Cursor[Any], run_token: RunToken, key_range: K
 
 
 def tries(what: str) -> Iterator[int]:
-    """Numbers of attempts, with a growing pause before each but the first, up to a limit."""
-    for attempt in range(TRIES_MAX):
-        if attempt:
-            time.sleep(min(PAUSE_S_MAX, 0.001 * 2 ** min(attempt, 6)))
-        yield attempt
+    """Numbers of the attempts of a chunk. Raises `CannotGetThrough`."""
+    yield from spaced(TRIES_MAX, first_s=0.002, longest_s=PAUSE_S_MAX)
     raise CannotGetThrough(f"{what} gave way to writers {TRIES_MAX} times")
+
+
+def spaced(tries_max: int, *, first_s: float, longest_s: float) -> Iterator[int]:
+    """Numbers of attempts, with a pause before each but the first, twice as long each time."""
+    for attempt in range(tries_max):
+        if attempt:
+            time.sleep(min(longest_s, first_s * 2 ** min(attempt - 1, DOUBLINGS_MAX)))
+        yield attempt
 
 
 def keep_pace(

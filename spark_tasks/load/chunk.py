@@ -12,7 +12,6 @@ Runs in workers of Spark: no Django here.
 """
 
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ import pyarrow as pa
 from psycopg import errors
 
 from catalog.descriptor import Descriptor
+from spark_tasks.chunks.chunk import spaced
 from spark_tasks.load.file_pairs import Duplicates, by_act, pairs_of, refuse_dangling, refuse_taken, twice_in_file
 from spark_tasks.load.file_rows import ROWS_PER_PART, CannotLoad, typed_rows
 from spark_tasks.load.leased_versions import Pinned, Pins
@@ -101,9 +101,7 @@ class Loader:
 
     def load(self, first: int, texts: Mapping[str, pa.Array]) -> int:
         """Put the rows in; returns how many tries it took. Raises `CannotLoad`."""
-        for attempt in range(TRIES_MAX):
-            if attempt:
-                time.sleep(min(PAUSE_S_MAX, 0.002 * 2 ** min(attempt, 8)))
+        for attempt in spaced(TRIES_MAX, first_s=0.004, longest_s=PAUSE_S_MAX):
             pinned = self._pins.newest()
             rows = typed_rows(pinned.descriptor, texts, first)
             try:

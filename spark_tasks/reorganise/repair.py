@@ -8,7 +8,6 @@ The fill must not put over a tombstone. A data transaction may: it reads the row
 writer is, when another row holds the key. It begins with the run's token as a chunk does (R7).
 """
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ import psycopg
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Index, IndexId
+from spark_tasks.chunks import chunk
 from spark_tasks.chunks.chunk import RunClosed, RunToken
 from spark_tasks.load.loader_node import Lease, Membership, acquire
 from storage import postgres
@@ -66,13 +66,11 @@ class Repair:
         return lease
 
     def _retried(self, connection: Connection, leases: Connection, index: Index, row_key: bytes) -> Violation | None:
-        for attempt in range(TRIES_MAX):
-            if attempt:
-                time.sleep(min(PAUSE_S_MAX, 0.001 * 2 ** min(attempt, 7)))
+        for _ in chunk.spaced(TRIES_MAX, first_s=0.002, longest_s=PAUSE_S_MAX):
             lease = self._lease(leases)
             try:
                 with connection.transaction():
-                    self._take_token(connection)
+                    chunk.hold_token(connection, self.run_token)
                     lease.enter(connection, self.storages)
                     return self._put(connection, index, row_key)
             except psycopg.Error as error:
@@ -80,11 +78,6 @@ class Repair:
                     raise
         words = row_words(self.descriptor, row_key)
         raise RuntimeError(f"the entry of {words} in index {index.name}: {TRIES_MAX} tries met other transactions")
-
-    def _take_token(self, connection: Connection) -> None:
-        sql = "SELECT 1 FROM spark_tasks_reorgrun WHERE id = %s AND token = %s FOR SHARE"
-        if connection.execute(sql, (self.run_token.run_id, self.run_token.token)).fetchone() is None:
-            raise RunClosed(f"run {self.run_token.run_id} has another token than {self.run_token.token}")
 
     def _put(self, connection: Connection, index: Index, row_key: bytes) -> Violation | None:
         """The row is read again: gone, or without an entry now, there is nothing to do."""

@@ -1,9 +1,12 @@
 """Ranges cover the key space without gap or overlap; pace and throttle are arithmetic."""
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_tasks.chunks import chunk
 from spark_tasks.runs.pacing import (
     CHUNK_S_AIM,
     PAIRS_MAX,
@@ -132,3 +135,10 @@ def test_work_rests_beside_traffic(traffic: float, limit: float | None, expected
 
 def test_no_rest_is_so_long_that_a_pause_or_a_cancel_seems_unheard() -> None:
     assert rest_s(seconds=60.0, traffic=9.0, rows_per_s_max=None) == 2.0
+
+
+def test_attempts_are_spaced_wider_and_wider_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(chunk, "time", SimpleNamespace(sleep=slept.append))
+    assert list(chunk.spaced(6, first_s=1.0, longest_s=5.0)) == [0, 1, 2, 3, 4, 5]
+    assert slept == [1.0, 2.0, 4.0, 5.0, 5.0]
