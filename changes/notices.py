@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-from celery import current_app
 from django.db import connection
-from kombu.exceptions import OperationalError as BrokerDown
-from redis.exceptions import RedisError
 
+from catalog.hints import send_hint
 from catalog.selectors import events_since
 from catalog.story import CLUSTER, change_stream, table_stream
 from changes.driver.listener import Listener
 from changes.models import ENDED, Change
 
-log = logging.getLogger(__name__)
-
-
 FOLLOW_S = 5.0
-DRIVER_WANTED_S = 10
 
 
 def streams_of(change: Change) -> list[str]:
@@ -37,16 +30,8 @@ def notify(change_id: int) -> None:
 
 
 def send_driver(change_id: int) -> None:
-    """Ask a worker to drive the change. Without a broker nothing is lost: the beat finds the change (X3).
-
-    While all workers are busy the beat asks every two seconds: an old question goes, so that they do not pile up.
-    """
-    try:
-        current_app.send_task(
-            "changes.tasks.drive", (change_id,), queue="default", retry=False, expires=DRIVER_WANTED_S
-        )
-    except (BrokerDown, RedisError, OSError) as error:
-        log.warning("change %s not sent to a worker, the beat will: %s", change_id, error)
+    """Ask a worker to drive the change. Without a broker nothing is lost: the timetable finds the change (X3)."""
+    send_hint("changes.tasks.drive", change_id, "change")
 
 
 def follow(change_id: int, *, since: int = 0, until: float | None = None) -> Iterator[dict[str, Any]]:

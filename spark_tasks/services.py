@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from celery import current_app
 from django.db import OperationalError, connection, transaction
 from django.db.models import Count, Q
-from kombu.exceptions import OperationalError as BrokerError
 
+from catalog.hints import send_hint
 from catalog.services import control_transaction
 from spark_tasks.jobs.claim import CATCH_UP
 from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState, Wanted
@@ -26,8 +25,6 @@ log = logging.getLogger(__name__)
 CLOSE_LOCK_TIMEOUT = "1s"
 CLOSE_TRIES_MAX = 10
 HOLDER_LOOKS_MAX, HOLDER_LOOK_S = 10, 0.02
-EXPIRES_S = 10.0
-"""A message that nobody took for so long is not worth taking: the timetable has sent others."""
 AUDITS = 0x5C4F
 """The advisory lock (AUDITS, table) under which an audit is asked for: one at a time for a table."""
 
@@ -86,10 +83,8 @@ def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mappi
 
 
 def send_run(run_id: int) -> None:
-    try:
-        current_app.signature("spark_tasks.tasks.reorganise").apply_async((run_id,), expires=EXPIRES_S)
-    except (BrokerError, OSError) as error:
-        log.warning("run %s not sent, the timetable will: %s", run_id, error)
+    """Sending again is harmless: a run that is alive, or has ended, is not claimed."""
+    send_hint("spark_tasks.tasks.reorganise", run_id, "run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +244,4 @@ def request_audit(table_id: int) -> int:
 
 def send_audit(job_id: int) -> None:
     """Sent again for a job that was found, too: its first message may be lost, and one under way is left alone."""
-    try:
-        current_app.signature("spark_tasks.tasks.audit").apply_async((job_id,), retry=False, expires=EXPIRES_S)
-    except (BrokerError, OSError) as error:
-        log.warning("audit %s not sent, the timetable will: %s", job_id, error)
+    send_hint("spark_tasks.tasks.audit", job_id, "audit")

@@ -4,17 +4,15 @@ Any attempt goes on after the marks of those before it. A worker that fell silen
 workers ends some time.
 """
 
-import logging
 import time
 from typing import Any
 
-from celery import current_app
 from django.db import connection
 from django.db.models import Sum
 from django.db.models.functions import Greatest
-from kombu.exceptions import OperationalError as BrokerError
 
 from catalog.database import database_dsn
+from catalog.hints import send_hint
 from spark_tasks.jobs.heartbeat import Connection, Heartbeat
 from spark_tasks.jobs.lifecycle import Lifecycle, Refused, Values
 from spark_tasks.load.file_rows import CannotLoad
@@ -23,10 +21,6 @@ from spark_tasks.load.spark_load import load_file
 from spark_tasks.models import LoadJob, RunState
 from spark_tasks.runs.throughput import Rate
 
-log = logging.getLogger(__name__)
-
-MESSAGE_S = 10.0
-"""A message that waited longer for a worker is worth nothing: the next one is on its way."""
 MARKS = "SELECT coalesce(sum(rows), 0)::bigint FROM spark_tasks_loadmark WHERE job_id = %s"
 BEAT = """
 UPDATE spark_tasks_loadjob SET heartbeat_at = clock_timestamp(), rows_done = greatest(rows_done, %s), rows_per_s = %s
@@ -36,10 +30,7 @@ WHERE id = %s AND attempt = %s
 
 def send_load(job_id: int) -> None:
     """Sending again is harmless: a job that is alive, or has ended, is not claimed."""
-    try:
-        current_app.signature("spark_tasks.tasks.load").apply_async((job_id,), retry=False, expires=MESSAGE_S)
-    except (BrokerError, OSError) as error:
-        log.warning("load %s not sent, the timetable will: %s", job_id, error)
+    send_hint("spark_tasks.tasks.load", job_id, "load")
 
 
 def start_anew(job: LoadJob) -> None:

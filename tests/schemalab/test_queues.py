@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from kombu.exceptions import OperationalError as BrokerDown
 from redis import Redis
+from redis.exceptions import OutOfMemoryError
 
 from changes.models import Change
 from changes.notices import send_driver
@@ -54,6 +56,23 @@ def test_a_driver_that_was_asked_for_long_ago_is_asked_for_again_instead(monkeyp
     monkeypatch.setattr("celery.current_app.send_task", lambda *_, **options: sent.append(options))
     send_driver(Change(pk=7).pk)
     assert sent[0]["expires"] == 10
+
+
+@pytest.mark.parametrize("send", [send_driver, send_run, send_load, send_audit])
+@pytest.mark.parametrize("error", [BrokerDown("no broker"), OutOfMemoryError("no room"), ConnectionRefusedError()])
+def test_a_broker_that_is_away_fails_nobody_and_is_asked_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, send: Callable[[int], None], error: Exception
+) -> None:
+    asked: list[dict[str, object]] = []
+
+    def away(*_: object, **options: object) -> None:
+        asked.append(options)
+        raise error
+
+    monkeypatch.setattr("celery.current_app.send_task", away)
+    send(7)
+    assert [options["retry"] for options in asked] == [False]
+    assert "7 not sent to a worker, the timetable will" in caplog.text
 
 
 @pytest.mark.parametrize("send", [send_run, send_load, send_audit])
