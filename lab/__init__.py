@@ -9,7 +9,8 @@ learning/   learners, and how far they are
 classroom/  a class that goes through chapters together
 polls/      a question to the room about a session, voted on by phone
 sessions/   what stage, exercises and classroom show, worked out from a set-up and steps
-live/       the real cluster: tables on which rules may be broken
+replays/    a trace of a model as actions on the real cluster
+live/       the real cluster: tables on which rules may be broken, replays
 pages/      what the browser sends and is answered: stage, gallery
 questions/  is there a way to break this, and what would have saved it
 matrix/     every kind of change, interrupted at every step in every way

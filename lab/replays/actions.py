@@ -1,0 +1,89 @@
+"""An action on live nodes. `t` in a statement stands for the sandbox; transactions are numbered through the replay."""
+
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from lab.texts import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The first rows are inserted, each with its value; None: NULL."""
+
+    rows: tuple[tuple[int, int | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Warm:
+    """The node uses the table, so that it leases the version there is."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class AfterHeartbeat:
+    """A wait until the node's next heartbeat is over: for most of a second it hears of nothing."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A transaction begins on the node, and must use this version of the model."""
+
+    transaction: int
+    node: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A statement of an open transaction."""
+
+    transaction: int
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A transaction commits, or rolls back."""
+
+    transaction: int
+    commits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """This version of the model is published on the sandbox, whoever uses which older one."""
+
+    version: int
+    table: Descriptor
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A wait until the node uses this version of the model."""
+
+    node: str
+    version: int
+
+
+Action = Given | Warm | AfterHeartbeat | Begin | Run | End | Publish | Use
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An action, and the sentence for whoever watches."""
+
+    action: Action
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A replay: its actions in order. `lags`: a node must be behind the news for a moment, so it may take several
+    attempts."""
+
+    actions: tuple[Told, ...]
+    nodes: tuple[str, ...]
+    lags: bool = False

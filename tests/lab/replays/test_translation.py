@@ -1,0 +1,144 @@
+"""A trace as actions on live nodes: transactions that are pinned, nodes that lag, and what cannot be carried out."""
+
+import pytest
+
+from catalog.elements import State
+from lab.replays import actions
+from lab.replays.comparison import Comparison, compared, faults_at_end
+from lab.replays.translation import NotReplayable, on_sandbox, translated
+from lab.sessions.model_setups import MODEL_SETUPS
+from lab.sessions.session import Session
+from tests.changes.tables import users
+
+MISSING = ("publish.2", "n2.acquire", *(f"n1.{step}" for step in ("begin", "read.1", "write.insert.1.1", "commit")))
+INSERTED = ("publish.2", "n2.acquire", *(f"n2.{step}" for step in ("begin", "read.1", "write.insert.1.1", "commit")))
+ORPHAN = (*INSERTED, *(f"n1.{step}" for step in ("begin", "read.1", "write.delete.1.0", "commit")))
+
+
+def session(setup: str, *steps: str, **parameters: object) -> Session:
+    return Session(setup, parameters, frozenset(), tuple(steps))  # type: ignore[arg-type]
+
+
+def words(one: Session) -> list[str]:
+    return [str(told.text) for told in translated(one).actions]
+
+
+def why_not(one: Session) -> str:
+    with pytest.raises(NotReplayable) as refused:
+        translated(one)
+    return str(refused.value)
+
+
+def test_the_missing_entry_is_a_pinned_transaction() -> None:
+    """Its snapshot is older than in the model, and nobody has written its row."""
+    script = translated(session("one-jump", *MISSING))
+    assert not script.lags
+    assert words(session("one-jump", *MISSING)) == [
+        "n1 begins a transaction under v1, and keeps it open",
+        "v2 is published, and nobody is waited for",
+        "n1: INSERT INTO t VALUES (1, 1)",
+        "n1 commits",
+    ]
+    begin, publish, run, end = [told.action for told in script.actions]
+    assert (begin, run, end) == (
+        actions.Begin(1, "n1", 1),
+        actions.Run(1, "INSERT INTO t VALUES (1, 1)"),
+        actions.End(1, commits=True),
+    )
+    assert isinstance(publish, actions.Publish)
+    assert [index.state for index in publish.table.indexes] == [State.PUBLIC]
+
+
+def test_the_orphan_needs_a_node_that_lags() -> None:
+    """It deletes what was written under v2, which a transaction of before would not see."""
+    assert translated(session("one-jump", *ORPHAN)).lags
+    assert words(session("one-jump", *ORPHAN)) == [
+        "n1 leases v1",
+        "n1 has just asked for news",
+        "v2 is published, and nobody is waited for",
+        "n2 comes to use v2",
+        "n2 begins a transaction under v2",
+        "n2: INSERT INTO t VALUES (1, 1)",
+        "n2 commits",
+        "n1 begins a transaction under v1",
+        "n1: DELETE FROM t WHERE id = 1",
+        "n1 commits",
+    ]
+
+
+def test_first_rows_are_inserted_first() -> None:
+    first = translated(session("one-jump", *MISSING[:2], rows=[2])).actions[0]
+    assert first.action == actions.Given(((1, 2),))
+
+
+def test_a_transaction_that_begins_before_a_publish_needs_neither() -> None:
+    script = translated(session("one-jump", "n1.begin", "n1.read.1", "publish.2", "n1.write.insert.1.1", "n1.commit"))
+    kinds = [type(told.action).__name__ for told in script.actions]
+    assert kinds == ["Use", "Begin", "Publish", "Run", "End"]
+    assert not script.lags
+
+
+# --- what cannot be carried out
+
+
+def test_a_fill_that_puts_pairs_is_none_of_the_clusters() -> None:
+    steps = MODEL_SETUPS["fill"].begins
+    assert why_not(session("fill", *steps, "fill.read.1.1", "fill.put.1.1")) == (
+        "the fill puts pairs here: it runs as one whole on the cluster, and never carelessly"
+    )
+
+
+def test_a_fill_of_an_empty_table_is_nothing_to_do() -> None:
+    steps = list(MODEL_SETUPS["fill"].begins)
+    script = translated(session("full-ladder", *steps, "fill.read.1.1", "fill.put.1.1", "close", "publish.4"))
+    assert [told.action.version for told in script.actions if isinstance(told.action, actions.Publish)] == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("one", "why"),
+    [
+        (session("one-jump", "n1.expire"), "n1 freezes until its lease runs out: others use the nodes, too"),
+        (session("one-jump", "publish.7"), "step publish.7 is not possible: there is no such step here"),
+        (session("required-column"), "a sandbox is a table t (id, a): only an index over a can be replayed on it"),
+        (session("placement"), "a sandbox is a table t (id, a): only an index over a can be replayed on it"),
+        (session("leases"), "this is no session on a model: its clock and its messages are its own"),
+    ],
+    ids=["a freeze", "an impossible step", "a column", "a placement", "a script"],
+)
+def test_what_cannot_be_replayed_is_said_by_name(one: Session, why: str) -> None:
+    assert why_not(one) == why
+
+
+# --- on a sandbox
+
+
+def test_versions_are_counted_on_from_the_sandbox() -> None:
+    base = users()
+    (_, publish, *_) = [told.action for told in translated(session("one-jump", *MISSING)).actions]
+    assert isinstance(publish, actions.Publish)
+    there = on_sandbox(publish.table, base, 2)
+    assert (there.table_id, there.name, there.version) == (base.table_id, base.name, base.version + 2)
+    (index,) = there.indexes
+    assert index.name == f"by_a_{base.table_id}"
+    assert there.next_index_id > index.id
+    assert there.columns == base.columns
+
+
+# --- side by side
+
+
+@pytest.mark.parametrize(
+    ("steps", "clauses"), [(MISSING, ("C4",)), (ORPHAN, ("C5",)), (INSERTED, ())], ids=["missing", "orphan", "neither"]
+)
+def test_verdicts_agree_on_what_both_can_say(steps: tuple[str, ...], clauses: tuple[str, ...]) -> None:
+    """C3 under v1 is the model's alone: an audit judges the newest version."""
+    found = [{"clause": clause} for clause in (*clauses, "C7")]
+    assert compared(session("one-jump", *steps), found, judged_before=True) == Comparison(clauses, clauses)
+
+
+def test_verdicts_that_differ_are_our_bug() -> None:
+    result = compared(session("one-jump", *MISSING), [], judged_before=False)
+    assert result.to_json() == {"model": ["C4"], "cluster": [], "agree": False}
+    faults, newest = faults_at_end(session("one-jump", *ORPHAN))
+    assert newest == 2
+    assert ("C3", 1) in {(fault.clause, fault.version) for fault in faults}
