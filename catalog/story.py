@@ -38,6 +38,7 @@ SENTENCES: dict[str, str] = {
     "nothing to do": "Change {change} has nothing to do: {why}.",
     "version published": "{table} v{version} published: {what}.",
     "version published by the lab": "{who} published v{version} of the sandbox {table} past the rules: {what}.",
+    "replay step": "{what}.",
     "version waiting": "v{version} of {table} waits for {whom}, at most until {until}.",
     "version drained": "Every node has left the versions of {table} before v{version} ({waited}).",
     "sessions ended": "Sessions of {whom} on {table} v{version} were ended: they held it without a lease.",

@@ -181,3 +181,34 @@ class Vote(models.Model):
 
     def __str__(self) -> str:
         return f"choice {self.choice} in poll {self.poll_id}"
+
+
+class Replay(models.Model):
+    """A trace that is carried out on live nodes (`lab.live.replays`): who asked, how far it is, what came of it."""
+
+    owner = models.CharField(max_length=150)
+    """The name of an account: a replay submits changes."""
+
+    link = models.TextField()
+    """The session, as the text of a link."""
+
+    asked_at = models.DateTimeField()
+    begun_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    attempt = models.PositiveSmallIntegerField(default=0)
+    done = models.PositiveSmallIntegerField(default=0)
+    """How many of its actions are done, of this attempt."""
+
+    table = models.TextField(default="")
+    outcome = models.JSONField(null=True)
+    """What both verdicts are, or why it came to none."""
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["owner"], condition=Q(ended_at__isnull=True), name="lab_replay_is_one_of_a_person"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"replay {self.pk} of {self.owner}"

@@ -26,7 +26,7 @@ from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove_parts
 from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.verdict import Verdict
-from lab.live import sandbox
+from lab.live import carry_out, replays, sandbox
 from lab.sessions.session import BadSession
 
 log = logging.getLogger(__name__)
@@ -47,6 +47,7 @@ FAILED = {"verdict": "unknown", "why": "the search failed: the log of the proces
 
 BEAT = {
     "drop-old-sandboxes": {"task": "lab.tasks.drop_old_sandboxes", "schedule": 10.0, "options": {"expires": 10}},
+    "end-lost-replays": {"task": "lab.tasks.end_lost_replays", "schedule": 10.0, "options": {"expires": 10}},
 }
 
 
@@ -54,6 +55,18 @@ BEAT = {
 def drop_old_sandboxes() -> None:
     """Drop a sandbox whose hour is over."""
     sandbox.drop_one_that_is_over()
+
+
+@shared_task
+def end_lost_replays() -> None:
+    """End replays whose worker has died, so that their owners may ask again."""
+    replays.end_lost()
+
+
+@shared_task
+def replay(pk: int) -> None:
+    """Carry out a replay."""
+    carry_out.carry_out(pk)
 
 
 @shared_task(soft_time_limit=SECONDS_MAX, time_limit=SECONDS_MAX_HARD)

@@ -57,6 +57,8 @@ app.conf.update(
         "spark_tasks.tasks.*": {"queue": "spark"},
         "lab.tasks.*": {"queue": "lab"},
         "lab.tasks.drop_old_sandboxes": {"queue": "maintenance"},
+        "lab.tasks.end_lost_replays": {"queue": "maintenance"},
+        "lab.tasks.replay": {"queue": "default"},
         "leases.tasks.*": {"queue": "maintenance"},
         "changes.tasks.find_stuck": {"queue": "maintenance"},
         "changes.tasks.free_orphaned_tables": {"queue": "maintenance"},

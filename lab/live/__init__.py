@@ -1,5 +1,7 @@
 """The real cluster, for the lab: tables on which rules may be broken, and how.
 
-sandbox  sandbox tables: made, listed, dropped
-publish  a version of one, past L7 and the fence
+sandbox    sandbox tables: made, listed, dropped
+publish    a version of one, past L7 and the fence
+replays    replays: asked for, counted, found again when their worker has died
+carry_out  one replay on live nodes, and the audit's verdict on it
 """

@@ -1,0 +1,248 @@
+"""One replay on live nodes: its actions in order, then the audit's verdict beside the model's.
+
+    sandbox made ─► actions: SQL through nodes, versions past the rules ─► audit ─► sandbox dropped, whatever happened
+
+A node that must lag behind the news may hear of them too early, and transactions may fail to serialize: then all is
+done again on a new sandbox, a few times. Everything ends with the replay: transactions are rolled back, connections
+closed, and nothing runs longer than `SECONDS_MAX`.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from psycopg import sql
+
+from catalog.descriptor import Descriptor
+from catalog.selectors import newest_descriptor
+from changes.ddl.errors import DdlError
+from changes.services import ChangeError
+from lab.live import replays, sandbox
+from lab.live.publish import NotPublished, lab_publish
+from lab.models import Replay
+from lab.replays import actions
+from lab.replays.actions import Action, Script
+from lab.replays.comparison import compared
+from lab.replays.translation import on_sandbox, translated
+from lab.sessions.session import Session
+from leases.models import Node
+from nodes.people.vouching import vouched_parameters
+from spark_tasks.models import AuditJob
+from spark_tasks.services import request_audit
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS_MAX = 5
+CONNECT_S, USE_S, LOOK_S = 5, 5.0, 0.02
+NAMED_MAX = 20
+AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+
+
+class Unable(Exception):
+    """The replay came to no verdict; `why` is a word that the page explains, `detail` what the cluster said."""
+
+    def __init__(self, why: str, detail: str = "") -> None:
+        super().__init__(f"{why}: {detail}" if detail else why)
+        self.why, self.detail = why, detail
+
+
+class TooEarly(Exception):
+    """A node used a newer version than it should have, or a transaction has to be tried again."""
+
+
+def carry_out(pk: int) -> None:
+    """Carry out a replay that was asked for; its outcome is stored, whatever comes."""
+    replay = replays.begin(pk)
+    if replay is None:
+        return
+    outcome: dict[str, Any] = {"result": "unable", "why": "failed"}
+    try:
+        outcome = _outcome(replay, time.monotonic() + replays.SECONDS_MAX)
+    except Unable as error:
+        outcome = {"result": "unable", "why": error.why, "detail": error.detail}
+    except (DdlError, ChangeError, NotPublished, psycopg.Error) as error:
+        log.info("replay %s: %s", pk, error)
+        outcome = {"result": "unable", "why": "refused", "detail": str(error)}
+    finally:
+        replays.end(pk, outcome)
+
+
+def _outcome(replay: Replay, deadline: float) -> dict[str, Any]:
+    session = replays.session_of(replay)
+    script = translated(session)
+    for attempt in range(1, ATTEMPTS_MAX + 1):
+        replays.note(replay.pk, f"Attempt {attempt}", attempt=attempt, done=0)
+        with _sandbox(replay, deadline) as base:
+            attempted = Attempt(replay, script, base, deadline)
+            try:
+                attempted.run()
+            except TooEarly as error:
+                log.info("replay %s, attempt %s: %s", replay.pk, attempt, error)
+                continue
+            finally:
+                attempted.close()
+            return _judged(session, base, deadline)
+    raise Unable("early")
+
+
+@contextmanager
+def _sandbox(replay: Replay, deadline: float) -> Iterator[Descriptor]:
+    """A sandbox of the replay's owner, dropped in the end."""
+    change = sandbox.wait(sandbox.make(replay.owner), seconds=deadline - time.monotonic())
+    try:
+        made = newest_descriptor(change.table_id)
+        if change.is_open or made is None:
+            raise Unable("time", "its table was not made in time")
+        replays.note(replay.pk, f"{made.name} is made", table=made.name)
+        yield made
+    finally:
+        sandbox.drop(change.table_name, who=sandbox.TIMETABLE, may_drop_all=True)
+
+
+class Attempt:
+    """The actions of a replay on one sandbox. Transactions are connections, by their number."""
+
+    def __init__(self, replay: Replay, script: Script, base: Descriptor, deadline: float) -> None:
+        self.replay, self.script, self.base, self.deadline = replay, script, base, deadline
+        self.transactions: dict[int, psycopg.Connection[Any]] = {}
+        self.nodes = dict(zip(script.nodes, Node.objects.filter(state=Node.State.UP).order_by("name"), strict=False))
+        first = script.actions[0].action if script.actions else None
+        self.ahead = 0 if isinstance(first, actions.Publish) and first.version == 1 else 1
+        """The sandbox itself is the model's first version, unless that has an index and is published on it."""
+
+        self.timer = threading.Timer(max(deadline - time.monotonic(), 0), self._stop)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def run(self) -> None:
+        """Raises `TooEarly`, `Unable`, `psycopg.Error`."""
+        missing = [name for name in self._used() if name not in self.nodes]
+        if missing:
+            raise Unable("nodes", ", ".join(missing))
+        for done, told in enumerate(self.script.actions, 1):
+            self._check_time()
+            try:
+                self._do(told.action)
+            except AGAIN as error:
+                raise TooEarly(str(error)) from error
+            replays.note(self.replay.pk, str(told.text), done=done)
+
+    def close(self) -> None:
+        """End all transactions that are open: those that have not committed are rolled back."""
+        self.timer.cancel()
+        for opened in self.transactions.values():
+            opened.close()
+        self.transactions.clear()
+
+    def _used(self) -> list[str]:
+        named = (getattr(told.action, "node", None) for told in self.script.actions)
+        return list(dict.fromkeys(name for name in named if name)) or list(self.script.nodes[:1])
+
+    def _stop(self) -> None:
+        """Time is over: whatever a node is doing for us, it stops."""
+        for opened in list(self.transactions.values()):
+            opened.cancel_safe(timeout=CONNECT_S)
+
+    def _check_time(self) -> None:
+        if time.monotonic() > self.deadline:
+            raise Unable("time")
+
+    # Actions
+
+    def _do(self, action: Action) -> None:
+        match action:
+            case actions.Given(rows):
+                with self._connect(self.script.nodes[0]) as opened:
+                    for row in rows:
+                        opened.execute(self._sql("INSERT INTO {} VALUES (%s, %s)"), row)
+            case actions.Warm(node):
+                with self._connect(node) as opened:
+                    self._version_used(opened)
+            case actions.AfterHeartbeat(node):
+                self._await_heartbeat(self.nodes[node].name)
+            case actions.Use(node, version):
+                self._await_use(node, self._there(version))
+            case actions.Begin(number, node, version):
+                self._begin(number, node, self._there(version))
+            case actions.Run(number, statement):
+                self.transactions[number].execute(self._sql(statement.replace(" t ", " {} ", 1)))
+            case actions.End(number, commits):
+                with self.transactions.pop(number) as opened:
+                    opened.execute("COMMIT" if commits else "ROLLBACK")
+            case actions.Publish(version, table):
+                new = on_sandbox(table, self.base, version - self.ahead)
+                lab_publish(new, who=self.replay.owner, what=f"v{version} of a replay")
+
+    def _there(self, version: int) -> int:
+        """The sandbox's version that stands for one of the model."""
+        return self.base.version + version - self.ahead
+
+    def _sql(self, statement: str) -> sql.Composed:
+        return sql.SQL(statement).format(sql.Identifier(self.base.name))  # type: ignore[arg-type]
+
+    def _connect(self, node: str) -> psycopg.Connection[Any]:
+        there = self.nodes[node]
+        return psycopg.connect(
+            host=there.host,
+            port=there.port,
+            dbname="schemalab",
+            application_name=f"replay {self.replay.pk}",
+            connect_timeout=CONNECT_S,
+            sslmode="disable",
+            autocommit=True,
+            **vouched_parameters(settings.SECRET_KEY, self.replay.owner),
+        )
+
+    def _version_used(self, opened: psycopg.Connection[Any]) -> int:
+        """The version under which a statement on this connection runs now."""
+        lines = opened.execute(self._sql("EXPLAIN SELECT 1 FROM {}")).fetchall()
+        found = [line.rpartition("@")[2] for (line,) in lines if f"{self.base.name}@" in line]
+        return int(found[0])
+
+    def _begin(self, number: int, node: str, version: int) -> None:
+        opened = self.transactions[number] = self._connect(node)
+        opened.execute("BEGIN")
+        used = self._version_used(opened)
+        if used != version:
+            raise TooEarly(f"{node} uses version {used}, not {version}")
+
+    def _await_use(self, node: str, version: int) -> None:
+        until = time.monotonic() + USE_S
+        with self._connect(node) as opened:
+            while (used := self._version_used(opened)) < version:
+                self._check_time()
+                if time.monotonic() > until:
+                    raise Unable("behind", f"{node}: {used}, {version}")
+                time.sleep(LOOK_S)
+        if used > version:
+            raise TooEarly(f"{node} uses version {used}, not {version}")
+
+    def _await_heartbeat(self, name: str) -> None:
+        before = Node.objects.get(name=name).heartbeat_at
+        until = time.monotonic() + USE_S
+        while Node.objects.get(name=name).heartbeat_at == before:
+            if time.monotonic() > until:
+                raise Unable("nodes", name)
+            time.sleep(LOOK_S)
+
+
+def _judged(session: Session, base: Descriptor, deadline: float) -> dict[str, Any]:
+    """Both verdicts, once the audit has its own."""
+    job = AuditJob.objects.get(pk=request_audit(base.table_id))
+    while job.ended_at is None:
+        if time.monotonic() > deadline:
+            raise Unable("time", "the audit has not ended")
+        time.sleep(5 * LOOK_S)
+        job.refresh_from_db()
+    if job.error:
+        raise Unable("audit", job.error)
+    found = compared(session, job.violations, judged_before=len(job.versions) > 1)
+    named = [{"clause": one["clause"], "why": one["why"]} for one in job.violations[:NAMED_MAX]]
+    return {"result": "compared", **found.to_json(), "violations": named, "rows": job.rows, "pairs": job.pairs}

@@ -1,0 +1,104 @@
+"""Replays: asked for by a person with an account, one at a time for each, a few for the cluster.
+
+    asked ──task──► begun: an action after the other ──► ended: both verdicts, or why there are none
+
+A replay whose worker dies is ended by the timetable, and its sandbox is dropped as every other one is.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from celery import current_app
+from django.db import connection, transaction
+from django.utils.timezone import now
+from kombu.exceptions import OperationalError as BrokerDown
+from redis.exceptions import RedisError
+
+from catalog.services import append_event
+from lab.models import Replay
+from lab.replays.translation import translated
+from lab.sessions.session import Session, decode, encode
+
+log = logging.getLogger(__name__)
+
+TASK = "lab.tasks.replay"
+AT_ONCE_MAX = 3
+"""Of the whole cluster: each holds a worker's thread, and disturbs the nodes."""
+KEPT_MAX = 500
+SECONDS_MAX = 60.0
+LOST = timedelta(seconds=2 * SECONDS_MAX)
+REPLAYS = (0x5C4E, 3)
+"""The advisory lock under which they are counted."""
+
+
+class Busy(Exception):
+    """There is one under way already: this person's own, or as many of others as the cluster takes."""
+
+    def __init__(self, why: str, *, own: int | None = None) -> None:
+        super().__init__(why)
+        self.own = own
+
+
+def stream_of(pk: int) -> str:
+    return f"replay:{pk}"
+
+
+def ask(owner: str, session: Session) -> Replay:
+    """A replay of a session, sent to a worker. Raises `Busy`, `NotReplayable`, `BadSession`."""
+    translated(session)
+    link = encode(session, len(session.steps))
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", REPLAYS)
+        under_way = Replay.objects.filter(ended_at__isnull=True)
+        own = under_way.filter(owner=owner).first()
+        if own is not None:
+            raise Busy("your last replay has not ended", own=own.pk)
+        if under_way.count() >= AT_ONCE_MAX:
+            raise Busy(f"{AT_ONCE_MAX} replays are under way; try again when one has ended")
+        made = Replay.objects.create(owner=owner, link=link, asked_at=now())
+        forgotten = Replay.objects.order_by("-pk").values_list("pk", flat=True)[KEPT_MAX:]
+        Replay.objects.filter(pk__in=list(forgotten)).delete()
+        transaction.on_commit(lambda: _send(made.pk))
+    return made
+
+
+def _send(pk: int) -> None:
+    try:
+        current_app.send_task(TASK, (pk,), queue="default", retry=False, expires=SECONDS_MAX)
+    except (BrokerDown, RedisError, OSError) as error:
+        log.warning("replay %s not sent to a worker: %s", pk, error)
+        end(pk, {"result": "unable", "why": "broker"})
+
+
+def begin(pk: int) -> Replay | None:
+    """The replay, when nobody else has begun it."""
+    if not Replay.objects.filter(pk=pk, begun_at__isnull=True, ended_at__isnull=True).update(begun_at=now()):
+        return None
+    return Replay.objects.get(pk=pk)
+
+
+def note(pk: int, what: str, **values: Any) -> None:
+    """How far it is, for whoever watches."""
+    with transaction.atomic():
+        Replay.objects.filter(pk=pk).update(**values)
+        append_event("replay step", f"replay {pk}", {"what": what}, [stream_of(pk)])
+
+
+def end(pk: int, outcome: dict[str, Any]) -> None:
+    """Its end; one that has ended stays as it is."""
+    with transaction.atomic():
+        if Replay.objects.filter(pk=pk, ended_at__isnull=True).update(ended_at=now(), outcome=outcome):
+            append_event("replay step", f"replay {pk}", {"what": "It has ended"}, [stream_of(pk)])
+
+
+def end_lost() -> None:
+    """End replays that nobody carries out any more."""
+    for pk in Replay.objects.filter(ended_at__isnull=True, asked_at__lt=now() - LOST).values_list("pk", flat=True):
+        end(pk, {"result": "unable", "why": "lost"})
+
+
+def session_of(replay: Replay) -> Session:
+    return decode(replay.link).session
