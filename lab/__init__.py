@@ -16,6 +16,7 @@ questions/  is there a way to break this, and what would have saved it
 matrix/     every kind of change, interrupted at every step in every way
 diagrams/   traces as SVG
 texts       a sentence that pages can put into another language
+streams     the live part of a replay's page
 services    the queue of questions to the explorer
 signals     who signs in keeps what they did before
 tasks       proofs and answers, in a process of their own

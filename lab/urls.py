@@ -4,12 +4,14 @@ from django.urls import path
 
 from lab import views
 from lab.learning import views as chapters
-from lab.pages import classroom, explorer, exports, handouts, joining, polls
+from lab.pages import classroom, explorer, exports, handouts, joining, polls, replays
 from lab.pages.admission import for_teachers, for_teachers_open_page
 
 urlpatterns = [
     path("lab/", views.lab, name="lab"),
     path("lab/stage/", views.stage, name="stage"),
+    path("lab/live/", replays.live, name="replays"),
+    path("lab/live/<int:pk>/", replays.replay, name="replay"),
     path("lab/explorer/", explorer.explorer, name="lab-explorer"),
     path("lab/models/<str:name>/", explorer.model, name="lab-model"),
     path("lab/without/<str:rule>/", explorer.without, name="lab-without"),

@@ -12,6 +12,7 @@ chapters  chapters as lists and heads show them; which can be done, which comes 
 gallery   famous anomalies, each a session to open
 classroom a teacher's courses: their grids, traces, CSV
 course_grid  the grid and the counted answers as pages draw them
+replays   a session on the live cluster: asked for, watched, both verdicts
 polls     a question to the room, on any session of the stage
 joining   a learner's way into a course, and out of it
 """

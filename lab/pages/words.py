@@ -77,6 +77,7 @@ STAGE: Mapping[str, str | Promise] = {
     "copied": _("Copied"),
     "poll": _("Poll"),
     "export": _("Export"),
+    "replay live": _("Replay on the live cluster"),
     "export svg": _("Picture (SVG)"),
     "export json": _("Session (JSON)"),
     "export script": _("Golden script"),

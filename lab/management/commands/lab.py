@@ -1,20 +1,25 @@
-"""`manage.py lab sandbox make|list|drop ..`: tables on which the lab may break rules, and no other.
+"""`manage.py lab sandbox make|list|drop ..`: tables on which the lab may break rules, and no other;
+`manage.py lab replay LINK`: a session of the stage on live nodes, the audit's verdict beside the model's.
 
-0: as asked; 1: the cluster says no; 2: bad usage; 3: it is not known yet how it ends.
+0: as asked, the verdicts agree; 1: the cluster says no, or they differ; 2: bad usage; 3: it is not known yet.
 """
 
 import getpass
 import json
+import time
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from changes.management.refusals import refusals
 from changes.models import Change, Status
-from lab.live import sandbox
+from lab.live import replays, sandbox
+from lab.live.replays import Busy
+from lab.replays.translation import NotReplayable
+from lab.sessions.session import BadLink, BadSession, decode
 
 UNKNOWN = 3
-WAIT_S = 60.0
+WAIT_S, LOOK_S = 60.0, 0.1
 
 
 class Command(BaseCommand):
@@ -27,11 +32,16 @@ class Command(BaseCommand):
         make = acts.add_parser("make", help="make one: t (id, a)")
         make.add_argument("name", nargs="?", default="", metavar="NAME", help="a name of its own, unless it gets one")
         acts.add_parser("drop", help="drop one of your own").add_argument("name", metavar="NAME")
-        for one in acts.choices.values():
+        replay = rooms.add_parser("replay", help="carry a session of the stage out on live nodes")
+        replay.add_argument("link", metavar="LINK", help="the session: what follows ?s= in a link of the stage")
+        for one in (*acts.choices.values(), replay):
             one.add_argument("--json", action="store_true", help="print the result as JSON")
 
-    def handle(self, *args: Any, act: str, **options: Any) -> None:
+    def handle(self, *args: Any, room: str, act: str = "", **options: Any) -> None:
         who = getpass.getuser()
+        if room == "replay":
+            self._replay(who, options["link"], as_json=options["json"])
+            return
         if act == "list":
             self._list(as_json=options["json"])
             return
@@ -57,3 +67,29 @@ class Command(BaseCommand):
             raise CommandError(f"change {change.pk} has not ended within {WAIT_S:g} s", returncode=UNKNOWN)
         if change.status != Status.DONE:
             raise CommandError(f"change {change.pk} {change.status}: {change.error}", returncode=1)
+
+    def _replay(self, who: str, link: str, *, as_json: bool) -> None:
+        """Ask for a replay, wait for its end, and say both verdicts."""
+        try:
+            replay = replays.ask(who, decode(link).session)
+        except (BadLink, BadSession) as error:
+            raise CommandError(str(error), returncode=2) from error
+        except (NotReplayable, Busy) as error:
+            raise CommandError(str(error), returncode=1) from error
+        until = time.monotonic() + replays.LOST.total_seconds()
+        while replay.ended_at is None and time.monotonic() < until:
+            time.sleep(LOOK_S)
+            replay.refresh_from_db()
+        outcome = replay.outcome or {"result": "unable", "why": "time"}
+        self.stdout.write(json.dumps(outcome, indent=2) if as_json else _in_words(outcome))
+        if outcome["result"] != "compared":
+            raise CommandError("it came to no verdict", returncode=UNKNOWN)
+        if not outcome["agree"]:
+            raise CommandError("the verdicts differ: this is our bug", returncode=1)
+
+
+def _in_words(outcome: dict[str, Any]) -> str:
+    if outcome["result"] != "compared":
+        return f"{outcome['why']}: {outcome.get('detail', '')}"
+    model, cluster = (", ".join(outcome[side]) or "every clause holds" for side in ("model", "cluster"))
+    return f"the model said: {model}; the cluster did: {cluster}"

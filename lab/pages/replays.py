@@ -1,0 +1,90 @@
+"""Replays on the live cluster: what would be done, or why it cannot be; asked for with a button, watched to its end."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+
+from catalog.live import snapshot
+from lab.live import replays
+from lab.live.replays import Busy
+from lab.models import Replay
+from lab.pages.words import say
+from lab.replays.translation import NotReplayable, translated
+from lab.sessions.session import BadLink, BadSession, decode
+from lab.sessions.setups import setup_named
+
+MAY_REPLAY = "changes.add_change"
+"""A replay makes a table and publishes versions: whoever may submit changes may ask for one."""
+
+LISTED_MAX = 20
+
+
+@require_http_methods(["GET", "POST"])
+def live(request: HttpRequest) -> HttpResponse:
+    """One's last replays; with a session, what it would be on the cluster; for a POST, it is asked for."""
+    if request.method == "POST":
+        return _asked(request)
+    return _page(request, request.GET.get("s", ""))
+
+
+@permission_required(MAY_REPLAY, raise_exception=True)
+def _asked(request: HttpRequest) -> HttpResponse:
+    link = request.POST.get("s", "")
+    try:
+        made = replays.ask(request.user.get_username(), decode(link).session)
+    except Busy as busy:
+        return _page(request, link, why=_words(busy), under_way=busy.own, status=409)
+    except (NotReplayable, BadLink, BadSession):
+        return _page(request, link, status=400)
+    return redirect("replay", made.pk)
+
+
+def _words(busy: Busy) -> str:
+    if busy.own is not None:
+        return _("Your last replay has not ended: one at a time.")
+    return _("As many replays as the cluster takes at once are under way: try again when one has ended.")
+
+
+def _page(
+    request: HttpRequest, link: str, *, why: str = "", under_way: int | None = None, status: int = 200
+) -> HttpResponse:
+    lines: list[str] = []
+    title, lags = "", False
+    if link:
+        try:
+            session = decode(link).session
+            title = say(setup_named(session.setup).title)
+            script = translated(session)
+            lines, lags = [say(told.text) for told in script.actions], script.lags
+        except NotReplayable as refused:
+            why = why or say(refused.why)
+        except (BadLink, BadSession) as problem:
+            why = str(problem)
+    own = Replay.objects.none()
+    if request.user.is_authenticated:
+        own = Replay.objects.filter(owner=request.user.get_username()).order_by("-pk")[:LISTED_MAX]
+    context = {
+        "section": "lab",
+        "link": link,
+        "title": title,
+        "lines": lines,
+        "lags": lags,
+        "why_not": why,
+        "under_way": under_way,
+        "may": request.user.has_perm(MAY_REPLAY),
+        "replays": own,
+    }
+    return render(request, "lab/live.html", context, status=status)
+
+
+@login_required
+@require_GET
+def replay(request: HttpRequest, pk: int) -> HttpResponse:
+    """A replay as far as it is, and both verdicts in the end."""
+    shown = get_object_or_404(Replay, pk=pk)
+    context = {"section": "lab", "replay": shown} | snapshot.page_context(replays.stream_of(pk))
+    return render(request, "lab/replay.html", context)

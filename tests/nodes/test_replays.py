@@ -1,0 +1,59 @@
+"""Sessions of the stage on real nodes: the audit says what the model said, and nothing is left behind."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from lab.sessions.session import Session, encode
+from tests.nodes.conftest import ROOT, Cluster
+
+AHEAD = ("publish.2", "n2.acquire")
+
+
+def statement(node: str, write: str) -> tuple[str, ...]:
+    return tuple(f"{node}.{step}" for step in ("begin", "read.1", f"write.{write}", "commit"))
+
+
+def replayed(cluster: Cluster, *steps: str) -> dict[str, object]:
+    session = Session("one-jump", steps=steps)
+    command = [sys.executable, "manage.py", "lab", "replay", "--json", encode(session, len(steps))]
+    done = subprocess.run(command, cwd=ROOT, env=cluster.environ(), capture_output=True, text=True, timeout=120)
+    assert done.returncode in (0, 3), done.stderr + done.stdout
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def sandboxes_left(cluster: Cluster) -> int:
+    with cluster.store() as store:
+        row = store.execute(
+            "SELECT count(*) FROM catalog_table t WHERE t.sandbox_of IS NOT NULL AND t.state <> 'dropped'"
+            " AND NOT EXISTS (SELECT FROM changes_change c WHERE c.table_id = t.id AND c.statement LIKE 'DROP%')"
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+@pytest.mark.usefixtures("worker")
+def test_the_missing_entry_on_live_nodes(cluster: Cluster) -> None:
+    """n1 keeps a transaction of v1 open and inserts; v2 is public meanwhile: found by table, not by index."""
+    outcome = replayed(cluster, *AHEAD, *statement("n1", "insert.1.1"))
+    assert (outcome["result"], outcome["model"], outcome["cluster"], outcome["agree"]) == (
+        "compared",
+        ["C4"],
+        ["C4"],
+        True,
+    )
+    assert sandboxes_left(cluster) == 0
+
+
+@pytest.mark.usefixtures("worker")
+def test_the_orphan_on_live_nodes_or_none(cluster: Cluster) -> None:
+    """n1 lags behind the news and deletes a row whose entry it does not know. Heard too early, it comes to no verdict
+    and says so: never to a wrong one."""
+    outcome = replayed(cluster, *AHEAD, *statement("n2", "insert.1.1"), *statement("n1", "delete.1.0"))
+    if outcome["result"] == "compared":
+        assert (outcome["model"], outcome["cluster"], outcome["agree"]) == (["C5"], ["C5"], True)
+    else:
+        assert outcome["why"] in ("early", "time")
+    assert sandboxes_left(cluster) == 0
