@@ -31,7 +31,7 @@ def _steps(pk: int) -> dict[str, Any]:
 def _sentences(replay: Replay) -> list[str]:
     """Its actions in the reader's language; none where the rules have changed since."""
     try:
-        return [say(told.text) for told in translated(session_of(replay)).actions]
+        return [say(narrated.text) for narrated in translated(session_of(replay)).actions]
     except (NotReplayable, BadSession, BadLink):
         return []
 

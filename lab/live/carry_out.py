@@ -126,13 +126,13 @@ class Attempt:
         missing = [name for name in self._used() if name not in self.nodes]
         if missing:
             raise Unable("nodes", ", ".join(missing))
-        for done, told in enumerate(self.script.actions, 1):
+        for done, narrated in enumerate(self.script.actions, 1):
             self._check_time()
             try:
-                self._do(told.action)
+                self._do(narrated.action)
             except AGAIN as error:
                 raise TooEarly(str(error)) from error
-            replays.note(self.replay.pk, str(told.text), done=done)
+            replays.note(self.replay.pk, str(narrated.text), done=done)
 
     def close(self) -> None:
         """End all transactions that are open: those that have not committed are rolled back."""
@@ -142,7 +142,7 @@ class Attempt:
         self.transactions.clear()
 
     def _used(self) -> list[str]:
-        named = (getattr(told.action, "node", None) for told in self.script.actions)
+        named = (getattr(narrated.action, "node", None) for narrated in self.script.actions)
         return list(dict.fromkeys(name for name in named if name)) or list(self.script.nodes[:1])
 
     def _stop(self) -> None:

@@ -81,7 +81,7 @@ def begin(pk: int) -> Replay | None:
 
 
 def note(pk: int, what: str, **values: Any) -> None:
-    """How far it is, for whoever watches."""
+    """Note the progress, for whoever watches."""
     with transaction.atomic():
         Replay.objects.filter(pk=pk).update(**values)
         append_event("replay step", f"replay {pk}", {"what": what}, [stream_of(pk)])

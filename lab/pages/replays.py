@@ -59,7 +59,7 @@ def _page(
             session = decode(link).session
             title = say(setup_named(session.setup).title)
             script = translated(session)
-            lines, lags = [say(told.text) for told in script.actions], script.lags
+            lines, lags = [say(narrated.text) for narrated in script.actions], script.lags
         except NotReplayable as refused:
             why = why or say(refused.why)
         except (BadLink, BadSession) as problem:

@@ -72,7 +72,7 @@ Action = Given | Warm | AfterHeartbeat | Begin | Run | End | Publish | Use
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Narrated:
     """An action, and the sentence for whoever watches."""
 
     action: Action
@@ -84,6 +84,6 @@ class Script:
     """A replay: its actions in order. `lags`: a node must be behind the news for a moment, so it may take several
     attempts."""
 
-    actions: tuple[Told, ...]
+    actions: tuple[Narrated, ...]
     nodes: tuple[str, ...]
     lags: bool = False

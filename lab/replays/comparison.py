@@ -46,7 +46,7 @@ def compared(session: Session, violations: Iterable[Mapping[str, Any]], *, judge
 
 
 def faults_at_end(session: Session) -> tuple[tuple[Fault, ...], int]:
-    """What the model says is wrong at the end of a session, and its newest version. Raises `NotReplayable`."""
+    """The faults of the model at the end of a session, and its newest version. Raises `NotReplayable`."""
     machine, _ = machine_for(session)
     with machine.lock:
         position = machine.follow(session.steps)[0][-1]

@@ -15,13 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import IndexId, Kind
+from catalog.elements import IndexId
 from lab.explorer.contents.statements import DELETE, INSERT, MOVE, NO_VALUE, UPDATE, Statement
 from lab.explorer.model import Model
 from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Plain
 from lab.replays import actions
-from lab.replays.actions import Script, Told
+from lab.replays.actions import Narrated, Script
 from lab.sessions.model_session import Machine, Position, machine_of
 from lab.sessions.model_setups import model_of
 from lab.sessions.session import Session
@@ -29,7 +29,6 @@ from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named
 from lab.texts import Text, Values
 
-INDEXES = frozenset({Kind.INDEX, Kind.UNIQUE_INDEX})
 TRANSACTIONS_MAX, NODES_MAX = 40, 3
 NO_ROW = "-"
 
@@ -64,7 +63,7 @@ def machine_for(session: Session) -> tuple[Machine, tuple[str | int, ...]]:
 
 
 def _check_model(model: Model) -> None:
-    if len(model.kinds) != 1 or model.kind not in INDEXES or model.partial or model.apart:
+    if len(model.kinds) != 1 or not model.kind.is_index or model.partial or model.apart:
         raise NotReplayable(Text("a sandbox is a table t (id, a): only an index over a can be replayed on it"))
     if model.pair:
         raise NotReplayable(Text("two versions side by side are no trace of a change"))
@@ -109,8 +108,8 @@ class _Translation:
     def script(self) -> Script:
         if len(self.transactions) > TRANSACTIONS_MAX:
             raise NotReplayable(Text("a replay has at most {most} transactions", {"most": TRANSACTIONS_MAX}))
-        told = tuple(self._all())
-        return Script(told, tuple(map(str, self.plain.names)), lags=bool(self.lagging))
+        narrated = tuple(self._all())
+        return Script(narrated, tuple(map(str, self.plain.names)), lags=bool(self.lagging))
 
     # What the trace holds
 
@@ -146,21 +145,21 @@ class _Translation:
 
     # What it becomes
 
-    def _all(self) -> Iterator[Told]:
+    def _all(self) -> Iterator[Narrated]:
         first = self.plain.effects.program.descriptors[self.plain.stops[0].tables[0].schemas[1]]
         if first.indexes:
-            yield Told(actions.Publish(1, first), Text("v1 of the model is published, with its index"))
+            yield Narrated(actions.Publish(1, first), Text("v1 of the model is published, with its index"))
         rows = tuple((number, value) for number, value in enumerate(self.rows, 1) if value != NO_ROW)
         if rows:
             yield self._given(rows)
         for at, step in enumerate(self.steps):
             yield from self._step(at, step)
 
-    def _given(self, rows: Sequence[tuple[int, str | int]]) -> Told:
+    def _given(self, rows: Sequence[tuple[int, str | int]]) -> Narrated:
         values = tuple((row, int(value) or None) for row, value in rows)
-        return Told(actions.Given(values), Text("the first rows are inserted"))
+        return Narrated(actions.Given(values), Text("the first rows are inserted"))
 
-    def _step(self, at: int, step: Step) -> Iterator[Told]:
+    def _step(self, at: int, step: Step) -> Iterator[Narrated]:
         if step[0] in self.plain.names:
             yield from self._node_step(at, str(step[0]), step)
         elif step[0] == "given":
@@ -173,23 +172,23 @@ class _Translation:
         elif self.positions[at].config.contents != self.positions[at + 1].config.contents:
             raise NotReplayable(_reorganises(step))
 
-    def _publish(self, at: int, version: int) -> Iterator[Told]:
+    def _publish(self, at: int, version: int) -> Iterator[Narrated]:
         stop = self.plain.stops[self.positions[at].config.stop]
         for one in self.pinned:
             if one.version + 1 == version:
                 values: Values = {"node": one.node, "version": one.version}
                 text = Text("{node} begins a transaction under v{version}, and keeps it open", values)
-                yield Told(actions.Begin(one.number, one.node, one.version), text)
+                yield Narrated(actions.Begin(one.number, one.node, one.version), text)
         lagging = dict.fromkeys(one.node for one in self.lagging if one.version + 1 == version)
         for node in lagging:
-            yield Told(actions.Warm(node), Text("{node} leases v{version}", {"node": node, "version": version - 1}))
+            yield Narrated(actions.Warm(node), Text("{node} leases v{version}", {"node": node, "version": version - 1}))
         for node in lagging:
-            yield Told(actions.AfterHeartbeat(node), Text("{node} has just asked for news", {"node": node}))
+            yield Narrated(actions.AfterHeartbeat(node), Text("{node} has just asked for news", {"node": node}))
         table = self.plain.effects.program.descriptors[stop.published[0]]
         text = Text("v{version} is published, and nobody is waited for", {"version": version})
-        yield Told(actions.Publish(version, table), text)
+        yield Narrated(actions.Publish(version, table), text)
 
-    def _node_step(self, at: int, node: str, step: Step) -> Iterator[Told]:
+    def _node_step(self, at: int, node: str, step: Step) -> Iterator[Narrated]:
         match step[1:]:
             case ("acquire",) | ("read", *_):
                 return
@@ -199,18 +198,20 @@ class _Translation:
                     return
                 values: Values = {"node": node, "version": one.version}
                 if one not in self.lagging:
-                    yield Told(actions.Use(node, one.version), Text("{node} comes to use v{version}", values))
+                    yield Narrated(actions.Use(node, one.version), Text("{node} comes to use v{version}", values))
                 text = Text("{node} begins a transaction under v{version}", values)
-                yield Told(actions.Begin(one.number, node, one.version), text)
+                yield Narrated(actions.Begin(one.number, node, one.version), text)
             case ("write", statement):
                 sql = statement_sql(statement)  # type: ignore[arg-type]
                 text = Text("{node}: {sql}", {"node": node, "sql": sql})
-                yield Told(actions.Run(self._at(node, at).number, sql), text)
+                yield Narrated(actions.Run(self._at(node, at).number, sql), text)
             case ("commit",):
-                yield Told(actions.End(self._at(node, at).number, commits=True), Text("{node} commits", {"node": node}))
+                yield Narrated(
+                    actions.End(self._at(node, at).number, commits=True), Text("{node} commits", {"node": node})
+                )
             case ("rollback",):
                 text = Text("{node} rolls back", {"node": node})
-                yield Told(actions.End(self._at(node, at).number, commits=False), text)
+                yield Narrated(actions.End(self._at(node, at).number, commits=False), text)
             case _:
                 raise NotReplayable(
                     Text("{node} freezes until its lease runs out: others use the nodes, too", {"node": node})

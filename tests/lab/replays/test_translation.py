@@ -20,7 +20,7 @@ def session(setup: str, *steps: str, **parameters: object) -> Session:
 
 
 def words(one: Session) -> list[str]:
-    return [str(told.text) for told in translated(one).actions]
+    return [str(narrated.text) for narrated in translated(one).actions]
 
 
 def why_not(one: Session) -> str:
@@ -39,7 +39,7 @@ def test_the_missing_entry_is_a_pinned_transaction() -> None:
         "n1: INSERT INTO t VALUES (1, 1)",
         "n1 commits",
     ]
-    begin, publish, run, end = [told.action for told in script.actions]
+    begin, publish, run, end = [narrated.action for narrated in script.actions]
     assert (begin, run, end) == (
         actions.Begin(1, "n1", 1),
         actions.Run(1, "INSERT INTO t VALUES (1, 1)"),
@@ -73,7 +73,7 @@ def test_first_rows_are_inserted_first() -> None:
 
 def test_a_transaction_that_begins_before_a_publish_needs_neither() -> None:
     script = translated(session("one-jump", "n1.begin", "n1.read.1", "publish.2", "n1.write.insert.1.1", "n1.commit"))
-    kinds = [type(told.action).__name__ for told in script.actions]
+    kinds = [type(narrated.action).__name__ for narrated in script.actions]
     assert kinds == ["Use", "Begin", "Publish", "Run", "End"]
     assert not script.lags
 
@@ -91,7 +91,11 @@ def test_a_fill_that_puts_pairs_is_none_of_the_clusters() -> None:
 def test_a_fill_of_an_empty_table_is_nothing_to_do() -> None:
     steps = list(MODEL_SETUPS["fill"].begins)
     script = translated(session("full-ladder", *steps, "fill.read.1.1", "fill.put.1.1", "close", "publish.4"))
-    assert [told.action.version for told in script.actions if isinstance(told.action, actions.Publish)] == [2, 3, 4]
+    assert [narrated.action.version for narrated in script.actions if isinstance(narrated.action, actions.Publish)] == [
+        2,
+        3,
+        4,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +118,7 @@ def test_what_cannot_be_replayed_is_said_by_name(one: Session, why: str) -> None
 
 def test_versions_are_counted_on_from_the_sandbox() -> None:
     base = users()
-    (_, publish, *_) = [told.action for told in translated(session("one-jump", *MISSING)).actions]
+    (_, publish, *_) = [narrated.action for narrated in translated(session("one-jump", *MISSING)).actions]
     assert isinstance(publish, actions.Publish)
     there = on_sandbox(publish.table, base, 2)
     assert (there.table_id, there.name, there.version) == (base.table_id, base.name, base.version + 2)

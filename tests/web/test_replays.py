@@ -1,0 +1,115 @@
+"""Replays on the live cluster: what would be done is shown to all, done for those who may, one at a time."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils.timezone import now
+
+from lab.live import carry_out, replays
+from lab.models import Replay
+from lab.sessions.model_setups import MODEL_SETUPS
+from lab.sessions.session import Session, encode
+
+ClientOf = Callable[[str], Client]
+STEPS = ("publish.2", "n2.acquire", "n1.begin", "n1.read.1", "n1.write.insert.1.1", "n1.commit")
+SESSION = Session("one-jump", steps=STEPS)
+LINK = encode(SESSION, len(STEPS))
+FILLS = (*MODEL_SETUPS["fill"].begins, "fill.read.1.1", "fill.put.1.1")
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tasks that were sent; none runs by itself."""
+    names: list[str] = []
+    monkeypatch.setattr(replays.current_app, "send_task", lambda name, *_, **__: names.append(name))
+    return names
+
+
+def ended(owner: str, **outcome: object) -> Replay:
+    usual = {"asked_at": now(), "begun_at": now(), "ended_at": now(), "attempt": 1, "done": 4}
+    return Replay.objects.create(owner=owner, link=LINK, outcome=outcome, **usual)
+
+
+def test_a_visitor_sees_what_would_be_done_and_why_not(db: None) -> None:
+    page = Client().get(reverse("replays"), {"s": LINK}).content.decode()
+    assert "n1 begins a transaction under v1, and keeps it open" in page
+    assert "Only who has an account and may submit changes may replay on the cluster." in page
+    assert 'name="s"' not in page
+
+
+def test_a_learner_is_told_why_not(client_of: ClientOf) -> None:
+    client = client_of("lea")
+    page = client.get(reverse("replays"), {"s": LINK}).content.decode()
+    assert "Only who may submit changes may replay on the cluster" in page
+    assert client.post(reverse("replays"), {"s": LINK}).status_code == 403
+    assert not Replay.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_at_a_time(client_of: ClientOf, sent: list[str]) -> None:
+    client = client_of("sam")
+    asked = client.post(reverse("replays"), {"s": LINK})
+    made = Replay.objects.get()
+    assert asked["Location"] == reverse("replay", args=(made.pk,))
+    assert sent == [replays.TASK]
+    again = client.post(reverse("replays"), {"s": LINK})
+    assert again.status_code == 409
+    assert "Your last replay has not ended: one at a time." in again.content.decode()
+    replays.end(made.pk, {"result": "unable", "why": "time"})
+    assert client.post(reverse("replays"), {"s": LINK}).status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_few_for_the_cluster() -> None:
+    for number in range(replays.AT_ONCE_MAX):
+        replays.ask(f"ann{number}", SESSION)
+    with pytest.raises(replays.Busy, match="3 replays are under way"):
+        replays.ask("bo", SESSION)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_dead_worker_leaves_is_ended() -> None:
+    made = replays.ask("ann", SESSION)
+    replays.end_lost()
+    assert Replay.objects.get().ended_at is None
+    Replay.objects.update(asked_at=now() - replays.LOST)
+    replays.end_lost()
+    assert Replay.objects.get().outcome == {"result": "unable", "why": "lost"}
+    carry_out.carry_out(made.pk)  # the task that comes late finds nothing to do
+    assert Replay.objects.get().attempt == 0
+
+
+def test_what_cannot_be_replayed_is_said(client_of: ClientOf) -> None:
+    link = encode(Session("fill", steps=FILLS), 0)
+    client = client_of("sam")
+    for answer in (client.get(reverse("replays"), {"s": link}), client.post(reverse("replays"), {"s": link})):
+        assert "the fill puts pairs here: it runs as one whole on the cluster" in answer.content.decode()
+    assert client.post(reverse("replays"), {"s": "nonsense"}).status_code == 400
+    assert not Replay.objects.exists()
+
+
+def test_both_verdicts_stand_side_by_side(client_of: ClientOf) -> None:
+    said = {"violations": [{"clause": "C4", "why": "row 1 has no entry"}], "rows": 1, "pairs": 2}
+    agree = ended("sam", result="compared", model=["C4"], cluster=["C4"], agree=True, **said)
+    page = client_of("lea").get(reverse("replay", args=(agree.pk,))).content.decode()
+    assert "The cluster did what the model said" in page
+    assert "row 1 has no entry" in page
+    differ = ended("sam", result="compared", model=["C4"], cluster=[], agree=False, violations=[])
+    page = client_of("lea").get(reverse("replay", args=(differ.pk,))).content.decode()
+    assert "The verdicts differ: this is our bug" in page
+
+
+@pytest.mark.parametrize("why", ["early", "behind", "nodes", "time", "lost", "broker", "audit", "refused", "failed"])
+def test_no_verdict_says_why(client_of: ClientOf, why: str) -> None:
+    made = ended("sam", result="unable", why=why, detail="n3")
+    page = client_of("sam").get(reverse("replay", args=(made.pk,))).content.decode()
+    assert "It came to no verdict" in page
+    assert ("It failed;" in page) == (why == "failed")
+    assert "n3" in page
+
+
+def test_a_page_of_nobody(client_of: ClientOf) -> None:
+    assert client_of("sam").get(reverse("replay", args=(7,))).status_code == 404
+    assert Client().get(reverse("replay", args=(7,))).status_code == 302
