@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from http.cookies import SimpleCookie
 from typing import Any
 
-from bench.report import Figure
+from bench.report import Figure, percentile
 from schemalab.testing.cluster import RunningCluster
 
 LEARNERS = 30
@@ -242,10 +242,6 @@ def unasked() -> Iterator[dict[str, Any]]:
         return {"session": session, "goal": {"clauses": clauses, "versions": []}, "any_rows": any_rows}
 
     return iter(following, None)
-
-
-def percentile(values: list[float], share: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
 def _ms(seconds: float) -> str:

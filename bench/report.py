@@ -1,6 +1,6 @@
 """The figures of a benchmark, and the page that shows it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,11 @@ HEAD = """# Benchmarks
 Written by `make bench`. Each figure is a ratio of two things measured in the same run on the same
 machine, or a duration with what it includes; absolute rates of other machines say little here.
 """
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that `share` (0 to 1) of them are below; of one value at least."""
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
 @dataclass(frozen=True, slots=True)

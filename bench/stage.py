@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bench.report import Figure
+from bench.report import Figure, percentile
 from lab.sessions.random_step import random_step
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import STEPS_MAX, Session
@@ -36,7 +36,7 @@ def figure(kind: str) -> Figure:
     names = [name for name, setup in SETUPS.items() if setup.kind == kind and name != "model"]
     sessions = [long_session(name, seed) for name in names for seed in SEEDS]
     seconds = sorted(second for session in sessions for second in answers(session))
-    p95 = seconds[int(0.95 * len(seconds))]
+    p95 = percentile(seconds, 0.95)
     steps = statistics.mean(len(session.steps) for session in sessions)
     return Figure(
         f"a step on the stage answered, sessions on {KINDS[kind]}",

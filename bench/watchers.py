@@ -16,7 +16,7 @@ from datetime import datetime
 import psycopg
 import websockets
 
-from bench.report import Figure
+from bench.report import Figure, percentile
 from schemalab.testing.cluster import RunningCluster
 
 CLIENTS = 200
@@ -122,7 +122,3 @@ def sign_in(cluster: RunningCluster, name: str) -> str:
     with opener.open(link) as answer:
         answer.read()
     return "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
-
-
-def percentile(values: list[float], share: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench.report import percentile
 from bench.watchers import Missed, delays_of
 from bench.writers import Seen, Statement
 
@@ -27,3 +28,8 @@ def test_events_count_from_the_moment_when_all_clients_are_there() -> None:
 def test_an_event_that_a_client_never_got_is_no_smaller_number_of_events() -> None:
     with pytest.raises(Missed, match=r"1 of 3 clients did not get all 2 events, one of them event 7"):
         delays_of([{6: 0.1, 7: 0.2}, {6: 0.1}, {6: 0.1, 7: 0.3}], since=5)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 1), (0.5, 3), (0.95, 4), (1.0, 4)])
+def test_a_percentile_is_one_of_the_values(share: float, expected: int) -> None:
+    assert percentile([3, 1, 4, 2], share) == expected
