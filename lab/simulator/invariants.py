@@ -80,7 +80,6 @@ class Judge:
     is_blind_to_leases: bool = False
     numbers: dict[tuple[TableId, int], int] = field(default_factory=dict)
     seen: object = None
-    bases: dict[int, Descriptor | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.columns = Columns(self.lab.world.control)
