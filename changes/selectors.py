@@ -74,7 +74,7 @@ def standing_of(change: Change, state: Execution | None = None) -> Standing:
 
 
 def may_steer_all(user: Any) -> bool:
-    """True when this person may pause, resume and cancel what others have submitted."""
+    """True when this person may pause, resume, throttle and cancel what others have submitted."""
     return settings.SUBMITTERS_STEER == "all" or user.has_perm("changes.steer_any_change")
 
 

@@ -194,7 +194,7 @@ SETTINGS: tuple[Setting, ...] = (
         "SUBMITTERS_STEER",
         "all",
         one_of("all", "own"),
-        "whose changes a submitter may pause, resume and cancel; operators: all",
+        "whose changes a submitter may pause, resume, throttle and cancel; operators: all",
     ),
     Setting("EXERCISES_DIR", "", folder, "a folder with chapters of your own for the lab; empty: none"),
     Setting("SECRET_KEY", "", text, "signs sessions and links; empty: made on first run and kept in the home"),

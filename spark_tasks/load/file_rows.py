@@ -65,7 +65,7 @@ def _with_derived(descriptor: Descriptor, rows: StoredRows) -> StoredRows:
 
 
 def _require_lawful(descriptor: Descriptor, rows: StoredRows, first: int) -> None:
-    """Constraints are enforced from write-only on. Foreign keys are asked in the transaction (`load_chunk`)."""
+    """Constraints are enforced from write-only on. Foreign keys are asked in the transaction (`load.chunk`)."""
     for constraint in descriptor.constraints:
         if constraint.rule not in ROW_RULES or rule(constraint.kind, constraint.state).insert is not Write.ENFORCE:
             continue
