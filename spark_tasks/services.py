@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 CLOSE_LOCK_TIMEOUT = "1s"
 CLOSE_TRIES_MAX = 10
 HOLDER_LOOKS_MAX, HOLDER_LOOK_S = 10, 0.02
-AUDITS = 0x5C4F
-"""The advisory lock (AUDITS, table) under which an audit is asked for: one at a time for a table."""
+ASKING_FOR_AUDITS = 0x5C4F
+"""The advisory lock (ASKING_FOR_AUDITS, table) under which an audit is asked for: one at a time for a table."""
 
 Check = Callable[[Any], None]
 """Given the cursor of a transaction, raises when that must do nothing."""
@@ -235,7 +235,7 @@ def _holders(run_id: int) -> list[int]:
 def request_audit(table_id: int) -> int:
     """The audit of this table that is under way, or a new one."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", (AUDITS, table_id))
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", (ASKING_FOR_AUDITS, table_id))
         found = AuditJob.objects.filter(table_id=table_id, ended_at__isnull=True).order_by("-id").first()
         job = found or AuditJob.objects.create(table_id=table_id)
         transaction.on_commit(lambda: send_audit(job.id), robust=True)
