@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
+from django.db import connection
 
 from catalog.live.relay import Event, Relay
+from schemalab.polling import wait_for
 from tests.web.test_live import happen, listeners
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STREAM = "cluster"
 EVENT_S_MAX = 5.0
+
+
+@pytest.fixture(autouse=True)
+def leaves_no_session() -> Iterator[None]:
+    """A thread that keeps a session would keep the test database from being dropped."""
+    before = sessions()
+    yield
+    wait_for(lambda: sessions() <= before, what="the end of all sessions", seconds_max=EVENT_S_MAX)
+
+
+def sessions() -> set[int]:
+    with connection.cursor() as cursor:
+        ours = "datname = current_database() AND backend_type = 'client backend'"
+        cursor.execute(f"SELECT pid FROM pg_stat_activity WHERE {ours}")
+        return {pid for (pid,) in cursor.fetchall()}
 
 
 class Socket:
@@ -38,7 +56,7 @@ class Socket:
 
 async def receives(socket: Socket) -> None:
     """Raises `TimeoutError` when an event does not reach the socket."""
-    await sync_to_async(happen)(1)
+    await database_sync_to_async(happen)(1)
     await asyncio.wait_for(socket.has_event.wait(), EVENT_S_MAX)
 
 
@@ -82,7 +100,7 @@ def test_a_follower_that_joins_at_the_same_moment_gets_them_and_no_listener_is_l
             await receives(after)
         await relay.leave(sockets[-1])
         assert relay.tasks == []
-        assert await sync_to_async(listeners)() == []
+        assert await database_sync_to_async(listeners)() == []
 
     asyncio.run(story())
 
