@@ -55,7 +55,7 @@ bench: setup
 	@$(BIN)/python -m bench
 
 soak: setup
-	@$(BIN)/python -m pytest -m soak
+	@$(BIN)/python -m pytest -m "soak or drawn"
 	@$(BIN)/python -m bench.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 clean:

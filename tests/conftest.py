@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 
 from schemalab.testing.services import surround
+from tests import rounds
 from tests.groups import GroupScheduling, position_of
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # how long an example takes is no test (see bench/)
@@ -70,6 +71,7 @@ def redis_url(services: None) -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Under xdist only workers need settings, each with a home of its own: none may be read before that is chosen."""
+    rounds.in_soak = "drawn" in config.option.markexpr
     if getattr(config.option, "numprocesses", None):
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 

@@ -4,6 +4,7 @@
     nodes-1   a small cluster of nodes, in two halves
     nodes-2
     spark     one warm Spark session
+    explorer  what the explorer answers about the built-in models: found once
     a file    everything else, by itself
 
 `--dist loadgroup` of pytest-xdist 3.8 cannot be used: it writes the group into a test's id, which pytest 9.2 no longer
@@ -15,7 +16,7 @@ from pathlib import PurePath
 
 from xdist.scheduler import LoadScopeScheduling
 
-FIRST = ("product", "nodes-1", "nodes-2", "spark")
+FIRST = ("product", "nodes-1", "nodes-2", "spark", "explorer")
 """The longest, so that all processes end together."""
 
 ROOMS_WITH_NODES = {
@@ -36,6 +37,8 @@ def group_of(path: str) -> str:
             return "product"
         case ("spark_tasks", *_):
             return "spark"
+        case ("lab", "explorer", _):
+            return "explorer"
         case ("nodes", _):
             return "nodes-2"
         case ("nodes", room, _) if room in ROOMS_WITH_NODES:

@@ -1,12 +1,17 @@
-"""Few rounds in the suite, many in `make soak`: what is tried at random, or at every moment, beside real services.
+"""Few rounds in the suite, many in `make soak`: what is tried at random, or at every moment.
 
-A round costs seconds there. The suite has enough of them to see that the test itself works and what is badly wrong;
-all of them, and more, belong into the soak.
+Beside real services a round costs seconds, and of the pure ones there are many. The suite has enough of them to see
+that the test itself works and what is badly wrong; all of them, and more, belong into the soak.
 """
 
+from collections.abc import Callable
 from typing import Any
 
+import hypothesis
 import pytest
+
+in_soak = False
+"""Whether the many are asked for: set by `tests.conftest` before any test is collected."""
 
 
 def rounds(few: Any, many: Any) -> pytest.MarkDecorator:
@@ -21,3 +26,9 @@ def every(number: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         "every", [pytest.param(number, id="some"), pytest.param(1, id="all", marks=pytest.mark.soak)]
     )
+
+
+def drawn(few: int, many: int, **chosen: Any) -> Callable[[Any], Any]:
+    """A test of examples that hypothesis draws: `few` in the suite, `many` where tests marked `drawn` are asked for."""
+    chosen_settings = hypothesis.settings(max_examples=many if in_soak else few, deadline=None, **chosen)
+    return lambda test: pytest.mark.drawn(chosen_settings(test))

@@ -5,7 +5,7 @@ from typing import Any
 import postgast
 import pytest
 from google.protobuf.message import DecodeError
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from changes.ddl.errors import DdlError
@@ -14,6 +14,7 @@ from expressions import grammar
 from expressions.errors import SqlError
 from expressions.rows import parsed
 from nodes.sql.statements import parse as parse_statements
+from tests.rounds import drawn
 
 TIMES = 5_000
 CHAINS = {
@@ -98,7 +99,7 @@ LINKS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
+@drawn(few=25, many=100)
 @given(st.sampled_from([start for start, _ in CHAINS.values()]), st.lists(LINKS, min_size=1, max_size=5), LINKS)
 @example("SELECT 1", [" AS case UNION SELECT a"], ")")
 def test_no_tree_is_deeper_than_was_counted(start: str, links: list[str], last: str) -> None:

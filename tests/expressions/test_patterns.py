@@ -3,11 +3,12 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from expressions import texts
 from expressions.errors import SqlError
+from tests.rounds import drawn
 
 
 def slow_like(text: str, pattern: str) -> bool:
@@ -34,7 +35,7 @@ def slow_like(text: str, pattern: str) -> bool:
     return char == text[0] and slow_like(text[1:], rest)
 
 
-@settings(max_examples=500, deadline=None)
+@drawn(few=125, many=500)
 @given(st.text("abé%_\\", max_size=9), st.text("abé%_\\", max_size=7))
 def test_like_is_what_trying_everything_finds(text: str, pattern: str) -> None:
     assert outcome(texts.like, text, pattern) == outcome(slow_like, text, pattern)
@@ -47,7 +48,7 @@ def outcome(like: "object", text: str, pattern: str) -> object:
         return error.sqlstate
 
 
-@settings(max_examples=200, deadline=None)
+@drawn(few=50, many=200)
 @given(st.text("ab\n", max_size=12), st.text("ab%_", max_size=8))
 def test_like_is_the_regular_expression_it_used_to_be(text: str, pattern: str) -> None:
     words = {"%": ".*", "_": "."}

@@ -6,7 +6,7 @@ happens next and shrinks a failure to the shortest schedule that shows it.
 
 from dataclasses import dataclass, field, replace
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
@@ -21,6 +21,7 @@ from lab.cluster.world import World
 from lab.scripts.commands_of import Lab, Refusal, perform
 from leases.node import vocabulary
 from leases.node.holdings import Phase
+from tests.rounds import drawn
 
 USERS = TableId(1)
 NODES = ("n1", "n2", "n3")
@@ -106,7 +107,7 @@ LEASE_KINDS = [
 LEASE_MOVES = st.lists(st.tuples(st.sampled_from(LEASE_KINDS), st.integers(0, 60)), min_size=20, max_size=60)
 
 
-@settings(max_examples=200, deadline=None)
+@drawn(few=50, many=200)
 @given(LEASE_MOVES)
 def test_at_most_two_versions_are_leased_and_every_user_has_a_live_lease(moves: list[tuple[str, int]]) -> None:
     cluster = Cluster()
@@ -135,7 +136,7 @@ def _check_node(cluster: Cluster, name: NodeId) -> None:
     assert len(asked) <= 1, "one acquisition at a time (L3)"
 
 
-@settings(max_examples=200, deadline=None)
+@drawn(few=50, many=200)
 @given(LEASE_MOVES)
 def test_nobody_who_waits_is_stranded(moves: list[tuple[str, int]]) -> None:
     cluster = Cluster()
@@ -164,7 +165,7 @@ ROW_MOVES = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@drawn(few=30, many=120)
 @given(st.sampled_from(["(name)", "(name desc, id)"]), st.sampled_from([0, 2, 4, 5, 5, 5, 8]), ROW_MOVES, st.booleans())
 def test_rows_and_entries_stay_consistent_while_an_index_comes_or_goes_back(
     columns: str, steps: int, moves: list[tuple[str, int, int, int]], cancels: bool
@@ -288,7 +289,7 @@ WIDE_MOVES = st.lists(
 B_AND_NULL = [("insert", 0, 2, 1), ("insert", 1, 2, 2), ("update", 1, 0, 1), ("update", 2, 1, 2)]
 
 
-@settings(max_examples=40, deadline=None)
+@drawn(few=12, many=40)
 @example(["alter table users add constraint known check (name <> 'b')"], 7, B_AND_NULL, False)
 @example(["alter table users alter column name set not null"], 7, B_AND_NULL, False)
 @example(["alter table users alter column name set not null"], 2, B_AND_NULL, True)

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from catalog.types import SqlType
 from storage.encoding import NULL, Undecodable, decode, encode, length_at
 from tests.catalog.test_types import VALUES
+from tests.rounds import drawn
 
 NULLABLE = {sql_type: st.none() | values for sql_type, values in VALUES.items()}
 
 
 @pytest.mark.parametrize("sql_type", list(SqlType), ids=lambda t: f"{t.value} keeps its order")
+@drawn(few=30, many=100)
 @given(data=st.data())
 def test_bytes_sort_as_values_do(sql_type: SqlType, data: st.DataObject) -> None:
     left, right = data.draw(NULLABLE[sql_type]), data.draw(NULLABLE[sql_type])
@@ -25,6 +27,7 @@ def test_bytes_sort_as_values_do(sql_type: SqlType, data: st.DataObject) -> None
 
 
 @pytest.mark.parametrize("sql_type", list(SqlType), ids=lambda t: f"{t.value} comes back")
+@drawn(few=30, many=100)
 @given(data=st.data())
 def test_values_come_back_from_the_middle_of_a_key(sql_type: SqlType, data: st.DataObject) -> None:
     value, descending = data.draw(NULLABLE[sql_type]), data.draw(st.booleans())

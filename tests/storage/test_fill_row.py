@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
@@ -23,6 +23,7 @@ from storage.arrow import columns as arrow_columns
 from storage.arrow import rows as arrow_rows
 from storage.mutations import fill_row, insert_row
 from storage.store import MemoryStore
+from tests.rounds import drawn
 from tests.storage.arrow.test_columns import AGE, NAME, OWED, PLAIN, TWIN, as_dict, outcome, page_of, stored
 from tests.storage.test_mutations import user
 
@@ -77,7 +78,7 @@ def at_once(descriptor: Descriptor, rows: list[pairs.StoredRow]) -> dict[bytes, 
     return found
 
 
-@settings(max_examples=200)
+@drawn(few=50, many=200)
 @given(descriptor=filling(), rows=stored())
 def test_arrow_fills_many_rows_as_each_alone(descriptor: Descriptor, rows: list[pairs.StoredRow]) -> None:
     for row in rows:  # row by row: of several refusals each names the first it meets
@@ -90,7 +91,7 @@ def test_arrow_fills_many_rows_as_each_alone(descriptor: Descriptor, rows: list[
     assert at_once(descriptor, rows) == expected
 
 
-@settings(max_examples=100)
+@drawn(few=25, many=100)
 @given(descriptor=filling(), rows=stored())
 def test_a_row_that_was_filled_is_as_if_it_had_been_inserted(
     descriptor: Descriptor, rows: list[pairs.StoredRow]
@@ -112,7 +113,7 @@ def test_a_row_that_was_filled_is_as_if_it_had_been_inserted(
 
 
 @pytest.mark.parametrize("by_value", [False, True], ids=["spread by key", "spread by value"])
-@settings(max_examples=40)
+@drawn(few=12, many=40)
 @given(rows=stored())
 def test_a_placement_is_filled_with_all_that_a_row_has(by_value: bool, rows: list[pairs.StoredRow]) -> None:
     copy = Placement(COPY, sharding_key=(AGE,) if by_value else (), state=W, filling=True)

@@ -14,6 +14,7 @@ from storage.integrity.clauses import check
 from storage.mutations import Act, Op, TableNotWritable, delete_row, in_order, insert_row, update_row
 from storage.pairs import StoredRow, column_key, index_entry, name_of, prefix, row_key, rows_of
 from storage.store import DuplicateKey, MemoryStore, SerializationFailure
+from tests.rounds import drawn
 
 NAME, AGE = ColumnId(2), ColumnId(3)
 PLAIN = Descriptor(
@@ -262,6 +263,7 @@ NEIGHBOURS = [(PLAIN, DELETE_ONLY), (DELETE_ONLY, FILLING), (FILLING, PUBLIC), (
 
 
 @pytest.mark.parametrize("versions", NEIGHBOURS, ids=["absent", "delete-only", "filling", "public"])
+@drawn(few=30, many=100)
 @given(statements=st.lists(st.tuples(st.integers(0, 1), STATEMENT), max_size=12))
 def test_adjacent_versions_keep_each_others_clauses(versions, statements) -> None:
     """The heart of F1, as a property: nodes one version apart write in any order, and both schemas stay consistent.
@@ -300,6 +302,7 @@ def one_statement(store: MemoryStore, descriptor: Descriptor, kind: str, number:
     return [] if target in rows else update_row(descriptor, old, {}, new_key=target)
 
 
+@drawn(few=30, many=100)
 @given(
     number=st.integers(-(2**63), 2**63 - 1),
     name=st.none() | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),

@@ -4,7 +4,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
 from storage.buckets import storage_of
@@ -12,6 +12,7 @@ from storage.mutations import Op
 from storage.pairs import after
 from storage.postgres import kv
 from storage.store import MemoryStore
+from tests.rounds import drawn
 from tests.storage.postgres_store import PostgresStore
 from tests.storage.stage import Stage, users
 from tests.storage.walk import SCENARIOS, Failed, Move, Walk
@@ -34,7 +35,8 @@ AS_FOUND = (Phase.explicit, Phase.reuse, Phase.generate)
 """A failing walk is told as it was found: making it shorter takes minutes."""
 
 ON_POSTGRES = ("partial index", "partial unique index", "required column and a partial index over it", "type change")
-"""The walks that lean on the store most; the others differ in what is computed, not in what is stored."""
+"""The walks that lean on the store most; the others, in the soak, differ in what is computed, not in what is stored."""
+OTHERS = [pytest.param(name, marks=pytest.mark.soak) for name in SCENARIOS if name not in ON_POSTGRES]
 
 
 def walked(walk: Walk, moves: list[Move]) -> str:
@@ -46,7 +48,7 @@ def walked(walk: Walk, moves: list[Move]) -> str:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@settings(max_examples=25, deadline=None, phases=AS_FOUND)
+@drawn(few=8, many=25, phases=AS_FOUND)
 @given(moves=MOVES)
 def test_both_versions_stay_consistent_and_nothing_acknowledged_is_lost(scenario: str, moves: list[Move]) -> None:
     walked(Walk(SCENARIOS[scenario](users(7)), MemoryStore()), moves)
@@ -78,8 +80,8 @@ class Shelf(PostgresStore):
                 opened.execute(statement, params)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
-@settings(max_examples=2, deadline=None, phases=AS_FOUND, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("scenario", [*ON_POSTGRES, *OTHERS])
+@drawn(few=2, many=4, phases=AS_FOUND, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES)
 def test_postgres_keeps_them_consistent_too(stage: Stage, scenario: str, moves: list[Move]) -> None:
     for storage in (1, 2):

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.elements import NodeId, State, TableId
@@ -44,6 +44,7 @@ from changes.planning.planner import make_plan
 from leases.rules import Hindrance, Lease
 from tests.changes.tables import every_plan, plans
 from tests.references import AIRPORTS, TRIPS, airports, trips
+from tests.rounds import drawn
 
 PLANS = every_plan() | plans()
 EVERY_PLAN = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
@@ -322,7 +323,7 @@ def test_every_mode_says_what_people_and_workers_may_do() -> None:
 MOVES = st.lists(st.sampled_from(["do", "crash", "block", "fail", "cancel", "pause", "resume", "lose"]), max_size=40)
 
 
-@settings(max_examples=300, deadline=None)
+@drawn(few=75, many=300)
 @given(st.sampled_from(sorted(PLANS)), MOVES)
 def test_whatever_happens_it_ends_done_or_as_before(name: str, moves: list[str]) -> None:
     plan = PLANS[name]

@@ -6,7 +6,7 @@ as they were, and the undo can be planned.
 
 from itertools import product
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.elements import Constraint
@@ -16,6 +16,7 @@ from changes.plan.model import Plan, plan_from_json
 from changes.plan.undo import undo_of
 from tests.changes.planning.test_foreign_keys import check_every_rollback
 from tests.changes.referring import Tables, after, done, planned
+from tests.rounds import drawn
 
 NAMES = ("a", "b", "c")
 TABLES = done(tuple(f"CREATE TABLE {name} (id int PRIMARY KEY, x int, y int, u int UNIQUE, v int)" for name in NAMES))
@@ -56,7 +57,7 @@ def statements(draw: st.DrawFn) -> str:
     return f"ALTER TABLE {table} {', '.join(parts)}"
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(few=15, many=60)
 @given(st.lists(statements(), min_size=3, max_size=12))
 def test_whatever_is_done_both_sides_agree_and_every_change_rolls_back(asked: list[str]) -> None:
     tables = TABLES

@@ -22,14 +22,15 @@ from changes.plan.model import Element, Move, MoveKind, Plan, Step, StepKind
 from changes.plan.rollback import rollback_steps
 from changes.planning.custom_plan import rewritten
 from changes.planning.stages import Draft, compose
-from lab.explorer.model import BadModel
-from lab.explorer.planned import digest, parts_of, prove, prove_parts
-from lab.explorer.plans.program import Do, plan_of, program
-from lab.explorer.spaces.search import Budget
+from lab.explorer import planned
+from lab.explorer.model import BadModel, Model
+from lab.explorer.planned import Part, digest, parts_of, prove, prove_parts
+from lab.explorer.plans.program import Do, Program, plan_of, program
+from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.variants import all_variants
-from lab.explorer.verdict import Verdict, explore
+from lab.explorer.verdict import Answer, Verdict, explore
 from lab.scripts.commands_of import Lab, perform
-from lab.scripts.commands_of.changes import planned
+from lab.scripts.commands_of.changes import planned as plan_as_written
 from storage.encoding import encode
 from tests.changes.planning.test_foreign_keys import PLANS as FOREIGN_KEYS
 from tests.changes.tables import every_plan, plans, users
@@ -37,6 +38,24 @@ from tests.changes.tables import every_plan, plans, users
 PLANS = plans()
 PATIENTLY = Budget(seconds=120.0)
 """What is proved does not depend on how busy the machine is; how fast it goes is the benchmarks' matter."""
+
+ANSWERS: dict[str, Answer] = {}
+
+
+@pytest.fixture(autouse=True)
+def explored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the parts that plans have in common each is explored once for all tests."""
+    monkeypatch.setattr(planned, "explore", known_or_explored)
+
+
+def known_or_explored(model: Model, *, program: Program, budget: Budget, watch: Watch | None) -> Answer:
+    key = digest([Part((), model, program)])
+    if key not in ANSWERS:
+        answer = explore(model, program=program, budget=budget, watch=watch)
+        if answer.verdict is Verdict.UNKNOWN:
+            return answer
+        ANSWERS[key] = answer
+    return ANSWERS[key]
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -314,6 +333,6 @@ def test_what_is_planned_for_an_alter_table_is_proved(statement: str) -> None:
     ):
         perform(lab, before)
         perform(lab, "run")
-    answer = prove(planned(lab, statement), budget=PATIENTLY)
+    answer = prove(plan_as_written(lab, statement), budget=PATIENTLY)
     assert answer.verdict is Verdict.PROVED, answer.sentences
     assert all(answer.sometimes.values()), answer.sometimes

@@ -22,6 +22,7 @@ from lab.sessions.session import (
     encode,
 )
 from tests.lab.sessions.plays import play
+from tests.rounds import drawn
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=12)
 VALUES = st.one_of(
@@ -36,6 +37,7 @@ SESSIONS = st.builds(
 )
 
 
+@drawn(few=30, many=100)
 @given(SESSIONS, st.data())
 def test_a_link_holds_its_session(session: Session, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(session.steps)))
@@ -144,6 +146,7 @@ ANYTHING = st.one_of(
 )
 
 
+@drawn(few=30, many=100)
 @given(ANYTHING)
 def test_whatever_a_link_holds_it_is_a_session_or_refused(link: str) -> None:
     try:
@@ -153,6 +156,7 @@ def test_whatever_a_link_holds_it_is_a_session_or_refused(link: str) -> None:
     assert len(linked.session.steps) <= STEPS_MAX
 
 
+@drawn(few=30, many=100)
 @given(st.lists(st.one_of(st.sampled_from(["publish.2", "n2.acquire", "n1.begin", "given.1"]), NAMES), max_size=6))
 def test_whatever_steps_a_session_holds_it_is_shown_as_far_as_they_go(steps: list[str]) -> None:
     shown = show(Session("one-jump", steps=tuple(steps)))
@@ -168,6 +172,7 @@ BUILT_IN = [variant.model.to_json() for variant in all_variants().values()]
 ODD = st.sampled_from([None, "x", 2.5, -1, 0, True, [], {}, ["absent"], ["public"] * 40, 10**30, "DROP TABLE t"])
 
 
+@drawn(few=30, many=100)
 @given(st.data())
 def test_whatever_model_somebody_writes_it_is_shown_or_refused_in_a_sentence(data: st.DataObject) -> None:
     body = dict(data.draw(st.sampled_from(BUILT_IN)))

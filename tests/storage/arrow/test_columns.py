@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
@@ -17,6 +17,7 @@ from storage.arrow import encoding as arrow
 from storage.arrow import rows as arrow_rows
 from storage.derived import derived_value, matches
 from storage.integrity.constraints import constraint_violations
+from tests.rounds import drawn
 from tests.storage.arrow.test_rows import pairs_of, read
 from tests.storage.test_mutations import AGE, NAME, PLAIN, user
 
@@ -71,7 +72,7 @@ def key_of(row: pairs.StoredRow) -> bytes:
     return pairs.column_key(pairs.prefix(PLAIN, PLAIN.placement.id), row.key, TWIN)
 
 
-@settings(max_examples=60)
+@drawn(few=15, many=60)
 @given(rows=stored())
 def test_a_fill_puts_its_value_for_rows_without_a_pair(rows: list[pairs.StoredRow]) -> None:
     column = Column(TWIN, "more", SqlType.INTEGER, State.WRITE_ONLY, fill_value=OWED, filling=True)
@@ -90,7 +91,7 @@ EXPRESSIONS = [
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-@settings(max_examples=60)
+@drawn(few=15, many=60)
 @given(rows=stored(), not_null=st.booleans())
 def test_a_fill_puts_what_the_expression_says(expression: str, rows: list[pairs.StoredRow], not_null: bool) -> None:
     descriptor, twin = with_twin(expression, not_null=not_null)
@@ -105,7 +106,7 @@ def test_a_fill_puts_what_the_expression_says(expression: str, rows: list[pairs.
 
 
 @pytest.mark.parametrize("inverse", [None, '"#4"::text'])
-@settings(max_examples=80)
+@drawn(few=20, many=80)
 @given(rows=stored())
 def test_pairs_that_do_not_follow_are_found(inverse: str | None, rows: list[pairs.StoredRow]) -> None:
     descriptor, twin = with_twin('"#2"::integer', inverse)
@@ -123,7 +124,7 @@ CONSTRAINTS = [
 
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
-@settings(max_examples=60)
+@drawn(few=15, many=60)
 @given(rows=stored(), is_filling=st.booleans())
 def test_rows_that_break_a_constraint_are_found(
     constraint: Constraint, rows: list[pairs.StoredRow], is_filling: bool
@@ -139,7 +140,7 @@ CONDITIONS = ['"#3" > 1', '"#2" LIKE \'%7\' OR "#3" IS NULL', '"#1" < 10', "TRUE
 
 
 @pytest.mark.parametrize("where", CONDITIONS)
-@settings(max_examples=40)
+@drawn(few=12, many=40)
 @given(rows=stored(), unique=st.booleans())
 def test_entries_of_a_partial_index_are_those_that_a_statement_puts(
     where: str, rows: list[pairs.StoredRow], unique: bool
@@ -161,7 +162,7 @@ def test_entries_of_a_partial_index_are_those_that_a_statement_puts(
 
 
 @pytest.mark.parametrize("sql_type", [pytest.param(t, id=t.value) for t in SqlType])
-@settings(max_examples=20)
+@drawn(few=8, many=20)
 @given(data=st.data())
 def test_values_of_every_type_are_derived(sql_type: SqlType, data: st.DataObject) -> None:
     from tests.storage.arrow.test_rows import NULLABLE, table_of

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
@@ -26,6 +26,7 @@ from storage.arrow.rows import StoredRows
 from storage.buckets import storage_of
 from storage.integrity.references import demands, place_of
 from storage.pairs import StoredRow, row_key
+from tests.rounds import drawn
 
 STORAGES, BUCKETS = 3, 64
 TYPES = (SqlType.TEXT, SqlType.BIGINT)
@@ -63,7 +64,7 @@ VALUES = st.lists(st.tuples(TEXTS, NUMBERS, st.booleans()), max_size=8)
 
 
 @pytest.mark.parametrize("link", [TO_KEY, TO_KEY_TURNED, TO_INDEX], ids=["key", "key, other order", "index"])
-@settings(max_examples=60)
+@drawn(few=15, many=60)
 @given(values=VALUES)
 def test_both_say_the_same(link, values) -> None:
     columns, reference_columns, index = link

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
@@ -17,6 +17,7 @@ from storage.arrow import encoding as arrow
 from storage.arrow import rows as arrow_rows
 from storage.buckets import storage_of
 from tests.catalog.test_types import VALUES
+from tests.rounds import drawn
 
 NULLABLE = {sql_type: st.none() | values for sql_type, values in VALUES.items()}
 ALL_TYPES = [pytest.param(sql_type, id=sql_type.value) for sql_type in SqlType]
@@ -34,7 +35,7 @@ def bytes_of(sql_type: SqlType, values: list, *, descending: bool = False) -> li
 
 
 @pytest.mark.parametrize("sql_type", ALL_TYPES)
-@settings(max_examples=40)
+@drawn(few=12, many=40)
 @given(data=st.data())
 def test_both_encoders_say_the_same(sql_type: SqlType, data: st.DataObject) -> None:
     values, descending = data.draw(st.lists(NULLABLE[sql_type], max_size=12)), data.draw(st.booleans())
@@ -45,7 +46,7 @@ def test_both_encoders_say_the_same(sql_type: SqlType, data: st.DataObject) -> N
 
 
 @pytest.mark.parametrize("sql_type", ALL_TYPES)
-@settings(max_examples=40)
+@drawn(few=12, many=40)
 @given(data=st.data())
 def test_both_decoders_say_the_same(sql_type: SqlType, data: st.DataObject) -> None:
     values, descending = data.draw(st.lists(NULLABLE[sql_type], max_size=12)), data.draw(st.booleans())
@@ -115,7 +116,7 @@ def read(descriptor: Descriptor, page: arrow.Pairs, *, step: int) -> arrow_rows.
     )
 
 
-@settings(max_examples=60)
+@drawn(few=15, many=60)
 @given(table=tables(), step=st.integers(1, 7))
 def test_rows_come_out_of_pages_wherever_a_page_cuts_them(
     table: tuple[Descriptor, list[pairs.StoredRow], Index], step: int
@@ -130,7 +131,7 @@ def test_rows_come_out_of_pages_wherever_a_page_cuts_them(
     assert (again.keys, again.values) == (expected.keys, expected.values)
 
 
-@settings(max_examples=60)
+@drawn(few=15, many=60)
 @given(table=tables())
 def test_entries_are_those_that_a_statement_puts(table: tuple[Descriptor, list[pairs.StoredRow], Index]) -> None:
     descriptor, rows, index = table
@@ -141,7 +142,7 @@ def test_entries_are_those_that_a_statement_puts(table: tuple[Descriptor, list[p
     assert list(zip(found.keys.to_pylist(), found.values.to_pylist(), strict=True)) == expected
 
 
-@settings(max_examples=60)
+@drawn(few=15, many=60)
 @given(table=tables())
 def test_rows_are_typed_columns_and_back(table: tuple[Descriptor, list[pairs.StoredRow], Index]) -> None:
     descriptor, rows, _ = table
@@ -199,7 +200,7 @@ def test_copy_payload_is_postgresqls_binary_format(keys: list[bytes]) -> None:
     assert payload == b"PGCOPY\n\xff\r\n\x00" + bytes(8) + fields + b"\xff\xff"
 
 
-@settings(max_examples=60)
+@drawn(few=15, many=60)
 @given(table=tables())
 def test_rows_lie_where_their_bucket_says(table: tuple[Descriptor, list[pairs.StoredRow], Index]) -> None:
     descriptor, rows, _ = table
