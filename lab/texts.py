@@ -5,7 +5,7 @@
 Templates are literals: a test finds each in the syntax tree and holds that it has a message in `locale/`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 Values = dict[str, "str | int | Text"]
@@ -35,23 +35,21 @@ NOTHING = Text("")
 
 def listed(parts: Sequence[Text]) -> Text:
     """Texts with commas between them."""
-    if not parts:
-        return NOTHING
-    first, *rest = parts
-    return Text("{first}, {rest}", {"first": first, "rest": listed(rest)}) if rest else first
+    return _chained(parts, lambda two: Text("{first}, {rest}", two))
 
 
 def joined(parts: Sequence[Text]) -> Text:
     """Texts with "and" between them."""
-    if not parts:
-        return NOTHING
-    first, *rest = parts
-    return Text("{first} and {rest}", {"first": first, "rest": joined(rest)}) if rest else first
+    return _chained(parts, lambda two: Text("{first} and {rest}", two))
 
 
 def clauses(parts: Sequence[Text]) -> Text:
     """Texts with semicolons between them."""
+    return _chained(parts, lambda two: Text("{first}; {rest}", two))
+
+
+def _chained(parts: Sequence[Text], link: Callable[[Values], Text]) -> Text:
     if not parts:
         return NOTHING
     first, *rest = parts
-    return Text("{first}; {rest}", {"first": first, "rest": clauses(rest)}) if rest else first
+    return link({"first": first, "rest": _chained(rest, link)}) if rest else first

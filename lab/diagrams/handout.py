@@ -17,11 +17,11 @@ colour of the text around them; it is as wide as a sheet of A4 at 0.25 mm a unit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from lab.diagrams.lettering import letters, lines_of
+from lab.diagrams.lettering import arrow, letters, lines_of
 from lab.explorer.lanes import CATALOG, EXECUTOR, FILL, STORE
 from lab.explorer.narration import STATES
 from lab.sessions.handbooks import OFFICE, TABLE
-from lab.sessions.shown import Difference, Element, Pair, Severity, Shown, TraceLine, Version
+from lab.sessions.shown import Element, Pair, Severity, Shown, TraceLine, Version
 from lab.texts import Text, Values
 
 Say = Callable[[Text], str]
@@ -141,10 +141,10 @@ class _Drawing:
         self.y += PAD
 
     def _step(self, number: int, line: TraceLine, at: Mapping[str, float], begin: float, columns: int) -> str:
-        mark = "" if line.is_refused else MARKS[line.severity]
+        mark = MARKS[line.severity]
         words = lines_of(self.say(line.text), columns) or [""]
         first = self.y + LINE - 2
-        body = [*_arrow(line, at, self.y + (LINE * len(words) + PAD) / 2 - 2)]
+        body = [arrow(at[line.actor], at.get(line.to), self.y + (LINE * len(words) + PAD) / 2 - 2)]
         body.append(letters(begin, first, f"{number}", bold=bool(mark)))
         body += [letters(begin - 9, first, mark, middle=True, bold=True)] if mark else []
         body += [
@@ -158,13 +158,13 @@ class _Drawing:
 
     def store(self) -> Iterator[str]:
         """Rows with the entries that lead to them, and holes where a row is not there or has no entry."""
-        pairs = [pair for pair in self.shown.cluster.pairs if pair.difference is not Difference.REMOVED]
-        places = sorted({(pair.table, pair.row, _is_new(pair)) for pair in pairs})
+        pairs = self.shown.cluster.present
+        places = sorted({(pair.table, pair.row, pair.is_new) for pair in pairs})
         many = len({pair.table for pair in pairs}) > 1
         for table, row, is_new in places:
-            of_it = [pair for pair in pairs if (pair.table, pair.row, _is_new(pair)) == (table, row, is_new)]
+            of_it = [pair for pair in pairs if (pair.table, pair.row, pair.is_new) == (table, row, is_new)]
             name = self.say(Text("row {row}", {"row": f"{table} {row}" if many else row}))
-            yield self._row(name, of_it, self._where(is_new) if any(_is_new(one) for one in pairs) else "")
+            yield self._row(name, of_it, self._where(is_new) if any(one.is_new for one in pairs) else "")
         self.y += PAD if places else 0
 
     def _where(self, is_new: bool) -> str:
@@ -172,7 +172,7 @@ class _Drawing:
 
     def _row(self, name: str, pairs: Sequence[Pair], where: str) -> str:
         is_there = any(pair.sort == "row" for pair in pairs)
-        values = [f"{pair.key.removesuffix(' (new)')} = {pair.value}" for pair in pairs if pair.sort == "value"]
+        values = [f"{pair.key} = {pair.value}" for pair in pairs if pair.sort == "value"]
         words = ", ".join([name, *([where] if where else []), *values])
         if not is_there:
             words = self.say(Text("{row}: not there", {"row": words}))
@@ -246,21 +246,3 @@ class _Drawing:
         body = [letters(0, self.y + LINE * (at + 1) - 3, one, bold=bold) for at, one in enumerate(lines)]
         self.y += LINE * len(lines) + 4
         yield f'<g class="{name}">{"".join(body)}</g>'
-
-
-def _arrow(line: TraceLine, at: Mapping[str, float], y: float) -> Iterator[str]:
-    """From the lane that acts to the one that it concerns; a cross for what was refused."""
-    begin = at[line.actor]
-    if line.is_refused:
-        yield letters(begin, y + 4, "✗", middle=True, bold=True)
-        return
-    yield f'<circle cx="{begin:g}" cy="{y:g}" r="3.5" fill="currentColor"/>'
-    if line.to:
-        end = at[line.to]
-        back = 7 if end > begin else -7
-        yield f'<path d="M{begin:g} {y:g}H{end - back:g}" stroke="currentColor"/>'
-        yield f'<path d="M{end - back:g} {y - 4:g}L{end:g} {y:g}L{end - back:g} {y + 4:g}z" fill="currentColor"/>'
-
-
-def _is_new(pair: Pair) -> bool:
-    return pair.key.endswith("(new)")

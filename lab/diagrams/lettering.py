@@ -34,6 +34,16 @@ def letters(
     return f"<text {' '.join(attributes)}>{escape(words)}</text>"
 
 
+def arrow(begin: float, end: float | None, y: float) -> str:
+    """A dot where somebody acts, and an arrow to where it is heard; no `end`: the dot alone."""
+    dot = f'<circle cx="{begin:g}" cy="{y:g}" r="4" fill="currentColor"/>'
+    if end is None:
+        return dot
+    neck = end - (7 if end > begin else -7)
+    line = f'<path d="M{begin:g} {y:g}H{neck:g}" stroke="currentColor" stroke-width="1.5" fill="none"/>'
+    return dot + line + f'<path d="M{neck:g} {y - 4:g}L{end:g} {y:g}L{neck:g} {y + 4:g}z" fill="currentColor"/>'
+
+
 def width_of(words: str) -> int:
     """The width in columns: a wide character has two."""
     return sum(2 if east_asian_width(one) in "WF" else 1 for one in words)

@@ -11,11 +11,11 @@ content policy forbids those): strokes and letters are `currentColor`, so it is 
 let a page colour it. A file that stands alone brings a style sheet of its own, with both themes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from lab.diagrams.lettering import letters, lines_of
+from lab.diagrams.lettering import arrow, letters, lines_of
 
 LANE, MARGIN, LINE, PAD = 92, 20, 18, 12
 HEAD = 58
@@ -79,25 +79,18 @@ class _Drawing:
     def event(self, number: int, event: Event) -> None:
         lines = lines_of(event.sentence, TEXT_COLUMNS) or [""]
         middle = self.y + LINE * len(lines) / 2 + PAD / 2
-        body = [f"<title>{escape(event.id)}</title>", *self._arrow(event, middle)]
+        body = [f"<title>{escape(event.id)}</title>", self._arrow(event, middle)]
         first = self.y + LINE + PAD / 2 - 4
         body.append(letters(self.text_at, first, f"{number}", "number quiet"))
         body += [letters(self.text_at + 30, first + LINE * at, line, "sentence") for at, line in enumerate(lines)]
         self.parts.append(f'<g class="event" data-step={quoteattr(event.id)}>{"".join(body)}</g>')
         self.y += LINE * len(lines) + PAD
 
-    def _arrow(self, event: Event, y: float) -> Iterator[str]:
+    def _arrow(self, event: Event, y: float) -> str:
         begin = self.at[event.actor]
         if event.is_refused:
-            yield letters(begin, y + 4, "✗", "wrong", middle=True)
-            return
-        yield f'<circle cx="{begin}" cy="{y:g}" r="4" fill="currentColor"/>'
-        if not event.to:
-            return
-        end = self.at[event.to]
-        back = 7 if end > begin else -7
-        yield f'<path d="M{begin} {y:g}H{end - back}" stroke="currentColor" stroke-width="1.5" fill="none"/>'
-        yield f'<path d="M{end - back} {y - 4:g}L{end} {y:g}L{end - back} {y + 4:g}z" fill="currentColor"/>'
+            return letters(begin, y + 4, "✗", "wrong", middle=True)
+        return arrow(begin, self.at.get(event.to), y)
 
     def wrong(self, why: str) -> None:
         lines = lines_of(f"✗ {why}", TEXT_COLUMNS)

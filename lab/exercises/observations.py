@@ -33,7 +33,7 @@ from lab.questions.search import Question, ask
 from lab.sessions.handbooks import earliest_next_min
 from lab.sessions.replay import show
 from lab.sessions.session import Session, Value
-from lab.sessions.shown import Difference, Pair, Severity, Shown
+from lab.sessions.shown import Pair, Severity, Shown
 
 NOTHING: Mapping[str, Parameter] = {}
 SECOND, WAITS_MAX = "tick 1 s", 100
@@ -88,18 +88,14 @@ def _needed(asks: str, start: Start | None) -> Start:
 
 def pair_names(shown: Shown) -> Iterator[str]:
     """The pairs there are, a row with its values as one."""
-    there = [pair for pair in shown.cluster.pairs if pair.difference is not Difference.REMOVED]
+    there = shown.cluster.present
     values: dict[tuple[str, str, str], list[Pair]] = {}
     for pair in there:
         if pair.sort == "value":
             values.setdefault((pair.table, pair.storage, pair.row), []).append(pair)
     for pair in there:
         if pair.sort == "row":
-            own = [
-                one
-                for one in values.pop((pair.table, pair.storage, pair.row), [])
-                if one.key.endswith("(new)") == pair.key.endswith("(new)")
-            ]
+            own = [one for one in values.pop((pair.table, pair.storage, pair.row), []) if one.is_new == pair.is_new]
             yield f"row {pair.row}{_columns(own)}{_where(pair)}"
     for (_, _, row), orphans in values.items():
         yield from (f"value {one.key}={one.value} of row {row}" for one in orphans)
@@ -109,17 +105,17 @@ def pair_names(shown: Shown) -> Iterator[str]:
 def _columns(values: Sequence[Pair]) -> str:
     if not values:
         return ""
-    words = ", ".join(f"{one.key.removesuffix(' (new)')}={one.value}" for one in values)
+    words = ", ".join(f"{one.key}={one.value}" for one in values)
     return f" ({words})"
 
 
 def _where(pair: Pair) -> str:
-    return " in the new placement" if pair.key.endswith("(new)") else ""
+    return " in the new placement" if pair.is_new else ""
 
 
 def _entries(shown: Shown) -> Iterator[str]:
-    for pair in shown.cluster.pairs:
-        if pair.sort == "entry" and pair.difference is not Difference.REMOVED:
+    for pair in shown.cluster.present:
+        if pair.sort == "entry":
             indexed = pair.key.partition(": ")[2]
             yield f"{'tombstone' if pair.is_tombstone else 'entry'} {indexed}→r{pair.row}"
 

@@ -6,7 +6,7 @@
 Files are read again when one of them has changed, so a teacher sees what they write without a restart.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -107,7 +107,3 @@ def _text(path: Path) -> str:
         raise Unreadable(f"{path.name} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise Unreadable(f"{path.name} is no UTF-8 text") from error
-
-
-def chapters(found: Sequence[Book]) -> list[Chapter]:
-    return [book.chapter for book in found if book.chapter is not None]

@@ -27,11 +27,6 @@ def _apart(step: str) -> Iterator[str]:
     yield from (f"{node}.begin", f"{node}.read.{row}", f"{node}.write.{what}.{row}.{value}", f"{node}.commit")
 
 
-def moves(steps: Sequence[str]) -> int:
-    """The number of clicks: a statement whose steps follow one another is one."""
-    return sum(1 for _ in in_short(steps))
-
-
 def in_short(steps: Sequence[str]) -> Iterator[str]:
     """The steps with each statement that nothing interrupts written as one."""
     at = 0

@@ -105,7 +105,7 @@ def without(request: HttpRequest, rule: str) -> HttpResponse:
 def why(request: HttpRequest, situation: str) -> HttpResponse:
     """A session in the same state as what somebody asks about on the operations pages."""
     try:
-        session = door_to(situation).session
+        session = door_to(situation)
     except BadSession as problem:
         raise Http404(str(problem)) from problem
     return _opened(session, len(session.steps))

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import Session, encode
-from lab.sessions.shown import Difference, Pair, Severity, Shown
+from lab.sessions.shown import Pair, Severity, Shown
 
 NO_ENTRY = _("no entry")
 
@@ -146,7 +146,7 @@ def _card(anomaly: Anomaly) -> Card:
 
 def _rows(shown: Shown) -> Iterator[Row]:
     """The rows at the end, and holes where entries lead to none."""
-    pairs = [pair for pair in shown.cluster.pairs if pair.difference is not Difference.REMOVED]
+    pairs = shown.cluster.present
     of_many = len({pair.table for pair in pairs}) > 1
     for table, row in sorted({(pair.table, pair.row) for pair in pairs}):
         yield _row(f"{table} {row}" if of_many else row, [p for p in pairs if (p.table, p.row) == (table, row)])

@@ -4,48 +4,35 @@
     a change waits for a node that has died     its lease runs on, and the clock is the learner's
     a unique index is refused for its rows      two rows, one entry
 
-Each door is a set-up, the steps into the situation, and the chapter that explains it.
+Each door is a session: a set-up, and the steps into the situation.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from lab.sessions.model_setups import NODE_2_IS_AHEAD, TO_THE_FILL
 from lab.sessions.session import BadSession, Session
 
-NEXT_VERSION = ("publish.2", "n2.acquire")
-ON_THE_WAY_TO_THE_FILL = ("publish.2", "n1.acquire", "n2.acquire", "publish.3", "n1.acquire", "n2.acquire", "drain.3")
+
+def _behind(setup: str, *steps: str, **parameters: str | list[str | int | bool]) -> Session:
+    return Session(setup, parameters, frozenset(), steps)
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
-    """A session, and the id of the chapter it belongs to ("" where there is none)."""
-
-    session: Session
-    chapter: str
-
-
-def _door(setup: str, *steps: str, chapter: str = "", **parameters: str | list[str | int | bool]) -> Door:
-    return Door(Session(setup, parameters, frozenset(), steps), chapter)
-
-
-DOORS: Mapping[str, Door] = {
-    "lease": _door("two-versions", *NEXT_VERSION, chapter="05-two-versions"),
-    "dead-node": _door("leases", "n1: crash", "step", "step", chapter="06-leases"),
-    "open-transaction": _door("frozen-node", "n1: freeze", "step", "step", chapter="12-a-frozen-node"),
-    "news": _door("news", "lose news", "step", "step", chapter="07-news"),
-    "delete-only": _door("full-ladder", *NEXT_VERSION, chapter="02-delete-only"),
-    "write-only": _door(
-        "full-ladder", "publish.2", "n1.acquire", "n2.acquire", "publish.3", "n2.acquire", chapter="03-why-write-only"
-    ),
-    "fill": _door("fill", *ON_THE_WAY_TO_THE_FILL, chapter="04-reorganise"),
-    "duplicates": _door("unique-index", *ON_THE_WAY_TO_THE_FILL, chapter="09-unique", rows=[1, 1]),
-    "reference": _door("variant", name="add-foreign-key"),
-    "violation": _door("variant", name="add-constraint"),
+DOORS: Mapping[str, Session] = {
+    "lease": _behind("two-versions", *NODE_2_IS_AHEAD),
+    "dead-node": _behind("leases", "n1: crash", "step", "step"),
+    "open-transaction": _behind("frozen-node", "n1: freeze", "step", "step"),
+    "news": _behind("news", "lose news", "step", "step"),
+    "delete-only": _behind("full-ladder", *NODE_2_IS_AHEAD),
+    "write-only": _behind("full-ladder", "publish.2", "n1.acquire", "n2.acquire", "publish.3", "n2.acquire"),
+    "fill": _behind("fill", *TO_THE_FILL),
+    "duplicates": _behind("unique-index", *TO_THE_FILL, rows=[1, 1]),
+    "reference": _behind("variant", name="add-foreign-key"),
+    "violation": _behind("variant", name="add-constraint"),
 }
 """By the situation's name in a link."""
 
 
-def door_to(situation: str) -> Door:
+def door_to(situation: str) -> Session:
     """Raises `BadSession` when there is no such situation."""
     found = DOORS.get(situation)
     if found is None:

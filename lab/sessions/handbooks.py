@@ -300,16 +300,6 @@ def judge(editions: Sequence[Handbook]) -> Judgement:
     return Judgement(company)
 
 
-def safe_sequences(between: int, *, one_channel: bool = False) -> list[tuple[Handbook, ...]]:
-    """Every choice of so many editions between mail and messenger with which no message can be lost.
-
-    With `one_channel` each of them sends by one channel only.
-    """
-    may = [one for one in all_handbooks() if len(one.sends) == 1 or not one_channel]
-    chosen = product(may, repeat=between)
-    return [some for some in chosen if judge((MAIL_ONLY, *some, MESSENGER_ONLY)).is_safe]
-
-
 def earliest_next_min(*, posted_min: int, look_every_min: int, give_up_min: int, slack_min: int) -> int:
     """The minute at which the next edition may be posted: by then nobody at work goes by the one before the newest.
 

@@ -33,6 +33,7 @@ from lab.explorer.spaces.fill import UNREAD
 from lab.explorer.spaces.full_space import HAS_READ, HAS_WRITTEN, Config, Plain
 from lab.explorer.spaces.full_space import Node as ModelNode
 from lab.explorer.spaces.full_space import Transaction as ModelTransaction
+from lab.sessions import grain
 from lab.sessions.probe import probes
 from lab.sessions.shown import (
     NOTHING,
@@ -184,6 +185,7 @@ class Drawing:
             is_tombstone=value is None,
             dangles=slot in now and value is not None and self._leads_nowhere(name, value),
             unseen_by=tuple(one.version for one in self.in_force[at] if not _knows(one, name)),
+            is_new=self.model.has_placements and name.placement == NEW,
         )
 
     def _leads_nowhere(self, name: PairName, value: bytes) -> bool:
@@ -208,13 +210,11 @@ class Drawing:
         return IDS.index(PREFIX.unpack_from(key)[0]) if self.model.foreign_key else 0
 
     def _key_words(self, name: PairName) -> str:
-        """ "by_a: 1", "a", "row"; of the new placement "a (new)"."""
-        where = " (new)" if self.model.has_placements and name.placement == NEW else ""
+        """ "by_a: 1", "a", "row"."""
         if name.index != PRIMARY:
             assert name.values is not None
-            return f"{INDEX_NAMES[name.index]}: {_value(name.values)}{where}"
-        column = "row" if name.column == EXISTS else "a (twin)" if name.column == TWIN else "a"
-        return f"{column}{where}"
+            return f"{INDEX_NAMES[name.index]}: {_value(name.values)}"
+        return "row" if name.column == EXISTS else "a (twin)" if name.column == TWIN else "a"
 
     # Plan and fill
 
@@ -248,11 +248,11 @@ class Drawing:
 
 
 ACTS = {
-    Do.CLEAR: Text("clear the tombstones"),
+    Do.CLEAR: grain.ACTS["clear"],
     Do.FILL: Text("fill, and close the run"),
-    Do.VERIFY: Text("verify"),
-    Do.DELETE: Text("delete the pairs"),
-    Do.PURGE: Text("purge the tombstones"),
+    Do.VERIFY: grain.ACTS["verify"],
+    Do.DELETE: grain.ACTS["delete"],
+    Do.PURGE: grain.ACTS["purge"],
 }
 
 ORDER = {"row": 0, "value": 1, "entry": 2}

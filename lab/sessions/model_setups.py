@@ -68,7 +68,7 @@ def _states(default: str) -> Parameter:
 
 FULL = UP[Kind.INDEX]
 NODE_2_IS_AHEAD = ("publish.2", "n2.acquire")
-AT_THE_FILL = (*("publish.2", "n1.acquire", "n2.acquire", "publish.3", "n1.acquire", "n2.acquire", "drain.3", "clear"),)
+TO_THE_FILL = ("publish.2", "n1.acquire", "n2.acquire", "publish.3", "n1.acquire", "n2.acquire", "drain.3")
 
 
 def _setups() -> tuple[Setup, ...]:
@@ -77,7 +77,7 @@ def _setups() -> tuple[Setup, ...]:
             "one-jump",
             MODEL,
             Text("One jump"),
-            Text("The index goes from absent to public at once: n1 still uses v1, n2 uses v2."),
+            Text("The index goes from absent to public at once."),
             (_rows(),),
             LADDER,
             chapter="01-one-jump",
@@ -87,7 +87,7 @@ def _setups() -> tuple[Setup, ...]:
             "delete-only",
             MODEL,
             Text("Delete-only in between"),
-            Text("The index is absent, delete-only, public: n1 still uses v1, n2 uses v2."),
+            Text("The index is absent, delete-only, public."),
             (_rows(),),
             FILLED,
             chapter="02-delete-only",
@@ -97,7 +97,7 @@ def _setups() -> tuple[Setup, ...]:
             "write-only",
             MODEL,
             Text("Write-only in between"),
-            Text("The index is absent, write-only, public: n1 still uses v1, n2 uses v2."),
+            Text("The index is absent, write-only, public."),
             (_rows(),),
             FILLED,
             chapter="03-why-write-only",
@@ -121,7 +121,7 @@ def _setups() -> tuple[Setup, ...]:
             FILLED,
             single_steps=True,
             chapter="04-reorganise",
-            begins=AT_THE_FILL,
+            begins=(*TO_THE_FILL, "clear"),
         ),
         Setup(
             "two-versions",

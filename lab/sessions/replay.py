@@ -13,7 +13,6 @@ from typing import Protocol
 from lab.sessions import handbooks, model_session, world_session
 from lab.sessions.session import BadSession as BadSession
 from lab.sessions.session import Session, Value, check_steps
-from lab.sessions.session import first_difference as first_difference
 from lab.sessions.setup import HANDBOOKS, MODEL, WORLD, Setup
 from lab.sessions.setups import setup_named
 from lab.sessions.shown import Shown

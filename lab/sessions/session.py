@@ -139,14 +139,6 @@ def is_text(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= one <= "\udfff" for one in text)
 
 
-def first_difference(one: Session, other: Session) -> int:
-    """The number of steps that two sessions share before they part: 0 when their set-ups differ."""
-    same = (one.setup, dict(one.parameters), one.left_out) == (other.setup, dict(other.parameters), other.left_out)
-    pairs = zip(one.steps, other.steps, strict=False)
-    shared = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one.steps), len(other.steps)))
-    return shared if same else 0
-
-
 def _body(text: str) -> Any:
     try:
         data = base64.b64decode(text.encode("ascii") + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)

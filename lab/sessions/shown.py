@@ -45,8 +45,8 @@ class Difference(Enum):
 class Offer:
     """A step somebody may want to take; `why_not` is empty when it may be taken.
 
-    `statement` names a group: the single steps of one statement (begin, read, write, commit) have the same one, and an
-    offer that takes all of them at once has `takes` of several step ids. `changes_nothing`: it leaves all as it is.
+    `is_statement`: it is a statement, or a step of one; a whole one `takes` all its steps (begin, read, write, commit).
+    `changes_nothing`: it leaves all as it is.
     """
 
     id: str
@@ -138,6 +138,13 @@ class Pair:
     is_tombstone: bool = False
     dangles: bool = False
     unseen_by: tuple[int, ...] = ()
+    is_new: bool = False
+    """In the new placement of a table that gets another one."""
+
+    @property
+    def is_there(self) -> bool:
+        """False of one that only the position before has: a page draws it going."""
+        return self.difference is not Difference.REMOVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +165,11 @@ class Cluster:
     plan: tuple[PlanStep, ...] = ()
     messages: tuple[Message, ...] = ()
     clock_s: float | None = None
+
+    @property
+    def present(self) -> tuple[Pair, ...]:
+        """The pairs that are there now."""
+        return tuple(pair for pair in self.pairs if pair.is_there)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +217,6 @@ class TraceLine:
     to: str
     text: Text
     severity: Severity = Severity.HOLDS
-    is_refused: bool = False
     until: int = 0
 
 

@@ -50,7 +50,7 @@ def test_a_proved_model_opens_at_its_start_and_asks(client_of: ClientOf) -> None
 @pytest.mark.parametrize("situation", DOORS)
 def test_a_door_opens_on_the_stage(client_of: ClientOf, situation: str) -> None:
     link, _ = linked(client_of("lea").get(f"/lab/why/{situation}/"))
-    assert link.session == DOORS[situation].session
+    assert link.session == DOORS[situation]
 
 
 def test_a_model_of_ones_own_opens_and_asks(client_of: ClientOf) -> None:

@@ -12,7 +12,7 @@ from lab.exercises.designs import judge_design
 from lab.exercises.grading import BadAnswer, Outcome, grade, moves_of
 from lab.exercises.observations import BadQuestion, observe
 from lab.exercises.shelf import books
-from lab.exercises.steps import in_full, in_short, moves, statements
+from lab.exercises.steps import in_full, in_short, statements
 from lab.explorer.spaces import search
 from lab.explorer.spaces.search import Budget
 from lab.explorer.variants import RESHARD
@@ -326,7 +326,6 @@ def test_moves_of_a_session_are_its_clicks_and_what_broke_by_each() -> None:
 def test_statements_are_written_short() -> None:
     full = in_full(["publish.2", "n1.delete.1", "n1.begin", "n2.insert.1.-1"])
     assert list(in_short(full)) == ["publish.2", "n1.delete.1.0", "n1.begin", "n2.insert.1.-1"]
-    assert moves(full) == 4
     assert statements(full) == [("n1", "delete"), ("n2", "insert")]
 
 

@@ -9,7 +9,7 @@ from lab.sessions.shown import Shown
 
 
 def behind(situation: str) -> Shown:
-    return show(door_to(situation).session)
+    return show(door_to(situation))
 
 
 def refusals(position: Shown) -> dict[str, str]:

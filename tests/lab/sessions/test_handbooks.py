@@ -1,5 +1,6 @@
 """Chapter 0's machine: what is lost, what must wait, and the judge over all twelve handbooks."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,11 +12,11 @@ from lab.sessions.handbooks import (
     MESSENGER_ONLY,
     TOO_MANY,
     TWO_EDITIONS,
+    Handbook,
     all_handbooks,
     earliest_next_min,
     handbook,
     judge,
-    safe_sequences,
 )
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session
@@ -94,6 +95,13 @@ def test_with_an_agreed_hour_nobody_looks_and_nothing_is_posted() -> None:
 def test_there_are_twelve_handbooks_and_each_has_a_name() -> None:
     assert len(set(map(str, all_handbooks()))) == 12
     assert {handbook(str(one)) for one in all_handbooks()} == set(all_handbooks())
+
+
+def safe_sequences(between: int, *, one_channel: bool = False) -> list[tuple[Handbook, ...]]:
+    """Every choice of so many editions between mail and messenger with which no message can be lost."""
+    may = [one for one in all_handbooks() if len(one.sends) == 1 or not one_channel]
+    chosen = product(may, repeat=between)
+    return [some for some in chosen if judge((MAIL_ONLY, *some, MESSENGER_ONLY)).is_safe]
 
 
 def test_of_twelve_one_may_stand_between_mail_and_messenger() -> None:

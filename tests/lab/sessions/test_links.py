@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bench.stage import long_session
 from lab.explorer.variants import all_variants
 from lab.sessions import session as sessions
-from lab.sessions.replay import first_difference, show
+from lab.sessions.replay import show
 from lab.sessions.session import (
     LINK_CHARACTERS_MAX,
     STEPS_MAX,
@@ -198,18 +198,3 @@ def test_sessions_too_long_for_a_link_are_refused() -> None:
     noise = tuple(base64.b64encode(bytes((n * k * k) % 251 for k in range(120))).decode() for n in range(150))
     with pytest.raises(BadSession, match="at most 8000 characters"):
         encode(Session("one-jump", steps=noise), 0)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "shared"),
-    [
-        pytest.param(("a", "b"), ("a", "b"), 2, id="the same"),
-        pytest.param(("a", "b"), ("a", "c"), 1, id="another step"),
-        pytest.param(("a",), ("a", "b"), 1, id="one goes on"),
-        pytest.param((), ("a",), 0, id="from the start"),
-    ],
-)
-def test_two_branches_part_at_their_first_difference(one: tuple[str, ...], other: tuple[str, ...], shared: int) -> None:
-    assert first_difference(Session("s", steps=one), Session("s", steps=other)) == shared
-    assert first_difference(Session("s", steps=one), Session("another", steps=other)) == 0
-    assert first_difference(Session("s", {"rows": [1]}, steps=one), Session("s", steps=other)) == 0
