@@ -12,6 +12,7 @@ from django.conf import settings
 from schemalab.testing.services import surround
 from tests import rounds
 from tests.groups import GroupScheduling, position_of
+from tests.kept import close_kept
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # how long an example takes is no test (see bench/)
 hypothesis.settings.load_profile("untimed")
@@ -38,7 +39,7 @@ def django_db_modify_db_settings(services: None, django_db_modify_db_settings_pa
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """After a test, only the tables that it filled are emptied: see `tests.clean_tables`."""
     from django.test import TransactionTestCase
 
@@ -47,6 +48,8 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
     with django_db_blocker.unblock():
         cleaner = TableCleaner()
     TransactionTestCase._fixture_teardown = lambda _: cleaner.clean()
+    yield
+    close_kept()
 
 
 @pytest.fixture

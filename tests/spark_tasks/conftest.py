@@ -13,7 +13,7 @@ from tests.storage.stage import Stage, new_stage, strike
 __all__ = ["company", "spark", "stage", "tables", "transactional_db"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark() -> Iterator[None]:
     """A warm session; gone at the end."""
     from spark_tasks.spark import session

@@ -47,9 +47,11 @@ class PostgresStore:
     storages: int = 2
     buckets: int = BUCKETS
     enter: Callable[[psycopg.Connection[Any]], object] | None = None
+    idle: list[psycopg.Connection[Any]] | None = None
+    """Where connections wait for the next transaction, when they do; whoever gives the list closes them."""
 
     def begin(self) -> "PostgresTransaction":
-        connection = self.connect()
+        connection = self.idle.pop() if self.idle else self.connect()
         connection.autocommit = False
         if self.enter is None:
             connection.execute("SELECT 1")  # the snapshot is taken here, as the memory store takes it
@@ -94,10 +96,18 @@ class PostgresTransaction:
         except errors.SerializationFailure as failure:
             raise SerializationFailure(str(failure)) from failure
         finally:
-            self.connection.close()
+            self._leave()
 
     def rollback(self) -> None:
-        self.connection.close()
+        self._leave()
+
+    def _leave(self) -> None:
+        """Roll back what is left, and let the next transaction have the connection, or nobody."""
+        if self.store.idle is None:
+            self.connection.close()
+        elif not self.connection.closed:
+            self.connection.rollback()
+            self.store.idle.append(self.connection)
 
     def _run(self, sql: str, params: Sequence[Any]) -> psycopg.Cursor[Any]:
         try:

@@ -1,5 +1,6 @@
 """A table on real storages, moved from version to version as the publisher does it; no nodes, no leases."""
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from storage import encoding, postgres
 from storage.integrity.clauses import Violation, check
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row
 from storage.pairs import StoredRow, row_key
+from tests.kept import kept
 from tests.storage.postgres_store import PostgresStore
 
 STORAGES = 2
@@ -46,6 +48,8 @@ class Stage:
     dsn: str
     table_id: int
     versions: list[Descriptor] = field(default_factory=list)
+    idle: list[psycopg.Connection[Any]] = field(default_factory=list)
+    """Of its store, for the next transaction."""
 
     @property
     def now(self) -> Descriptor:
@@ -58,7 +62,7 @@ class Stage:
             table_id=self.table_id, version=descriptor.version, body=descriptor.to_json(), **hashes
         )
         catalog.Table.objects.filter(id=self.table_id).update(version=descriptor.version)
-        with psycopg.connect(self.dsn) as opened, opened.cursor() as cursor:
+        with self.alone() as opened, opened.transaction(), opened.cursor() as cursor:
             postgres.insert_version_copy(cursor, STORAGES, self.table_id, descriptor.version, **hashes)
             postgres.set_fence(cursor, STORAGES, self.table_id, fence or descriptor.version)
         self.versions.append(descriptor)
@@ -81,10 +85,15 @@ class Stage:
             yield Statements(self, opened)
 
     def store(self) -> PostgresStore:
-        return PostgresStore(self.connect, self.table_id, STORAGES)
+        return PostgresStore(self.connect, self.table_id, STORAGES, idle=self.idle)
 
     def contents(self) -> list[dict[bytes, bytes | None]]:
-        return self.store().contents()
+        with self.alone() as opened, opened.transaction():
+            opened.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            return [
+                dict(opened.execute(f"SELECT key, value FROM {postgres.kv(number, self.table_id)}").fetchall())
+                for number in range(1, STORAGES + 1)
+            ]
 
     def violations(self, descriptor: Descriptor | None = None, **options: Any) -> list[Violation]:
         return check(descriptor or self.now, self.contents(), **options)
@@ -107,9 +116,18 @@ class Stage:
 
     def sql(self, statement: str, params: Any = None) -> list[tuple[Any, ...]]:
         """Straight into the storages, past every rule."""
-        with psycopg.connect(self.dsn, autocommit=True) as opened:
+        with self.alone() as opened:
             cursor = opened.execute(statement, params)
             return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def alone(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection in autocommit: the main thread's own one, or for others one that is closed at the end."""
+        if threading.current_thread() is threading.main_thread():
+            yield kept(self.dsn)
+        else:
+            with psycopg.connect(self.dsn, autocommit=True) as opened:
+                yield opened
 
 
 @dataclass
@@ -128,8 +146,8 @@ class Statements:
 
 def new_stage(dsn: str, table: Callable[[TableId], Descriptor] = users) -> Stage:
     """A table (`users`) at version 1, public and empty, in the test database."""
-    with psycopg.connect(dsn, autocommit=True) as opened:
-        table_id = postgres.take_spare_table(opened.cursor())
+    with kept(dsn).cursor() as cursor:
+        table_id = postgres.take_spare_table(cursor)
     first = table(TableId(table_id))
     name = f"{first.name}_{table_id}"
     catalog.Table.objects.create(id=table_id, name=name, version=0, state=catalog.Table.State.LIVE)
@@ -140,6 +158,8 @@ def new_stage(dsn: str, table: Callable[[TableId], Descriptor] = users) -> Stage
 
 def strike(stage: Stage) -> None:
     """Leave nothing behind that another test would see."""
+    for opened in stage.idle:
+        opened.close()
     catalog.Descriptor.objects.filter(table_id=stage.table_id).delete()
     catalog.Table.objects.filter(id=stage.table_id).delete()
     connection.close()

@@ -5,7 +5,7 @@ import asyncio
 import psycopg
 import pytest
 
-from nodes.execution import scans
+from nodes.execution import pages, scans
 from nodes.sql.access_paths import Access
 from nodes.store.pipeline import StorePool
 from nodes.store.transaction import Transaction
@@ -25,8 +25,9 @@ PAGE = 40
     ],
 )
 def test_what_a_scan_remembers(stage: Stage, monkeypatch: pytest.MonkeyPatch, rows: int, is_one: bool) -> None:
-    monkeypatch.setattr(scans, "PAGE_PAIRS", 4 * PAGE)
-    monkeypatch.setattr(scans, "LONG_SCAN_PAIRS", 3 * PAGE)
+    monkeypatch.setattr(pages, "PAGE_PAIRS", 4 * PAGE)
+    monkeypatch.setattr(pages, "SCANNED_PAIRS", PAGE)
+    monkeypatch.setattr(pages, "LONG_SCAN_PAIRS", 3 * PAGE)
     stage.insert(user(stage.now, number, "ann", number) for number in range(rows))
     found, remembered = asyncio.run(scan(stage))
     assert found == rows

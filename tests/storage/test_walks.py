@@ -86,5 +86,5 @@ class Shelf(PostgresStore):
 def test_postgres_keeps_them_consistent_too(stage: Stage, scenario: str, moves: list[Move]) -> None:
     for storage in (1, 2):
         stage.sql(f"DELETE FROM {kv(storage, stage.table_id)}")
-    shelf = Shelf(stage.connect, stage.table_id)
+    shelf = Shelf(stage.connect, stage.table_id, idle=stage.idle)
     walked(Walk(SCENARIOS[scenario](users(stage.table_id)), shelf, judges_every_step=False), moves)
