@@ -137,6 +137,9 @@ class Attempt(models.Model):
     outcome = models.CharField(max_length=10)
     """right, wrong or unknown."""
 
+    found = models.JSONField(default=dict)
+    """What the grade said and revealed (`lab.learning.findings`)."""
+
     hints = models.PositiveSmallIntegerField()
     was_shown = models.BooleanField()
     at = models.DateTimeField()

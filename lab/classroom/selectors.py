@@ -14,6 +14,7 @@ from lab.classroom.sheet import Line
 from lab.classroom.status import STUCK_AFTER_CHECKS, Status, Work, status_of
 from lab.exercises.chapter import Chapter, Live, Predict, Screen
 from lab.exercises.grading import Outcome
+from lab.exercises.steps import in_short
 from lab.learning import learner
 from lab.models import Attempt, Course, Membership, Progress
 
@@ -238,7 +239,7 @@ def _line(
 
 def written(answer: Mapping[str, Any]) -> str:
     """An answer in one line, as it was stored: "entry", "n1: v1, n2: v2", "publish.2 n2.acquire"."""
-    return "; ".join(_written(value) for value in answer.values())
+    return "; ".join(_written(list(in_short(value)) if part == "steps" else value) for part, value in answer.items())
 
 
 def _written(value: Any) -> str:

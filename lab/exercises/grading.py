@@ -27,6 +27,14 @@ class BadAnswer(ValueError):
     """Not an answer to this task: says what one looks like."""
 
 
+class GameIsOpen(BadAnswer):
+    """The game goes on: its moves so far are no answer yet."""
+
+    def __init__(self, game: adversary.Game) -> None:
+        super().__init__("the game is not over yet")
+        self.game = game
+
+
 @dataclass(frozen=True, slots=True)
 class Grade:
     """The grade of an answer: remarks for the learner, and the session that is shown now."""
@@ -255,11 +263,11 @@ def is_meant(clause: str, verdict: Verdict) -> bool:
 
 
 def _survived(task: Survive, start: Start, answer: Mapping[str, Any]) -> Grade:
-    """A game that is over. Raises `BadAnswer` while it is not."""
+    """A game that is over. Raises `GameIsOpen` while it is not."""
     moves = _words(answer, "moves")
     game = adversary.play(task, start, moves)
     if game.standing is adversary.Standing.OPEN:
-        raise BadAnswer("the game is not over yet")
+        raise GameIsOpen(game)
     is_won = game.standing is adversary.Standing.WON
     values: dict[str, str | int | Text] = {"count": len(game.moves), "most": task.moves_max}
     remark = Text("{count} moves of {most}", values)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from lab.exercises.adversary import Game, Standing, play
+from lab.exercises.adversary import Game, Standing
 from lab.exercises.chapter import Design, Explain, Form, Predict, Reach, Screen, Survive
 from lab.exercises.designs import STEPS_ALLOWED
 from lab.exercises.grading import moves_of
@@ -36,8 +36,8 @@ class Field:
     options: tuple[Option, ...] = ()
 
 
-def form_of(book: Book, screen: Screen, answered: dict[str, Any]) -> dict[str, Any]:
-    """The parts of a task's form, filled with what was answered last; `sort` says how it is drawn."""
+def form_of(book: Book, screen: Screen, answered: dict[str, Any], game: Game | None = None) -> dict[str, Any]:
+    """The parts of a task's form, filled with what was answered last, or with a game; `sort` says how it is drawn."""
     match screen.task:
         case Predict() as task:
             return _prediction(book, screen, task, answered)
@@ -49,7 +49,7 @@ def form_of(book: Book, screen: Screen, answered: dict[str, Any]) -> dict[str, A
         case Design() as task:
             return _design(task, answered)
         case Survive() as task:
-            return _game(screen, task, answered)
+            return _game(task, game)
     return {"sort": "none"}
 
 
@@ -109,7 +109,7 @@ def _explanation(book: Book, screen: Screen, task: Explain, answered: dict[str, 
 def _design(task: Design, answered: dict[str, Any]) -> dict[str, Any]:
     lines = answered.get("lines", [])
     if task.grammar != "handbooks":
-        return {"sort": "lines", "text": "\n".join(lines), "statement": task.statement, "given": task.given}
+        return {"sort": "lines", "text": "\n".join(lines), "statement": task.statement}
     editions = []
     for at in range(task.lines):
         reads, _, sends = (lines[at] if at < len(lines) else "").partition("/")
@@ -119,32 +119,24 @@ def _design(task: Design, answered: dict[str, Any]) -> dict[str, Any]:
                 Field(f"sends-{at}", "sends", tuple(Option(one, say(WORDS[one]), one == sends) for one in _sent(task))),
             ]
         )
-    return {"sort": "handbooks", "editions": editions, "first": 2}
+    return {"sort": "handbooks", "editions": editions}
 
 
-def _game(screen: Screen, task: Survive, answered: dict[str, Any]) -> dict[str, Any]:
+def _game(task: Survive, game: Game | None) -> dict[str, Any]:
     """The learner's moves so far, and what they may do next."""
-    game = game_of(screen, answered)
+    assert game is not None, "a game is played where its screen is shown"
     return {
         "sort": "game",
         "moves": json.dumps(game.moves),
         "used": len(game.moves),
         "most": task.moves_max,
         "is_open": game.standing is Standing.OPEN,
+        "refused": game.refused,
         "offers": [
             {"id": offer.id, "label": say(offer.label), "why_not": say(offer.why_not), "rule": offer.rule}
             for offer in game.may
         ],
     }
-
-
-def game_of(screen: Screen, answered: dict[str, Any]) -> Game:
-    """The game of the moves in an answer."""
-    assert isinstance(screen.task, Survive), screen.id
-    assert screen.start is not None, screen.id
-    moves = answered.get("moves", [])
-    made = [move for move in moves if isinstance(move, str)] if isinstance(moves, list) else []
-    return play(screen.task, screen.start, made)
 
 
 def _sent(task: Design) -> list[str]:
@@ -163,7 +155,7 @@ def answer_in(screen: Screen, posted: QueryDict) -> dict[str, Any]:
         case Predict(form=form):
             return {form.value: posted.get(form.value, "")[:ANSWER_CHARS_MAX]}
         case Reach():
-            return {"steps": _steps(posted.get("steps", ""))}
+            return {"steps": moves_in(posted.get("steps", ""))}
         case Explain():
             return {key: posted.get(key, "") for key in ("clause", "step", "rule")}
         case Design(grammar="handbooks") as task:
@@ -173,12 +165,12 @@ def answer_in(screen: Screen, posted: QueryDict) -> dict[str, Any]:
             return {"lines": posted.get("lines", "")[:ANSWER_CHARS_MAX].splitlines()[:STEPS_ALLOWED]}
         case Survive():
             move = posted.get("move", "")
-            return {"moves": [*_steps(posted.get("moves", "")), *([move] if move else [])]}
+            return {"moves": [*moves_in(posted.get("moves", "")), *([move] if move else [])]}
     return {}
 
 
-def _steps(text: str) -> list[Any]:
-    """The steps of a session as the stage writes them: JSON."""
+def moves_in(text: str) -> list[Any]:
+    """The steps of a session as the stage writes them, or the moves of a game: JSON."""
     try:
         steps = json.loads(text[:ANSWER_CHARS_MAX])
     except (ValueError, RecursionError):

@@ -13,7 +13,9 @@ from django.db.models import Case, Count, OuterRef, Q, QuerySet, Subquery, When
 from django.utils.timezone import now
 
 from lab.exercises.chapter import HINTS, Chapter, Predict, Screen
+from lab.exercises.designs import Judgement
 from lab.exercises.grading import Grade, Outcome, grade
+from lab.learning import findings
 from lab.learning.learner import VISITOR, Learner
 from lab.models import Attempt, Progress
 
@@ -29,16 +31,22 @@ LOOKED_AT_EVERY = 100
 """One in so many new rows of visitors looks whether there are too many."""
 
 
-def answer(learner: Learner, chapter: Chapter, screen: Screen, body: dict[str, Any]) -> tuple[Progress, Grade]:
-    """Grade an answer and store it. Raises `lab.exercises.grading.BadAnswer`, and stores nothing then."""
-    graded = grade(screen, body)
+def answer(
+    learner: Learner, chapter: Chapter, screen: Screen, body: dict[str, Any], judgement: Judgement | None = None
+) -> tuple[Progress, Grade]:
+    """Grade an answer and store it. Raises `lab.exercises.grading.BadAnswer`, and stores nothing then.
+
+    `judgement`: of a design that was explored.
+    """
+    graded = grade(screen, body, judgement=judgement)
     with transaction.atomic():
         progress = _locked(learner, chapter, screen)
         _keep_bounded(progress)
         Attempt.objects.create(
             progress=progress,
-            answer=_plain(body),
+            answer=findings.given_in(screen.task, graded),
             outcome=graded.outcome.value,
+            found=findings.to_json(graded),
             hints=progress.hints,
             was_shown=progress.shown_at is not None,
             at=now(),
@@ -156,11 +164,3 @@ def _forget_visitors(visitor: str, row: int) -> None:
         found = ranked.order_by("is_kept", "done", "-pk").values_list("pk", flat=True)[:surplus]
         Progress.objects.filter(pk__in=list(found)).delete()
         log.info("progress of visitors forgotten: %s rows", surplus)
-
-
-def _plain(body: dict[str, Any]) -> dict[str, Any]:
-    """The parts of an answer that are kept: those that tasks have."""
-    return {key: body[key] for key in PARTS if key in body}
-
-
-PARTS = ("choice", "number", "time", "pairs", "order", "match", "steps", "clause", "step", "rule", "lines", "moves")

@@ -7,32 +7,41 @@ right answer, nor hints and solutions that nobody has asked for.
 from __future__ import annotations
 
 import json
+import logging
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from catalog.text.storable import is_storable
+from lab import services as queue
 from lab.classroom.selectors import learner_of, member_here
-from lab.exercises.adversary import Standing
-from lab.exercises.chapter import HINTS, Chapter, Live, Predict, Screen, Start, Survive
-from lab.exercises.grading import BadAnswer, Grade, Outcome, reveal_of
+from lab.exercises.chapter import HINTS, Chapter, Design, Live, Predict, Screen
+from lab.exercises.designs import Malformed, needs_search
+from lab.exercises.grading import BadAnswer, GameIsOpen, lines_of
 from lab.exercises.observations import session_of
 from lab.exercises.shelf import Book
 from lab.learning import selectors, services
-from lab.learning.forms import answer_in, form_of, game_of
+from lab.learning.forms import answer_in, form_of
 from lab.learning.learner import Learner
-from lab.models import Course, Progress
+from lab.models import Course, Progress, Question
 from lab.pages.answers import answer as stage_answer
 from lab.pages.answers import described_setups
 from lab.pages.chapters import chapter_after, described, every_chapter, text
+from lab.pages.seen import Seen, refuse, seen
 from lab.pages.words import say, stage_words
+from lab.sessions.session import BadSession
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +107,43 @@ def screen(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpRespons
 @never_cache
 @require_POST
 def answer(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpResponse:
-    """Grade an answer, store it, and show what it reveals."""
+    """Grade an answer and store it; the screen shows what it reveals."""
     place = _open_place(request, chapter_id, screen_id)
     body = answer_in(place.screen, request.POST)
     if not is_storable(body):
         raise BadRequest("a zero byte, or half of a character, is no text")
-    if isinstance(place.screen.task, Survive) and game_of(place.screen, body).standing is Standing.OPEN:
-        return _page(request, place, answered=body)
     try:
-        progress, grade = services.answer(place.learner, place.chapter, place.screen, body)
-    except BadAnswer as problem:
-        return _page(request, place, answered=body, problem=str(problem), status=422)
-    return _page(request, _with(place, progress), answered=body, grade=grade)
+        question = _search(place, body, request.POST.get("asked", ""))
+        if question is not None and question.answer is None:
+            return _to_screen(place, asked=str(question.pk))
+        judgement = None if question is None else queue.judgement_of(question)
+        services.answer(place.learner, place.chapter, place.screen, body, judgement)
+    except GameIsOpen as still:
+        return _to_screen(place, moves=json.dumps(still.game.moves))
+    except (BadAnswer, Malformed) as problem:
+        refuse(request, place.chapter, place.screen, body, str(problem))
+    return _to_screen(place)
+
+
+def _search(place: Place, body: dict[str, Any], asked: str) -> Question | None:
+    """The search that judges a design, which waits in the queue of questions; None where nothing is to be explored.
+
+    Raises `BadAnswer` or `Malformed`.
+    """
+    task = place.screen.task
+    if not isinstance(task, Design) or not needs_search(task):
+        return None
+    lines, owner = lines_of(body), place.learner.owner
+    found = queue.asked_design(owner, int(asked), task, lines) if re.fullmatch(r"[0-9]{1,18}", asked) else None
+    if found is None or (found.is_stopped and found.answer is None):
+        return queue.ask_design(owner, task, lines)
+    return found
+
+
+def _to_screen(place: Place, **query: str) -> HttpResponse:
+    """To the task's screen, so that neither Back nor a reload sends an answer again."""
+    where = reverse("chapter-screen", args=(place.chapter.id, place.screen.id))
+    return redirect(f"{where}?{urlencode(query)}#task" if query else f"{where}#task")
 
 
 @never_cache
@@ -131,7 +165,7 @@ def _helped(
     if place.screen.task is None or isinstance(place.screen.task, Live):
         raise Http404("there is no task on this screen")
     give(place.learner, place.chapter, place.screen)
-    return redirect("chapter-screen", chapter_id, screen_id)
+    return _to_screen(place)
 
 
 # Where one is
@@ -158,10 +192,6 @@ def _open_place(request: HttpRequest, chapter_id: str, screen_id: str) -> Place:
     return place
 
 
-def _with(place: Place, progress: Progress) -> Place:
-    return replace(place, rows={**place.rows, place.screen.id: progress})
-
-
 def _is_passed(place: Place, screen: Screen) -> bool:
     return screen.id in place.rows and place.rows[screen.id].passed_at is not None
 
@@ -169,51 +199,31 @@ def _is_passed(place: Place, screen: Screen) -> bool:
 # The page
 
 
-def _page(
-    request: HttpRequest,
-    place: Place,
-    *,
-    answered: dict[str, Any] | None = None,
-    grade: Grade | None = None,
-    problem: str = "",
-    status: int = 200,
-) -> HttpResponse:
-    attempt = selectors.last_attempt(place.progress)
-    is_playing = isinstance(place.screen.task, Survive) and grade is None
-    if answered is None:
-        answered = attempt.answer if attempt is not None and not is_playing else {}
-    outcome = attempt.outcome if attempt is not None and not is_playing else ""
+def _page(request: HttpRequest, place: Place) -> HttpResponse:
+    found = seen(request, place.chapter, place.screen, place.learner, place.progress)
     context = {
         "section": "lab",
         "chapter": described(place.book, place.rows),
         "screen": _screen(place),
-        "task": _task(place, answered, grade, outcome, problem),
+        "task": _task(place, found),
         "screens": _screens(place),
     }
-    start = place.screen.start if problem else _shown_start(place, answered, grade)
-    if start is not None:
-        session = session_of(start)
-        setups = [setup for setup in described_setups() if setup["name"] == session.setup]
-        shown = stage_answer(session, None, start.single_steps or None)
-        context |= {"stage": shown, "words": stage_words(), "setups": setups}
-    return render(request, "lab/chapter.html", context, status=status)
+    if found.stage is not None:
+        context |= {"stage": _stage(place, found), "words": stage_words()}
+        context["setups"] = [setup for setup in described_setups() if setup["name"] == found.stage.setup]
+    return render(request, "lab/chapter.html", context)
 
 
-def _shown_start(place: Place, answered: dict[str, Any], grade: Grade | None) -> Start | None:
-    """The session on the stage: what an answer revealed, the learner's own steps, or where the screen begins."""
-    screen = place.screen
-    if grade is not None and grade.reveal is not None:
-        return grade.reveal
-    if screen.start is None:
-        return None
-    if isinstance(screen.task, Survive):
-        return replace(screen.start, steps=game_of(screen, answered).steps)
-    if place.progress is not None and place.progress.is_open and isinstance(screen.task, Predict):
-        return reveal_of(screen.task, screen.start)
-    steps = answered.get("steps")
-    if isinstance(steps, list) and steps and all(isinstance(step, str) for step in steps):
-        return replace(screen.start, steps=tuple(steps))
-    return screen.start
+def _stage(place: Place, found: Seen) -> dict[str, Any]:
+    """The session on the stage; the screen's own where that of a stored answer cannot be opened any more."""
+    assert found.stage is not None, place.screen.id
+    try:
+        return stage_answer(session_of(found.stage), found.at, found.stage.single_steps or None)
+    except BadSession as problem:
+        if place.screen.start is None:
+            raise
+        log.warning("an answer at %s/%s cannot be shown: %s", place.chapter.id, place.screen.id, problem)
+        return stage_answer(session_of(place.screen.start), None, place.screen.start.single_steps or None)
 
 
 def _screen(place: Place) -> dict[str, Any]:
@@ -249,9 +259,7 @@ def _screens(place: Place) -> list[dict[str, Any]]:
     ]
 
 
-def _task(
-    place: Place, answered: dict[str, Any], grade: Grade | None, outcome: str, problem: str
-) -> dict[str, Any] | None:
+def _task(place: Place, found: Seen) -> dict[str, Any] | None:
     """The task as the page shows it: hints that were taken, the solution once it is due."""
     screen, progress = place.screen, place.progress
     if screen.task is None:
@@ -259,24 +267,25 @@ def _task(
     key = screen.id
     hints = progress.hints if progress is not None else 0
     is_passed = progress is not None and progress.passed_at is not None
-    is_over = is_passed or (progress is not None and progress.shown_at is not None)
+    was_shown = progress is not None and progress.shown_at is not None
+    is_over = is_passed or was_shown
     is_over = is_over or (isinstance(screen.task, Predict) and progress is not None and progress.is_open)
-    remark = text(place.book, f"{key}.answer {answered.get('choice')}") if outcome and not problem else ""
     return {
-        "kind": screen.kind,
         "is_live": isinstance(screen.task, Live),
-        "form": form_of(place.book, screen, answered),
-        "outcome": "" if problem else grade.outcome.value if grade is not None else outcome,
-        "is_right": grade is not None and grade.outcome is Outcome.RIGHT,
-        "remark": remark,
-        "remarks": [say(one) for one in grade.remarks] if grade is not None else [],
-        "problem": problem and _("That is no answer yet: {what}.").format(what=problem),
+        "form": form_of(place.book, screen, found.answered, found.game),
+        "outcome": found.outcome,
+        "remark": text(place.book, f"{key}.answer {found.answered.get('choice')}") if found.outcome else "",
+        "remarks": [say(one) for one in found.remarks],
+        "problem": found.problem and _("That is no answer yet: {what}.").format(what=found.problem),
+        "question": found.question,
         "hints": [text(place.book, f"{key}.{hint}") for hint in HINTS[:hints]],
         "hints_left": len(HINTS) - hints,
         "is_passed": is_passed,
         "was_helped": progress is not None and progress.was_helped,
-        "was_shown": progress is not None and progress.shown_at is not None,
+        "was_shown": was_shown,
         "is_over": is_over,
+        "is_open": is_passed or was_shown,
+        "plays": found.at is not None,
         "solution": text(place.book, f"{key}.solution") if is_over else "",
         "why": text(place.book, f"{key}.why") if is_over else "",
     }

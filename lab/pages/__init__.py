@@ -9,6 +9,7 @@ explorer  every built-in model, every rule, a model of one's own; doors from oth
 handouts  a sheet of paper for each chapter
 exports   a session as a file: picture, JSON, golden script
 chapters  chapters as lists and heads show them; which can be done, which comes next
+seen      what a screen shows of its task: the last answer, a game, a search
 gallery   famous anomalies, each a session to open
 classroom a teacher's courses: their grids, traces, CSV
 course_grid  the grid and the counted answers as pages draw them

@@ -11,7 +11,7 @@ from lab.pages.words import speaker
 from lab.sessions import replay, setups
 from lab.sessions.fold import folded
 from lab.sessions.random_step import random_step
-from lab.sessions.session import Linked, Session, encode, rules
+from lab.sessions.session import BadSession, Linked, Session, encode, rules
 from lab.sessions.shown import Shown, to_json
 
 
@@ -49,10 +49,18 @@ def _answer(session: Session, shown: Shown, single_steps: bool | None) -> dict[s
             "steps": list(session.steps),
         },
         "single_steps": single,
-        "link": encode(session, shown.at),
+        "link": _link(session, shown.at),
         "rules": rules(),
         "notice": "",
     }
+
+
+def _link(session: Session, at: int) -> str:
+    """The session's link, "" when it is too long for one: it is shown all the same."""
+    try:
+        return encode(session, at)
+    except BadSession:
+        return ""
 
 
 def described_setups() -> list[Mapping[str, Any]]:

@@ -1,6 +1,8 @@
 /* A chapter's page around the stage: the steps that were played go into the answer's form, and after a first action
-   that was taken the way on is marked. What is right is for the server to say. */
+   that was taken the way on is marked. A design that is searched for is sent again when its search has ended. What is
+   right is for the server to say. */
 
+const LOOK_MS = 500;
 const root = document.getElementById("stage");
 const steps = document.querySelector("[data-steps]");
 const next = document.querySelector("[data-next]");
@@ -10,15 +12,31 @@ root?.addEventListener("stage", (event) => {
   const { session, at } = event.detail;
   const played = session.steps.slice(0, at);
   if (steps) steps.value = JSON.stringify(played);
-  if (asked.length && endsWith(played, asked)) done();
+  if (asked.length && endsWith(played, asked)) next?.classList.add("first");
 });
 
 function endsWith(played, wanted) {
   return wanted.every((step, at) => played[played.length - wanted.length + at] === step);
 }
 
-function done() {
-  next?.classList.add("first");
+/* A look that fails is made again: the search goes on. */
+async function lookUntilAnswered(note) {
+  const words = note.querySelector("[data-waiting]");
+  for (;;) {
+    await new Promise((resume) => setTimeout(resume, LOOK_MS));
+    const answer = await fetch(note.dataset.asked).catch(() => null);
+    if (!answer?.ok) {
+      if (answer?.status === 404) return;
+      continue;
+    }
+    const found = await answer.json();
+    if (found.state === "done") return document.querySelector("[data-answer]").requestSubmit();
+    const said = words.dataset[found.state].replace(/\{(\w+)\}/g, (_, name) => ({ n: found.before, ...found })[name] ?? 0);
+    if (words.textContent !== said) words.textContent = said;
+    if (found.state === "stopped") return; // a later question of the same person took its place
+  }
 }
 
+const search = document.getElementById("asked");
+if (search) lookUntilAnswered(search);
 document.getElementById("outcome")?.focus({ preventScroll: true });

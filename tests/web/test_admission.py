@@ -53,7 +53,7 @@ ADDRESSES = {
     "chapter": Address(get=everybody(302), args=SCREEN[:1]),
     "chapter-handout": Address(get=everybody(200), args=SCREEN[:1]),
     "chapter-screen": Address(get=everybody(200), args=SCREEN),
-    "chapter-answer": Address(post=everybody(200), args=SCREEN, body="choice=entry"),
+    "chapter-answer": Address(post=everybody(302), args=SCREEN, body="choice=entry"),
     "chapter-hint": Address(post=everybody(302), args=SCREEN),
     "chapter-solution": Address(post=everybody(302), args=SCREEN),
     "courses": Address(get=(*SIGN_IN_OR_NOT, 200), post=(*SIGN_IN_OR_NOT, 422)),

@@ -25,6 +25,7 @@ from lab.exercises.shelf import OURS, Book, books
 from lab.exercises.steps import in_full
 from lab.models import Attempt, Progress
 from lab.pages.chapters import chapter_after, teachable
+from lab.tasks import answer_next_question
 from lab.templatetags.chapter_text import markdown
 
 BOOKS = [book for book in books() if book.chapter is not None and book.chapter.screens]
@@ -98,6 +99,26 @@ def _predicted(task: Predict, answer: Any, right: bool) -> dict[str, Any]:
     return {task.form.value: str(answer)}
 
 
+def answered(browser: Client, book: Book, screen: Screen, form: dict[str, Any]) -> str:
+    """The page to which an answer leads; a search is made here, as the worker makes it."""
+    answer: Any = browser.post(url("chapter-answer", book, screen), form)
+    for _ in range(2):
+        assert answer.status_code == 302
+        asked = re.search(r"[?]asked=(\d+)", answer["Location"])
+        if asked is None:
+            break
+        answer_next_question()
+        answer = browser.post(url("chapter-answer", book, screen), form | {"asked": asked[1]})
+    page: Any = browser.get(answer["Location"].partition("#")[0])
+    assert page.status_code == 200
+    return str(page.content.decode())
+
+
+@pytest.fixture(autouse=True)
+def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.services._send", lambda: None)
+
+
 @pytest.fixture
 def browser(people: dict[str, User], monkeypatch: pytest.MonkeyPatch) -> Client:
     """A browser in which lea has signed in, on a machine whose speed decides nothing."""
@@ -125,11 +146,9 @@ def test_every_screen_is_shown_in_both_languages(browser: Client, book: Book, la
 def test_every_task_can_be_passed(browser: Client, book: Book, screen: Screen) -> None:
     """A task of each kind and form in the suite, all of them in the soak: `tests.lab.exercises` grades them too."""
     open_all_before(browser, book, screen)
-    answer = browser.post(url("chapter-answer", book, screen), fields(screen))
-    assert answer.status_code == 200
+    page = answered(browser, book, screen, fields(screen))
     progress = Progress.objects.get(exercise=book.folder, task=screen.id)
     assert (progress.passed_at is None, progress.was_helped) == (False, False)
-    page = answer.content.decode()
     assert markdown(book.text("en", f"{screen.id}.solution")) in page
     assert markdown(book.text("en", f"{screen.id}.why")) in page
 
@@ -155,7 +174,7 @@ def test_no_response_carries_a_state_whose_question_is_unanswered(browser: Clien
     open_all_before(browser, book, screen)
     assert book.chapter is not None
     pages = [browser.get(url("chapter-screen", book, screen)).content.decode()]
-    pages.append(browser.post(url("chapter-answer", book, screen), NO_ANSWER).content.decode())
+    pages.append(answered(browser, book, screen, NO_ANSWER))
     behind = book.chapter.screens[book.chapter.screens.index(screen) + 1 :]
     for one in behind[:2]:
         answer = browser.get(url("chapter-screen", book, one))
@@ -175,7 +194,7 @@ def test_no_response_carries_a_state_whose_question_is_unanswered(browser: Clien
 def test_the_answer_is_stored_before_what_it_was_about_is_shown(browser: Client, book: Book, screen: Screen) -> None:
     open_all_before(browser, book, screen)
     assert isinstance(screen.task, Predict)
-    page = browser.post(url("chapter-answer", book, screen), fields(screen, right=False)).content.decode()
+    page = answered(browser, book, screen, fields(screen, right=False))
     assert Attempt.objects.filter(progress__task=screen.id).count() == 1
     if screen.start is not None:
         assert _sessions_in(page) == {session_of(reveal_of(screen.task, screen.start)).steps}
@@ -217,7 +236,7 @@ def test_a_chapter_opens_at_the_first_thing_left_to_do(browser: Client, jump: Bo
 
 def test_a_wrong_answer_says_why_and_a_later_right_one_is_with_help(browser: Client, jump: Book) -> None:
     predict = screen_of(jump, "what-is-left")
-    page = browser.post(url("chapter-answer", jump, predict), {"choice": "nothing"}).content.decode()
+    page = answered(browser, jump, predict, {"choice": "nothing"})
     assert "Not so" in page
     assert "n1 would have to know that there is an index" in page
     browser.post(url("chapter-answer", jump, predict), {"choice": "entry"})
@@ -225,9 +244,10 @@ def test_a_wrong_answer_says_why_and_a_later_right_one_is_with_help(browser: Cli
 
 
 def test_what_is_no_answer_is_refused_and_not_stored(browser: Client, jump: Book) -> None:
-    answer = browser.post(url("chapter-answer", jump, screen_of(jump, "what-is-left")), {"choice": "x"})
-    assert answer.status_code == 422
-    assert "That is no answer yet: choose one of nothing, entry, row, both." in answer.content.decode()
+    page = answered(browser, jump, screen_of(jump, "what-is-left"), {"choice": "x"})
+    assert "That is no answer yet: choose one of nothing, entry, row, both." in page
+    again = browser.get(url("chapter-screen", jump, screen_of(jump, "what-is-left"))).content.decode()
+    assert "That is no answer yet" not in again
     assert not Attempt.objects.exists()
 
 
@@ -235,7 +255,7 @@ def test_what_is_no_answer_is_refused_and_not_stored(browser: Client, jump: Book
 def test_steps_that_are_none_break_nothing(browser: Client, jump: Book, steps: str) -> None:
     reach = screen_of(jump, "found-by-table")
     open_all_before(browser, jump, reach)
-    assert browser.post(url("chapter-answer", jump, reach), {"steps": steps}).status_code in (200, 422)
+    assert answered(browser, jump, reach, {"steps": steps})
     assert browser.get(url("chapter-screen", jump, reach)).status_code == 200
 
 
@@ -243,7 +263,7 @@ def test_ones_own_steps_are_on_the_stage_again(browser: Client, jump: Book) -> N
     reach = screen_of(jump, "found-by-table")
     open_all_before(browser, jump, reach)
     played = [*in_full(["publish.2", "n2.acquire", "n2.insert.1.1"])]
-    page = browser.post(url("chapter-answer", jump, reach), {"steps": json.dumps(played)}).content.decode()
+    page = answered(browser, jump, reach, {"steps": json.dumps(played)})
     assert "not yet broken: C4@v2" in html.unescape(page)
     assert _sessions_in(page) == {tuple(played)}
     assert _sessions_in(browser.get(url("chapter-screen", jump, reach)).content.decode()) == {tuple(played)}
@@ -253,13 +273,73 @@ def test_a_game_is_played_move_by_move_and_stored_when_it_is_over(browser: Clien
     book = next(book for book in BOOKS if book.folder == "05-two-versions")
     game = screen_of(book, "be-the-publisher")
     open_all_before(browser, book, game)
-    page = browser.post(url("chapter-answer", book, game), {"moves": "[]", "move": "publish.2"}).content.decode()
+    page = answered(browser, book, game, {"moves": "[]", "move": "publish.2"})
     assert "1 moves of 25" in page
     assert not Attempt.objects.filter(progress__task=game.id).exists()
     hasty = {"moves": json.dumps(["publish.2", "publish.3", "wait"]), "move": "wait"}
-    page = browser.post(url("chapter-answer", book, game), hasty).content.decode()
+    page = answered(browser, book, game, hasty)
     assert "Not so" in page
     assert Attempt.objects.get(progress__task=game.id).outcome == "wrong"
+
+
+def test_after_a_wrong_prediction_the_solution_is_behind_a_click_and_one_answers_again(
+    browser: Client, jump: Book
+) -> None:
+    predict = screen_of(jump, "what-is-left")
+    page = answered(browser, jump, predict, {"choice": "nothing"})
+    assert '<details class="after"><summary>' in page
+    assert "Answer again" in page
+    assert '<details class="after" open>' in answered(browser, jump, predict, {"choice": "entry"})
+
+
+def test_a_hint_leaves_the_last_outcome_on_the_page(browser: Client, jump: Book) -> None:
+    reach = screen_of(jump, "found-by-table")
+    open_all_before(browser, jump, reach)
+    before = answered(browser, jump, reach, {"steps": "[]"})
+    remarks = re.search(r'id="outcome".*?</div>', before, re.DOTALL)
+    assert remarks is not None
+    assert "<li>" in remarks[0]
+    hinted = browser.post(url("chapter-hint", jump, reach), follow=True).content.decode()
+    assert remarks[0] in hinted
+    assert markdown(jump.text("en", f"{reach.id}.hint-1")) in hinted
+
+
+def test_who_asks_to_be_shown_sees_it_played(browser: Client, jump: Book) -> None:
+    reach = screen_of(jump, "found-by-table")
+    assert isinstance(reach.task, Reach)
+    open_all_before(browser, jump, reach)
+    page = browser.post(url("chapter-solution", jump, reach), follow=True).content.decode()
+    assert _sessions_in(page) == {in_full(reach.task.solution)}
+    assert "data-play" in page
+    played = ["publish.2"]
+    assert "data-play" not in answered(browser, jump, reach, {"steps": json.dumps(played)})
+
+
+def test_an_answer_whose_session_cannot_be_shown_leaves_the_screen_open(browser: Client, jump: Book) -> None:
+    """Whatever was stored, by this version or another one."""
+    reach = screen_of(jump, "found-by-table")
+    open_all_before(browser, jump, reach)
+    answered(browser, jump, reach, {"steps": "[]"})
+    long = [f"n1.{'x' * 150}{n:03}" for n in range(100)]
+    for stored in ({"steps": long * 3}, {"steps": long}, {"steps": ["n1.insert.1.1"] * 190}, {}):
+        Attempt.objects.update(answer=stored, found={})
+        assert browser.get(url("chapter-screen", jump, reach)).status_code == 200
+
+
+def test_short_statements_that_are_too_many_are_no_answer(browser: Client, jump: Book) -> None:
+    reach = screen_of(jump, "found-by-table")
+    open_all_before(browser, jump, reach)
+    assert "That is no answer yet" in answered(browser, jump, reach, {"steps": json.dumps(["n1.insert.1.1"] * 60)})
+
+
+def test_a_design_is_searched_for_by_the_worker(browser: Client) -> None:
+    book, screen = next((b, s) for b, s in TASKS if isinstance(s.task, Design) and s.task.grammar != "handbooks")
+    open_all_before(browser, book, screen)
+    answer = browser.post(url("chapter-answer", book, screen), fields(screen))
+    page = browser.get(answer["Location"].partition("#")[0]).content.decode()
+    assert "data-asked" in page
+    assert html.escape(fields(screen)["lines"].splitlines()[0]) in page
+    assert not Attempt.objects.exists()
 
 
 def test_pages_that_are_not_there(browser: Client, jump: Book) -> None:

@@ -1,0 +1,69 @@
+"""Findings of a grade, as they are stored with the attempt: remarks in any language, and the session that is shown now.
+
+A page that is opened again, or after a hint, shows what it showed after the answer; nothing is graded a second time.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lab.exercises.chapter import Explain, Predict, Reach, Start, Survive, Task
+from lab.exercises.grading import Grade
+from lab.texts import Text
+
+
+def to_json(grade: Grade) -> dict[str, Any]:
+    """The remarks and the session of a grade."""
+    reveal = grade.reveal
+    session = (
+        None
+        if reveal is None
+        else {
+            "setup": reveal.setup,
+            "parameters": dict(reveal.parameters),
+            "left_out": sorted(reveal.left_out),
+            "steps": list(reveal.steps),
+            "single_steps": reveal.single_steps,
+        }
+    )
+    return {"remarks": [_of_text(one) for one in grade.remarks], "reveal": session}
+
+
+def given_in(task: Task | None, grade: Grade) -> dict[str, Any]:
+    """The answer as it was understood, by the names that its form has for its parts."""
+    given: Any = grade.given
+    if isinstance(given, frozenset):
+        given = sorted(given)
+    elif isinstance(given, tuple):
+        given = list(given)
+    match task:
+        case Explain():
+            return dict(given or {})
+        case Predict(form=form):
+            return {form.value: given}
+        case Reach():
+            return {"steps": given}
+        case Survive():
+            return {"moves": given}
+    return {"lines": given}
+
+
+def remarks_in(found: Mapping[str, Any]) -> list[Text]:
+    return [_text(one) for one in found.get("remarks", [])]
+
+
+def reveal_in(found: Mapping[str, Any]) -> Start | None:
+    """The session that was to be shown; None where none was."""
+    body = found.get("reveal")
+    if body is None:
+        return None
+    parameters = {name: tuple(one) if isinstance(one, list) else one for name, one in body["parameters"].items()}
+    return Start(body["setup"], parameters, frozenset(body["left_out"]), tuple(body["steps"]), body["single_steps"])
+
+
+def _of_text(text: Text) -> list[Any]:
+    return [text.template, {name: _of_text(one) if isinstance(one, Text) else one for name, one in text.values.items()}]
+
+
+def _text(body: Any) -> Text:
+    template, values = body
+    return Text(template, {name: _text(one) if isinstance(one, list) else one for name, one in values.items()})

@@ -1,0 +1,124 @@
+"""State of a task on its screen: the last answer and what it found, a game that goes on, or a search.
+
+the address has moves        the game of these moves
+the address has a question   what is searched for, with the lines it is about
+an answer was no answer      what was sent, and what is wrong with it: once, after the redirect
+otherwise                    the last answer, what was remarked, and what it revealed
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.http import HttpRequest
+
+from lab.exercises.adversary import Game, Standing, play
+from lab.exercises.chapter import Chapter, Design, Explain, Predict, Reach, Screen, Start, Survive
+from lab.exercises.grading import reveal_of
+from lab.exercises.steps import in_full
+from lab.learning import findings
+from lab.learning.forms import moves_in
+from lab.learning.learner import Learner
+from lab.learning.selectors import last_attempt
+from lab.models import Attempt, Progress, Question
+from lab.texts import Text
+
+PROBLEM = "lab_problem"
+"""The key of an answer that was none in the data of a browser's session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """`answered` fills the form; `stage` is the session on the stage, at `at` (None: its end)."""
+
+    answered: dict[str, Any] = field(default_factory=dict)
+    outcome: str = ""
+    remarks: tuple[Text, ...] = ()
+    problem: str = ""
+    game: Game | None = None
+    question: Question | None = None
+    stage: Start | None = None
+    at: int | None = None
+
+
+def refuse(request: HttpRequest, chapter: Chapter, screen: Screen, answered: dict[str, Any], problem: str) -> None:
+    """Keep an answer that was none until the page is shown again."""
+    request.session[PROBLEM] = [chapter.id, screen.id, answered, problem]
+
+
+def seen(request: HttpRequest, chapter: Chapter, screen: Screen, learner: Learner, progress: Progress | None) -> Seen:
+    """What the page that was asked for shows."""
+    attempt = last_attempt(progress)
+    start = _begun(screen, progress)
+    if request.session.get(PROBLEM, ["", ""])[:2] == [chapter.id, screen.id]:
+        _, _, answered, problem = request.session.pop(PROBLEM)
+        game = _game(screen, answered.get("moves"))
+        return Seen(answered, problem=problem, game=game, stage=_of_game(game, start))
+    if isinstance(screen.task, Survive) and ("moves" in request.GET or attempt is None):
+        game = _game(screen, moves_in(request.GET.get("moves", "[]")))
+        return Seen(game=game, stage=_of_game(game, start))
+    question = _question(request, screen, learner)
+    if question is not None:
+        return Seen({"lines": question.asked["lines"]}, question=question, stage=start)
+    found = Seen(stage=start) if attempt is None else _answered(screen, attempt, start)
+    solution = _solution(screen, progress, attempt)
+    return found if solution is None else replace(found, stage=solution, at=_shared(solution, screen.start))
+
+
+def _begun(screen: Screen, progress: Progress | None) -> Start | None:
+    """The session of the screen; of a prediction that is over with the steps that it hid."""
+    if isinstance(screen.task, Predict) and screen.start is not None and progress is not None and progress.is_open:
+        return reveal_of(screen.task, screen.start)
+    return screen.start
+
+
+def _answered(screen: Screen, attempt: Attempt, start: Start | None) -> Seen:
+    reveal, answered = findings.reveal_in(attempt.found), attempt.answer
+    if reveal is None and isinstance(screen.task, Reach) and screen.start is not None and answered.get("steps"):
+        reveal = replace(screen.start, steps=tuple(answered["steps"]))
+    game = None
+    if isinstance(screen.task, Survive):
+        game = Game(
+            () if reveal is None else reveal.steps, Standing.LOST, tuple(answered.get("moves", ()))
+        )  # it is over
+    remarks = tuple(findings.remarks_in(attempt.found))
+    return Seen(answered, attempt.outcome, remarks, game=game, stage=reveal or start)
+
+
+def _solution(screen: Screen, progress: Progress | None, attempt: Attempt | None) -> Start | None:
+    """The session of a solution that was asked for after the last answer."""
+    if screen.start is None or progress is None or progress.shown_at is None:
+        return None
+    if attempt is not None and attempt.at > progress.shown_at:
+        return None
+    match screen.task:
+        case Reach(solution=steps):
+            return replace(screen.start, steps=(*screen.start.steps, *in_full(steps)))
+        case Explain(mended=mended):
+            return mended
+    return None
+
+
+def _shared(solution: Start, start: Start | None) -> int:
+    """The position from which a solution is played: behind the screen's own steps."""
+    own = () if start is None else start.steps
+    return len(own) if solution.steps[: len(own)] == own else 0
+
+
+def _question(request: HttpRequest, screen: Screen, learner: Learner) -> Question | None:
+    """The search that the address names, if this learner asked it."""
+    pk = request.GET.get("asked", "")
+    if not isinstance(screen.task, Design) or not (pk.isascii() and pk.isdecimal() and len(pk) < 19):
+        return None
+    found = Question.objects.filter(pk=int(pk), owner=learner.owner).first()
+    return found if found is not None and "lines" in found.asked else None
+
+
+def _game(screen: Screen, moves: object) -> Game | None:
+    if not isinstance(screen.task, Survive) or screen.start is None:
+        return None
+    made = [one for one in moves if isinstance(one, str)] if isinstance(moves, list) else []
+    return play(screen.task, screen.start, made)
+
+
+def _of_game(game: Game | None, start: Start | None) -> Start | None:
+    return start if game is None or start is None else replace(start, steps=game.steps)
