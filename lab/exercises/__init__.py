@@ -13,6 +13,7 @@ texts         Markdown into texts by key
 steps         short ways to write steps
 shelf         folders of chapters
 observations  questions about a session, and the machine's answers
+goals         broken clauses in words
 grading       a learner's answer, right or wrong
 pictures      the session that a chapter's picture shows
 adversary     a game against somebody who has the nodes

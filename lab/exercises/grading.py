@@ -16,6 +16,7 @@ from lab.exercises import adversary, designs, steps
 from lab.exercises.chapter import Answer, Design, Explain, Form, Live, Observed, Predict, Reach, Screen, Start, Survive
 from lab.exercises.chapter import Outcome as Outcome
 from lab.exercises.designs import Judgement
+from lab.exercises.goals import goal_text
 from lab.exercises.observations import end_of, observe, public_elements
 from lab.sessions.session import BadSession, check_steps, is_text
 from lab.sessions.shown import Severity, Shown, Text, Verdict
@@ -215,7 +216,7 @@ def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
     whole = [clause for clause in task.until if not any(is_meant(clause, verdict) for verdict in shown.verdicts)]
     versions = [one for one in task.until if re.fullmatch(r"v\d+", one)]
     clauses = [clause for clause in whole if clause not in (PUBLIC, *versions)]
-    found = [Text("not yet broken: {clause}", {"clause": clause}) for clause in clauses]
+    found = [Text("not yet there: {what}", {"what": goal_text(clause)}) for clause in clauses]
     known = {f"v{version.number}" for version in shown.cluster.versions}
     found += [Text("{version} is not published yet", {"version": one}) for one in versions if one not in known]
     if PUBLIC in task.until:
@@ -250,7 +251,7 @@ def _not_public(shown: Shown) -> list[Text]:
 
 def _harm(shown: Shown) -> list[Text]:
     harm = sorted({f"{one.clause}@v{one.version}" for one in shown.verdicts if one.severity is Severity.DAMAGE})
-    return [Text("somebody is harmed: {clause}", {"clause": clause}) for clause in harm]
+    return [Text("somebody is harmed: {what}", {"what": goal_text(clause)}) for clause in harm]
 
 
 def is_meant(clause: str, verdict: Verdict) -> bool:

@@ -4,11 +4,12 @@ A page that is opened again, or after a hint, shows what it showed after the ans
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from lab.exercises.chapter import Explain, Predict, Reach, Start, Survive, Task
 from lab.exercises.grading import Grade
-from lab.texts import Text
+from lab.texts import NOTHING, Text
 
 
 def to_json(grade: Grade) -> dict[str, Any]:
@@ -66,4 +67,8 @@ def _of_text(text: Text) -> list[Any]:
 
 def _text(body: Any) -> Text:
     template, values = body
-    return Text(template, {name: _text(one) if isinstance(one, list) else one for name, one in values.items()})
+    return replace(
+        NOTHING,
+        template=template,
+        values={key: _text(one) if isinstance(one, list) else one for key, one in values.items()},
+    )

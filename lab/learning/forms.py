@@ -9,6 +9,7 @@ from django.http import QueryDict
 from lab.exercises.adversary import Game, Standing
 from lab.exercises.chapter import Design, Explain, Form, Predict, Reach, Screen, Survive
 from lab.exercises.designs import STEPS_ALLOWED
+from lab.exercises.goals import BROKEN, goal_text
 from lab.exercises.grading import moves_of
 from lab.exercises.shelf import Book
 from lab.pages.chapters import text
@@ -41,9 +42,10 @@ def form_of(book: Book, screen: Screen, answered: dict[str, Any], game: Game | N
     match screen.task:
         case Predict() as task:
             return _prediction(book, screen, task, answered)
-        case Reach():
+        case Reach() as task:
             assert screen.start is not None, screen.id
-            return {"sort": "steps", "steps": json.dumps(answered.get("steps") or screen.start.steps)}
+            goals = [say(goal_text(one)) for one in task.until if one.partition("@")[0] in BROKEN]
+            return {"sort": "steps", "steps": json.dumps(answered.get("steps") or screen.start.steps), "goals": goals}
         case Explain() as task:
             return {"sort": "fields", "fields": _explanation(book, screen, task, answered)}
         case Design() as task:

@@ -16,7 +16,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from catalog.elements import Kind
+from catalog.elements import Kind, State
 from changes.ddl.errors import DdlError
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
 from lab.explorer.plans.program import plan_of
@@ -32,6 +32,9 @@ KINDS = ("index", "unique-index", "optional-column", "required-column", "constra
 NODES = (2, 3)
 KIND_CHARACTERS_MAX, STATES_CHARACTERS_MAX = 60, 300
 INDEX_STATES = UP[Kind.INDEX]
+STATES = tuple(state.value for state in State)
+VERSIONS = 7
+"""The most states that can be chosen; as text there may be more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,18 @@ class Form:
     left_out: frozenset[str] = field(default_factory=frozenset)
     problem: str = ""
 
+    @property
+    def chain(self) -> list[str]:
+        """The state that is chosen for each version; "" for those that are left out."""
+        chosen = [text.strip() for text in self.states.split(",") if text.strip()] if self.chain_has_all else []
+        return [*chosen, *[""] * (VERSIONS - len(chosen))]
+
+    @property
+    def chain_has_all(self) -> bool:
+        """True if the states can be chosen: one element's, and not too many."""
+        chosen = [text.strip() for text in self.states.split(",") if text.strip()]
+        return len(chosen) <= VERSIONS and set(chosen) <= set(STATES)
+
 
 @require_http_methods(["GET", "POST"])
 def explorer(request: HttpRequest) -> HttpResponse:
@@ -71,6 +86,7 @@ def explorer(request: HttpRequest) -> HttpResponse:
         "form": form,
         "kinds": KINDS,
         "nodes": NODES,
+        "states": STATES,
         "rules": [Rule(rule, protects, missed.get(rule, ())) for rule, protects in rules.items()],
         "unsafe": unsafe,
         "safe": safe,
@@ -120,9 +136,11 @@ def _opened(session: Session, at: int, *, asks: bool = False) -> HttpResponseRed
 def _form(sent: QueryDict) -> Form:
     """The form as it was sent, or as a link fills it in; the ladder of an index without either."""
     nodes = sent.get("nodes", "2")
+    usual = "" if "states" in sent or "state" in sent else INDEX_STATES
+    chosen = ",".join(filter(None, sent.getlist("state")[:VERSIONS]))
     return Form(
         kind=sent.get("kind", KINDS[0]).replace(" ", "-")[:KIND_CHARACTERS_MAX],
-        states=sent.get("states", INDEX_STATES)[:STATES_CHARACTERS_MAX],
+        states=(sent.get("states", "") or chosen or usual)[:STATES_CHARACTERS_MAX],
         nodes=int(nodes) if nodes in map(str, NODES) else NODES[0],
         left_out=frozenset(sent.getlist("left_out")[: len(PROTECTS)]),
     )

@@ -46,7 +46,7 @@ def refuse(request: HttpRequest, chapter: Chapter, screen: Screen, answered: dic
 
 
 def seen(request: HttpRequest, chapter: Chapter, screen: Screen, learner: Learner, progress: Progress | None) -> Seen:
-    """What the page that was asked for shows."""
+    """State of the task on the page that was asked for."""
     attempt = last_attempt(progress)
     start = _begun(screen, progress)
     if request.session.get(PROBLEM, ["", ""])[:2] == [chapter.id, screen.id]:

@@ -51,6 +51,12 @@ STAGE: Mapping[str, str | Promise] = {
     "state write-only": pgettext_lazy("state", "write-only"),
     "state reorganising": pgettext_lazy("state", "reorganising"),
     "state public": pgettext_lazy("state", "public"),
+    # actors that are no node
+    "actor executor": pgettext_lazy("actor", "executor"),
+    "actor fill": pgettext_lazy("actor", "fill"),
+    "actor office": pgettext_lazy("actor", "office"),
+    "actor time": pgettext_lazy("actor", "time"),
+    "actor network": pgettext_lazy("actor", "network"),
     # how bad
     "holds": _("holds"),
     "danger": _("Danger"),
@@ -95,8 +101,7 @@ STAGE: Mapping[str, str | Promise] = {
     "cluster": _("Cluster"),
     "checks": _("Checks"),
     "no steps": _("Nobody can do anything here."),
-    "idle steps": _("{n} that change nothing"),
-    "more refused": _("{n} more, for the same reason"),
+    "changes nothing": _("It changes nothing."),
     # centre
     "versions": _("Versions in use"),
     "lanes of": _("Which node uses which version of {table}"),
@@ -181,7 +186,7 @@ STAGE: Mapping[str, str | Promise] = {
     "asked stopped": _("Stopped."),
     "proved": _("Proved: no schedule leads there."),
     "proved bounds": _("All {states} states within these bounds: {bounds} ({s} s)"),
-    "violated": _("There is a way, of {n} steps; none is shorter."),
+    "violated": _("There is a way, of {n} single steps; none is shorter."),
     "open branch": _("Open as a branch"),
     "unknown": _("Unknown: the search did not end."),
     "nothing saves": _("Nothing that somebody could have done first would have saved it."),

@@ -40,3 +40,15 @@ async function lookUntilAnswered(note) {
 const search = document.getElementById("asked");
 if (search) lookUntilAnswered(search);
 document.getElementById("outcome")?.focus({ preventScroll: true });
+
+/* Beside the stage the text scrolls in its own pane: the way to the task must not take the stage out of sight. */
+const lesson = document.querySelector(".lesson");
+function toTask() {
+  if (location.hash !== "#task" || getComputedStyle(lesson).overflowY !== "auto") return;
+  window.scrollTo(0, 0);
+  const task = document.getElementById("task"), outcome = document.getElementById("outcome") ?? task;
+  const below = outcome.getBoundingClientRect().bottom - lesson.getBoundingClientRect().bottom;
+  if (below > 0) lesson.scrollTop += Math.min(below, task.getBoundingClientRect().top - lesson.getBoundingClientRect().top);
+}
+toTask();
+addEventListener("load", () => requestAnimationFrame(toTask));

@@ -3,6 +3,7 @@
 import { html, useEffect, useState } from "../vendor/preact.js";
 import { letter, parting } from "./branches.js";
 import { Icon, say } from "./pieces.js";
+import { wordsOf } from "./state.js";
 import { Probe, Store, Verdicts } from "./store.js";
 import { Diagram } from "./trace.js";
 
@@ -13,7 +14,10 @@ export function Compare({ stage }) {
     let isWanted = true;
     Promise.all(pair.map((at) => stage.server.show(stage.session(stage.branches[at]), stage.branches[at].length, stage.single))).then(
       (found) => isWanted && setAnswers(found),
-      () => isWanted && stage.compare(null),
+      (error) => {
+        stage.problem = wordsOf(error);
+        if (isWanted) stage.compare(null);
+      },
     );
     return () => { isWanted = false; };
   }, [stage.current, stage.compared, stage.single]);

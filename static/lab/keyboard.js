@@ -43,14 +43,23 @@ function move(by) {
   steps[at < 0 ? (by > 0 ? 0 : steps.length - 1) : (at + by + steps.length) % steps.length]?.focus();
 }
 
-/* After a step its button may be gone: the focus stays among the steps. */
+/* After a step its button may be gone: the focus stays among the steps. What is under the pointer, or has the focus,
+   stays where it is on the screen. */
 export function keepFocus(draw) {
   const before = document.activeElement?.closest?.(".steps .step");
   const offer = before?.dataset.offer, all = [...document.querySelectorAll(".steps .step")], at = all.indexOf(before);
+  const top = before?.getBoundingClientRect().top;
   draw();
-  if (!offer || document.activeElement?.closest?.(".steps .step")) return;
+  if (!offer) return;
+  const same = document.querySelector(`.steps [data-offer="${CSS.escape(offer)}"]`);
+  if (same) scroll(same.getBoundingClientRect().top - top);
+  if (document.activeElement?.closest?.(".steps .step")) return;
   const after = [...document.querySelectorAll(".steps .step")];
-  (after.find((one) => one.dataset.offer === offer) ?? after[Math.min(at, after.length - 1)] ?? document.querySelector(".steps"))?.focus();
+  (same?.matches(".step") ? same : after[Math.min(at, after.length - 1)] ?? document.querySelector(".steps"))?.focus({ preventScroll: true });
+}
+
+function scroll(by) {
+  if (Math.abs(by) > 1) window.scrollBy({ top: by, behavior: "instant" });
 }
 
 export const announce = (stage) => {

@@ -16,6 +16,9 @@ export function say(key, values = {}) {
 /* Words for a clause; a clause of which the page knows nothing has its name only. */
 export const clauseWords = (clause) => words[`clause ${clause}`] ?? "";
 
+/* An actor by its name: nodes and people have names of their own. */
+export const actorName = (actor) => words[`actor ${actor}`] ?? actor;
+
 export const Icon = ({ name }) => html`<svg class="icon" aria-hidden="true"><use href=${`${ICONS}#${name}`} /></svg>`;
 
 /* The same as `{% state %}` of the templates. */

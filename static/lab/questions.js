@@ -2,7 +2,8 @@
 
 import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
 import { Icon, Severity, say, version } from "./pieces.js";
-import { Refusal } from "./server.js";
+import { Unreachable } from "./server.js";
+import { wordsOf } from "./state.js";
 
 const LOOK_MS = 400;
 const OPEN = ["waiting", "running"];
@@ -27,25 +28,42 @@ export class Questions {
       this.set({ found, whyNotHere: found.why_not_here, problem: "" });
       while (this.found?.id === found.id && OPEN.includes(this.found.state)) {
         await new Promise((resume) => setTimeout(resume, LOOK_MS));
-        if (this.found?.id === found.id) this.set({ found: await this.server.get(`${this.url}${found.id}/`) });
+        const now = await this.look(found.id);
+        if (now && this.found?.id === found.id) this.set({ found: now });
       }
     });
+  }
+
+  /* The search goes on though a look fails: only a question that is not there any more is given up. */
+  async look(id) {
+    try {
+      return await this.server.get(`${this.url}${id}/`);
+    } catch (error) {
+      if (error instanceof Unreachable || error.status >= 500) return null;
+      throw error;
+    }
   }
 
   stop() {
     return this.attempt(async () => this.set({ found: await this.server.post(`${this.url}${this.found.id}/stop/`, {}) }));
   }
 
+  /* The choices are those of the session as it stands now: elsewhere they are not shown. */
   async save() {
-    const { stage } = this;
-    await this.attempt(async () => this.set({ savings: (await this.server.post(`${this.url}saving/`, { session: stage.session(stage.steps.slice(0, stage.at)) })).savings, problem: "" }));
+    const { stage } = this, session = stage.session(stage.steps.slice(0, stage.at));
+    await this.attempt(async () => this.set({ savings: { of: JSON.stringify(session), session, list: (await this.server.post(`${this.url}saving/`, { session })).savings }, problem: "" }));
+  }
+
+  get savingsHere() {
+    const { stage, savings } = this;
+    return savings && savings.of === JSON.stringify(stage.session(stage.steps.slice(0, stage.at))) ? savings.list : null;
   }
 
   async attempt(work) {
     try {
       await work();
     } catch (error) {
-      this.set({ found: null, problem: error instanceof Refusal ? error.message : say("unreachable") });
+      this.set({ found: null, problem: wordsOf(error) });
     }
   }
 
@@ -59,22 +77,22 @@ export class Questions {
   }
 
   openSaving(one) {
-    const { stage } = this;
+    const { setup, parameters, left_out: leftOut } = this.savings.session;
     this.savings = null;
-    if (!one.rule) return stage.follow(one.steps);
-    return stage.configure({ setup: stage.setup, parameters: stage.parameters, leftOut: stage.leftOut.filter((rule) => rule !== one.rule), steps: one.steps });
+    if (!one.rule) return this.stage.follow(one.steps);
+    return this.stage.configure({ setup, parameters, leftOut: leftOut.filter((rule) => rule !== one.rule), steps: one.steps });
   }
 }
 
 export function Ask({ questions }) {
-  const { stage, found, isOpen } = questions, panel = useRef(null);
-  useLayoutEffect(() => { if (isOpen || questions.savings) panel.current.scrollIntoView({ block: "nearest" }); }, [isOpen, found?.state, questions.savings]);
+  const { stage, found, isOpen, savingsHere } = questions, panel = useRef(null);
+  useLayoutEffect(() => { if (isOpen || savingsHere) panel.current.scrollIntoView({ block: "nearest" }); }, [isOpen, found?.state, savingsHere]);
   const isDamaged = stage.shown.verdicts.some((one) => one.severity === "damage");
   return html`<section class="panel ask" ref=${panel} aria-labelledby="ask-head"><header><h2 id="ask-head">${say("explorer")}</h2></header>
     <div class="row"><button aria-expanded=${isOpen ? "true" : "false"} onClick=${() => questions.set({ isOpen: !isOpen })}><${Icon} name="search-check" />${say("is there a way")}</button>
       ${isDamaged && html`<button onClick=${() => questions.save()}><${Icon} name="undo-2" />${say("what saves")}</button>`}</div>
     ${questions.problem && html`<p class="note danger small" role="alert">${questions.problem}</p>`}
-    ${questions.savings && html`<${Savings} questions=${questions} />`}
+    ${savingsHere && html`<${Savings} questions=${questions} savings=${savingsHere} />`}
     ${isOpen && html`<form onSubmit=${(event) => { event.preventDefault(); questions.ask(); }}>
       <div class="row"><label class="small goal">${say("goal")} <select value=${questions.clause} onChange=${(event) => questions.set({ clause: event.target.value })}><option value="">${say("any damage")}</option>${stage.shown.strip.map((row) => html`<option key=${row.clause} value=${row.clause}>${row.clause}</option>`)}</select></label><button class="first">${say("ask")}</button></div>
       <label class="check small"><input type="checkbox" checked=${questions.fromHere} onChange=${(event) => questions.set({ fromHere: event.target.checked })} />${say("from here")}</label>
@@ -97,6 +115,6 @@ function Found({ questions, found }) {
     ${found.verdict === "unknown" && html`<p class="warn-text"><b><${Icon} name="circle-help" /> ${say("unknown")}</b></p><p class="small">${found.why}</p>`}</div>`;
 }
 
-const Savings = ({ questions }) => html`<div class="verdict-card" role="status">${questions.savings.length === 0 ? html`<p>${say("nothing saves")}</p>` : html`<ul class="plain stack tight">${questions.savings.map((one, at) => html`<li key=${at} class="stack tight">
+const Savings = ({ questions, savings }) => html`<div class="verdict-card" role="status">${savings.length === 0 ? html`<p>${say("nothing saves")}</p>` : html`<ul class="plain stack tight">${savings.map((one, at) => html`<li key=${at} class="stack tight">
   <p>${one.rule ? say("rule saves", { rule: one.rule }) : say("step saves", { at: questions.stage.shown.trace.findIndex((line) => line.until > one.at) + 1, actor: one.actor, step: one.label })} ${one.refused && html`<span class="muted">${say("then refused", { step: one.refused.step, why: one.refused.why })}</span>`}</p>
   <div><button onClick=${() => questions.openSaving(one)}><${Icon} name="git-fork" />${say("open branch")}</button></div></li>`)}</ul>`}</div>`;

@@ -2,7 +2,14 @@
 
 const KEPT_MAX = 200;
 
-export class Refusal extends Error {}
+/* The server's words about what was asked; and no answer at all. Any other exception is a mistake of ours. */
+export class Refusal extends Error {
+  constructor(words, status) {
+    super(words);
+    this.status = status;
+  }
+}
+export class Unreachable extends Error {}
 
 export class Server {
   constructor({ url, csrf, first }) {
@@ -31,11 +38,17 @@ export class Server {
   }
 
   async fetch(url, options) {
-    const answer = await fetch(url, options);
+    let answer, told;
+    try {
+      answer = await fetch(url, options);
+      const isJson = answer.headers.get("Content-Type")?.includes("json");
+      told = isJson ? await answer.json() : { error: `${answer.status} ${answer.statusText}` };
+    } catch (error) {
+      if (error instanceof TypeError || error instanceof SyntaxError) throw new Unreachable(); // cut off on its way
+      throw error;
+    }
     if (answer.redirected) return this.signIn(new URL(answer.url));
-    const isJson = answer.headers.get("Content-Type")?.includes("json");
-    const told = isJson ? await answer.json() : { error: `${answer.status} ${answer.statusText}` };
-    if (!answer.ok) throw new Refusal(told.error);
+    if (!answer.ok) throw new Refusal(told.error, answer.status);
     return told;
   }
 
@@ -43,7 +56,7 @@ export class Server {
   signIn(page) {
     page.searchParams.set("next", location.pathname + location.search);
     location.assign(page);
-    throw new Refusal("");
+    throw new Refusal("", 401);
   }
 
   keep(session, at, single, answer) {

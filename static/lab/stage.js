@@ -5,15 +5,15 @@
      transport and a strip per clause
 
    With `data-embedded` it is a part of another page: without a head, as high as it has to be. It sends that page an
-   event "stage" (detail: session up to the position shown, at, link) after each change, and shows the answer of the
-   server that comes to it in an event "stage-show". */
+   event "stage" (detail: session up to the position shown, at, link) after each change. With `data-play` it plays what
+   is given from where it stands. */
 
 import { html, render, useState } from "../vendor/preact.js";
 import { Versions } from "./cluster.js";
 import { Compare } from "./compare.js";
 import { Help, SetUp } from "./dialogs.js";
 import { announce, areOn, keepFocus, listen, setOn } from "./keyboard.js";
-import { Icon, classes, say, worst } from "./pieces.js";
+import { Icon, actorName, classes, say, worst } from "./pieces.js";
 import { Ask, Questions } from "./questions.js";
 import { Server } from "./server.js";
 import { Stage } from "./state.js";
@@ -28,7 +28,7 @@ const setups = JSON.parse(document.getElementById("stage-setups").textContent);
 const server = new Server({ url: root.dataset.url, csrf: root.dataset.csrf, first: given });
 const stage = new Stage({ server, answer: given, notice: given.notice });
 const questions = root.dataset.questions ? new Questions(stage, server, root.dataset.questions) : null;
-const page = { dialog: "", tab: "cluster", copied: false, layout: "", isPresenting: root.hasAttribute("data-present"), isEmbedded: root.hasAttribute("data-embedded") };
+const page = { dialog: "", tab: "steps", copied: false, layout: "", isPresenting: root.hasAttribute("data-present"), isEmbedded: root.hasAttribute("data-embedded") };
 
 const TABS = [["steps", "steps"], ["cluster", "cluster"], ["trace", "trace"], ["checks", "checks"]];
 
@@ -73,7 +73,7 @@ const isNamed = (line) => line.text.startsWith(line.actor) || stage.shown.cluste
 
 function Narration({ setup }) {
   const line = stage.shown.trace[stage.stop - 1];
-  return html`<div class="narration"><div><p class="sentence-now">${line ? html`<span class="count num">${stage.stop}</span><span>${isNamed(line) || html`<span class="who">${line.actor}</span>`}${line.text}</span>` : html`<span>${setup?.about ?? ""}</span>`}</p>
+  return html`<div class="narration"><div><p class="sentence-now">${line ? html`<span class="count num">${stage.stop}</span><span>${isNamed(line) || html`<span class="who">${actorName(line.actor)}</span>`}${line.text}</span>` : html`<span>${setup?.about ?? ""}</span>`}</p>
     ${stage.notice && html`<p class="notice small"><${Icon} name="info" />${stage.notice}</p>`}</div><${Verdicts} verdicts=${stage.shown.verdicts} /></div>`;
 }
 
@@ -95,7 +95,8 @@ function betweenTabs(event) {
   document.getElementById(`tab-${page.tab}`).focus();
 }
 
-const here = () => `${location.origin}${root.dataset.url}?s=${stage.link}`;
+/* A session that is too long for a link has its set-up for an address. */
+const here = () => `${location.origin}${root.dataset.url}?${stage.link ? `s=${stage.link}` : `setup=${stage.setup}`}`;
 async function copyLink() {
   if (!navigator.clipboard) { // over plain HTTP from another machine
     stage.notice = say("address is link");
@@ -122,10 +123,15 @@ function draw() {
   else nameThePage();
 }
 
+/* While it plays, and where nothing changed, the address stays: browsers allow few changes in a short time. */
+let address = "";
 function nameThePage() {
   document.documentElement.toggleAttribute("data-presenting", page.isPresenting);
+  const name = `${here()}${page.isPresenting ? "&present=1" : ""}`;
+  if (name === address || stage.doing) return;
+  address = name;
   stage.remember();
-  history.replaceState(null, "", `${here()}${page.isPresenting ? "&present=1" : ""}`);
+  history.replaceState(null, "", address);
   document.title = document.title.replace(/^.* (?=· Schema Lab)/, `${setups.find((one) => one.name === stage.setup)?.title ?? say("stage")} ${stage.stop}/${stage.stops.length - 1} `);
 }
 
@@ -141,11 +147,11 @@ function fit() {
 
 stage.subscribe(draw);
 listen(stage, page.isEmbedded ? {} : { s: () => open("set-up"), c: copyLink, p: present }, () => open("help"));
-root.addEventListener("stage-show", (event) => stage.adopt(event.detail));
 root.replaceChildren();
 if (!page.isEmbedded) stage.recall();
 fit();
 new ResizeObserver(fit).observe(root);
+if (root.hasAttribute("data-play")) stage.play();
 if (root.hasAttribute("data-ask") && questions) {
   questions.set({ isOpen: true });
   questions.ask();

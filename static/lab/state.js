@@ -4,13 +4,20 @@
    decided here: which steps there are, what they do and what is broken comes in the answer. */
 
 import { letter, taken } from "./branches.js";
-import { say } from "./pieces.js";
-import { Refusal } from "./server.js";
+import { say, worst } from "./pieces.js";
+import { Refusal, Unreachable } from "./server.js";
 
 const PAUSE_MS = 1400;
 export const SPEEDS = [0.5, 1, 2, 4];
 const RUN_STEPS_MAX = 60;
 const KEPT = "lab.branches";
+
+/* The words for what the server refused, or that it does not answer; a mistake of ours goes to the console. */
+export function wordsOf(error) {
+  if (error instanceof Refusal) return error.message;
+  if (error instanceof Unreachable) return say("unreachable");
+  throw error;
+}
 
 export class Stage {
   constructor({ server, answer, notice = "" }) {
@@ -44,20 +51,6 @@ export class Stage {
   get stops() { return [0, ...this.shown.trace.map((line) => line.until)]; }
   get stop() { return Math.max(0, this.stops.findLastIndex((position) => position <= this.at)); }
 
-  /* A session that somebody else went on with, such as the page around the stage. */
-  adopt(answer) {
-    this.pause();
-    const { setup, parameters, left_out, steps } = answer.session;
-    const isSame = JSON.stringify([setup, parameters, left_out]) === JSON.stringify([this.setup, this.parameters, this.leftOut]);
-    [this.setup, this.parameters, this.leftOut, this.single] = [setup, parameters, left_out, answer.single_steps];
-    ({ branches: this.branches, current: this.current } = isSame ? taken(this.branches, this.current, steps) : { branches: [steps], current: 0 });
-    [this.compared, this.notice] = [null, answer.notice];
-    this.calls += 1;
-    if (this.steps.length !== steps.length) return this.go(answer.shown.at); // a branch that goes on after it
-    this.accept(answer);
-    this.changed();
-  }
-
   accept(answer) {
     this.answer = answer;
     this.shown = answer.shown;
@@ -68,12 +61,16 @@ export class Stage {
       this.notice = say("refused", { step, why });
       this.branches = this.branches.map((steps, at) => (at === this.current ? steps.slice(0, answer.shown.refused.at) : steps));
     }
-    this.outcomes.set(this.steps.join(" "), answer.shown);
+    this.outcomes.set(this.steps.join(" "), { stops: answer.shown.trace.map((line) => line.until), worst: worst(answer.shown.trace.map((line) => line.severity)) });
+    const kept = new Set(this.branches.map((steps) => steps.join(" ")));
+    for (const steps of this.outcomes.keys()) if (!kept.has(steps)) this.outcomes.delete(steps);
   }
 
   /* Branches outlive the page in this tab: a link has one of them only. */
   remember() {
-    sessionStorage.setItem(KEPT, JSON.stringify([this.setup, this.parameters, this.leftOut, this.branches]));
+    const kept = JSON.stringify([this.setup, this.parameters, this.leftOut, this.branches]);
+    if (kept !== this.kept) sessionStorage.setItem(KEPT, kept);
+    this.kept = kept;
   }
 
   recall() {
@@ -83,18 +80,24 @@ export class Stage {
     if (current >= 0) [this.branches, this.current] = [branches, current];
   }
 
-  /* Asks for the current branch at a position; an answer that comes late is dropped. */
-  async go(at) {
+  /* Asks for the current branch at a position. */
+  go(at) {
+    return this.asked(() => this.server.show(this.session(), at, this.single), (answer) => this.accept(answer));
+  }
+
+  /* An answer that comes late is dropped. */
+  async asked(ask, take) {
     const call = (this.calls += 1);
     try {
-      const answer = await this.server.show(this.session(), at, this.single);
+      const answer = await ask();
       if (call !== this.calls) return;
       this.problem = "";
-      this.accept(answer);
+      take(answer);
     } catch (error) {
+      const words = wordsOf(error);
       if (call !== this.calls) return;
       this.pause();
-      this.problem = error instanceof Refusal ? error.message : say("unreachable");
+      this.problem = words;
     }
     this.changed();
   }
@@ -145,18 +148,20 @@ export class Stage {
     this.changed();
   }
 
-  /* Another set-up, other parameters or rules: the same steps as far as they can be taken. */
+  /* Another set-up, other parameters or rules: the same steps as far as they can be taken. Nothing changes before the
+     server has accepted them. */
   configure({ setup, parameters, leftOut, steps = this.steps, single = this.single }) {
     this.pause();
-    [this.setup, this.parameters, this.leftOut, this.single] = [setup, parameters, leftOut, single];
-    this.branches = [steps];
-    [this.current, this.compared, this.notice] = [0, null, ""];
-    this.outcomes.clear();
-    return this.go(this.steps.length);
+    return this.asked(() => this.server.show({ setup, parameters, left_out: leftOut, steps }, steps.length, single), (answer) => {
+      Object.assign(this, { setup, parameters, leftOut, single, branches: [steps], current: 0, compared: null, notice: "" });
+      this.outcomes.clear();
+      this.accept(answer);
+    });
   }
 
   async setSingle(single) {
     this.single = single;
+    this.outcomes.clear();
     await this.go(this.at);
     if (this.stops[this.stop] !== this.at) await this.toStop(this.stop);
   }
@@ -205,7 +210,7 @@ export class Stage {
       if (before) await before();
       while (this.doing === what && (await once())) await new Promise((resume) => setTimeout(resume, PAUSE_MS / this.speed));
     } catch (error) {
-      this.problem = error instanceof Refusal ? error.message : say("unreachable");
+      this.problem = wordsOf(error);
     }
     if (this.doing === what) this.pause();
     this.changed();

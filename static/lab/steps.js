@@ -1,56 +1,45 @@
-/* Left: what each actor may do now, and what it may not do and why. */
+/* Left: what each actor may do now, and what it may not do and why.
+
+   Every step keeps its place in its group, whether it may be taken or not; the reasons stand below the group, each
+   once, with a letter. So a list does not move under the pointer that takes one step after another. */
 
 import { html } from "../vendor/preact.js";
-import { Icon, Scroll, say } from "./pieces.js";
+import { letter } from "./branches.js";
+import { Icon, Scroll, actorName, classes, say } from "./pieces.js";
 
 export const KEYS_MAX = 9;
 
+/* The change first, then the fill, the nodes, and last what happens to all of them. */
+const FIRST = ["executor", "fill"];
+const rank = (actor, nodes) => (FIRST.includes(actor) ? FIRST.indexOf(actor) : nodes.has(actor) ? 2 : 3);
+
 export function Steps({ stage }) {
-  const { actors, offers } = stage.shown;
-  const numbers = new Map(offers.filter((one) => !one.why_not && !one.changes_nothing).slice(0, KEYS_MAX).map((one, at) => [one.id, at + 1]));
+  const { actors, offers, cluster } = stage.shown;
+  const nodes = new Set(cluster.nodes.map((node) => node.name));
   const groups = actors.map((actor) => ({ actor, offers: offers.filter((one) => one.actor === actor) })).filter((group) => group.offers.length);
+  groups.sort((one, other) => rank(one.actor, nodes) - rank(other.actor, nodes));
+  const possible = groups.flatMap((group) => group.offers).filter((one) => !one.why_not);
+  const numbers = new Map(possible.slice(0, KEYS_MAX).map((one, at) => [one.id, at + 1]));
   return html`<${Scroll} name=${say("steps")} class="steps">
-    ${groups.map((group) => html`<${Actor} key=${group.actor} ...${group} stage=${stage} numbers=${numbers} />`)}
+    ${groups.map((group) => html`<${Actor} key=${group.actor} ...${group} stage=${stage} numbers=${numbers} icon=${nodes.has(group.actor) ? "server" : "activity"} />`)}
     ${groups.length === 0 && html`<p class="empty">${say("no steps")}</p>`}
   <//>`;
 }
 
-/* Steps that change nothing are folded where there are several: a single one may be what a text asks for. */
-const IDLE_MAX = 1;
-function Actor({ actor, offers, stage, numbers }) {
-  const possible = offers.filter((one) => !one.why_not);
-  const folds = possible.filter((one) => one.changes_nothing).length > IDLE_MAX;
-  const open = possible.filter((one) => !(folds && one.changes_nothing));
-  const idle = possible.filter((one) => folds && one.changes_nothing);
-  const closed = offers.filter((one) => one.why_not);
+function Actor({ actor, offers, stage, numbers, icon }) {
+  const reasons = new Map(offers.filter((one) => one.why_not).map((one) => [one.why_not, one.rule]));
+  const letters = new Map([...reasons.keys()].map((why, at) => [why, letter(at).toLowerCase()]));
   const id = `actor-${actor.replace(/\W/g, "-")}`;
   return html`<section class="actor" aria-labelledby=${id}>
-    <h3 id=${id}><${Icon} name=${actorIcon(stage, actor)} />${actor}</h3>
-    ${open.length > 0 && html`<ul class="plain">${open.map((offer) => html`<${Offer} key=${offer.id} offer=${offer} stage=${stage} number=${numbers.get(offer.id)} />`)}</ul>`}
-    ${idle.length > 0 && html`<details><summary class="small muted">${say("idle steps", { n: idle.length })}</summary>
-      <ul class="plain">${idle.map((offer) => html`<${Offer} key=${offer.id} offer=${offer} stage=${stage} />`)}</ul></details>`}
-    ${closed.length > 0 && html`<${Closed} offers=${closed} />`}
+    <h3 id=${id}><${Icon} name=${icon} />${actorName(actor)}</h3>
+    <ul class="plain">${offers.map((offer) => html`<li key=${offer.id}>${offer.why_not
+      ? html`<${Refused} offer=${offer} mark=${letters.get(offer.why_not)} />`
+      : html`<${Offer} offer=${offer} stage=${stage} number=${numbers.get(offer.id)} />`}</li>`)}</ul>
+    ${reasons.size > 0 && html`<ol class="plain reasons small">${[...reasons].map(([why, rule]) => html`<li key=${why}><b class="letter">${letters.get(why)}</b><span>${rule && html`<span class="rule">${rule}</span> `}${why}</span></li>`)}</ol>`}
   </section>`;
 }
 
-const Offer = ({ offer, stage, number }) => html`<li><button class="step" data-offer=${offer.id} onClick=${() => stage.take(offer)}>
-  <span class="label">${offer.label}</span>${number && html`<kbd aria-hidden="true">${number}</kbd>`}</button></li>`;
+const Offer = ({ offer, stage, number }) => html`<button class=${classes({ step: true, idle: offer.changes_nothing })} data-offer=${offer.id} title=${offer.changes_nothing ? say("changes nothing") : null} onClick=${() => stage.take(offer)}>
+  <span class="label">${offer.label}</span>${number && html`<kbd aria-hidden="true">${number}</kbd>`}</button>`;
 
-/* Steps with one reason stand together, so that the reason is read once. */
-const SHOWN_MAX = 3;
-function Closed({ offers }) {
-  const reasons = Map.groupBy ? [...Map.groupBy(offers, (one) => one.why_not)] : grouped(offers);
-  return html`<ul class="plain closed">${reasons.map(([why, those]) => html`<li key=${why}>
-    <ul class="plain">${those.slice(0, SHOWN_MAX).map((one) => html`<li key=${one.id} class="refused" data-offer=${one.id}><${Icon} name="lock" /><span>${one.label}</span></li>`)}</ul>
-    ${those.length > SHOWN_MAX && html`<details><summary class="small">${say("more refused", { n: those.length - SHOWN_MAX })}</summary>
-      <ul class="plain">${those.slice(SHOWN_MAX).map((one) => html`<li key=${one.id} class="refused" data-offer=${one.id}><${Icon} name="lock" /><span>${one.label}</span></li>`)}</ul></details>`}
-    <p class="why small">${those[0].rule && html`<span class="rule">${those[0].rule}</span>`} ${why}</p></li>`)}</ul>`;
-}
-
-function grouped(offers) {
-  const found = new Map();
-  for (const one of offers) found.set(one.why_not, [...(found.get(one.why_not) ?? []), one]);
-  return [...found];
-}
-
-const actorIcon = (stage, actor) => (stage.shown.cluster.nodes.some((node) => node.name === actor) ? "server" : "activity");
+const Refused = ({ offer, mark }) => html`<div class="refused" data-offer=${offer.id} title=${offer.why_not}><${Icon} name="lock" /><span class="label">${offer.label}</span><b class="letter">${mark}</b></div>`;

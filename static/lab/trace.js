@@ -2,7 +2,7 @@
 
 import { html, useState, useLayoutEffect, useRef } from "../vendor/preact.js";
 import { letter, origins } from "./branches.js";
-import { Icon, Scroll, Severity, classes, reveal, say, worst } from "./pieces.js";
+import { Icon, Scroll, Severity, actorName, classes, reveal, say } from "./pieces.js";
 
 const HEIGHT = 24;
 const LIFE = 400; // upwards, to the top of the step, which cuts it off
@@ -23,7 +23,7 @@ export function Diagram({ shown, stage = null, here = null, mark = -1, of = "" }
   const used = new Set(trace.flatMap((line) => [line.actor, line.to]));
   const lanes = [...actors.filter((one) => used.has(one)), ...[...used].filter((one) => one && !actors.includes(one))];
   const stop = stage ? stage.stop : -1;
-  return html`<div class="sequence" data-lanes=${lanes.length}><div class="lane-heads" aria-hidden="true">${lanes.map((lane) => html`<span key=${lane}>${lane}</span>`)}</div>
+  return html`<div class="sequence" data-lanes=${lanes.length}><div class="lane-heads" aria-hidden="true">${lanes.map((lane) => html`<span key=${lane}>${actorName(lane)}</span>`)}</div>
     <${Scroll} name=${[say("trace"), of].filter(Boolean).join(" ")} class="events"><ol class="plain">${trace.map((line, at) => html`<li key=${at} ref=${at + 1 === stop ? here : null}
         class=${classes({ event: true, ahead: stage && at + 1 > stop, differs: at === mark })} data-severity=${line.severity} aria-current=${at + 1 === stop ? "step" : null}>
       <${Sentence} stage=${stage} line=${line} at=${at} />
@@ -50,14 +50,14 @@ function Arrow({ line, lanes }) {
 
 function Table({ stage }) {
   return html`<${Scroll} name=${say("trace")} class="events"><table class="wraps"><thead><tr><th scope="col">${say("number")}</th><th scope="col">${say("who")}</th><th scope="col">${say("to whom")}</th><th scope="col">${say("what happens")}</th><th scope="col">${say("verdict")}</th></tr></thead>
-    <tbody>${stage.shown.trace.map((line, at) => html`<tr key=${at} class=${classes({ ahead: at + 1 > stage.stop })} aria-current=${at + 1 === stage.stop ? "step" : null}><td class="num">${at + 1}</td><td>${line.actor}</td><td>${line.to || "–"}</td><td>${line.text}</td><td><${Severity} value=${line.severity} word /></td></tr>`)}</tbody></table><//>`;
+    <tbody>${stage.shown.trace.map((line, at) => html`<tr key=${at} class=${classes({ ahead: at + 1 > stage.stop })} aria-current=${at + 1 === stage.stop ? "step" : null}><td class="num">${at + 1}</td><td>${actorName(line.actor)}</td><td>${actorName(line.to) || "–"}</td><td>${line.text}</td><td><${Severity} value=${line.severity} word /></td></tr>`)}</tbody></table><//>`;
 }
 
 const DX = 10, ROW = 34;
 
 export function Branches({ stage }) {
   const { branches, current } = stage;
-  const stops = branches.map((steps) => stage.outcomes.get(steps.join(" "))?.trace.map((line) => line.until));
+  const stops = branches.map((steps) => stage.outcomes.get(steps.join(" "))?.stops);
   const from = origins(branches).map((one, at) => ({ ...one, at: (stops[at] ?? []).findLast((stop) => stop <= one.at) ?? 0 }));
   const width = DX * (Math.max(...branches.map((steps) => steps.length), 1) + 1);
   return html`<section class="panel tree" aria-labelledby="tree-head"><header><h2 id="tree-head">${say("branches")}</h2><span class="small muted">${branches.length === 1 ? say("one branch") : ""}</span></header>
@@ -67,7 +67,7 @@ export function Branches({ stage }) {
         <path class=${classes({ limb: true, now: at === current })} d=${`M${DX * (at === 0 ? 0.5 : from[at].at + 1)} ${ROW / 2}H${DX * (steps.length + 0.5)}`} />
         ${(stops[at] ?? []).map((stop) => stop > (at === 0 ? 0 : from[at].at) && html`<circle cx=${DX * (stop + 0.5)} cy=${ROW / 2} r="3" />`)}${at === 0 && html`<circle cx=${DX / 2} cy=${ROW / 2} r="3" />`}
         ${at === current && html`<circle class="here" cx=${DX * (stage.at + 0.5)} cy=${ROW / 2} r="6" />`}</svg>
-      <${Outcome} shown=${stage.outcomes.get(steps.join(" "))} n=${stops[at]?.length ?? steps.length} />
+      <${Outcome} worst=${stage.outcomes.get(steps.join(" "))?.worst} n=${stops[at]?.length ?? steps.length} />
       ${at !== current && html`<button class="plain" title=${say("compare with", { branch: letter(at) })} onClick=${() => stage.compare(at)}><${Icon} name="columns-2" /><span class="hush">${say("compare with", { branch: letter(at) })}</span></button>`}
       ${branches.length > 1 && html`<button class="plain" title=${say("drop branch", { branch: letter(at) })} onClick=${() => stage.dropBranch(at)}><${Icon} name="x" /><span class="hush">${say("drop branch", { branch: letter(at) })}</span></button>`}</li>`)}</ul><//></section>`;
 }
@@ -80,5 +80,4 @@ function limb(at, origin, child) {
   return at === origin.from ? `M${x} ${middle}V${ROW}` : `M${x} 0V${ROW}`;
 }
 
-export const outcome = (shown) => worst(shown.trace.map((line) => line.severity));
-const Outcome = ({ shown, n }) => html`<span class="outcome-of small">${say("n steps", { n })} ${shown && outcome(shown) !== "holds" && html`<${Severity} value=${outcome(shown)} />`}</span>`;
+const Outcome = ({ worst = "holds", n }) => html`<span class="outcome-of small">${say("n steps", { n })} ${worst !== "holds" && html`<${Severity} value=${worst} />`}</span>`;
