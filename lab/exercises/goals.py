@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lab.texts import Text
+from lab.texts import Text, Values
 
 BROKEN: Mapping[str, Text] = {
     "C1": Text("a value that belongs to no row, or to no known column"),
@@ -22,5 +22,5 @@ def goal_text(goal: str) -> Text:
         return Text("{clause}", {"clause": goal})
     if not version:
         return Text("{what} ({clause})", {"what": BROKEN[clause], "clause": clause})
-    named = {"what": BROKEN[clause], "version": version, "clause": clause}
+    named: Values = {"what": BROKEN[clause], "version": version, "clause": clause}
     return Text("{what}, seen by version {version} ({clause})", named)

@@ -4,6 +4,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("lab", "0006_publish_past_the_rules")]
+    dependencies = [("lab", "0007_replays_on_live_nodes")]
 
     operations = [migrations.AddField("attempt", "found", models.JSONField(default=dict))]
