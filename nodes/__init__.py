@@ -13,6 +13,7 @@ traffic/       steady load that checks what it reads
 server         a node's life
 context        what all its sessions share
 beside         work beside its clients
+ending         ends a node that was told to, whatever hangs
 alarm          ends a node whose loop stands still
 metrics        what it did in the last second
 """

@@ -1,6 +1,6 @@
 """A node's life: it registers, serves its port under its leases, and goes in good order or at once.
 
-SIGTERM   clients get 57P01, transactions under way get a moment, leases are released, exit 0
+SIGTERM   clients get 57P01, transactions under way get a moment, leases are released, exit 0 (`nodes.ending`)
 fatal     a lease cannot be renewed or another incarnation serves: everything ends at once, exit 75 (L10)
 """
 
@@ -13,7 +13,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -127,8 +127,15 @@ def _port_file(settings: Settings) -> Path:
 class Server:
     """One incarnation of a node, from its registration to its exit code."""
 
-    def __init__(self, settings: Settings, listener: socket.socket, incarnation: int) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        listener: socket.socket,
+        incarnation: int,
+        on_ending: Callable[[int], None] = lambda code: None,
+    ) -> None:
         self.settings, self.listener, self.incarnation = settings, listener, incarnation
+        self._on_ending = on_ending
         self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._why = "terminating connection due to administrator command"
 
@@ -181,8 +188,12 @@ class Server:
 
     def stop(self) -> None:
         """Go in good order."""
+        self._end(0)
+
+    def _end(self, code: int) -> None:
         if not self._ended.done():
-            self._ended.set_result(0)
+            self._ended.set_result(code)
+            self._on_ending(code)
 
     async def _drain(self, keeper: LeaseKeeper) -> None:
         try:
@@ -210,8 +221,7 @@ class Server:
 
     def _fatal(self, reason: str) -> None:
         self._why = f"this node stops serving: {reason}"
-        if not self._ended.done():
-            self._ended.set_result(FATAL_EXIT_CODE)
+        self._end(FATAL_EXIT_CODE)
 
 
 def admission(settings: Settings, people: People) -> Admission:

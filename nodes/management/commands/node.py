@@ -1,7 +1,8 @@
 """`manage.py node NAME`: one node, until it is told to stop."""
 
+import asyncio
+import logging
 import os
-import sys
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,10 +15,13 @@ from django.utils import timezone
 
 from catalog import clock
 from leases.services import leave_node, register_node
+from nodes.ending import end_now, end_soon
 from nodes.execution.duckdb_engine import warm_up
 from nodes.server import CannotServe, Server, Settings, bind, is_loopback
 from nodes.session.open import Limits
 from storage.postgres import layout_mistake
+
+log = logging.getLogger(__name__)
 
 STORE_S_MAX, STORE_PAUSE_S = 120.0, 0.2
 T = TypeVar("T")
@@ -71,12 +75,15 @@ class Command(BaseCommand):
         self.stdout.flush()
         if not is_loopback(host):
             self.stderr.write(f"node {name}: {host} can be reached by others, and what is sent there is not encrypted")
-        code = uvloop.run(serve(chosen, listener, registration.incarnation))
+        loop = uvloop.new_event_loop()  # `uvloop.run` would wait for threads at its end
+        asyncio.set_event_loop(loop)
+        code = loop.run_until_complete(serve(chosen, listener, registration.incarnation))
         if code == 0:
-            leave_node(name, incarnation=registration.incarnation)
-            connection.close()
-        sys.stdout.flush()
-        os._exit(code)  # threads that follow a change must not hold the exit up
+            try:
+                leave_node(name, incarnation=registration.incarnation)
+            except DatabaseError as error:
+                log.warning("node %s could not say that it leaves: %s", name, error)
+        end_now(name, code, loop)
 
     def once_the_store_answers(self, name: str, work: Callable[[], T]) -> T:
         """Do it now, or when a store that is just recovering answers again: a node that ends would be started later."""
@@ -113,4 +120,5 @@ def refuse_another_layout(name: str) -> None:
 
 
 async def serve(chosen: Settings, listener: Any, incarnation: int) -> int:
-    return await Server(chosen, listener, incarnation).run()
+    loop = asyncio.get_running_loop()
+    return await Server(chosen, listener, incarnation, lambda code: end_soon(chosen.name, code, loop)).run()

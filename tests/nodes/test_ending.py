@@ -1,0 +1,135 @@
+"""After SIGTERM a node is gone, whatever hangs, and its log says what it did not wait for."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from nodes.ending import END_S_MAX, left_over
+from tests.leases.stalled_proxy import Proxy
+from tests.nodes.conftest import ROOT, Cluster
+
+GONE_S_MAX = 60.0
+"""Long enough for a machine that is busy; what hangs, hangs for ever."""
+
+
+@contextmanager
+def door(dsn: str) -> Iterator[Proxy]:
+    """A door to the store, served by a thread."""
+    loop, shut, found = asyncio.new_event_loop(), asyncio.Event(), list[Proxy]()
+    is_open = threading.Event()
+
+    async def serve() -> None:
+        async with Proxy(dsn) as proxy:
+            found.append(proxy)
+            is_open.set()
+            await shut.wait()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
+    thread.start()
+    try:
+        assert is_open.wait(30)
+        yield found[0]
+    finally:
+        loop.call_soon_threadsafe(shut.set)
+        thread.join()
+        loop.close()
+
+
+@contextmanager
+def node(cluster: Cluster, name: str, code: str = "") -> Iterator["tuple[subprocess.Popen[str], str]"]:
+    """A node, and the address of its port. `code` is run in its process first."""
+    program = f"import os, sys; os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'schemalab.settings')\n{code}\n"
+    program += "from django.core.management import execute_from_command_line as run\nrun(sys.argv)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "node", name],
+        cwd=ROOT, env=cluster.environ(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        cluster.ports[name] = int(process.stdout.readline().rsplit(":", 1)[1])
+        cluster.wait_until_it_answers(name)
+        yield process, cluster.address(name)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def end(process: "subprocess.Popen[str]") -> tuple[int, str]:
+    """The exit code of a node that is told to go, and its log."""
+    process.send_signal(signal.SIGTERM)
+    _, log = process.communicate(timeout=GONE_S_MAX)
+    return process.returncode, log
+
+
+def test_a_store_that_does_not_answer_holds_nobody_up(cluster: Cluster) -> None:
+    with door(cluster.dsn) as proxy:
+        parts = conninfo_to_dict(proxy.dsn)
+        url = f"postgresql://{parts['user']}@127.0.0.1:{parts['port']}/{parts['dbname']}?sslmode=disable"
+        through = Cluster(url, cluster.redis_url, cluster.home, cluster.binaries)
+        with node(through, "e1") as (process, address), closing(psycopg.connect(address)) as client:
+            client.execute("SELECT 1")
+            proxy.stall()
+            code, log = end(process)
+            assert code == 0
+            assert "node e1" in log
+
+
+def test_a_thread_that_never_ends_holds_nobody_up(cluster: Cluster) -> None:
+    """As one in the query engine, or one that follows a change."""
+    code = """
+import asyncio, threading
+from nodes import server
+drain = server.Server._drain
+async def hold(self, keeper):
+    asyncio.get_running_loop().run_in_executor(None, threading.Event().wait)
+    await drain(self, keeper)
+server.Server._drain = hold
+"""
+    with node(cluster, "e2", code) as (process, _):
+        exit_code, log = end(process)
+    assert exit_code == 0
+    assert "node e2 ends without waiting for: " in log
+    assert "thread uvloop_0 in " in log
+    assert "did not end within" not in log
+
+
+def test_a_step_that_never_ends_is_ended(cluster: Cluster) -> None:
+    code = """
+import asyncio
+from nodes import server
+async def hang(self, keeper):
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            pass
+server.Server._drain = hang
+"""
+    with node(cluster, "e3", code) as (process, _):
+        began = time.monotonic()
+        exit_code, log = end(process)
+        assert time.monotonic() - began >= END_S_MAX
+    assert exit_code == 0
+    assert "node e3 did not end within 10 s" in log
+    assert "(serve)" in log
+
+
+def test_what_is_left_over_is_named() -> None:
+    async def see() -> list[str]:
+        waiting = asyncio.create_task(asyncio.sleep(3600), name="waiting for nothing")
+        await asyncio.to_thread(lambda: None)
+        found = left_over(asyncio.get_running_loop())
+        waiting.cancel()
+        return found
+
+    found = asyncio.run(see())
+    assert "task waiting for nothing (sleep)" in found
+    assert not [one for one in found if one.startswith("thread asyncio")], "it waits for work"
