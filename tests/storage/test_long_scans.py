@@ -25,7 +25,6 @@ PAGE = 40
     ],
 )
 def test_what_a_scan_remembers(stage: Stage, monkeypatch: pytest.MonkeyPatch, rows: int, is_one: bool) -> None:
-    monkeypatch.setattr(pages, "PAGE_PAIRS", 4 * PAGE)
     monkeypatch.setattr(pages, "SCANNED_PAIRS", PAGE)
     monkeypatch.setattr(pages, "LONG_SCAN_PAIRS", 3 * PAGE)
     stage.insert(user(stage.now, number, "ann", number) for number in range(rows))
