@@ -1,15 +1,18 @@
-"""The number of pairs to ask for at once, so that a page has some megabytes whatever their values are.
+"""Pages of a scan that have some megabytes whatever their values are.
 
-Nobody knows how long values are before they are read. So a page asks for as many pairs as would have `PAGE_BYTES` if
-they were like those before, and gets no value that is so long that a page of such values would have twice as much
-(`PageSize.longest`); of those it gets the lengths. Where one was left out, the page is read again in runs.
+Where values may be large, the server adds up keys and values in key order and ends a page with the pair that reaches
+`PAGE_BYTES`: a page is a prefix of what was asked for, and the next one begins behind it. That costs a look at each
+pair that is asked for, not at its value, so a page asks for as many pairs as would have `PAGE_BYTES` if they were like
+those before.
 
-    likely short      10,000 pairs, then up to 20,000       values up to 1,600 bytes come at once
-    1 MB each         runs of 8, then pages of 8            values up to 2 MB
+    small values    10,000 pairs, then up to 20,000
+    1 MB each       8 of 10,000, then 8 of 8
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from storage.statements import next_low
 
 PAGE_BYTES = 8 * 2**20
 ROW_BYTES_MAX = 64 * 2**20
@@ -19,19 +22,25 @@ ANY_LENGTH = 2**31 - 1
 
 
 @dataclass(slots=True)
-class PageSize:
-    """Pairs of the next page of a scan."""
+class Pages:
+    """The next page of a scan: where it begins, and how many pairs and bytes it may have. Whoever reads tells of it."""
 
+    low: bytes
     pairs: int
     pairs_max: int
+    is_done: bool = False
 
     @property
-    def longest(self) -> int:
-        return longest_of(self.pairs)
+    def bytes_max(self) -> int:
+        return PAGE_BYTES
 
-    def learn(self, pairs: int, size: int) -> None:
-        """The last page had so many pairs, and bytes of keys and values."""
-        self.pairs = max(PAIRS_MIN, min(self.pairs_max, PAGE_BYTES * pairs // max(size, 1)))
+    def learn(self, found: int, size: int, last_key: bytes) -> None:
+        """The page had so many pairs, and bytes of keys and values, up to `last_key`."""
+        if found < self.pairs and size < PAGE_BYTES:
+            self.is_done = True
+            return
+        self.low = next_low(last_key)
+        self.pairs = max(PAIRS_MIN, min(self.pairs_max, PAGE_BYTES * found // max(size, 1)))
 
 
 def longest_of(pairs: int) -> int:

@@ -113,7 +113,7 @@ PAGE_PAIRS = 20_000
 COLUMN_SUFFIX = "substr(key, octet_length(key) - 1)"
 """The column id that ends the key of a row's pair, as SQL."""
 
-_SHORT_VALUE = "CASE WHEN octet_length(value) <= %b THEN value END"
+_SHORT_VALUE = "CASE WHEN octet_length(value) <= %b::bigint THEN value END"
 _PACKED = """SELECT count(*), string_agg(key, ''), string_agg({value}, ''),
  string_agg(int4send(octet_length(key)), ''), string_agg(int4send(octet_length(value)), ''){more}
  FROM ({page}) AS page"""
@@ -131,22 +131,30 @@ def scan_sql(storage: int, table_id: int, *, columns: bool = False, tombstones: 
     return f"{pairs} WHERE key >= %b AND key < %b{live}{named} ORDER BY key LIMIT %b"
 
 
-def packed_scan_sql(storage: int, table_id: int, *, columns: bool = False, bounded: bool = False) -> str:
-    """The same page of live pairs in one row: count, all keys, all values, both lengths (4 bytes each).
+def bounded_scan_sql(storage: int, table_id: int, *, columns: bool = False) -> str:
+    """The page of `scan_sql` up to the pair with which keys and values reach a number of bytes, the last parameter."""
+    size = "octet_length(key) + octet_length(value)"
+    before = f"sum({size}) OVER (ORDER BY key ROWS UNBOUNDED PRECEDING) - ({size}) AS before"
+    measured = f"SELECT key, value, {before} FROM ({scan_sql(storage, table_id, columns=columns)}) AS page"
+    return f"SELECT key, value FROM ({measured}) AS measured WHERE before < %b::bigint ORDER BY key"
 
-    `storage.arrow.encoding.unpack` turns it into Arrow arrays without a Python object per pair. `bounded`: the first
-    parameter is the length of values from which on they are left out; the length of the longest is added.
+
+def packed_scan_sql(storage: int, table_id: int, *, columns: bool = False, bounded: bool = False) -> str:
+    """The page of `scan_sql`, or `bounded_scan_sql`, in one row: count, all keys, all values, both lengths (4 bytes).
+
+    `storage.arrow.encoding.unpack` turns it into Arrow arrays without a Python object per pair.
+    """
+    of = bounded_scan_sql if bounded else scan_sql
+    return _PACKED.format(value="value", more="", page=of(storage, table_id, columns=columns))
+
+
+def packed_short_sql(storage: int, table_id: int, *, columns: bool = False) -> str:
+    """The page of `scan_sql` in one row, without values longer than the first parameter, and the longest length.
+
+    That costs a fraction of adding up, and is what most pages need.
     """
     page = scan_sql(storage, table_id, columns=columns)
-    if bounded:
-        return _PACKED.format(value=_SHORT_VALUE, more=", max(octet_length(value))", page=page)
-    return _PACKED.format(value="value", more="", page=page)
-
-
-def bounded_scan_sql(storage: int, table_id: int, *, columns: bool = False) -> str:
-    """The page of `scan_sql` and the length of each value; the first parameter is the longest that is not left out."""
-    page = scan_sql(storage, table_id, columns=columns)
-    return f"SELECT key, {_SHORT_VALUE}, octet_length(value) FROM ({page}) AS page ORDER BY key"
+    return _PACKED.format(value=_SHORT_VALUE, more=", max(octet_length(value))::bigint", page=page)
 
 
 def remember_whole_sql(storage: int, table_id: int) -> str:

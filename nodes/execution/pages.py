@@ -1,10 +1,9 @@
 """Pairs of a table page by page, whose bytes are bounded (`storage.page_sizes`), inside a transaction.
 
     RangeScan    pairs of a key range in key order, or the same packed by the server and unpacked into Arrow
-    point_rows   rows by their keys, one command for each storage
+    point_rows   rows by their keys, one command for each storage; where values are too large, in runs
 
-A page that has values too large for it is read again in runs: its transaction reads the same pairs, as it writes
-nothing meanwhile (`nodes.clients.portals.read_on`).
+A transaction that writes has read all pages before (`nodes.clients.portals.read_on`): each sees what the first saw.
 """
 
 import struct
@@ -16,11 +15,11 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId, State
 from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.limits import VALUE_BYTES_MAX
-from nodes.store.pipeline import Command, bytea_array, int4, int8
+from nodes.store.pipeline import Command, bytea_array, int8
 from nodes.store.transaction import Transaction
 from storage import page_sizes, pairs
 from storage.buckets import storage_of
-from storage.page_sizes import ANY_LENGTH, PageSize, longest_of, runs
+from storage.page_sizes import ANY_LENGTH, Pages, longest_of, runs
 from storage.pairs import Pair, StoredRow, column_key, row_bucket, rows_of
 from storage.statements import (
     PAGE_PAIRS,
@@ -28,8 +27,6 @@ from storage.statements import (
     bounded_scan_sql,
     column_suffixes,
     get_sql,
-    next_low,
-    packed_scan_sql,
     remember_whole_sql,
 )
 
@@ -80,76 +77,48 @@ class RangeScan:
     _found: int = 0
     _is_long: bool = False
 
-    def __post_init__(self) -> None:
-        self._suffixes = () if self.columns is None else (bytea_array(column_suffixes(self.columns)),)
-
     async def pairs(self) -> AsyncIterator[list[Pair]]:
         sql = bounded_scan_sql(self.storage, self.table.descriptor.table_id, columns=self.columns is not None)
-        size, low = PageSize(SCANNED_PAIRS, SCANNED_PAIRS), self.low
-        while True:
-            asked = size.pairs
-            result = await self._page(sql, size.longest, low, asked)
+        named = () if self.columns is None else (column_suffixes(self.columns),)
+        pages = Pages(self.low, SCANNED_PAIRS, SCANNED_PAIRS)
+        while not pages.is_done:
+            result = await self._page(sql, pages.low, self.high, *named, pages.pairs, pages.bytes_max)
             page = list(pairs_in(result))
-            if not page:
-                return
+            size = sum(len(key) + len(value or b"") for key, value in page)
+            pages.learn(len(page), size, page[-1][0] if page else b"")
             self._found += len(page)
-            sizes = [len(key) + (0 if value is None else len(value)) for key, value in page]
-            if any(value is None for _, value in page):
-                sizes = [len(key) + length for (key, _), length in zip(page, lengths_in(result), strict=True)]
-                for run in runs(sizes):
-                    yield list(pairs_in(await self._page(sql, ANY_LENGTH, page[run.start][0], run.stop - run.start)))
-            else:
+            if page:
                 yield page
-            if len(page) < asked:
-                return
-            size.learn(len(page), sum(sizes))
-            low = next_low(page[-1][0])
 
     async def packed(self) -> AsyncIterator[Any]:
         """Pages as `storage.arrow.encoding.Pairs`."""
-        from storage.arrow.encoding import unpack
+        from storage.arrow.packed_scan import PackedScan
 
-        sql = packed_scan_sql(self.storage, self.table.descriptor.table_id, columns=True, bounded=True)
-        size, low = PageSize(PAGE_PAIRS // 2, PAGE_PAIRS), self.low
-        while True:
-            asked, longest = size.pairs, size.longest
-            result = await self._page(sql, longest, low, asked)
-            count, keys, values, key_sizes, value_sizes, longest_there = (result.get_value(0, i) for i in range(6))
-            (found,) = _INT8.unpack(count)
-            if not found:
-                return
-            self._found += found
-            size_of_keys, last = len(keys), low
-            if _INT4.unpack(longest_there)[0] <= longest:
-                page = unpack(found, keys, values, key_sizes, value_sizes)
-                size.learn(found, size_of_keys + len(values or b""))
-                last = page.keys[-1].as_py()
+        scan = PackedScan(self.storage, self.table.descriptor.table_id, self.low, self.high, self.columns)
+        while not scan.is_done:
+            sql, params = scan.question()
+            result = await self._page(sql, *params)
+            count, *packed = (result.get_value(0, i) for i in range(5))
+            longest = result.get_value(0, 5) if result.nfields > 5 else None
+            page = scan.take(_INT8.unpack(count)[0], *packed, longest and _INT8.unpack(longest)[0])
+            self._found += len(page)
+            if len(page):
                 yield page
-            else:
-                lengths = struct.unpack(f"!{found}i", value_sizes)
-                size.learn(found, size_of_keys + sum(lengths))
-                for run in runs(lengths):
-                    part = unpack(*await self._packed_run(sql, low, run.stop - run.start))
-                    last = part.keys[-1].as_py()
-                    low = next_low(last)
-                    yield part
-            if found < asked:
-                return
-            low = next_low(last)
 
-    async def _packed_run(self, sql: str, low: bytes, pairs: int) -> tuple[int, bytes, bytes, bytes, bytes]:
-        result = await self._page(sql, ANY_LENGTH, low, pairs)
-        count, *rest = (result.get_value(0, i) for i in range(5))
-        return (_INT8.unpack(count)[0], *rest)
-
-    async def _page(self, sql: str, longest: int, low: bytes, pairs: int) -> Any:
+    async def _page(self, sql: str, *params: bytes | int | list[bytes]) -> Any:
         """The command's answer; a scan that gets long is remembered as one of the whole table."""
-        command = Command(sql, (int4(longest), low, self.high, *self._suffixes, int8(pairs)))
+        command = Command(sql, tuple(_binary(param) for param in params))
         before = []
         if self._found >= LONG_SCAN_PAIRS and not self._is_long:
             self._is_long = True
             before = [Command(remember_whole_sql(self.storage, self.table.descriptor.table_id))]
         return (await self.transaction.run([*before, command]))[-1]
+
+
+def _binary(param: bytes | int | list[bytes]) -> bytes:
+    if isinstance(param, int):
+        return int8(param)
+    return bytea_array(param) if isinstance(param, list) else param
 
 
 def point_commands(table: Table, row_keys: Sequence[bytes], wanted: Iterable[ColumnId] | None = None) -> list[Command]:
@@ -164,7 +133,7 @@ def point_commands(table: Table, row_keys: Sequence[bytes], wanted: Iterable[Col
     homes = sorted(by_storage.items())
     if longest > VALUE_BYTES_MAX:
         return [Command(get_sql(storage, table_id), (bytea_array(keys),)) for storage, keys in homes]
-    return [Command(bounded_get_sql(storage, table_id), (int4(longest), bytea_array(keys))) for storage, keys in homes]
+    return [Command(bounded_get_sql(storage, table_id), (int8(longest), bytea_array(keys))) for storage, keys in homes]
 
 
 def has_left_out(results: Iterable[Any]) -> bool:
@@ -200,7 +169,7 @@ async def point_rows(
 
 def _whole(commands: Iterable[Command]) -> list[Command]:
     """The same commands, with values of any length."""
-    return [Command(c.sql, (int4(ANY_LENGTH), *c.params[1:])) if len(c.params) > 1 else c for c in commands]
+    return [Command(c.sql, (int8(ANY_LENGTH), *c.params[1:])) if len(c.params) > 1 else c for c in commands]
 
 
 def _row_sizes(table: Table, results: Iterable[Any]) -> dict[bytes, int]:

@@ -2,7 +2,7 @@
 
     points     the pairs of given rows, one command for each storage
     entries    pages of an index, then the rows they name
-    pages      up to 20,000 pairs at a time, packed by the server, unpacked into Arrow
+    pages      up to 20,000 pairs or some megabytes, packed by the server, unpacked into Arrow
 
 No page takes long, so a scan never outlasts the transaction's deadline in one statement (T4), and a
 cancel waits for one page at most. Only pairs of the columns that are asked for cross the wire.

@@ -4,8 +4,7 @@ A range is one snapshot, not one for each page: a row that an update changes bet
 entry that never was, with no tombstone against it.
 """
 
-import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +13,11 @@ import psycopg
 
 from catalog.elements import EXISTS, ColumnId, IndexId
 from spark_tasks.runs.ranges import ROWS_PER_RANGE, KeyRange, split
-from storage.arrow.encoding import Pairs, unpack
+from storage.arrow.encoding import Pairs
+from storage.arrow.packed_scan import PackedScan
 from storage.arrow.rows import RowReader, StoredRows
-from storage.page_sizes import ANY_LENGTH, PageSize, runs
-from storage.postgres import column_suffixes, kv, next_low, packed_scan_sql
-from storage.statements import COLUMN_SUFFIX, PAGE_PAIRS
+from storage.postgres import kv
+from storage.statements import COLUMN_SUFFIX
 
 Connection = psycopg.Connection[Any]
 
@@ -48,54 +47,15 @@ def pages(
     connection: Connection, table_id: int, key_range: KeyRange, columns: Iterable[int] | None = None
 ) -> Iterator[Pairs]:
     """The live pairs of a range; only those of the named columns when there are any named (0: existence)."""
-    named = None if columns is None else column_suffixes(columns)
-    size, low = PageSize(PAGE_PAIRS // 2, PAGE_PAIRS), key_range.low
-    read = Reading(connection, table_id, key_range, named)
-    while True:
-        asked = size.pairs
-        found, parts = read.page(low, size)
-        for part in parts:
-            yield part
-            low = next_low(part.keys[-1].as_py())
-        if found < asked:
-            return
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Reads pages of a range whose bytes are bounded (`storage.page_sizes`)."""
-
-    connection: Connection
-    table_id: int
-    key_range: KeyRange
-    named: list[bytes] | None = None
-
-    def page(self, low: bytes, size: PageSize) -> tuple[int, Iterator[Pairs]]:
-        """The number of pairs found from `low` on, and the pairs, in parts if their values are large."""
-        longest = size.longest
-        *packed, longest_there = self._packed(low, size.pairs, longest)
-        count, keys, values, _, value_sizes = packed
-        if (longest_there or 0) <= longest:
-            size.learn(count, len(keys or b"") + len(values or b""))
-            return count, iter([unpack(*packed)] if count else [])
-        lengths = struct.unpack(f"!{count}i", value_sizes)
-        size.learn(count, len(keys) + sum(lengths))
-        return count, self._parts(low, lengths)
-
-    def _parts(self, low: bytes, lengths: Sequence[int]) -> Iterator[Pairs]:
-        for run in runs(lengths):
-            part = unpack(*self._packed(low, run.stop - run.start, ANY_LENGTH)[:5])
-            yield part
-            low = next_low(part.keys[-1].as_py())
-
-    def _packed(self, low: bytes, pairs: int, longest: int) -> tuple[Any, ...]:
-        storage, columns = self.key_range.storage, self.named is not None
-        sql = packed_scan_sql(storage, self.table_id, columns=columns, bounded=True)
-        named = () if self.named is None else (self.named,)
-        params = (longest, low, self.key_range.high, *named, pairs)
-        row = self.connection.cursor(binary=True).execute(sql, params, prepare=True).fetchone()
+    named = None if columns is None else list(columns)
+    scan = PackedScan(key_range.storage, table_id, key_range.low, key_range.high, named)
+    cursor = connection.cursor(binary=True)
+    while not scan.is_done:
+        row = cursor.execute(*scan.question(), prepare=True).fetchone()
         assert row is not None
-        return row
+        page = scan.take(*row)
+        if len(page):
+            yield page
 
 
 def rows(

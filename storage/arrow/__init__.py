@@ -5,4 +5,6 @@ rows        of `storage.pairs`
 buckets     of `storage.buckets`
 columns     of `storage.derived`, `storage.integrity.constraints`, and of the fill in `storage.mutations`
 references  of `storage.integrity.references`
+
+packed_scan  pages of pairs as the server packs them
 """

@@ -1,0 +1,61 @@
+"""A scan of a key range in packed pages: what it asks the server, and what it makes of the answers.
+
+Whoever has a connection drives it, a node in a transaction as Spark in a snapshot:
+
+    while not scan.is_done:
+        page = scan.take(*ask(*scan.question()))
+
+A page first asks for no value that is too long for it (`storage.page_sizes.longest_of`), as most tables have none. In
+one that has, it is asked for anew, and from then on the server adds up what it sends.
+"""
+
+from collections.abc import Sequence
+
+from storage.arrow.encoding import Pairs, concat, unpack
+from storage.page_sizes import Pages, longest_of
+from storage.statements import PAGE_PAIRS, column_suffixes, packed_scan_sql, packed_short_sql
+
+Question = tuple[str, tuple[bytes | int | list[bytes], ...]]
+
+
+class PackedScan:
+    """The live pairs of one key range on one storage, of the columns that are named (None: of all)."""
+
+    def __init__(self, storage: int, table_id: int, low: bytes, high: bytes, columns: Sequence[int] | None) -> None:
+        named = columns is not None
+        self._short_sql = packed_short_sql(storage, table_id, columns=named)
+        self._sql = packed_scan_sql(storage, table_id, columns=named, bounded=True)
+        self._high = high
+        self._named = () if columns is None else (column_suffixes(columns),)
+        self._pages = Pages(low, PAGE_PAIRS // 2, PAGE_PAIRS)
+        self._adds_up = False
+
+    @property
+    def is_done(self) -> bool:
+        return self._pages.is_done
+
+    def question(self) -> Question:
+        """The SQL of the next page, and its parameters; numbers are bigint."""
+        pages = self._pages
+        place = (pages.low, self._high, *self._named, pages.pairs)
+        if self._adds_up:
+            return self._sql, (*place, pages.bytes_max)
+        return self._short_sql, (longest_of(pages.pairs), *place)
+
+    def take(
+        self,
+        count: int,
+        keys: bytes | None,
+        values: bytes | None,
+        key_sizes: bytes | None,
+        value_sizes: bytes | None,
+        longest: int | None = None,
+    ) -> Pairs:
+        """The pairs of an answer: none when the page is asked for anew, as its longest value is too long."""
+        pages = self._pages
+        if not self._adds_up and (longest or 0) > longest_of(pages.pairs):
+            self._adds_up = True
+            return concat([])
+        page = unpack(count, keys, values, key_sizes, value_sizes)
+        pages.learn(count, len(keys or b"") + len(values or b""), page.keys[-1].as_py() if count else b"")
+        return page
