@@ -45,7 +45,7 @@ document.getElementById("outcome")?.focus({ preventScroll: true });
 const lesson = document.querySelector(".lesson");
 function toTask() {
   if (location.hash !== "#task" || getComputedStyle(lesson).overflowY !== "auto") return;
-  window.scrollTo(0, 0);
+  window.scrollTo({ top: 0, behavior: "instant" });
   const task = document.getElementById("task"), outcome = document.getElementById("outcome") ?? task;
   const below = outcome.getBoundingClientRect().bottom - lesson.getBoundingClientRect().bottom;
   if (below > 0) lesson.scrollTop += Math.min(below, task.getBoundingClientRect().top - lesson.getBoundingClientRect().top);

@@ -6,19 +6,20 @@ import { Icon, Scroll, State, classes, say, shownState, version } from "./pieces
 const ALLOWED = 2, LONG_S = 600;
 const CONDITIONS = { frozen: "snowflake", down: "skull", "cut off": "unlink" };
 
-export function Versions({ cluster }) {
+/* `people`: the nodes are people with handbooks, who go by editions. */
+export function Versions({ cluster, people = false }) {
   const tables = [...new Set(cluster.versions.map((one) => one.table))];
   return html`<section class="panel versions" aria-labelledby="versions-head">
-    <header><h2 id="versions-head">${say("versions")}</h2>
-      ${tables.length === 1 && html`<${Pips} count=${inForce(cluster, tables[0])} />`}
+    <header><h2 id="versions-head">${say(people ? "editions" : "versions")}</h2>
+      ${tables.length === 1 && html`<${Pips} count=${inForce(cluster, tables[0])} people=${people} />`}
       ${cluster.clock_s !== null && html`<p class="small clock"><${Icon} name="clock" />${cluster.clock_s < LONG_S ? say("clock", { s: seconds(cluster.clock_s) }) : say("long clock", { m: seconds(cluster.clock_s / 60) })}</p>`}</header>
-    ${tables.map((table) => html`<${Lanes} key=${table} table=${table} cluster=${cluster} many=${tables.length > 1} />`)}
+    ${tables.map((table) => html`<${Lanes} key=${table} table=${table} cluster=${cluster} people=${people} many=${tables.length > 1} />`)}
     ${cluster.plan.length > 0 && html`<${Plan} plan=${cluster.plan} />`}
     ${cluster.messages.length > 0 && html`<${Messages} messages=${cluster.messages} />`}
   </section>`;
 }
 
-function Lanes({ table, cluster, many }) {
+function Lanes({ table, cluster, people, many }) {
   const versions = cluster.versions.filter((one) => one.table === table);
   const unused = versions.filter((one) => !one.is_in_force && !cluster.nodes.some((node) => node.leases.some((lease) => isOf(lease, one)) || node.transactions.some((open) => open.versions[table] === one.number)));
   const look = (one) => classes({ past: !one.is_in_force, unused: unused.includes(one) });
@@ -28,16 +29,16 @@ function Lanes({ table, cluster, many }) {
       <thead><tr><th class="node-col" scope="col"><span class="hush">${say("node")}</span></th>
         ${versions.map((one) => html`<th key=${one.number} scope="col" class=${look(one)}><${Head} one=${one} /></th>`)}</tr></thead>
       <tbody>${cluster.nodes.map((node) => html`<tr key=${node.name}><th scope="row">${node.name}<${Condition} of=${node.condition} /></th>
-        ${versions.map((one) => html`<td key=${one.number} class=${look(one)}><${Lane} node=${node} one=${one} /></td>`)}</tr>`)}</tbody></table><//>
+        ${versions.map((one) => html`<td key=${one.number} class=${look(one)}><${Lane} node=${node} one=${one} people=${people} /></td>`)}</tr>`)}</tbody></table><//>
   </div>`;
 }
 
 const inForce = (cluster, table) => cluster.versions.filter((one) => one.table === table && one.is_in_force).length;
 
-const Pips = ({ count }) => html`<p class=${classes({ strip: true, small: true, alarm: count > ALLOWED })}>
+const Pips = ({ count, people = false }) => html`<p class=${classes({ strip: true, small: true, alarm: count > ALLOWED })}>
   ${count > ALLOWED && html`<${Icon} name="octagon-alert" />`}
   <span class="pips" aria-hidden="true">${Array.from({ length: Math.max(ALLOWED, count) }, (_, at) => html`<i class=${at < count ? "on" : ""}></i>`)}</span>
-  ${say("in force", { n: count, most: ALLOWED })}</p>`;
+  ${say(people ? "editions in force" : "in force", { n: count, most: ALLOWED })}</p>`;
 
 const Head = ({ one }) => html`<span class="version-name">${version(one.number)}
     <span class="node-state">${one.is_newest ? say("newest") : one.is_in_force ? say("still in force") : say("out of force")}</span></span>
@@ -47,11 +48,11 @@ const Condition = ({ of }) => of in CONDITIONS && html`<span class="node-state d
 
 const isOf = (lease, one) => lease.table === one.table && lease.version === one.number;
 
-function Lane({ node, one }) {
+function Lane({ node, one, people }) {
   const lease = node.leases.find((held) => isOf(held, one));
   const open = node.transactions.filter((transaction) => transaction.versions[one.table] === one.number);
   const moving = one.elements.find((element) => shownState(element) !== "public") ?? one.elements[0];
-  return html`${lease?.is_live && html`<div class="lane pattern" data-state=${moving ? shownState(moving) : "public"}><span class="plate"><span>${say("leases", { version: version(one.number) })}</span><${Left} lease=${lease} /></span></div>`}
+  return html`${lease?.is_live && html`<div class="lane pattern" data-state=${moving ? shownState(moving) : "public"}><span class="plate"><span>${people ? say("goes by", { n: one.number }) : say("leases", { version: version(one.number) })}</span><${Left} lease=${lease} /></span></div>`}
     ${lease && !lease.is_live && html`<div class="lane gap"><span class="plate">${say("lease over")}</span></div>`}
     ${!lease && open.length === 0 && html`<div class="lane none">${say("not used")}</div>`}
     ${open.map((transaction, at) => html`<p key=${at} class="open small"><${Icon} name="file-text" /><span><b>${say("open transaction")}</b> ${transaction.did}

@@ -43,7 +43,7 @@ function App() {
       <div class="tabs" role="tablist" aria-label=${say("parts")} onKeyDown=${betweenTabs}>${TABS.map(([tab, words]) => html`<button key=${tab} role="tab" id=${`tab-${tab}`} aria-selected=${page.tab === tab ? "true" : "false"} tabindex=${page.tab === tab ? null : -1} onClick=${() => toTab(tab)}>${say(words)}</button>`)}</div>
       <div class="columns-of">
         <section class="part" data-part-of="steps" aria-labelledby="steps-head"><h2 id="steps-head">${say("steps")}</h2><${Steps} stage=${stage} /></section>
-        <div class="part" data-part-of="cluster"><${Versions} cluster=${stage.shown.cluster} />${setup?.kind !== "handbooks" && html`<${Store} cluster=${stage.shown.cluster} />`}<${Probe} probe=${stage.shown.probe} /></div>
+        <div class="part" data-part-of="cluster"><${Versions} cluster=${stage.shown.cluster} people=${setup?.kind === "handbooks"} />${setup?.kind !== "handbooks" && html`<${Store} cluster=${stage.shown.cluster} />`}<${Probe} probe=${stage.shown.probe} /></div>
         <div class="part" data-part-of="trace"><${Trace} stage=${stage} /><${Branches} stage=${stage} />${questions && setup?.kind === "model" && html`<${Ask} questions=${questions} />`}</div>
       </div>`}
     <div class="bottom"><${Transport} stage=${stage} elsewhere=${page.isEmbedded ? here() : ""} /><div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div></div>
@@ -74,7 +74,7 @@ const isNamed = (line) => line.text.startsWith(line.actor) || stage.shown.cluste
 function Narration({ setup }) {
   const line = stage.shown.trace[stage.stop - 1];
   return html`<div class="narration"><div><p class="sentence-now">${line ? html`<span class="count num">${stage.stop}</span><span>${isNamed(line) || html`<span class="who">${actorName(line.actor)}</span>`}${line.text}</span>` : html`<span>${setup?.about ?? ""}</span>`}</p>
-    ${stage.notice && html`<p class="notice small"><${Icon} name="info" />${stage.notice}</p>`}</div><${Verdicts} verdicts=${stage.shown.verdicts} /></div>`;
+    ${stage.notice && html`<p class="notice small"><${Icon} name="info" />${stage.notice}</p>`}</div><${Verdicts} verdicts=${stage.shown.verdicts} people=${setup?.kind === "handbooks"} /></div>`;
 }
 
 function KeyboardHelp() {

@@ -65,8 +65,8 @@ const Found = ({ one }) => html`<div class=${classes({ found: true, differs: one
 const rows = (found) => found.join(", ") || say("nothing");
 
 /* What does not hold now, in words: damage before danger. */
-export function Verdicts({ verdicts }) {
-  if (verdicts.length === 0) return html`<p class="verdict holds"><${Severity} value="holds" /> ${say("all hold")}</p>`;
+export function Verdicts({ verdicts, people = false }) {
+  if (verdicts.length === 0) return html`<p class="verdict holds"><${Severity} value="holds" /> ${say(people ? "no message lost" : "all hold")}</p>`;
   const sorted = [...verdicts].sort((one, other) => (one.severity === "danger") - (other.severity === "danger"));
   return html`<ul class="plain verdicts">${sorted.map((one) => html`<li key=${`${one.clause}/${one.version}`} class="verdict" data-severity=${one.severity}>
     <${Severity} value=${one.severity} word /> <b>${one.clause} ${say("under", { version: version(one.version) })}</b> ${one.why}</li>`)}</ul>`;
