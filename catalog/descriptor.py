@@ -169,7 +169,12 @@ class Descriptor:
             "version": self.version,
             "state": self.state.value,
             "columns": [
-                _element_json(c, type=c.type.value, fill_value=None if c.fill_value is None else c.fill_value.hex())
+                _element_json(
+                    c,
+                    type=c.type.value,
+                    fill_value=None if c.fill_value is None else c.fill_value.hex(),
+                    derived=None if c.derived is None else asdict(c.derived),
+                )
                 for c in self.columns
             ],
             "primary_key": list(self.primary_key),
@@ -259,7 +264,9 @@ def _only(found: Iterable[T], what: str) -> T:
 
 def _element_json(element: Column | Index | Constraint | Placement, **otherwise: Any) -> Json:
     """An element's fields by name, its state as text, and some of them `otherwise` than they are."""
-    return asdict(element) | {"state": element.state.value} | otherwise
+    return (
+        {one.name: getattr(element, one.name) for one in fields(element)} | {"state": element.state.value} | otherwise
+    )
 
 
 def _column(body: Json) -> Column:
