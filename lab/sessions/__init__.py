@@ -15,6 +15,7 @@ model_cluster  its world drawn as a cluster: versions, nodes, pairs, plan
 world_setups   set-ups that run on the lab's cluster: the lines before a session, and those it may take
 world_session  positions that a list of lines leads through, on such a cluster
 world_cluster  it drawn: nodes, leases, messages, pairs, plan
+pairs          pairs as they are drawn: beside their rows, with what changed
 script         a session on the lab's cluster as a golden script
 doors          from a wait or a refusal on the operations pages to a session in the same state
 grain          what each actor may do: a statement as one button, or in single steps

@@ -4,7 +4,7 @@ Pairs carry their difference against the position before, and the versions in fo
 Removed ones are listed too: a page draws them going.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import count
 
 from catalog.descriptor import Descriptor
@@ -33,12 +33,11 @@ from lab.explorer.spaces.fill import UNREAD
 from lab.explorer.spaces.full_space import HAS_READ, HAS_WRITTEN, Config, Plain
 from lab.explorer.spaces.full_space import Node as ModelNode
 from lab.explorer.spaces.full_space import Transaction as ModelTransaction
-from lab.sessions import grain
+from lab.sessions import grain, pairs
 from lab.sessions.probe import probes
 from lab.sessions.shown import (
     NOTHING,
     Cluster,
-    Difference,
     Element,
     Lease,
     Message,
@@ -54,7 +53,6 @@ from lab.texts import listed
 from storage import encoding
 from storage.pairs import PREFIX, PairName, rows_of
 
-Slot = tuple[int, bytes]
 ONE_TABLE = "t"
 
 
@@ -94,8 +92,8 @@ class Drawing:
         found: list[Probe] = []
         for number, descriptors in enumerate(self.in_force):
             of_table = {
-                at: {key: value for key, value in pairs.items() if self._table_of(key) == number}
-                for at, pairs in enumerate(held)
+                at: {key: value for key, value in of_storage.items() if self._table_of(key) == number}
+                for at, of_storage in enumerate(held)
             }
             for described in descriptors:
                 found += probes(described, list(of_table.values()), values)
@@ -154,37 +152,27 @@ class Drawing:
     # Pairs
 
     def _pairs(self) -> Iterator[Pair]:
-        now, old = self._held(self.config), self._held(self.before)
-        drawn = [self._pair(slot, now, old) for slot in now.keys() | old.keys()]
-        yield from sorted(drawn, key=_order)
+        return pairs.drawn(self._held(self.config), self._held(self.before), self._pair)
 
-    def _held(self, config: Config) -> dict[Slot, bytes | None]:
-        pairs = self.effects.known[config.contents].pairs
-        return {(home, key): value for home, items in enumerate(pairs) for key, value in items}
+    def _held(self, config: Config) -> dict[pairs.Slot, bytes | None]:
+        storages = self.effects.known[config.contents].pairs
+        return {(home, key): value for home, items in enumerate(storages) for key, value in items}
 
-    def _pair(self, slot: Slot, now: Mapping[Slot, bytes | None], old: Mapping[Slot, bytes | None]) -> Pair:
-        home, key = slot
-        value = now[slot] if slot in now else old[slot]
-        difference = Difference.SAME if slot in old else Difference.ADDED
-        if slot not in now:
-            difference = Difference.REMOVED
-        elif slot in old and old[slot] != value:
-            difference = Difference.CHANGED
-        name, at = self.effects.name_of(key), self._table_of(key)
-        owner = name.row_key if name.row_key is not None else value
-        sort = "entry" if name.index != PRIMARY else "row" if name.column == EXISTS else "value"
+    def _pair(self, found: pairs.Found) -> Pair:
+        name, at = self.effects.name_of(found.key), self._table_of(found.key)
+        owner, value, sort = found.owner(name), found.value, pairs.sort_of(name)
         return Pair(
-            f"{home + 1}.{key.hex()}",
+            f"{found.storage + 1}.{found.key.hex()}",
             self.tables[at],
-            f"{STORE} {home + 1}" if self.effects.storages > 1 else STORE,
+            f"{STORE} {found.storage + 1}" if self.effects.storages > 1 else STORE,
             "" if owner is None else _value(owner),
             sort,
             self._key_words(name),
             "" if value is None or sort != "value" else _value(value),
-            difference,
+            found.difference,
             is_tombstone=value is None,
-            dangles=slot in now and value is not None and self._leads_nowhere(name, value),
-            unseen_by=tuple(one.version for one in self.in_force[at] if not _knows(one, name)),
+            dangles=found.is_live and value is not None and self._leads_nowhere(name, value),
+            unseen_by=tuple(one.version for one in self.in_force[at] if not pairs.contains(one, name)),
             is_new=self.model.has_placements and name.placement == NEW,
         )
 
@@ -255,30 +243,10 @@ ACTS = {
     Do.PURGE: grain.ACTS["purge"],
 }
 
-ORDER = {"row": 0, "value": 1, "entry": 2}
-
 
 def _element_text(element: Element) -> Text:
     states = {state.value: text for state, text in STATES.items()}
     return Text("{element} is {state}", {"element": element.name, "state": states[element.state]})
-
-
-def _order(pair: Pair) -> tuple[str, str, str, int, str]:
-    """Rows beside their values and entries; what is of no row last."""
-    return pair.table, pair.row or "~", pair.storage, ORDER[pair.sort], pair.id
-
-
-def _knows(described: Descriptor, name: PairName) -> bool:
-    """True if a version contains the element of a pair, in whatever state."""
-    if described.state is State.ABSENT:
-        return False
-    placement = next((p for p in described.placements if p.id == name.placement), None)
-    if placement is None or placement.state is State.ABSENT:
-        return False
-    if name.index != PRIMARY:
-        return any(index.id == name.index and index.state is not State.ABSENT for index in described.indexes)
-    is_row = name.column == EXISTS
-    return is_row or any(c.id == name.column and c.state is not State.ABSENT for c in described.columns)
 
 
 def _value(data: bytes) -> str:

@@ -1,6 +1,6 @@
 """The lab's cluster drawn: nodes with their leases and transactions, messages under way, pairs, the change's plan."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 
 from catalog.descriptor import Descriptor
@@ -11,11 +11,11 @@ from lab.cluster.world import Node as WorldNode
 from lab.cluster.world import Transaction as WorldTransaction
 from lab.scripts.commands import Lab
 from lab.scripts.text import key_text, value_text
+from lab.sessions import pairs
 from lab.sessions.probe import probes
 from lab.sessions.shown import (
     NOTHING,
     Cluster,
-    Difference,
     Element,
     Lease,
     Message,
@@ -37,20 +37,17 @@ NAME = "t"
 PROBED = (1,)
 """The values of a that palettes write, and a probe asks for."""
 
-Held = Mapping[tuple[int, bytes], bytes | None]
-"""Pairs by storage (counted from 1) and key."""
 
-
-def held_by(lab: Lab) -> Held:
-    """All pairs of the table."""
+def held_by(lab: Lab) -> pairs.Held:
+    """All pairs of the table; storages are counted from 1."""
     storages = enumerate(lab.world.pairs(T), 1)
-    return {(number, key): value for number, pairs in storages for key, value in pairs}
+    return {(number, key): value for number, held in storages for key, value in held}
 
 
 class Drawing:
     """One position of a cluster, and the pairs at the one before it."""
 
-    def __init__(self, lab: Lab, before: Held) -> None:
+    def __init__(self, lab: Lab, before: pairs.Held) -> None:
         self.lab, self.world, self.before = lab, lab.world, before
         control = lab.world.control
         self.versions = control.published[T]
@@ -67,7 +64,7 @@ class Drawing:
         )
 
     def probes(self) -> tuple[Probe, ...]:
-        storages = [dict(pairs) for pairs in self.world.pairs(T)]
+        storages = [dict(held) for held in self.world.pairs(T)]
         return tuple(probe for one in self.in_force for probe in probes(one, storages, PROBED, first_value=1))
 
     # Versions
@@ -133,38 +130,25 @@ class Drawing:
     # Pairs
 
     def _pairs(self) -> Iterator[Pair]:
-        now = held_by(self.lab)
-        yield from sorted((self._pair(slot, now) for slot in now.keys() | self.before.keys()), key=_order)
+        return pairs.drawn(held_by(self.lab), self.before, self._pair)
 
-    def _pair(self, slot: tuple[int, bytes], now: Held) -> Pair:
-        storage, key = slot
-        is_there = slot in now
-        value = now[slot] if is_there else self.before[slot]
+    def _pair(self, found: pairs.Found) -> Pair:
         widest = self._widest
-        name = name_of(widest, key)
-        owner = name.row_key if name.row_key is not None else value
-        sort = "entry" if name.index != PRIMARY else "row" if name.column == EXISTS else "value"
-        is_live_entry = is_there and sort == "entry" and value is not None
+        name = name_of(widest, found.key)
+        owner, value, sort = found.owner(name), found.value, pairs.sort_of(name)
         return Pair(
-            f"{storage}.{key.hex()}",
+            f"{found.storage}.{found.key.hex()}",
             NAME,
-            f"storage {storage}",
+            f"storage {found.storage}",
             "" if owner is None else key_text(widest, owner).strip("()"),
             sort,
             _key_words(widest, name),
             value_text(widest.column(name.column), value) if sort == "value" and value is not None else "",  # type: ignore[arg-type]
-            self._difference(slot, now),
+            found.difference,
             is_tombstone=value is None,
-            dangles=is_live_entry and owner not in self._rows,
-            unseen_by=tuple(one.version for one in self.in_force if not _contains(one, name)),
+            dangles=found.is_live and sort == "entry" and owner not in self._rows,
+            unseen_by=tuple(one.version for one in self.in_force if not pairs.contains(one, name)),
         )
-
-    def _difference(self, slot: tuple[int, bytes], now: Held) -> Difference:
-        if slot not in now:
-            return Difference.REMOVED
-        if slot not in self.before:
-            return Difference.ADDED
-        return Difference.SAME if self.before[slot] == now[slot] else Difference.CHANGED
 
     @cached_property
     def _widest(self) -> Descriptor:
@@ -175,8 +159,8 @@ class Drawing:
     @cached_property
     def _rows(self) -> frozenset[bytes]:
         """The keys of the rows there are."""
-        pairs = sorted((key, value) for (_, key), value in held_by(self.lab).items())
-        return frozenset(row.key for row in rows_of(self._widest, self._widest.placement, pairs))
+        held = sorted((key, value) for (_, key), value in held_by(self.lab).items())
+        return frozenset(row.key for row in rows_of(self._widest, self._widest.placement, held))
 
     # The change
 
@@ -186,13 +170,6 @@ class Drawing:
                 place = driver.state.position
                 status = "done" if driver.is_over or at < place else "now" if at == place else "ahead"
                 yield PlanStep(Text("{act}", {"act": describe(driver.state.plan, step)}), status)
-
-
-ORDER = {"row": 0, "value": 1, "entry": 2}
-
-
-def _order(pair: Pair) -> tuple[str, int, str]:
-    return pair.row or "~", ORDER[pair.sort], pair.id
 
 
 def _condition(node: WorldNode) -> str:
@@ -210,8 +187,3 @@ def _key_words(widest: Descriptor, name: PairName) -> str:
         decoded, _ = encoding.decode(column.type, name.values or b"")
         return f"{index.name}: {'NULL' if decoded is None else decoded}"
     return "row" if name.column == EXISTS or name.column is None else widest.column(name.column).name
-
-
-def _contains(described: Descriptor, name: PairName) -> bool:
-    """True if a version contains the element of a pair, in whatever state."""
-    return name.index == PRIMARY or any(index.id == name.index for index in described.indexes)

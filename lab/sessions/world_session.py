@@ -21,11 +21,12 @@ from changes.plan.model import Plan
 from lab.cluster.control_plane import Without
 from lab.explorer.contents.numbered import Fault
 from lab.scripts.commands_of import Lab, Refusal, perform
+from lab.sessions import pairs
 from lab.sessions.session import Session
 from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst
 from lab.sessions.shown import NOTHING, Offer, Refused, Severity, Shown, Strip, Text, TraceLine
-from lab.sessions.world_cluster import Drawing, Held, T, held_by
+from lab.sessions.world_cluster import Drawing, T, held_by
 from lab.sessions.world_setups import EXECUTOR, SCENERY, Line, Scenery
 
 POSITIONS_MAX = 4_000
@@ -91,7 +92,7 @@ class Position:
         return COPIES.thaw(self.frozen)
 
     @cached_property
-    def held(self) -> Held:
+    def held(self) -> pairs.Held:
         return held_by(self.lab())
 
 

@@ -222,6 +222,7 @@ def test_a_design_is_judged_by_the_worker(sent: list[str]) -> None:
     tasks.answer_next_question()
     made.refresh_from_db()
     assert services.shown(made)["state"] == "done"
+    assert not {"asked", "task", "solution"} & set(services.shown(made))
     assert services.judgement_of(made) == judge_design(task, lines)
     again = services.ask_design("bo", task, lines)
     assert services.judgement_of(again) == judge_design(task, lines)

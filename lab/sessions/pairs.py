@@ -1,0 +1,79 @@
+"""Pairs as they are drawn, whichever machine's store they are in: beside their rows, with what changed.
+
+storage 1   row 1   row              ~ changed      before ──► now
+                    a       2
+                    by_a: 1          - removed: drawn going
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, PRIMARY, State
+from lab.sessions.shown import Difference, Pair
+from storage.pairs import PairName
+
+Slot = tuple[int, bytes]
+"""A storage, and a key in it."""
+
+Held = Mapping[Slot, bytes | None]
+"""The pairs of all storages; a tombstone is None."""
+
+ORDER = {"row": 0, "value": 1, "entry": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A pair that is there now, or was at the position before."""
+
+    storage: int
+    key: bytes
+    value: bytes | None
+    difference: Difference
+
+    @property
+    def is_live(self) -> bool:
+        """There now, and no tombstone."""
+        return self.value is not None and self.difference is not Difference.REMOVED
+
+    def owner(self, name: PairName) -> bytes | None:
+        """The key of the row that it belongs to."""
+        return name.row_key if name.row_key is not None else self.value
+
+
+def drawn(now: Held, before: Held, draw: Callable[[Found], Pair]) -> Iterator[Pair]:
+    """The pairs of both positions: rows beside their values and entries, what is of no row last."""
+    found = [
+        Found(*slot, now[slot] if slot in now else before[slot], _difference(slot, now, before))
+        for slot in now.keys() | before.keys()
+    ]
+    yield from sorted(map(draw, found), key=_order)
+
+
+def _order(pair: Pair) -> tuple[str, str, bool, int, str]:
+    return pair.table, pair.row or "~", pair.is_new, ORDER[pair.sort], pair.id
+
+
+def _difference(slot: Slot, now: Held, before: Held) -> Difference:
+    if slot not in now:
+        return Difference.REMOVED
+    if slot not in before:
+        return Difference.ADDED
+    return Difference.SAME if before[slot] == now[slot] else Difference.CHANGED
+
+
+def sort_of(name: PairName) -> str:
+    return "entry" if name.index != PRIMARY else "row" if name.column == EXISTS else "value"
+
+
+def contains(described: Descriptor, name: PairName) -> bool:
+    """True if a version contains the element of a pair, in whatever state."""
+    if described.state is State.ABSENT:
+        return False
+    placement = next((p for p in described.placements if p.id == name.placement), None)
+    if placement is None or placement.state is State.ABSENT:
+        return False
+    if name.index != PRIMARY:
+        return any(index.id == name.index and index.state is not State.ABSENT for index in described.indexes)
+    is_row = name.column == EXISTS
+    return is_row or any(c.id == name.column and c.state is not State.ABSENT for c in described.columns)
