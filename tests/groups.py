@@ -1,6 +1,6 @@
 """Which tests run in the same process: those that share something slow to start.
 
-    product   the whole cluster: tests/product, its browser last
+    product   the whole cluster: tests/product, its browser late, its end last
     nodes-1   a small cluster of nodes, in two halves
     nodes-2
     spark     one warm Spark session
@@ -46,11 +46,12 @@ def group_of(path: str) -> str:
     return file
 
 
-def position_of(path: str) -> tuple[int, bool]:
-    """The place of a test among all: of the product's, those in a browser come last."""
+def position_of(path: str) -> tuple[int, int]:
+    """The place of a test among all: of the product's, those in a browser come late, and its end at the end."""
     group = group_of(path)
     place = FIRST.index(group) if group in FIRST else len(FIRST)
-    return place, path.startswith("tests/product/browser/")
+    late = ("tests/product/browser/", "tests/product/test_the_end.py")
+    return place, next((n for n, beginning in enumerate(late, 1) if path.startswith(beginning)), 0)
 
 
 class GroupScheduling(LoadScopeScheduling):

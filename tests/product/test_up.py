@@ -8,12 +8,11 @@ import sys
 import urllib.request
 from pathlib import Path
 
-import psutil
 import psycopg
 import pytest
 
 from schemalab.polling import wait_for
-from schemalab.testing.cluster import ROOT, RunningCluster, environment_of, running_cluster
+from schemalab.testing.cluster import ROOT, RunningCluster, environment_of
 
 AGAIN_S_MAX = 30.0
 
@@ -125,14 +124,3 @@ def test_a_killed_node_stays_down_until_it_is_started(cluster: RunningCluster) -
     wait_for(lambda: cluster.processes()["n3"]["state"] == "down", what="n3's end", seconds_max=AGAIN_S_MAX)
     assert cluster.control("start", "n3") == "n3 is starting"
     wait_for(lambda: is_up_as(cluster, "n3", other_than=killed), what="n3", seconds_max=AGAIN_S_MAX)
-
-
-@pytest.mark.parametrize("end", [pytest.param(signal.SIGINT, marks=pytest.mark.soak), signal.SIGKILL])
-def test_nothing_is_left_when_it_ends(end: signal.Signals) -> None:
-    with running_cluster(nodes=1) as cluster:
-        everything = psutil.Process(cluster.up.pid).children(recursive=True)
-        assert len(everything) >= 7
-        cluster.up.send_signal(end)
-        _gone, alive = psutil.wait_procs(everything, timeout=AGAIN_S_MAX)
-        assert alive == []
-        assert cluster.up.wait(AGAIN_S_MAX) == (-signal.SIGKILL if end == signal.SIGKILL else 0)
