@@ -83,8 +83,9 @@ def chapter(request: HttpRequest, chapter_id: str) -> HttpResponse:
     """The first screen that still has something to do, or the first one."""
     place = _place(request, chapter_id)
     if not place.chapter.screens:
+        waits = {"section": "lab", "chapter": described(place.book, place.rows)}
         return render(
-            request, "lab/chapter_waits.html", {"section": "lab", "chapter": described(place.book, place.rows)}
+            request, "lab/chapter_waits.html", waits | {"next_chapter": chapter_after(chapter_id, place.course)}
         )
     undone = (
         at
@@ -119,7 +120,8 @@ def answer(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpRespons
         judgement = None if question is None else queue.judgement_of(question)
         services.answer(place.learner, place.chapter, place.screen, body, judgement)
     except GameIsOpen as still:
-        return _to_screen(place, moves=json.dumps(still.game.moves))
+        refused = [still.game.refused] if still.game.refused else []
+        return _to_screen(place, moves=json.dumps([*still.game.moves, *refused]))
     except (BadAnswer, Malformed) as problem:
         refuse(request, place.chapter, place.screen, body, str(problem))
     return _to_screen(place)

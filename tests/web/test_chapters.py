@@ -276,6 +276,9 @@ def test_a_game_is_played_move_by_move_and_stored_when_it_is_over(browser: Clien
     page = answered(browser, book, game, {"moves": "[]", "move": "publish.2"})
     assert "1 moves of 25" in page
     assert not Attempt.objects.filter(progress__task=game.id).exists()
+    page = answered(browser, book, game, {"moves": '["publish.2"]', "move": "publish.9"})
+    assert "That move cannot be made now" in page
+    assert "1 moves of 25" in page
     hasty = {"moves": json.dumps(["publish.2", "publish.3", "wait"]), "move": "wait"}
     page = answered(browser, book, game, hasty)
     assert "Not so" in page
@@ -376,6 +379,9 @@ def test_a_chapter_that_waits_for_something_says_so(browser: Client, tmp_path: P
         (folder / name).write_text("# Later\n\nA lede.\n\n## picture\n\nA picture.\n")
     settings.EXERCISES_DIR = tmp_path
     assert "It comes with: requests" in browser.get("/lab/chapters/22-later/").content.decode()
+    (tmp_path / "23-own").mkdir()
+    shutil.copytree(OURS / "01-one-jump", tmp_path / "23-own", dirs_exist_ok=True)
+    assert "/lab/chapters/23-own/" in browser.get("/lab/chapters/22-later/").content.decode()
 
 
 def test_the_next_chapter_is_one_that_can_be_done() -> None:
