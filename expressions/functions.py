@@ -388,6 +388,8 @@ WINDOW_ONLY = _table(_windows())
 def choose(overloads: Sequence[Overload], given: Sequence[Type]) -> list[tuple[Overload, tuple[Type, ...]]]:
     """The best overloads for arguments of these types: one, or none, or several that are equally good."""
     fitting = [(o, types) for o in overloads if (types := o.types_for(len(given))) is not None and _fits(given, types)]
+    if len(fitting) < 2:
+        return fitting
     fitting = _best(fitting, given, lambda g, t: g is t)
     known = {g for g in given if g is not UNKNOWN}
     if len(known) == 1:
@@ -403,7 +405,8 @@ Fitting = list[tuple[Overload, tuple[Type, ...]]]
 def _best(fitting: Fitting, given: Sequence[Type], counts: Callable[[Type, Type], bool]) -> Fitting:
     """Those with the most arguments that count, by the type that is given and the one that is taken."""
     scores = [sum(counts(g, t) for g, t in zip(given, types, strict=True)) for _, types in fitting]
-    return [one for one, score in zip(fitting, scores, strict=True) if score == max(scores)]
+    best = max(scores)
+    return [one for one, score in zip(fitting, scores, strict=True) if score == best]
 
 
 def _fits(given: Sequence[Type], wanted: Sequence[Type]) -> bool:

@@ -324,7 +324,7 @@ class Client:
         self.sql = self._sql(parse.sql)
         if parse.name and parse.name in self.prepared:
             raise errors.SqlError("42P05", f'prepared statement "{parse.name}" already exists')
-        if len(self.prepared) >= PREPARED_MAX:
+        if len(self.prepared) >= PREPARED_MAX and parse.name not in self.prepared:
             raise errors.SqlError(
                 errors.PROGRAM_LIMIT, f"a connection keeps at most {PREPARED_MAX} prepared statements"
             )

@@ -8,8 +8,8 @@ upsert            ON CONFLICT
 write_context     one statement's table, transaction, and pairs
 writer            its operations, sent to the store
 truncate        TRUNCATE, in bounded transactions (R9)
-scans           reading rows by key, by index, or in
-pages             pages of pairs, bounded by their bytes
+scans           reading rows by key, by index, or page by page
+pages           pages of pairs, bounded by their bytes
 row_codec       rows between bytes and values
 expressions     computed here, or by
 duckdb_engine   the query engine

@@ -136,17 +136,12 @@ def point_commands(table: Table, row_keys: Sequence[bytes], wanted: Iterable[Col
     return [Command(bounded_get_sql(storage, table_id), (int8(longest), bytea_array(keys))) for storage, keys in homes]
 
 
-def has_left_out(results: Iterable[Any]) -> bool:
-    """True if the answers to `point_commands` lack values that are too long."""
-    return any(
-        result.nfields > 2 and any(result.get_value(row, 1) is None for row in range(result.ntuples))
-        for result in results
-    )
-
-
-def rows_in(table: Table, results: Iterable[object]) -> list[StoredRow]:
-    """The rows whose pairs these results hold."""
-    return rows_of(table.descriptor, table.placement, (p for r in results for p in pairs_in(r)))
+def rows_in(table: Table, results: Iterable[object]) -> list[StoredRow] | None:
+    """The rows whose pairs answer `point_commands`; None when values that are too long were left out."""
+    found = [pair for result in results for pair in pairs_in(result)]
+    if any(value is None for _, value in found):
+        return None
+    return rows_of(table.descriptor, table.placement, found)
 
 
 async def point_rows(
@@ -156,15 +151,18 @@ async def point_rows(
     for place in range(0, len(row_keys), POINTS_AT_ONCE):
         asked = row_keys[place : place + POINTS_AT_ONCE]
         results = await transaction.run(point_commands(table, asked, wanted))
-        if not has_left_out(results):
-            yield rows_in(table, results)
+        rows = rows_in(table, results)
+        if rows is not None:
+            yield rows
             continue
         sizes = _row_sizes(table, results)
         there = [key for key in asked if key in sizes]
         for run in runs([sizes[key] for key in there]):
             some = there[run]
             refuse_large_row(table, max(sizes[key] for key in some))
-            yield rows_in(table, await transaction.run(_whole(point_commands(table, some, wanted))))
+            rows = rows_in(table, await transaction.run(_whole(point_commands(table, some, wanted))))
+            assert rows is not None, "values of any length were asked for"
+            yield rows
 
 
 def _whole(commands: Iterable[Command]) -> list[Command]:

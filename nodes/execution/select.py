@@ -8,7 +8,7 @@ from expressions.sqltypes import INTERVAL
 from expressions.typed import Context, Expr, evaluate, render_parts, size_of, value_text
 from nodes.context import Environment
 from nodes.execution.fairness import Turns, in_thread
-from nodes.execution.pages import Table, has_left_out, point_commands, rows_in
+from nodes.execution.pages import Table, point_commands, rows_in
 from nodes.execution.row_codec import decoded
 from nodes.execution.scans import arrow_batches, arrow_schema, stored_rows
 from nodes.sql.access_paths import Access, access, point
@@ -159,11 +159,12 @@ async def _points(
         return None
     table = table_of(env, simple.scan)
     results = await transaction.run(point_commands(table, way.points, simple.scan.used), commit=commit)
-    if has_left_out(results):
+    rows = rows_in(table, results)
+    if rows is None:
         if commit:
             raise NotInOneBatch
         return None
-    return await _answers(simple, rows_in(table, results), context)
+    return await _answers(simple, rows, context)
 
 
 GATHERED_ROWS = 4096

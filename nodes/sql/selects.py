@@ -264,8 +264,7 @@ class Selects:
                 if len(named) > 1:
                     raise SqlError("42702", f'{clause} "{name}" is ambiguous', item.column_ref.location)
         expr = self.analyzer.known(self.analyzer.expr(item, scope))
-        same = places.by_expr.get(expr)
-        return expr if same is None or clause == "GROUP BY" else same
+        return expr if clause == "GROUP BY" else places.by_expr.get(expr, expr)
 
     def _order(self, node: Node, scope: Scope, targets: Sequence[Target]) -> list[tuple[Expr | int, str]]:
         order = []

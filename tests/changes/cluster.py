@@ -20,6 +20,7 @@ from changes.driver.publish import Blocked, close_last_but_one, publish
 from storage import postgres as store
 
 STORAGES = settings.STORAGE_COUNT
+SECONDS = 60.0
 
 
 def open_connection(purpose: str) -> psycopg.Connection[Any]:
@@ -34,9 +35,9 @@ def open_connection(purpose: str) -> psycopg.Connection[Any]:
 
 @contextmanager
 def control_transaction(opened: psycopg.Connection[Any]) -> Iterator[psycopg.Cursor[Any]]:
-    """`catalog.services.control_transaction` on such a connection."""
+    """`catalog.services.control_transaction` on such a connection, with time for a machine that is busy."""
     with opened.transaction(), opened.cursor() as cur:
-        limit_transaction(cur)
+        limit_transaction(cur, SECONDS)
         yield cur
 
 

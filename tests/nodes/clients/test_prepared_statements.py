@@ -15,6 +15,7 @@ from psycopg import pq
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
 from catalog.types import SqlType
+from nodes.clients.connection import PREPARED_MAX
 from tests.nodes.conftest import Cluster
 from tests.nodes.raw_client import SYNC, Raw, ask, bind, describe, execute, fields, kinds, message, parse, query, rows
 
@@ -190,3 +191,10 @@ def test_an_auto_prepared_statement_of_psycopg(cluster: Cluster) -> None:
         client.execute("DEALLOCATE ALL")
         cursor = client.execute(f"SELECT * FROM {table} WHERE id = %s", [1], prepare=False)
         assert [c.name for c in cursor.description or ()] == ["id", "a", "z"]
+
+
+def test_the_unnamed_statement_can_be_replaced_however_many_have_names(raw: Raw) -> None:
+    named = b"".join(parse("SELECT 1", f"s{number}") for number in range(PREPARED_MAX - 1))
+    assert kinds(ask(raw, named, parse("SELECT 1"), SYNC)) == "1" * PREPARED_MAX + "Z"
+    assert kinds(ask(raw, parse("SELECT 2"), SYNC)) == "1Z"
+    assert kinds(ask(raw, parse("SELECT 2", "one more"), SYNC)) == "EZ"
