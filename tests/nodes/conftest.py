@@ -46,7 +46,7 @@ class Cluster:
     reader: "psycopg.Connection[Any] | None" = None
 
     def start(self, name: str, *arguments: str, lease_s: float = 30.0, **settings: str) -> int:
-        """Start a node; its port, once it answers."""
+        """Start a node; its port, once it signs people in."""
         self.begin_to_start(name, *arguments, lease_s=lease_s, **settings)
         return self.wait_until_started(name)
 
@@ -70,7 +70,8 @@ class Cluster:
             try:
                 psycopg.connect(self.address(name)).close()
             except psycopg.OperationalError as error:
-                if "refused" not in str(error) or time.monotonic() > deadline:
+                is_ready = "refused" not in str(error) and "cannot be signed in now" not in str(error)
+                if is_ready or time.monotonic() > deadline:
                     return
             else:
                 return
