@@ -34,7 +34,6 @@ from lab.explorer.planned import prove
 from lab.explorer.spaces.full_space import step_id
 from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
-from lab.sessions import session
 from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handbook, judge, shown_of
 from lab.sessions.shown import Text
 
@@ -42,7 +41,6 @@ BUDGET = Budget(states=60_000, seconds=math.inf)
 """The chapters' own need 3,200 at most. No seconds: a chapter passes its checks on a slow machine too."""
 
 LINE_CHARS_MAX = 200
-STEPS_ALLOWED = session.STEPS_MAX
 
 
 class Malformed(ValueError):

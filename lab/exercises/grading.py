@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from catalog.text.storable import is_storable
 from lab.exercises import adversary, designs, steps
 from lab.exercises.chapter import Answer, Design, Explain, Form, Live, Observed, Predict, Reach, Screen, Start, Survive
 from lab.exercises.chapter import Outcome as Outcome
 from lab.exercises.designs import Judgement
 from lab.exercises.goals import goal_text
 from lab.exercises.observations import end_of, observe, public_elements
-from lab.sessions.session import BadSession, check_steps, is_text
+from lab.sessions.session import BadSession, check_steps
 from lab.sessions.shown import Severity, Shown, Text, Verdict
 
 ITEMS_MAX = 40
@@ -168,7 +169,7 @@ def _words(answer: Mapping[str, Any], key: str) -> tuple[str, ...]:
     if (
         not isinstance(answered, list | tuple)
         or len(answered) > ITEMS_MAX
-        or not all(isinstance(one, str) and is_text(one) for one in answered)
+        or not all(isinstance(one, str) and is_storable(one) for one in answered)
     ):
         raise BadAnswer(f"{key}: a list of at most {ITEMS_MAX} texts")
     return tuple(answered)

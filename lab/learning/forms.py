@@ -8,13 +8,13 @@ from django.http import QueryDict
 
 from lab.exercises.adversary import Game, Standing
 from lab.exercises.chapter import Design, Explain, Form, Predict, Reach, Screen, Survive
-from lab.exercises.designs import STEPS_ALLOWED
 from lab.exercises.goals import BROKEN, goal_text
 from lab.exercises.grading import moves_of
 from lab.exercises.shelf import Book
 from lab.pages.chapters import text
 from lab.pages.words import say
 from lab.sessions.handbooks import BY_NAME, WORDS
+from lab.sessions.session import STEPS_MAX
 
 ANSWER_CHARS_MAX = 20_000
 
@@ -164,7 +164,7 @@ def answer_in(screen: Screen, posted: QueryDict) -> dict[str, Any]:
             lines = [f"{posted.get(f'reads-{at}', '')}/{posted.get(f'sends-{at}', '')}" for at in range(task.lines)]
             return {"lines": lines}
         case Design():
-            return {"lines": posted.get("lines", "")[:ANSWER_CHARS_MAX].splitlines()[:STEPS_ALLOWED]}
+            return {"lines": posted.get("lines", "")[:ANSWER_CHARS_MAX].splitlines()[:STEPS_MAX]}
         case Survive():
             move = posted.get("move", "")
             return {"moves": [*moves_in(posted.get("moves", "")), *([move] if move else [])]}

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from catalog.text.storable import is_storable
 from lab.explorer import fingerprint as explorer
 
 PLACES = (*explorer.PLACES, "lab/cluster", "lab/scripts", "lab/sessions", "nodes/sql")
@@ -131,12 +132,7 @@ def is_value(value: object) -> bool:
     """True if a parameter may have this value."""
     if isinstance(value, list):
         return all(isinstance(one, str | int) and is_value(one) for one in value)
-    return is_text(value) if isinstance(value, str) else isinstance(value, int)
-
-
-def is_text(text: str) -> bool:
-    """True for a text that can be sent and stored: without NUL, and without halves of characters."""
-    return "\0" not in text and not any("\ud800" <= one <= "\udfff" for one in text)
+    return isinstance(value, str | int) and is_storable(value)
 
 
 def _body(text: str) -> Any:
