@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from storage.mutations import Act, Op, delete_row, in_order, insert_row
 from storage.store import DuplicateKey, MemoryStore, SerializationFailure
+from tests.rounds import drawn
 from tests.storage.postgres_store import Store, Transaction
 from tests.storage.stage import BY_NAME, Stage, user
 
@@ -57,7 +58,7 @@ STORES: list[Callable[[Both], Store]] = [
 ]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@drawn(few=15, many=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(statements=st.lists(st.lists(OPS, max_size=6, unique_by=lambda op: (op.bucket, op.key)), max_size=4))
 def test_both_stores_do_the_same(stage: Stage, statements: list[list[Op]]) -> None:
     for storage in (1, 2):

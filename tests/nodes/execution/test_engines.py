@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import postgast
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
@@ -25,6 +25,7 @@ from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import Context, evaluate, is_simple, render, render_value, value_text
 from nodes.execution.duckdb_engine import translated, values
+from tests.rounds import drawn
 
 COLUMNS = {
     "i": SqlType.INTEGER, "j": SqlType.INTEGER, "big": SqlType.BIGINT, "f": SqlType.DOUBLE, "g": SqlType.DOUBLE,
@@ -191,6 +192,7 @@ ENGINE = duckdb.connect(":memory:", config={"threads": 1})
 ENGINE.execute("SET timezone = 'UTC'")
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_both_engines_agree(text: str) -> None:
     scan = Scan(0, TABLE)
@@ -199,7 +201,7 @@ def test_both_engines_agree(text: str) -> None:
     expr = analyzer.known(analyzer.expr(tree, Scope(None, [Relation(0, "x", scan=scan)])))
     assert is_simple(expr), f"{text} needs the engine: it does not belong here"
 
-    @settings(max_examples=20, deadline=None)
+    @drawn(few=10, many=200)
     @given(row=rows_for(text))
     def agree(row: dict[str, Any]) -> None:
         by_id = {column.id: row[column.name] for column in TABLE.columns}
