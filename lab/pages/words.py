@@ -144,6 +144,7 @@ STAGE: Mapping[str, str | Promise] = {
     "difference +": _("added"),
     "difference -": _("removed"),
     "difference ~": _("changed"),
+    "new placement": _("new placement"),
     "tombstone": _("tombstone"),
     "dangles": _("dangles"),
     "unseen by": _("unseen by {versions}"),

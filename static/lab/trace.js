@@ -44,8 +44,8 @@ function Arrow({ line, lanes }) {
   const y = HEIGHT / 2;
   return html`<svg class="arrows" width="100%" height=${HEIGHT} aria-hidden="true">
     ${lanes.map((lane) => html`<line key=${lane} class="life" x1=${x(lane)} x2=${x(lane)} y1=${-LIFE} y2=${HEIGHT} />`)}
-    ${line.is_refused ? html`<text class="cross" x=${from} y=${y + 5} text-anchor="middle">✗</text>` : html`<circle cx=${from} cy=${y} r="4" />`}
-    ${to && !line.is_refused && html`<line class="reach" x1=${from} x2=${to} y1=${y} y2=${y} /><svg x=${to} y=${y} overflow="visible"><path d=${forward ? "M-9-5L0 0l-9 5z" : "M9-5L0 0l9 5z"} /></svg>`}</svg>`;
+    <circle cx=${from} cy=${y} r="4" />
+    ${to && html`<line class="reach" x1=${from} x2=${to} y1=${y} y2=${y} /><svg x=${to} y=${y} overflow="visible"><path d=${forward ? "M-9-5L0 0l-9 5z" : "M9-5L0 0l9 5z"} /></svg>`}</svg>`;
 }
 
 function Table({ stage }) {
