@@ -20,7 +20,7 @@ from typing import Any
 
 from celery import current_app
 from django.db import transaction
-from django.db.models import F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Case, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.utils.timezone import now
 from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
@@ -29,6 +29,7 @@ from lab.exercises import designs
 from lab.exercises.chapter import Design
 from lab.explorer.fingerprint import fingerprint
 from lab.explorer.spaces.search import Budget, Progress, Watch
+from lab.learning.learner import VISITORS
 from lab.models import Question
 from lab.questions import search
 from lab.sessions import session
@@ -183,10 +184,11 @@ def _runs(question: Question) -> bool:
 
 
 def _in_order() -> QuerySet[Question]:
-    """Those that wait, first that of whoever was served longest ago, or never."""
-    of_owner = Question.objects.filter(owner=OuterRef("owner")).values("owner")
-    served_at = Subquery(of_owner.annotate(served_at=Max("begun_at")).values("served_at"))
-    return _waiting().annotate(served_at=served_at).order_by(F("served_at").asc(nulls_first=True), "asked_at", "pk")
+    """Those that wait, first that of whoever was served longest ago, or never; all visitors are one in this."""
+    turn = Case(When(owner__startswith=VISITORS, then=Value(VISITORS)), default=F("owner"))
+    of_turn = Question.objects.annotate(turn=turn).filter(turn=OuterRef("turn")).values("turn")
+    served_at = Subquery(of_turn.annotate(served_at=Max("begun_at")).values("served_at"))
+    return _waiting().annotate(turn=turn).annotate(served_at=served_at).order_by(F("served_at").asc(nulls_first=True), "asked_at", "pk")
 
 
 def _answer_if_known(question: Question) -> bool:

@@ -13,6 +13,9 @@ from typing import Any
 VISITOR = "lab_visitor"
 """The key of a visitor's name in the data of a browser's session."""
 
+VISITORS = "visitor:"
+"""The beginning of each visitor's owner: anybody can have as many as they like, so together they count as one."""
+
 MEMBER = "lab_member"
 """The key of the membership with which a browser works in a course."""
 
@@ -36,7 +39,7 @@ class Learner:
             return f"member:{self.member_id}"
         if self.user_id is not None:
             return f"user:{self.user_id}"
-        return f"visitor:{self.visitor}" if self.visitor else ""
+        return f"{VISITORS}{self.visitor}" if self.visitor else ""
 
     def rows(self) -> dict[str, Any]:
         """The fields of rows that are this learner's."""

@@ -88,6 +88,16 @@ def test_who_was_served_longest_ago_is_next() -> None:
     assert [services.begin_next() for _ in range(4)] == [bo, cy, second, None]
 
 
+def test_all_visitors_have_one_turn() -> None:
+    """Anybody can be as many visitors as they like: a class does not wait for them."""
+    for number in range(3):
+        services.ask(f"visitor:{number}", question("one-jump", f"C{number + 1}"))
+    served = [services.begin_next()]
+    services.ask("member:1", question("one-jump", "C5"))
+    served += [services.begin_next() for _ in range(3)]
+    assert [one and one.owner for one in served] == ["visitor:0", "member:1", "visitor:1", "visitor:2"]
+
+
 def test_a_person_has_one_open_question() -> None:
     before = services.ask("ann", question("delete-only"))
     after = services.ask("ann", question("write-only"))
