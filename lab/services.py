@@ -188,7 +188,8 @@ def _in_order() -> QuerySet[Question]:
     turn = Case(When(owner__startswith=VISITORS, then=Value(VISITORS)), default=F("owner"))
     of_turn = Question.objects.annotate(turn=turn).filter(turn=OuterRef("turn")).values("turn")
     served_at = Subquery(of_turn.annotate(served_at=Max("begun_at")).values("served_at"))
-    return _waiting().annotate(turn=turn).annotate(served_at=served_at).order_by(F("served_at").asc(nulls_first=True), "asked_at", "pk")
+    waiting = _waiting().annotate(turn=turn, served_at=served_at)
+    return waiting.order_by(F("served_at").asc(nulls_first=True), "asked_at", "pk")
 
 
 def _answer_if_known(question: Question) -> bool:
