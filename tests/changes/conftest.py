@@ -4,17 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from spark_tasks.jobs.audits import AUDITS
+from spark_tasks.jobs.reorganisations import RUNS
 from tests.changes.cluster import Cluster, make_cluster
 
 
 @pytest.fixture(autouse=True)
-def runs_in_the_drivers_thread() -> Iterator[None]:
-    """Reorganisations are done where they are started: no worker process, the same code."""
-    from celery import current_app
-
-    current_app.conf.task_always_eager = True
-    yield
-    current_app.conf.task_always_eager = False
+def runs_in_the_drivers_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reorganisations and audits are done where they are asked for: no worker process, the same code."""
+    monkeypatch.setattr("spark_tasks.services.send_run", RUNS.run)
+    monkeypatch.setattr("spark_tasks.services.send_audit", AUDITS.run)
 
 
 @pytest.fixture
