@@ -29,6 +29,9 @@ log = logging.getLogger(__name__)
 
 LOCK_TIMEOUT = "20ms"
 CHUNK_TIMEOUT = "5s"
+"""A chunk holds locks, and the run's row."""
+READ_TIMEOUT = "10min"
+"""A range that is read holds a snapshot only."""
 TRIES_MAX = 500
 PAUSE_S_MAX = 0.05
 DOUBLINGS_MAX = 20
@@ -66,6 +69,11 @@ class RunToken:
             synchronous_commit="off",
         )
         return psycopg.connect(self.dsn, autocommit=True, **options)
+
+
+def allow_reading(connection: Connection) -> None:
+    """Let the transaction that has begun last as long as a large range takes: a timer that runs is only set anew."""
+    connection.execute(f"SET LOCAL transaction_timeout = 0; SET LOCAL transaction_timeout = '{READ_TIMEOUT}'")
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,6 +138,7 @@ class Fill:
         """
         rows, lacking = 0, Lacking()
         with snapshot_reads.snapshot(connection):
+            chunk.allow_reading(connection)
             for part in rows_in_parts(connection, self.descriptor, key_range, self._columns_read()):
                 rows += len(part)
                 self._look(part, key_range.storage, lacking)

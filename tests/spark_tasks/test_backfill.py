@@ -357,6 +357,27 @@ def test_a_throttled_fill_takes_its_time(stage: Stage, runs: Runs, monkeypatch: 
     assert max(waits) > 0.3, "five rows at ten rows a second"
 
 
+def test_a_range_may_take_longer_to_read_than_a_chunk_to_write(
+    stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server ends a chunk's session after a time in which no large table can be read."""
+    read = backfill.rows_in_parts
+
+    def slowly(connection: psycopg.Connection, *rest: Any) -> Iterator[Any]:
+        connection.execute("SELECT pg_sleep(1.5)")
+        yield from read(connection, *rest)
+
+    monkeypatch.setattr(backfill, "rows_in_parts", slowly)
+    monkeypatch.setattr(marks, "CHUNK_TIMEOUT", "1s")
+    stage.insert(rows_of(stage, 10))
+    to_filling(stage)
+    run, run_token, fill = fill_in_hand(stage, runs)
+    with run_token.connect() as connection:
+        found = [fill.find(connection, key_range) for key_range in key_ranges(run)]
+        assert connection.execute("SHOW transaction_timeout").fetchone() == ("1s",), "as before, for chunks"
+    assert sum(one.rows for one in found) == 10
+
+
 @pytest.mark.parametrize(
     ("wanted", "state"),
     [
