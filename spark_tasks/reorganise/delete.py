@@ -6,23 +6,30 @@ removes pairs of the element meanwhile is not hindered: a chunk gives way, as a 
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import ColumnId, State
+from catalog.elements import EXISTS, ColumnId, Index, State
 from spark_tasks.chunks import chunk
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange, Reached, is_among_rows
-from storage.arrow.encoding import Pairs, unpack
+from storage.arrow.encoding import unpack
 from storage.arrow.rows import accepted, chosen, entries_of, stored_rows
+from storage.mutations import source_columns
+from storage.pairs import COLUMN
 from storage.postgres import column_suffixes, kv, next_low, packed_scan_sql
 from storage.statements import COLUMN_SUFFIX
 
 Step = Callable[[chunk.Connection, KeyRange, int], tuple[int, bytes | None]]
 """Removes a few pairs from a range: how many, and the last key (None: nothing is left of the range)."""
+
+VALUES_BYTES_MAX = 8 << 20
+"""Of the rows that a chunk removes; a single row may have more."""
 
 DELETE_PAGE = """WITH page AS MATERIALIZED (
     SELECT key FROM {kv} WHERE key >= %b AND key < %b{only} ORDER BY key LIMIT %b
@@ -76,37 +83,69 @@ class DeleteRows:
 
     def _step(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
         size = max(size, 4 * (len(self.descriptor.columns) + 1))  # some whole rows fit
-        sql = packed_scan_sql(key_range.storage, self.descriptor.table_id)
-        row = connection.cursor(binary=True).execute(sql, (key_range.low, key_range.high, size)).fetchone()
-        assert row is not None
-        page = unpack(*row)
-        is_last = len(page) < size
-        whole = page if is_last else page.slice(0, _whole_rows(page))
-        for storage, keys in self._doomed(key_range.storage, whole).items():
+        keys, is_last = self._keys(connection, key_range, size)
+        for storage, doomed in self._doomed(connection, key_range.storage, keys).items():
             sql = f"DELETE FROM {kv(storage, self.descriptor.table_id)} WHERE key = ANY(%b::bytea[])"
-            connection.execute(sql, (keys,))
-        return len(whole), None if is_last else whole.keys[-1].as_py()
+            connection.execute(sql, (doomed,))
+        return len(keys), None if is_last else keys[-1]
 
-    def _doomed(self, storage: int, page: Pairs) -> dict[int, list[bytes]]:
+    @property
+    def _columns(self) -> list[ColumnId]:
+        """Columns from whose values the entries of a row follow, with its existence."""
+        sources = (source_columns(self.descriptor, index) for index in self._indexes)
+        return sorted({EXISTS}.union(*sources) - set(self.descriptor.primary_key))
+
+    @property
+    def _indexes(self) -> list[Index]:
+        return [index for index in self.descriptor.indexes if index.state is not State.ABSENT]
+
+    def _keys(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[list[bytes], bool]:
+        """The keys of some whole rows, of no more values than a chunk gets through; and whether none are left."""
+        table, bounds = kv(key_range.storage, self.descriptor.table_id), (key_range.low, key_range.high)
+        live = f"FROM {table} WHERE key >= %b AND key < %b AND value IS NOT NULL ORDER BY key LIMIT %b"
+        cursor = connection.cursor(binary=True).execute(f"SELECT key, octet_length(value) {live}", (*bounds, size))
+        found: list[tuple[bytes, int]] = cursor.fetchall()
+        keys, fit = [key for key, _ in found], _fitting([length for _, length in found])
+        if fit < len(keys):
+            count = max(_whole_rows(keys[: fit + 1]), _first_row(keys))
+        else:
+            count = len(keys) if len(keys) < size else _whole_rows(keys)
+        return keys[:count], count == len(keys) < size
+
+    def _doomed(self, connection: chunk.Connection, storage: int, keys: list[bytes]) -> dict[int, list[bytes]]:
         """The keys to remove on each storage: the rows' own pairs, and their entries."""
-        doomed: dict[int, list[bytes]] = {storage: page.keys.to_pylist()}
-        rows = stored_rows(page, [c.id for c in self.descriptor.stored_columns])
-        for index in self.descriptor.indexes:
-            if index.state is not State.ABSENT:
-                those = chosen(rows, accepted(self.descriptor, index, rows, now=True))
-                entries = entries_of(self.descriptor, self.descriptor.placement.id, index, those)
-                for home, here in by_home(index, entries, storage, storages=self.storages, buckets=self.buckets):
-                    doomed.setdefault(home, []).extend(here.keys.to_pylist())
-        return {home: sorted(keys) for home, keys in doomed.items()}
+        doomed: dict[int, list[bytes]] = {storage: [*keys]}
+        if not keys or not self._indexes:
+            return doomed
+        sql = packed_scan_sql(storage, self.descriptor.table_id, columns=True)
+        params = (keys[0], next_low(keys[-1]), column_suffixes(self._columns), len(keys))
+        row = connection.cursor(binary=True).execute(sql, params).fetchone()
+        assert row is not None
+        rows = stored_rows(unpack(*row), [column for column in self._columns if column != EXISTS])
+        for index in self._indexes:
+            those = chosen(rows, accepted(self.descriptor, index, rows, now=True))
+            entries = entries_of(self.descriptor, self.descriptor.placement.id, index, those)
+            for home, here in by_home(index, entries, storage, storages=self.storages, buckets=self.buckets):
+                doomed.setdefault(home, []).extend(here.keys.to_pylist())
+        return {home: sorted(some) for home, some in doomed.items()}
 
 
-def _whole_rows(page: Pairs) -> int:
+def _whole_rows(keys: Sequence[bytes]) -> int:
     """The pairs of a full page whose rows end within it, counted: all before the last row's first pair."""
-    last = page.keys[-1].as_py()[:-2]
-    count = len(page)
-    while count and page.keys[count - 1].as_py()[:-2] == last:
+    last, count = keys[-1][: -COLUMN.size], len(keys)
+    while count and keys[count - 1][: -COLUMN.size] == last:
         count -= 1
     return count
+
+
+def _first_row(keys: Sequence[bytes]) -> int:
+    """The pairs of the first row, counted."""
+    return next((n for n, key in enumerate(keys) if key[: -COLUMN.size] != keys[0][: -COLUMN.size]), len(keys))
+
+
+def _fitting(lengths: Sequence[int]) -> int:
+    """How many values, from the first on, have `VALUES_BYTES_MAX` together."""
+    return bisect_right(list(accumulate(lengths)), VALUES_BYTES_MAX)
 
 
 def empty(run_token: chunk.RunToken, key_ranges: Iterable[KeyRange], step: Step) -> Iterator[int]:

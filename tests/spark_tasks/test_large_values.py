@@ -6,6 +6,7 @@ import random
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import psycopg
 import pytest
@@ -16,7 +17,7 @@ from spark_tasks.chunks import scan
 from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.jobs.phases import prepare_fill
 from spark_tasks.models import Kind, ReorgRange, ReorgRun
-from spark_tasks.reorganise import backfill
+from spark_tasks.reorganise import backfill, delete
 from spark_tasks.runs import ranges
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.run_elements import Elements
@@ -109,6 +110,38 @@ def test_a_range_that_holds_all_the_large_values_is_read_in_pages(stage: Stage, 
     assert found.rows > 200
     assert max(parts) <= 600 * KB
     assert most < 1500 * KB, "of some 2 MB that the storage holds at least, two parts are held at a time"
+
+
+@pytest.mark.parametrize("indexes", [(), (BY_AGE,)], ids=["no index", "an index"])
+def test_rows_of_large_values_are_removed_a_few_at_a_time(
+    stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, ...]
+) -> None:
+    """The first chunk may have a thousand pairs: of a megabyte each, nobody gets through them in time."""
+    read, removed = [0], [0]
+    unpack, doomed = delete.unpack, delete.DeleteRows._doomed
+
+    def unpacked(count: int, keys: bytes, values: bytes, *sizes: bytes) -> Pairs:
+        read.append(len(values))
+        return unpack(count, keys, values, *sizes)
+
+    def noted(rows: delete.DeleteRows, connection: psycopg.Connection, storage: int, keys: list[bytes]) -> Any:
+        removed.append(len(keys))
+        return doomed(rows, connection, storage, keys)
+
+    monkeypatch.setattr(delete, "VALUES_BYTES_MAX", 300 * KB)
+    monkeypatch.setattr(delete, "unpack", unpacked)
+    monkeypatch.setattr(delete.DeleteRows, "_doomed", noted)
+    for index in indexes:
+        stage.publish(stage.now.with_index(index))
+        stage.publish(stage.now.with_index_state(index.id, State.PUBLIC))
+    for first in range(0, 60, 20):
+        stage.insert([user(stage.now, n, text(50 * KB), n) for n in range(first, first + 20)])
+    stage.insert([user(stage.now, 60, text(400 * KB), 60)])
+    stage.publish(stage.now.with_state(State.DELETE_ONLY))
+    assert runs.do("delete", {"kind": "table", "id": stage.table_id, "name": "users"}).state == "done"
+    assert stage.contents() == [{}, {}]
+    assert (max(removed), sum(removed)) == (5 * 3, 61 * 3), "five rows of three pairs"
+    assert max(read) == (400 * KB + 7 if indexes else 0), "the largest row, and values of an integer"
 
 
 def test_values_that_a_fill_adds_count_as_well(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
