@@ -31,11 +31,20 @@ Step = Callable[[chunk.Connection, KeyRange, int], tuple[int, bytes | None]]
 VALUES_BYTES_MAX = 8 << 20
 """Of the rows that a chunk removes; a single row may have more."""
 
+SCANNED_MAX = 200_000
+"""Pairs that a chunk looks at in search of those it removes: a range may have grown to any number since it was cut."""
+
 DELETE_PAGE = """WITH page AS MATERIALIZED (
-    SELECT key FROM {kv} WHERE key >= %b AND key < %b{only} ORDER BY key LIMIT %b
+    SELECT key FROM (
+        SELECT key, value IS NULL AS is_tombstone FROM {kv} WHERE key >= %(low)b AND key < %(high)b
+        ORDER BY key LIMIT %(scanned)b
+    ) AS seen WHERE {only} ORDER BY key LIMIT %(size)b
 ), gone AS (
     DELETE FROM {kv} AS kv WHERE key = ANY(ARRAY(SELECT key FROM page)){only_kv}
-) SELECT count(*), (SELECT key FROM page ORDER BY key DESC LIMIT 1) FROM page"""
+) SELECT count(*), CASE WHEN count(*) = %(size)b THEN (SELECT key FROM page ORDER BY key DESC LIMIT 1) ELSE (
+    SELECT key FROM {kv} WHERE key >= %(low)b AND key < %(high)b ORDER BY key OFFSET %(scanned)b - 1 LIMIT 1
+) END FROM page"""
+"""The last key is that of the last pair removed, or looked at; none when nothing is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +64,18 @@ class DeleteKeys:
         return empty(self.run_token, key_ranges, self._step)
 
     def _step(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
-        only = " AND value IS NULL" if self.tombstones_only else ""
+        only = ["is_tombstone"] if self.tombstones_only else []
         only_kv = " AND kv.value IS NULL" if self.tombstones_only else ""
-        params: tuple[Any, ...] = (key_range.low, key_range.high, size)
+        params: dict[str, Any] = {"low": key_range.low, "high": key_range.high, "size": size, "scanned": SCANNED_MAX}
         if is_among_rows(key_range):
-            only += f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
-            params = (key_range.low, key_range.high, column_suffixes(self.columns), size)
-        sql = DELETE_PAGE.format(kv=kv(key_range.storage, self.table_id), only=only, only_kv=only_kv)
+            only.append(f"{COLUMN_SUFFIX} = ANY(%(suffixes)b::bytea[])")
+            params |= {"suffixes": column_suffixes(self.columns)}
+        sql = DELETE_PAGE.format(
+            kv=kv(key_range.storage, self.table_id), only=" AND ".join(only) or "true", only_kv=only_kv
+        )
         row = connection.cursor(binary=True).execute(sql, params).fetchone()
         assert row is not None
-        count, last = row
-        return count, None if count < size else last
+        return int(row[0]), row[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,12 @@ from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.services import close_run, pause_run, run_status, start_run
 from storage.arrow.encoding import Pairs
 from storage.integrity.clauses import element_label
+from storage.pairs import column_key, prefix
 from tests.spark_tasks.kinds import BY_SCORE, SCORE, TWIN, UNIQUE, Change
 from tests.spark_tasks.runs import Runs, claim_run, entries, to_filling, to_public
 from tests.spark_tasks.test_backfill import fill_in_hand, key_ranges, rows_of, runs
 from tests.spark_tasks.test_kinds import BETWEEN, people
-from tests.storage.stage import BY_NAME, Stage
+from tests.storage.stage import BY_NAME, Stage, user
 
 __all__ = ["runs"]
 ROWS, CHUNK, PAUSES = 60, 5, 3
@@ -250,6 +251,27 @@ def test_a_deletion_that_goes_over_the_rows_again_has_a_total_of_both_passes(sta
     status, pulse = run_status(run_id), ReorgPulse.objects.get(run_id=run_id)
     assert (status.rows_done, pulse.rows_total) == (ROWS, 2 * ROWS)
     assert not status.has_ended
+
+
+def test_a_purge_looks_at_no_more_pairs_at_a_time_than_a_chunk_gets_through(
+    stage: Stage, small: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A range may have grown to any number of rows since it was cut, and few of them have what is to be removed."""
+    monkeypatch.setattr(delete, "SCANNED_MAX", 12)
+    change, rows = Change((SCORE,)), people(stage)
+    stage.insert(rows)
+    change.to_filling(stage)
+    assert small.do("fill", *change.said).state == "done"
+    close_run(small.of(Kind.FILL).id)
+    lost = column_key(prefix(stage.now, stage.now.placement.id), user(stage.now, 999).key, SCORE.id)
+    for storage in (1, 2):
+        stage.sql(f"INSERT INTO storage_{storage}.kv_{stage.table_id} VALUES (%s, NULL)", [lost])
+    pairs = sum(map(len, stage.contents()))
+    run_id = small.start("purge", *change.said)
+    RUNS.run(run_id)
+    assert run_status(run_id).state == "done"
+    assert sum(map(len, stage.contents())) == pairs - 2, "the tombstones, and nothing else"
+    assert chunks_of(run_id) >= pairs // 12
 
 
 def test_a_table_that_is_dropped_leads_on_too(stage: Stage, small: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
