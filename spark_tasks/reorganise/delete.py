@@ -154,7 +154,7 @@ def _first_row(keys: Sequence[bytes]) -> int:
 
 
 def _fitting(lengths: Sequence[int]) -> int:
-    """How many values, from the first on, have `VALUES_BYTES_MAX` together."""
+    """The number of values, from the first on, that have `VALUES_BYTES_MAX` together."""
     return bisect_right(list(accumulate(lengths)), VALUES_BYTES_MAX)
 
 
