@@ -8,8 +8,8 @@ workers are busy, others do not pile up behind it.
 """
 
 import logging
+from collections.abc import Callable
 
-from celery import current_app
 from kombu.exceptions import OperationalError as BrokerDown
 from redis.exceptions import RedisError
 
@@ -18,9 +18,12 @@ log = logging.getLogger(__name__)
 EXPIRES_S = 10.0
 
 
-def send_hint(task: str, number: int, what: str) -> None:
-    """Ask for a task that takes an id. `what` it is of, for the log. May be sent again; raises nothing."""
+def send_hint(ask: Callable[..., object], number: int, what: str) -> None:
+    """Ask for a task that takes an id, `what` it is of. May be sent again; a broker that is away raises nothing.
+
+    `ask` is Celery's `apply_async` of the task, or its `send_task`, which never does the task here and now.
+    """
     try:
-        current_app.send_task(task, (number,), retry=False, expires=EXPIRES_S)
+        ask((number,), retry=False, expires=EXPIRES_S)
     except (BrokerDown, RedisError, OSError) as error:
         log.warning("%s %s not sent to a worker, the timetable will: %s", what, number, error)

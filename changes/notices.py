@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from typing import Any
 
+from celery import current_app
 from django.db import connection
 
 from catalog.hints import send_hint
@@ -31,7 +33,7 @@ def notify(change_id: int) -> None:
 
 def send_driver(change_id: int) -> None:
     """Ask a worker to drive the change. Without a broker nothing is lost: the timetable finds the change (X3)."""
-    send_hint("changes.tasks.drive", change_id, "change")
+    send_hint(partial(current_app.send_task, "changes.tasks.drive"), change_id, "change")
 
 
 def follow(change_id: int, *, since: int = 0, until: float | None = None) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from celery import current_app
 from django.db import OperationalError, connection, transaction
 from django.db.models import Count, Q
 
@@ -84,7 +85,7 @@ def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mappi
 
 def send_run(run_id: int) -> None:
     """Sending again is harmless: a run that is alive, or has ended, is not claimed."""
-    send_hint("spark_tasks.tasks.reorganise", run_id, "run")
+    send_hint(current_app.signature("spark_tasks.tasks.reorganise").apply_async, run_id, "run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,4 +245,4 @@ def request_audit(table_id: int) -> int:
 
 def send_audit(job_id: int) -> None:
     """Sent again for a job that was found, too: its first message may be lost, and one under way is left alone."""
-    send_hint("spark_tasks.tasks.audit", job_id, "audit")
+    send_hint(current_app.signature("spark_tasks.tasks.audit").apply_async, job_id, "audit")

@@ -7,6 +7,7 @@ workers ends some time.
 import time
 from typing import Any
 
+from celery import current_app
 from django.db import connection
 from django.db.models import Sum
 from django.db.models.functions import Greatest
@@ -30,7 +31,7 @@ WHERE id = %s AND attempt = %s
 
 def send_load(job_id: int) -> None:
     """Sending again is harmless: a job that is alive, or has ended, is not claimed."""
-    send_hint("spark_tasks.tasks.load", job_id, "load")
+    send_hint(current_app.signature("spark_tasks.tasks.load").apply_async, job_id, "load")
 
 
 def start_anew(job: LoadJob) -> None:

@@ -70,6 +70,7 @@ def test_a_broker_that_is_away_fails_nobody_and_is_asked_once(
         raise error
 
     monkeypatch.setattr("celery.current_app.send_task", away)
+    monkeypatch.setattr("celery.canvas.Signature.apply_async", away)
     send(7)
     assert [options["retry"] for options in asked] == [False]
     assert "7 not sent to a worker, the timetable will" in caplog.text
