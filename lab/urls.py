@@ -11,6 +11,7 @@ urlpatterns = [
     path("lab/", views.lab, name="lab"),
     path("lab/stage/", views.stage, name="stage"),
     path("lab/live/", replays.live, name="replays"),
+    path("lab/live/sandboxes/", replays.sandboxes, name="sandboxes"),
     path("lab/live/<int:pk>/", replays.replay, name="replay"),
     path("lab/explorer/", explorer.explorer, name="lab-explorer"),
     path("lab/models/<str:name>/", explorer.model, name="lab-model"),

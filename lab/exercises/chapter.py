@@ -168,7 +168,9 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Done on the real cluster: comes with the live replay."""
+    """Done on the real cluster: all that `asks` names (`lab.replays.feats`). With none it is only read."""
+
+    asks: tuple[str, ...] = ()
 
 
 Task = Predict | Reach | Survive | Explain | Design | Live

@@ -30,6 +30,9 @@ from lab.exercises.chapter import (
 from lab.exercises.grading import BadAnswer, Outcome
 from lab.exercises.observations import BadQuestion, end_of
 from lab.exercises.shelf import Book
+from lab.replays.comparison import faults_at_end
+from lab.replays.feats import FEATS, Feat
+from lab.replays.translation import NotReplayable, translated
 from lab.sessions.session import BadSession
 
 
@@ -122,8 +125,26 @@ def _task(screen: Screen) -> Iterator[str]:
         case Survive() as task:
             yield from _graded(screen, {"moves": list(task.solution)})
             yield from _untouched(screen, {"moves": [WAIT] * task.moves_max}, "doing nothing")
-        case Live() | None:
+        case Live() as task:
+            for name in task.asks:
+                if FEATS[name].replay is not None:
+                    yield from _replays(FEATS[name])
+        case None:
             return
+
+
+def _replays(feat: Feat) -> Iterator[str]:
+    """Faults of a replay: it cannot be carried out, or the model does not break the clauses that are asked for."""
+    assert feat.replay is not None
+    try:
+        translated(feat.replay)
+        faults, newest = faults_at_end(feat.replay)
+    except NotReplayable as error:
+        yield f"{feat.name} cannot be replayed: {error}"
+        return
+    missing = feat.clauses - {fault.clause for fault in faults if fault.version == newest}
+    if missing:
+        yield f"{feat.name} does not break {', '.join(sorted(missing))}"
 
 
 def _start_steps(screen: Screen) -> tuple[str, ...]:

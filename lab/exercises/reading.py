@@ -34,6 +34,7 @@ from lab.exercises.chapter import (
     Task,
 )
 from lab.exercises.steps import in_full
+from lab.replays.feats import FEATS
 from lab.sessions.session import BadSession, check_steps
 
 FOLDER = re.compile(r"(\d\d)-([a-z0-9]+(?:-[a-z0-9]+)*)")
@@ -361,7 +362,11 @@ GRAMMARS = ("plan", "states", "handbooks")
 
 
 def _live(table: Table, start: Start) -> Live:
-    return Live()
+    found = Live(table.words("asks"))
+    unknown = sorted(set(found.asks) - set(FEATS))
+    if unknown:
+        raise BadExercise(f"{table.place}.asks: {unknown[0]} is none of {', '.join(FEATS)}")
+    return found
 
 
 READERS: Mapping[str, Callable[[Table, Start], Task]] = {

@@ -37,6 +37,7 @@ from lab.models import Course, Progress, Question
 from lab.pages.answers import answer as stage_answer
 from lab.pages.answers import described_setups
 from lab.pages.chapters import chapter_after, described, every_chapter, text
+from lab.pages.replays import live_part
 from lab.pages.seen import Seen, refuse, seen
 from lab.pages.words import say, stage_words
 from lab.sessions.session import BadSession
@@ -208,6 +209,7 @@ def _page(request: HttpRequest, place: Place) -> HttpResponse:
         "chapter": described(place.book, place.rows),
         "screen": _screen(place),
         "task": _task(place, found),
+        "live": live_part(request, place.screen),
         "screens": _screens(place),
     }
     if found.stage is not None:

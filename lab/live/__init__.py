@@ -3,5 +3,6 @@
 sandbox    sandbox tables: made, listed, dropped
 publish    a version of one, past L7 and the fence
 replays    replays: asked for, counted, found again when their worker has died
+feats      who has done what a chapter asks for
 carry_out  one replay on live nodes, and the audit's verdict on it
 """

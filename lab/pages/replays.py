@@ -2,25 +2,65 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from catalog.live import snapshot
-from lab.live import replays
+from changes.ddl.errors import DdlError
+from changes.services import ChangeError
+from lab.exercises.chapter import Live, Screen
+from lab.live import replays, sandbox
+from lab.live.feats import has_done
 from lab.live.replays import Busy
 from lab.models import Replay
 from lab.pages.words import say
+from lab.replays.feats import FEATS
 from lab.replays.translation import NotReplayable, translated
-from lab.sessions.session import BadLink, BadSession, decode
+from lab.sessions.session import BadLink, BadSession, decode, encode
 from lab.sessions.setups import setup_named
 
 MAY_REPLAY = "changes.add_change"
 """A replay makes a table and publishes versions: whoever may submit changes may ask for one."""
 
 LISTED_MAX = 20
+
+
+def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
+    """The live part of a chapter's screen: what is asked for, what this person has done of it, links of replays."""
+    if not isinstance(screen.task, Live):
+        return {}
+    may = request.user.has_perm(MAY_REPLAY)
+    who = request.user.get_username()
+    asked = [
+        {
+            "text": say(feat.text),
+            "is_done": may and has_done(who, feat),
+            "link": "" if feat.replay is None else encode(feat.replay, len(feat.replay.steps)),
+        }
+        for feat in (FEATS[name] for name in screen.task.asks)
+    ]
+    return {"feats": asked, "may_submit": may}
+
+
+@require_POST
+@permission_required(MAY_REPLAY, raise_exception=True)
+def sandboxes(request: HttpRequest) -> HttpResponse:
+    """Make a sandbox, or drop one of one's own."""
+    who, name = request.user.get_username(), request.POST.get("drop", "")
+    try:
+        if name:
+            sandbox.drop(name, who=who)
+        else:
+            sandbox.make(who)
+    except (ChangeError, DdlError) as refused:
+        return _page(request, "", refused=str(refused), status=409)
+    return redirect(reverse("replays") + "#sandboxes")
 
 
 @require_http_methods(["GET", "POST"])
@@ -50,7 +90,13 @@ def _words(busy: Busy) -> str:
 
 
 def _page(
-    request: HttpRequest, link: str, *, why: str = "", under_way: int | None = None, status: int = 200
+    request: HttpRequest,
+    link: str,
+    *,
+    why: str = "",
+    under_way: int | None = None,
+    refused: str = "",
+    status: int = 200,
 ) -> HttpResponse:
     lines: list[str] = []
     title, lags = "", False
@@ -60,8 +106,8 @@ def _page(
             title = say(setup_named(session.setup).title)
             script = translated(session)
             lines, lags = [say(narrated.text) for narrated in script.actions], script.lags
-        except NotReplayable as refused:
-            why = why or say(refused.why)
+        except NotReplayable as problem:
+            why = why or say(problem.why)
         except (BadLink, BadSession) as problem:
             why = str(problem)
     own = Replay.objects.none()
@@ -77,6 +123,8 @@ def _page(
         "under_way": under_way,
         "may": request.user.has_perm(MAY_REPLAY),
         "replays": own,
+        "sandboxes": sandbox.sandboxes(request.user.get_username()) if request.user.is_authenticated else [],
+        "refused": refused,
     }
     return render(request, "lab/live.html", context, status=status)
 

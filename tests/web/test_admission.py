@@ -64,6 +64,7 @@ ADDRESSES = {
     "course-csv": Address(get=(*SIGN_IN_OR_NOT, 404), args=(0,)),
     "course-trace": Address(get=(*SIGN_IN_OR_NOT, 404), args=(0, 1, *SCREEN)),
     "replays": Address(get=everybody(200), post=(403, 403, 403, 403)),
+    "sandboxes": Address(post=(403, 403, 403, 403)),
     "replay": Address(get=(302, 302, 404, 404), args=(0,)),
     "polls": Address(get=(*SIGN_IN_OR_NOT, 200), post=(*SIGN_IN_OR_NOT, 422)),
     "poll": Address(get=(*SIGN_IN_OR_NOT, 404), args=(0,)),

@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.timezone import now
 
+from lab.learning.views import Place
 from lab.live import carry_out, replays
 from lab.models import Replay
 from lab.sessions.model_setups import MODEL_SETUPS
@@ -113,3 +114,35 @@ def test_no_verdict_says_why(client_of: ClientOf, why: str) -> None:
 def test_a_page_of_nobody(client_of: ClientOf) -> None:
     assert client_of("sam").get(reverse("replay", args=(7,))).status_code == 404
     assert Client().get(reverse("replay", args=(7,))).status_code == 302
+
+
+# --- sandboxes, and the live parts of chapters
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sandboxes_are_made_and_dropped_by_who_may(client_of: ClientOf) -> None:
+    assert client_of("lea").post(reverse("sandboxes"), {"make": "1"}).status_code == 403
+    client = client_of("sam")
+    for _ in range(3):
+        assert client.post(reverse("sandboxes"), {"make": "1"}).status_code == 302
+    answer = client.post(reverse("sandboxes"), {"make": "1"})
+    assert answer.status_code == 409
+    assert "sam has 3 sandbox tables, which is the limit" in answer.content.decode()
+    assert client.post(reverse("sandboxes"), {"drop": "flights"}).status_code == 409
+    assert "Make a sandbox" in client.get(reverse("replays")).content.decode()
+
+
+def test_a_chapter_says_what_is_done_on_the_cluster(client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Place, "open_to", property(lambda self: len(self.chapter.screens)))  # all before it is done
+    ended("sam", result="compared", model=["C4"], cluster=["C4"], agree=True, violations=[])
+    sam, lea = (live_part_of(client_of(name)) for name in ("sam", "lea"))
+    assert (sam.count("Not done yet:"), sam.count("Done:")) == (1, 1)
+    assert (lea.count("Not done yet:"), lea.count("Done:")) == (2, 0)
+    assert "may submit changes may replay" in lea
+    assert "may submit changes may replay" not in sam
+
+
+def live_part_of(client: Client) -> str:
+    """The task of the last screen of chapter 1."""
+    page = client.get(reverse("chapter-screen", args=("01-one-jump", "on-the-cluster"))).content.decode()
+    return page[page.index('id="task"') :]

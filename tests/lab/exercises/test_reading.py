@@ -29,8 +29,11 @@ def test_an_explanation_begins_where_its_screen_does_not() -> None:
     assert task.mended.steps[1:3] == ("n1.acquire", "n2.acquire")
 
 
-def test_what_is_live_comes_later() -> None:
+def test_what_is_live_asks_for_feats() -> None:
     assert screen_of('[screens.task]\nkind = "live"\n').task == Live()
+    assert screen_of('[screens.task]\nkind = "live"\nasks = ["orphan"]\n').task == Live(("orphan",))
+    with pytest.raises(BadExercise, match="asks: a-miracle is none of missing-entry, orphan"):
+        screen_of('[screens.task]\nkind = "live"\nasks = ["a-miracle"]\n')
 
 
 def test_someone_may_survive() -> None:

@@ -1,0 +1,58 @@
+"""Feats that a chapter asks for on the real cluster: each by its name, in words, and as a session where
+it is a replay. Whether somebody has done it is a look at rows: `lab.live.feats`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lab.sessions.session import Session
+from lab.texts import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Feat:
+    """Something to be done on a sandbox. Of a replay: its session, and the clauses that the cluster must break."""
+
+    name: str
+    text: Text
+    replay: Session | None = None
+    clauses: frozenset[str] = frozenset()
+
+
+def _statement(node: str, write: str) -> tuple[str, ...]:
+    return tuple(f"{node}.{step}" for step in ("begin", "read.1", f"write.{write}", "commit"))
+
+
+BOTH = ("n1.acquire", "n2.acquire")
+ALL = (
+    Feat(
+        "missing-entry",
+        Text("replay: a row that the table has and the index lacks, because n1 still used v1"),
+        Session("one-jump", steps=("publish.2", "n2.acquire", *_statement("n1", "insert.1.1"))),
+        frozenset({"C4"}),
+    ),
+    Feat(
+        "orphan",
+        Text("replay: an entry without a row, because n1 hears no news and deletes under v1"),
+        Session(
+            "one-jump",
+            steps=("publish.2", "n2.acquire", *_statement("n2", "insert.1.1"), *_statement("n1", "delete.1.0")),
+        ),
+        frozenset({"C5"}),
+    ),
+    Feat(
+        "missing-entry-delete-only",
+        Text("replay: delete-only in between, and still a row that the index lacks"),
+        Session(
+            "delete-only",
+            left_out=frozenset({"skipped"}),
+            steps=("publish.2", *BOTH, "publish.3", "n2.acquire", *_statement("n1", "insert.1.1")),
+        ),
+        frozenset({"C4"}),
+    ),
+    Feat("full-ladder", Text("create an index on a sandbox of yours, then audit it: every clause holds")),
+    Feat("held-back", Text("hold a change of a sandbox back: leave a transaction open on a node, or a lease")),
+    Feat("rolled-back", Text("create a unique index on a sandbox with duplicates: it fails, and is rolled back")),
+    Feat("killed", Text("kill a node that leases a sandbox, and let a change of it wait for the lease to end")),
+    Feat("thawed", Text("freeze a node, and thaw it again")),
+)
+FEATS: Mapping[str, Feat] = {one.name: one for one in ALL}
