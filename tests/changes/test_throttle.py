@@ -50,9 +50,11 @@ def test_a_fill_is_slowed_down_and_let_go_while_it_runs(people: Any, monkeypatch
         return 0.0
 
     monkeypatch.setattr(chunk, "wait_s", wait)
-    monkeypatch.setattr(backfill, "Pace", lambda: Pace(20))
+    for limit in ("PAIRS_MIN", "PAIRS_MAX"):
+        monkeypatch.setattr(f"spark_tasks.runs.pacing.{limit}", 10)
+    monkeypatch.setattr(backfill, "Pace", lambda: Pace(10))
     assert driver.drive(change.pk, holder="w") == Status.DONE
-    assert chunks[0] == (20, 0.0)
+    assert chunks[0] == (10, 0.0)
     assert (5, 0.5) in chunks[1:3], "five rows at ten rows a second"
     assert chunks[4][0] > 5
     assert {waited for _, waited in chunks[4:]} == {0.0}
