@@ -185,10 +185,10 @@ def _runs(question: Question) -> bool:
 
 def _in_order() -> QuerySet[Question]:
     """Those that wait, first that of whoever was served longest ago, or never; all visitors are one in this."""
-    turn = Case(When(owner__startswith=VISITORS, then=Value(VISITORS)), default=F("owner"))
-    of_turn = Question.objects.annotate(turn=turn).filter(turn=OuterRef("turn")).values("turn")
-    served_at = Subquery(of_turn.annotate(served_at=Max("begun_at")).values("served_at"))
-    waiting = _waiting().annotate(turn=turn, served_at=served_at)
+    share = Case(When(owner__startswith=VISITORS, then=Value(VISITORS)), default=F("owner"))
+    of_share = Question.objects.annotate(share=share).filter(share=OuterRef("share")).values("share")
+    served_at = Subquery(of_share.annotate(served_at=Max("begun_at")).values("served_at"))
+    waiting = _waiting().annotate(share=share, served_at=served_at)
     return waiting.order_by(F("served_at").asc(nulls_first=True), "asked_at", "pk")
 
 
