@@ -13,11 +13,12 @@ no plan, and may be needed after all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
 from catalog.descriptor import Descriptor
+from catalog.elements import TableId
 from changes.ddl.actions import Action, AddColumn, AlterTable, CreateTable, Name, NewForeignKey
 from changes.ddl.resolve import uniques_of, with_names
 from changes.planning.tables import Tables
@@ -61,6 +62,10 @@ class AsNamed:
 
     tables: Tables
     names: Names
+
+    @property
+    def sandboxes(self) -> Set[TableId]:
+        return self.tables.sandboxes
 
     def named(self, name: str) -> Descriptor | None:
         table_id = self.names.tables.get(name)
