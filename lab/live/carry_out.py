@@ -112,7 +112,9 @@ class Attempt:
     def __init__(self, replay: Replay, script: Script, base: Descriptor, deadline: float) -> None:
         self.replay, self.script, self.base, self.deadline = replay, script, base, deadline
         self.transactions: dict[int, psycopg.Connection[Any]] = {}
-        self.nodes = dict(zip(script.nodes, Node.objects.filter(state=Node.State.UP).order_by("name"), strict=False))
+        self.nodes: dict[str, Node] = {}
+        """The node that stands for each of the model, once it has answered."""
+
         first = script.actions[0].action if script.actions else None
         self.ahead = 0 if isinstance(first, actions.Publish) and first.version == 1 else 1
         """The sandbox itself is the model's first version, unless that has an index and is published on it."""
@@ -123,9 +125,7 @@ class Attempt:
 
     def run(self) -> None:
         """Raises `TooEarly`, `Unable`, `psycopg.Error`."""
-        missing = [name for name in self._used() if name not in self.nodes]
-        if missing:
-            raise Unable("nodes", ", ".join(missing))
+        self._cast_nodes()
         for done, narrated in enumerate(self.script.actions, 1):
             self._check_time()
             try:
@@ -133,6 +133,23 @@ class Attempt:
             except AGAIN as error:
                 raise TooEarly(str(error)) from error
             replays.note(self.replay.pk, str(narrated.text), done=done)
+
+    def _cast_nodes(self) -> None:
+        """A node that has just died may still be taken for one that is up: those that answer play."""
+        running = iter(Node.objects.filter(state=Node.State.UP).order_by("name"))
+        for name in self._used():
+            node = next((one for one in running if self._answers(one)), None)
+            if node is None:
+                raise Unable("nodes", name)
+            self.nodes[name] = node
+
+    def _answers(self, node: Node) -> bool:
+        try:
+            self._open(node).close()
+        except psycopg.OperationalError as error:
+            log.info("replay %s: node %s does not answer: %s", self.replay.pk, node.name, error)
+            return False
+        return True
 
     def close(self) -> None:
         """End all transactions that are open: those that have not committed are rolled back."""
@@ -159,7 +176,7 @@ class Attempt:
     def _do(self, action: Action) -> None:
         match action:
             case actions.Given(rows):
-                with self._connect(self.script.nodes[0]) as opened:
+                with self._open(next(iter(self.nodes.values()))) as opened:
                     for row in rows:
                         opened.execute(self._sql("INSERT INTO {} VALUES (%s, %s)"), row)
             case actions.Warm(node):
@@ -188,10 +205,12 @@ class Attempt:
         return sql.SQL(statement).format(sql.Identifier(self.base.name))  # type: ignore[arg-type]
 
     def _connect(self, node: str) -> psycopg.Connection[Any]:
-        there = self.nodes[node]
+        return self._open(self.nodes[node])
+
+    def _open(self, node: Node) -> psycopg.Connection[Any]:
         return psycopg.connect(
-            host=there.host,
-            port=there.port,
+            host=node.host,
+            port=node.port,
             dbname="schemalab",
             application_name=f"replay {self.replay.pk}",
             connect_timeout=CONNECT_S,
