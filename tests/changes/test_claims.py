@@ -104,7 +104,7 @@ def test_changes_of_before_are_given_their_table_and_their_claim() -> None:
         with connection.cursor() as cursor, pytest.raises(IntegrityError, match="one_change_moves_a_table"):
             cursor.execute("UPDATE changes_change SET table_id = 2, status = 'running'")
     finally:
-        call_command("migrate", "changes", verbosity=0)  # to the newest, whichever that is by now
+        call_command("migrate", verbosity=0)  # to the newest, whichever that is by now
 
 
 def migrate(name: str) -> None:

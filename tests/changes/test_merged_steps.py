@@ -26,7 +26,7 @@ CLEAR, FILL = 4, 5
 @pytest.fixture(autouse=True)
 def newest() -> Iterator[None]:
     yield
-    call_command("migrate", "changes", verbosity=0)
+    call_command("migrate", verbosity=0)
 
 
 def migrate(name: str) -> None:

@@ -21,6 +21,6 @@ def test_runs_that_cleared_or_were_only_prepared_are_removed_with_all_that_is_th
             pulses.objects.create(run=run)
             ranges.objects.create(run=run, number=0, storage=1, low=b"", high=b"\xff", rows_total=1)
     finally:
-        call_command("migrate", "spark_tasks", verbosity=0)
+        call_command("migrate", verbosity=0)
     assert list(ReorgRun.objects.values_list("kind", "state")) == [("fill", "done")]
     assert (ReorgPulse.objects.count(), ReorgRange.objects.count()) == (1, 1)

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from catalog.elements import PRIMARY
 from changes.tables_ahead import estimate_rows
-from spark_tasks.reorganise.delete import DELETE_PAGE
+from spark_tasks.reorganise.delete import DELETE_PAGE, SCANNED_MAX
 from spark_tasks.reorganise.tombstones import Tombstones, clear_tombstones
 from storage.mutations import Act
 from storage.postgres import PLAN_LOCALLY, drop_table, kv, session_options, take_spare_table
@@ -35,15 +35,16 @@ LOW, HIGH = b"\x00\x01", b"\x00\x02"
 COLUMNS = [b"\x00\x00", b"\x00\x03"]
 KEYS = [LOW + number.to_bytes(4) + b"\x00\x00" for number in range(0, 3000, 3)]
 ENDS = [key + b"\xff" for key in KEYS]
-NAMED = f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
+OF_COLUMNS = f"{COLUMN_SUFFIX} = ANY(%(suffixes)b::bytea[])"
 
-Params = tuple[Any, ...]
+Params = tuple[Any, ...] | dict[str, Any]
 
 
 def statements(table_id: int) -> dict[str, tuple[str, Params]]:
     """Every statement that reads or removes pairs, each with parameters as large as they come."""
     pairs, page = kv(1, table_id), (LOW, HIGH, PAGE_PAIRS)
     named = (LOW, HIGH, COLUMNS, PAGE_PAIRS)
+    chunk = {"low": LOW, "high": HIGH, "size": 50_000, "scanned": SCANNED_MAX}
     first = f"SELECT key FROM {pairs} WHERE key >= %b AND key < %b AND"
     return {
         "a page of pairs": (scan_sql(1, table_id), page),
@@ -61,12 +62,12 @@ def statements(table_id: int) -> dict[str, tuple[str, Params]]:
         "ranges that hold a pair": (held_ranges_sql(1, table_id), (KEYS, ENDS)),
         "removal by key": (SQL[Act.REMOVE].format(kv=pairs), (KEYS,)),
         "removal of one's own": (SQL[Act.REMOVE_UNIQUE].format(kv=pairs), (KEYS, KEYS, KEYS)),
-        "deletion of entries": (DELETE_PAGE.format(kv=pairs, only="", only_kv=""), (LOW, HIGH, 50_000)),
-        "deletion of values": (DELETE_PAGE.format(kv=pairs, only=NAMED, only_kv=""), (LOW, HIGH, COLUMNS, 50_000)),
-        "purge": (
-            DELETE_PAGE.format(kv=pairs, only=" AND value IS NULL", only_kv=" AND kv.value IS NULL"),
-            (LOW, HIGH, 50_000),
+        "deletion of entries": (DELETE_PAGE.format(kv=pairs, only="true", only_kv=""), chunk),
+        "deletion of values": (
+            DELETE_PAGE.format(kv=pairs, only=OF_COLUMNS, only_kv=""),
+            chunk | {"suffixes": COLUMNS},
         ),
+        "purge": (DELETE_PAGE.format(kv=pairs, only="is_tombstone", only_kv=" AND kv.value IS NULL"), chunk),
         "strangers": (f"{first} NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[])) ORDER BY key LIMIT %b", (*named[:3], 10)),
         "tombstones": (f"{first} value IS NULL ORDER BY key LIMIT %b", (LOW, HIGH, 10)),
         "entries counted": (
@@ -124,6 +125,10 @@ def faults(plan: dict[str, Any], table_id: int) -> list[str]:
 
 def explained(cursor: psycopg.Cursor[Any], sql: str, params: Params) -> dict[str, Any]:
     """The plan that a prepared statement gets in this session."""
+    if isinstance(params, dict):
+        names = list(params)
+        sql = re.sub(r"%\((\w+)\)b", lambda match: f"${names.index(match[1]) + 1}", sql)
+        params = tuple(params.values())
     numbers = count(1)
     cursor.execute("PREPARE asked AS " + re.sub("%b", lambda _: f"${next(numbers)}", sql))
     given = psycopg.ClientCursor(cursor.connection)

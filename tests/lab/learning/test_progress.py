@@ -218,5 +218,5 @@ def test_the_migration_can_be_taken_back(transactional_db: None) -> None:
     executor.migrate([("lab", "0001_questions_to_the_explorer")])
     assert "lab_attempt" not in connection.introspection.table_names()
     executor.loader.build_graph()
-    executor.migrate(executor.loader.graph.leaf_nodes("lab"))
+    executor.migrate(executor.loader.graph.leaf_nodes())
     assert "lab_attempt" in connection.introspection.table_names()

@@ -145,7 +145,9 @@ def is_noticed(switch: Switch, request: pytest.FixtureRequest) -> bool:
 
 
 def _value(module: Any, said: str) -> Any:
-    """What a test is given: something of its module, one of a list of parameters by its id, or the word itself."""
+    """What a test is given: something of its module, one of a list of parameters by its id, a number, or the word."""
+    if said.isdecimal():
+        return int(said)
     entry = re.fullmatch(r"(\w+)\[(\w+)\]", said)
     if entry is not None:
         return next(param.values[0] for param in getattr(module, entry[1]) if param.id == entry[2])

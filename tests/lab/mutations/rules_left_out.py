@@ -423,6 +423,7 @@ SWITCHES = (
         "if now.feed_requests():",
         "if False:",
         "changes/driver/test_driver.py::test_x6_a_cancel_at_any_moment_wins_or_is_refused",
+        (("every", "1"),),
     ),
 )
 """Rules of the store and of the shells, each switched off in production code. The test that is named fails then."""
