@@ -74,7 +74,10 @@ def test_a_store_that_does_not_answer_holds_nobody_up(cluster: Cluster) -> None:
         parts = conninfo_to_dict(proxy.dsn)
         url = f"postgresql://{parts['user']}@127.0.0.1:{parts['port']}/{parts['dbname']}?sslmode=disable"
         through = Cluster(url, cluster.redis_url, cluster.home, cluster.binaries)
-        with node(through, "e1") as (process, address), closing(psycopg.connect(address)) as client:
+        with (
+            node(through, "e1", "from nodes import ending\nending.END_S_MAX = 5.0") as (process, address),
+            closing(psycopg.connect(address)) as client,
+        ):
             client.execute("SELECT 1")
             proxy.stall()
             code, log = end(process)

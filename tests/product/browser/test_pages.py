@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 
 from schemalab.testing.cluster import RunningCluster
 from tests.product.browser.people import COLOURS, overflow, sign_in, violations
+from tests.rounds import every
 
 NewPage = Callable[..., Page]
 PAGES = [
@@ -28,6 +29,11 @@ PAGES = [
     "/lab/stage/",
     "/lab/stage/?setup=fill",
     "/lab/stage/?present=1",
+    "/lab/chapters/01-one-jump/",
+    "/lab/chapters/01-one-jump/handout/",
+    "/lab/courses/",
+    "/lab/polls/",
+    "/lab/live/",
     "/account/",
     "/help/",
     "/about/",
@@ -53,26 +59,24 @@ NARROW, WIDE = 320, 1280
 SETTLED = "Promise.all(document.getAnimations().filter(one => one instanceof CSSTransition).map(one => one.finished))"
 
 
-@pytest.mark.parametrize("left_out", [
-    pytest.param(COLOURS, id="colours are the same on a phone"), pytest.param((), id="all", marks=pytest.mark.soak),
-])  # fmt: skip
-def test_every_page_is_accessible(
-    new_page: NewPage, cluster: RunningCluster, a_table: None, left_out: Sequence[str]
-) -> None:
-    """In light, in dark (the same elements in other colours), and on a phone, by its colours in the soak only."""
+@every(3)
+def test_every_page_is_accessible(new_page: NewPage, cluster: RunningCluster, a_table: None, every: int) -> None:
+    """In light, in dark (the same elements in other colours), and on a phone: nothing beyond its edge, and by the other
+    rules every third page in the suite, each in the soak, there by its colours as well."""
     page = new_page(theme="light", width=WIDE)
     page.goto(f"{cluster.address}/sign-in/")
-    found = {(look, "/sign-in/"): problems for look, problems in looks(page, left_out)}
+    found = {(look, "/sign-in/"): problems for look, problems in looks(page, [])}
     sign_in(page, cluster)
-    for path in PAGES:
+    for number, path in enumerate(PAGES):
+        on_a_phone = None if number % every else () if every == 1 else COLOURS
         page.goto(f"{cluster.address}{path}")
         page.wait_for_load_state("networkidle") if "named" in path else page.wait_for_selector("h1")
-        found |= {(look, path): problems for look, problems in looks(page, left_out)}
+        found |= {(look, path): problems for look, problems in looks(page, on_a_phone)}
     assert {where: problems for where, problems in found.items() if problems} == {}
 
 
-def looks(page: Page, left_out: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """What is wrong with the page in each of its looks."""
+def looks(page: Page, not_on_a_phone: Sequence[str] | None) -> Iterator[tuple[str, list[str]]]:
+    """What is wrong with the page in each of its looks; None: on a phone only whether it keeps within the edge."""
     yield "light", [*violations(page), *beyond_the_edge(page)]
     page.emulate_media(color_scheme="dark")
     page.evaluate(SETTLED)
@@ -80,7 +84,8 @@ def looks(page: Page, left_out: Sequence[str]) -> Iterator[tuple[str, list[str]]
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": NARROW, "height": 900})
     page.evaluate(SETTLED)
-    yield "narrow", [*violations(page, without=left_out), *beyond_the_edge(page)]
+    found = [] if not_on_a_phone is None else violations(page, without=not_on_a_phone)
+    yield "narrow", [*found, *beyond_the_edge(page)]
     page.set_viewport_size({"width": WIDE, "height": 900})
 
 
