@@ -44,7 +44,7 @@ def worker(tmp_path: Path, own_redis: OwnRedis, log: Path) -> Iterator["subproce
 def test_a_busy_worker_outlives_redis(
     tmp_path: Path, own_redis: OwnRedis, worker: "subprocess.Popen[bytes]", log: Path
 ) -> None:
-    client = Celery(broker=kombu_url(own_redis.url))
+    client = Celery(broker=kombu_url(own_redis.url), set_as_current=False)
     client.conf.broker_transport_options = {"global_keyprefix": "celery:"}
 
     def says(word: str) -> None:

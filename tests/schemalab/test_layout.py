@@ -72,7 +72,7 @@ def test_the_layout_is_written_when_the_storages_are_made_and_goes_with_them() -
             cursor.execute("SELECT to_regclass('storage_layout')")
             assert cursor.fetchone() == (None,)
     finally:
-        call_command("migrate", "storage", verbosity=0)
+        call_command("migrate", verbosity=0)
     with connection.cursor() as cursor:
         cursor.execute("SELECT storages, buckets FROM storage_layout")
         assert cursor.fetchall() == [(2, 3000)]

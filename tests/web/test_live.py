@@ -100,9 +100,9 @@ def listeners() -> list[int]:
 
 
 def cut(*pids: int) -> None:
-    """End these of the relay's sessions, or all of them."""
+    """End these of the relay's sessions, or all that there are."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s) AS pid", [list(pids or listeners())])
+        cursor.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s::int[]) AS pid", [list(pids or listeners())])
 
 
 def test_a_page_gets_a_snapshot_then_each_event_once(browse: Open) -> None:

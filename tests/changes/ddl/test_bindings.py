@@ -66,7 +66,7 @@ def test_changes_of_before_are_given_the_names_that_their_plans_know() -> None:
     try:
         call_command("migrate", "changes", BEFORE, verbosity=0)
     finally:
-        call_command("migrate", "changes", verbosity=0)
+        call_command("migrate", verbosity=0)
     known = {"airports": airports, "trips": trips}
     assert Change.objects.get(pk=change.pk).names == {"tables": known, "uniques": ["trips_n_key"]}
     first = Change.objects.get(table_id=airports, statement__startswith="CREATE")
