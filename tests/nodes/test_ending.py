@@ -1,6 +1,7 @@
 """After SIGTERM a node is gone, whatever hangs, and its log says what it did not wait for."""
 
 import asyncio
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from nodes.ending import left_over
 from tests.leases.stalled_proxy import Proxy
 from tests.nodes.conftest import ROOT, Cluster
 
-GONE_S_MAX = 60.0
+GONE_S_MAX = 50.0
 """Long enough for a machine that is busy; what hangs, hangs for ever."""
 
 
@@ -89,7 +90,8 @@ def test_a_thread_that_never_ends_holds_nobody_up(cluster: Cluster) -> None:
     """As one in the query engine, or one that follows a change."""
     code = """
 import asyncio, threading
-from nodes import server
+from nodes import ending, server
+ending.END_S_MAX = 60.0
 drain = server.Server._drain
 async def hold(self, keeper):
     asyncio.get_running_loop().run_in_executor(None, threading.Event().wait)
@@ -100,8 +102,8 @@ server.Server._drain = hold
         exit_code, log = end(process)
     assert exit_code == 0
     assert "node e2 ends without waiting for: " in log
-    assert "thread uvloop_0 in " in log
-    assert "did not end within" not in log
+    assert re.search(r"thread uvloop_\d+ in ", log)
+    assert "node e2 did not end within" not in log
 
 
 def test_a_step_that_never_ends_is_ended(cluster: Cluster) -> None:
