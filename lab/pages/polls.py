@@ -137,7 +137,7 @@ def _of_voter(request: HttpRequest, found: Poll) -> dict[str, Any]:
     shown: dict[str, Any] = {"poll": found, "own": None if own is None else own.choice}
     if found.is_revealed:
         return _counted(found) | shown | {"session": _after(found)}
-    return shown | {"picture": _picture(found)}
+    return shown | _session(found)
 
 
 def _counted(found: Poll) -> dict[str, Any]:
@@ -149,15 +149,18 @@ def _counted(found: Poll) -> dict[str, Any]:
     return {"poll": found, "own": None, "bars": bars, "votes": sum(counted)}
 
 
-def _picture(found: Poll) -> SafeString:
-    """The session up to the question; nothing when today's rules cannot open it any more."""
+def _session(found: Poll) -> dict[str, Any]:
+    """The session up to the question, drawn and in words; nothing when today's rules cannot open it any more."""
     try:
         session = _until_the_question(found)
-        single = setup_named(session.setup).single_steps
-        drawn = picture_of_session(folded(show(session), single_steps=single), found.question, say)
+        shown = folded(show(session), single_steps=setup_named(session.setup).single_steps)
     except (BadLink, BadSession):
-        return SafeString("")
-    return SafeString(drawn)  # every word in it is escaped by the drawing
+        return {}
+    drawn = picture_of_session(shown, found.question, say)
+    return {
+        "picture": SafeString(drawn),  # every word in it is escaped by the drawing
+        "steps": [f"{line.actor}: {say(line.text)}" for line in shown.trace],
+    }
 
 
 def _before(found: Poll) -> str:
