@@ -17,7 +17,7 @@ from catalog.text.marking import mark
 from leases.models import Node
 from nodes.console.sessions import CONNECT_S, PaneError, panes
 from nodes.people.rights import MAY_WRITE
-from nodes.people.vouching import vouched_parameters
+from nodes.people.vouching import vouched_address
 
 NUMBERS = ("1", "2")
 SQL_CHARS_MAX = 20_000
@@ -122,13 +122,7 @@ def give_up_panes(request: HttpRequest | None, **_: Any) -> None:
 
 
 def _connect(node: Node, user: str) -> psycopg.Connection:
-    return psycopg.connect(
-        host=node.host,
-        port=node.port,
-        dbname="schemalab",
-        application_name=f"console of {user}",
-        connect_timeout=CONNECT_S,
-        sslmode="disable",
-        autocommit=True,
-        **vouched_parameters(settings.SECRET_KEY, user),
+    address = vouched_address(
+        settings.SECRET_KEY, node.host, node.port, name=user, application_name=f"console of {user}"
     )
+    return psycopg.connect(**address, connect_timeout=CONNECT_S, autocommit=True)

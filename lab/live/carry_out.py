@@ -33,7 +33,7 @@ from lab.replays.comparison import compared
 from lab.replays.translation import on_sandbox, translated
 from lab.sessions.session import Session
 from leases.models import Node
-from nodes.people.vouching import vouched_parameters
+from nodes.people.vouching import vouched_address
 from spark_tasks.models import AuditJob
 from spark_tasks.services import request_audit
 
@@ -208,16 +208,11 @@ class Attempt:
         return self._open(self.nodes[node])
 
     def _open(self, node: Node) -> psycopg.Connection[Any]:
-        return psycopg.connect(
-            host=node.host,
-            port=node.port,
-            dbname="schemalab",
-            application_name=f"replay {self.replay.pk}",
-            connect_timeout=CONNECT_S,
-            sslmode="disable",
-            autocommit=True,
-            **vouched_parameters(settings.SECRET_KEY, self.replay.owner),
+        replay = f"replay {self.replay.pk}"
+        address = vouched_address(
+            settings.SECRET_KEY, node.host, node.port, name=self.replay.owner, application_name=replay
         )
+        return psycopg.connect(**address, connect_timeout=CONNECT_S, autocommit=True)
 
     def _version_used(self, opened: psycopg.Connection[Any]) -> int:
         """The version under which a statement on this connection runs now."""

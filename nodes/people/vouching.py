@@ -20,5 +20,17 @@ def vouched_parameters(secret_key: str, name: str) -> dict[str, str]:
     return {"user": name, "password": cluster_password(secret_key, name), "options": f"-c {VOUCHED}=on"}
 
 
+def vouched_address(secret_key: str, host: str, port: int, *, name: str, application_name: str) -> dict[str, str | int]:
+    """Parameters of libpq for a connection of the cluster's own to a node, as `name`."""
+    return {
+        "host": host,
+        "port": port,
+        "dbname": "schemalab",
+        "application_name": application_name,
+        "sslmode": "disable",
+        **vouched_parameters(secret_key, name),
+    }
+
+
 def is_vouched(options: dict[str, str]) -> bool:
     return options.get(VOUCHED) == "on"

@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 
 from catalog.selectors import newest_descriptor, table_named
 from leases.selectors import nodes
-from nodes.people.vouching import vouched_parameters
+from nodes.people.vouching import vouched_address
 from nodes.traffic.book import FIRST_KEY, KEYS_PER_CLIENT, Book, NotSuitable, Row, Shape, first_free_range, shape_of
 from nodes.traffic.client import Client
 from nodes.traffic.meter import Meter
@@ -149,11 +149,4 @@ def highest_key(shape: Shape, addresses: list[str]) -> int | None:
 
 
 def address_of(host: str, port: int) -> str:
-    return make_conninfo(
-        host=host,
-        port=port,
-        dbname="schemalab",
-        application_name="traffic",
-        sslmode="disable",
-        **vouched_parameters(settings.SECRET_KEY, "traffic"),
-    )
+    return make_conninfo(**vouched_address(settings.SECRET_KEY, host, port, name="traffic", application_name="traffic"))
