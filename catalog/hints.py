@@ -23,7 +23,17 @@ def send_hint(ask: Callable[..., object], number: int, what: str) -> None:
 
     `ask` is Celery's `apply_async` of the task, or its `send_task`, which never does the task here and now.
     """
+    sent(lambda: ask((number,), retry=False, expires=EXPIRES_S), f"{what} {number}", "the timetable will")
+
+
+def sent(ask: Callable[[], object], what: str, otherwise: str) -> bool:
+    """True when the broker took the message that `ask` sends; else the log says `what` was not sent, and who will.
+
+    `ask` must not try again by itself (`retry=False`): nobody waits for a broker that is away.
+    """
     try:
-        ask((number,), retry=False, expires=EXPIRES_S)
+        ask()
     except (BrokerDown, RedisError, OSError) as error:
-        log.warning("%s %s not sent to a worker, the timetable will: %s", what, number, error)
+        log.warning("%s not sent to a worker, %s: %s", what, otherwise, error)
+        return False
+    return True

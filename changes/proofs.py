@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from celery import current_app
@@ -22,15 +22,12 @@ from django.db import connection, transaction
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
-from kombu.exceptions import OperationalError as BrokerDown
-from redis.exceptions import RedisError
 
+from catalog.hints import sent
 from changes.driver.listener import Listener
 from changes.models import Proof
 from changes.plan.model import RUNS, Plan, plan_from_json
 from changes.rate_limits import pause_before_question_s
-
-log = logging.getLogger(__name__)
 
 TASK, QUEUE, CHANNEL = "lab.tasks.prove_plan", "lab", "schemalab_proof"
 ANSWER_S = 2.0
@@ -96,10 +93,8 @@ def key_of(plan: Plan) -> str:
 
 
 def _send(key: str) -> None:
-    try:
-        current_app.send_task(TASK, (key,), queue=QUEUE, retry=False, expires=ASK_AGAIN_S)
-    except (BrokerDown, RedisError, OSError) as error:
-        log.warning("proof %s not asked for: %s", key[:8], error)
+    ask = partial(current_app.send_task, TASK, (key,), queue=QUEUE, retry=False, expires=ASK_AGAIN_S)
+    sent(ask, f"proof {key[:8]}", "whoever looks for it will")
 
 
 def _forget_oldest() -> None:

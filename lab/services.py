@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from celery import current_app
 from django.db import transaction
 from django.db.models import Case, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.utils.timezone import now
-from kombu.exceptions import OperationalError as BrokerDown
-from redis.exceptions import RedisError
 
+from catalog.hints import sent
 from lab.exercises import designs
 from lab.exercises.chapter import Design
 from lab.explorer.fingerprint import fingerprint
@@ -33,8 +32,6 @@ from lab.learning.learner import VISITORS
 from lab.models import Question
 from lab.questions import search
 from lab.sessions import session
-
-log = logging.getLogger(__name__)
 
 TASK, QUEUE = "lab.tasks.answer_next_question", "lab"
 PLACES = (*session.PLACES, "lab/questions", "lab/exercises")
@@ -210,10 +207,8 @@ def _send_again(question: Question) -> None:
 
 
 def _send() -> None:
-    try:
-        current_app.send_task(TASK, queue=QUEUE, retry=False, priority=AFTER_PROOFS)
-    except (BrokerDown, RedisError, OSError) as error:
-        log.warning("no question asked of the explorer: %s", error)
+    ask = partial(current_app.send_task, TASK, queue=QUEUE, retry=False, priority=AFTER_PROOFS)
+    sent(ask, "question", "whoever looks for an answer will")
 
 
 def _forget_oldest() -> None:

@@ -7,22 +7,19 @@ A replay whose worker dies is ended by the timetable, and its sandbox is dropped
 
 from __future__ import annotations
 
-import logging
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from celery import current_app
 from django.db import connection, transaction
 from django.utils.timezone import now
-from kombu.exceptions import OperationalError as BrokerDown
-from redis.exceptions import RedisError
 
+from catalog.hints import sent
 from catalog.services import append_event
 from lab.models import Replay
 from lab.replays.translation import translated
 from lab.sessions.session import Session, decode, encode
-
-log = logging.getLogger(__name__)
 
 TASK = "lab.tasks.replay"
 AT_ONCE_MAX = 3
@@ -66,10 +63,8 @@ def ask(owner: str, session: Session) -> Replay:
 
 
 def _send(pk: int) -> None:
-    try:
-        current_app.send_task(TASK, (pk,), queue="default", retry=False, expires=SECONDS_MAX)
-    except (BrokerDown, RedisError, OSError) as error:
-        log.warning("replay %s not sent to a worker: %s", pk, error)
+    ask = partial(current_app.send_task, TASK, (pk,), queue="default", retry=False, expires=SECONDS_MAX)
+    if not sent(ask, f"replay {pk}", "it is over"):
         end(pk, {"result": "unable", "why": "broker"})
 
 
