@@ -10,16 +10,14 @@ from django.views.decorators.http import require_GET
 from lab.diagrams.handout import picture_of_session
 from lab.pages.answers import linked_answer
 from lab.pages.words import say
-from lab.sessions.fold import folded
-from lab.sessions.replay import show
+from lab.sessions.replay import show_in_lines
 from lab.sessions.script import script_of
 from lab.sessions.session import BadLink, BadSession, Linked, decode
 from lab.sessions.setups import setup_named
 
 
 def _svg(linked: Linked) -> str:
-    single = setup_named(linked.session.setup).single_steps
-    return picture_of_session(folded(show(linked.session, linked.at), single_steps=single), _title(linked), say)
+    return picture_of_session(show_in_lines(linked.session, linked.at), _title(linked), say)
 
 
 def _json(linked: Linked) -> str:

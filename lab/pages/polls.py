@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -24,10 +25,8 @@ from lab.pages.classroom import is_only_here, public_link, qr_code
 from lab.pages.words import say
 from lab.polls import services
 from lab.polls.services import CHOICES_MAX, BadPoll
-from lab.sessions.fold import folded
-from lab.sessions.replay import show
+from lab.sessions.replay import show_in_lines
 from lab.sessions.session import BadLink, BadSession, Session, decode, encode
-from lab.sessions.setups import setup_named
 
 PROBLEMS: Mapping[str, str | Promise] = {
     "link": gettext_lazy("The session of this poll cannot be opened. Make the poll from the stage again."),
@@ -54,7 +53,7 @@ def polls(request: HttpRequest) -> HttpResponse:
     link = request.POST.get("s", request.GET.get("s", ""))
     context = {
         "section": "lab",
-        "polls": [{"poll": one, "votes": one.votes.count()} for one in Poll.objects.filter(made_by=request.user)],
+        "polls": Poll.objects.filter(made_by=request.user).annotate(vote_count=Count("votes")),
         "link": link,
         "asked": request.POST,
         "problem": problem,
@@ -153,7 +152,7 @@ def _session(found: Poll) -> dict[str, Any]:
     """The session up to the question, drawn and in words; nothing when today's rules cannot open it any more."""
     try:
         session = _until_the_question(found)
-        shown = folded(show(session), single_steps=setup_named(session.setup).single_steps)
+        shown = show_in_lines(session)
     except (BadLink, BadSession):
         return {}
     drawn = picture_of_session(shown, found.question, say)

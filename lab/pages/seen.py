@@ -77,9 +77,8 @@ def _answered(screen: Screen, attempt: Attempt, start: Start | None) -> Seen:
         reveal = replace(screen.start, steps=tuple(answered["steps"]))
     game = None
     if isinstance(screen.task, Survive):
-        game = Game(
-            () if reveal is None else reveal.steps, Standing.LOST, tuple(answered.get("moves", ()))
-        )  # it is over
+        taken = () if reveal is None else reveal.steps
+        game = Game(taken, Standing.LOST, tuple(answered.get("moves", ())))
     remarks = tuple(findings.remarks_in(attempt.found))
     return Seen(answered, attempt.outcome, remarks, game=game, stage=reveal or start)
 

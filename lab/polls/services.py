@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Count
 from django.utils.timezone import now
 
 from lab.classroom.services import plain
@@ -97,8 +98,8 @@ def clear(poll: Poll) -> None:
 
 def counts(poll: Poll) -> list[int]:
     """The number of votes for each choice."""
-    cast = list(poll.votes.values_list("choice", flat=True))
-    return [cast.count(at) for at in range(len(poll.choices))]
+    cast = dict(poll.votes.values_list("choice").annotate(count=Count("pk")).order_by())
+    return [cast.get(at, 0) for at in range(len(poll.choices))]
 
 
 def _forget_old(by: User) -> None:

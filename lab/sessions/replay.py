@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from lab.sessions import handbooks, model_session, world_session
+from lab.sessions.fold import folded
 from lab.sessions.session import BadSession as BadSession
 from lab.sessions.session import Session, Value, check_steps
 from lab.sessions.setup import HANDBOOKS, MODEL, WORLD, Setup
@@ -40,6 +41,11 @@ def show(session: Session, at: int | None = None, *, single_steps: bool | None =
     check_steps(session.steps)
     single = setup.single_steps if single_steps is None else single_steps
     return MACHINES[setup.kind](setup, session, at, single_steps=single)
+
+
+def show_in_lines(session: Session, at: int | None = None) -> Shown:
+    """The same with the trace in lines, of statements or single steps as the set-up says. Raises `BadSession`."""
+    return folded(show(session, at), single_steps=setup_named(session.setup).single_steps)
 
 
 def new_session(
