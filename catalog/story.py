@@ -39,6 +39,7 @@ SENTENCES: dict[str, str] = {
     "version published": "{table} v{version} published: {what}.",
     "version published by the lab": "{who} published v{version} of the sandbox {table} past the rules: {what}.",
     "replay step": "{what}.",
+    "sandbox held back": "{who} holds {table} v{version} on {node} by an open transaction.",
     "version waiting": "v{version} of {table} waits for {whom}, at most until {until}.",
     "version drained": "Every node has left the versions of {table} before v{version} ({waited}).",
     "sessions ended": "Sessions of {whom} on {table} v{version} were ended: they held it without a lease.",

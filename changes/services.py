@@ -85,10 +85,11 @@ class TooMany(ChangeError):
 # --- submit
 
 
-def submit(statement: str, *, who: str, is_sandbox: bool = False) -> Change:
-    """Store the change that `statement` asks for and set it going; raises `DdlError`, `NothingToDo`, `TooMany`.
+def submit(statement: str, *, who: str, is_sandbox: bool = False, may_change_all: bool = False) -> Change:
+    """Store the change that `statement` asks for and set it going.
 
-    With `is_sandbox` the table that it makes is a sandbox of `who`.
+    Raises `DdlError`, `NothingToDo`, `TooMany`, and `NotYours` for a sandbox of somebody else, unless
+    `may_change_all`. With `is_sandbox` the table that it makes is a sandbox of `who`.
 
     `TooFast` is a `DdlError`: nobody submits faster than they can mean, whichever way they come. Only what would be
     stored counts: what asks for nothing, as a drop IF EXISTS of what is not there, and what is refused do not.
@@ -102,6 +103,8 @@ def submit(statement: str, *, who: str, is_sandbox: bool = False) -> Change:
         action = resolve(parsed, view)
         check_pace(who)
         plan = _plan(action, view, cursor, sandbox_of=_sandbox_owner(action, who) if is_sandbox else None)
+        if not may_change_all:
+            check_sandbox_is_of(who, plan)
         ahead = selectors.open_changes_of(plan.table_ids)
         if len(ahead) >= QUEUED_MAX:
             raise TooMany(f"{len(ahead)} changes of {plan.table} are waiting already; cancel one, or wait")
@@ -126,6 +129,14 @@ def _sandbox_owner(action: Action, who: str) -> str:
     if count >= SANDBOXES_MAX:
         raise TooMany(f"{who} has {count} sandbox tables, which is the limit; drop one, or wait until one is dropped")
     return who
+
+
+def check_sandbox_is_of(who: str, plan: Plan) -> None:
+    """Raises `NotYours` when the plan moves a sandbox of somebody else: its owner is in the middle of something."""
+    theirs = Table.objects.filter(pk__in=plan.table_ids, sandbox_of__isnull=False).exclude(sandbox_of=who).first()
+    if theirs is not None:
+        owner = theirs.sandbox_of
+        raise NotYours(f"{theirs.name} is a sandbox of {owner}: only {owner} may change it; make one of your own")
 
 
 def _plan(action: Action, view: Tables, cursor: Any, *, sandbox_of: str | None) -> Plan:
@@ -181,7 +192,7 @@ class Foreseen:
 
 
 def plan_ahead(statement: str) -> Foreseen:
-    """The plan that `submit` would make now, with the same refusals."""
+    """The plan that `submit` would make now, with the same refusals but `check_sandbox_is_of`."""
     view = tables_ahead.catalog_view()
     action = resolve(parse(statement), view)
     if isinstance(action, CreateTable):

@@ -59,7 +59,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """The editor with the plan; a POST without htmx is the plain form's way to see the plan."""
     statement = (request.POST if request.method == "POST" else request.GET).get("statement", "")
     context = {"section": "changes", "statement": statement} | _help()
-    return render(request, "change_new.html", context | _plan(statement))
+    return render(request, "change_new.html", context | _plan(statement, request.user.get_username()))
 
 
 @login_required
@@ -67,7 +67,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_POST
 def preview(request: HttpRequest) -> HttpResponse:
     """The plan of what is in the editor now; no change is stored."""
-    return render(request, "parts/plan.html", _plan(request.POST.get("statement", "")))
+    return render(request, "parts/plan.html", _plan(request.POST.get("statement", ""), request.user.get_username()))
 
 
 @login_required
@@ -198,13 +198,14 @@ def _before_acting(
     return render(request, "change_act.html", context, status=200 if refusal is None else 409)
 
 
-def _plan(statement: str) -> dict[str, Any]:
-    """The plan of the statement, or why it cannot be done; nothing for an empty editor."""
+def _plan(statement: str, who: str) -> dict[str, Any]:
+    """The plan of the statement, or why this person cannot have it done; nothing for an empty editor."""
     if not statement.strip():
         return {}
     try:
         _check_length(statement)
         foreseen = services.plan_ahead(statement)
+        services.check_sandbox_is_of(who, foreseen.plan)
     except (DdlError, NothingToDo, services.ChangeError) as refusal:
         return _refused(statement, refusal)
     plan = services.described(statement, foreseen)

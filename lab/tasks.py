@@ -26,7 +26,7 @@ from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove_parts
 from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.verdict import Verdict
-from lab.live import carry_out, replays, sandbox
+from lab.live import carry_out, holding, replays, sandbox
 from lab.sessions.session import BadSession
 
 log = logging.getLogger(__name__)
@@ -48,6 +48,7 @@ FAILED = {"verdict": "unknown", "why": "the search failed: the log of the proces
 BEAT = {
     "drop-old-sandboxes": {"task": "lab.tasks.drop_old_sandboxes", "schedule": 10.0, "options": {"expires": 10}},
     "end-lost-replays": {"task": "lab.tasks.end_lost_replays", "schedule": 10.0, "options": {"expires": 10}},
+    "note-who-holds": {"task": "lab.tasks.note_who_holds", "schedule": 5.0, "options": {"expires": 5}},
 }
 
 
@@ -61,6 +62,12 @@ def drop_old_sandboxes() -> None:
 def end_lost_replays() -> None:
     """End replays whose worker has died, so that their owners may ask again."""
     replays.end_lost()
+
+
+@shared_task
+def note_who_holds() -> None:
+    """Note whose open transactions keep changes of sandboxes waiting."""
+    holding.note_who_holds()
 
 
 @shared_task

@@ -60,6 +60,16 @@ def answer(
     return progress, graded
 
 
+def pass_live(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
+    """All that a task on the real cluster asks for is done. It stays passed, whatever is forgotten of the story."""
+    with transaction.atomic():
+        progress = _locked(learner, chapter, screen)
+        if progress.passed_at is None:
+            progress.passed_at = progress.answered_at = now()
+            progress.save()
+    return progress
+
+
 def take_hint(learner: Learner, chapter: Chapter, screen: Screen) -> Progress:
     """One more hint, of three. After success it costs nothing."""
     with transaction.atomic():

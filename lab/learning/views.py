@@ -204,12 +204,16 @@ def _is_passed(place: Place, screen: Screen) -> bool:
 
 def _page(request: HttpRequest, place: Place) -> HttpResponse:
     found = seen(request, place.chapter, place.screen, place.learner, place.progress)
+    live = live_part(request, place.screen)
+    if live.get("is_done") and not _is_passed(place, place.screen):
+        services.pass_live(place.learner, place.chapter, place.screen)
+        place = _place(request, place.chapter.id, place.screen.id)
     context = {
         "section": "lab",
         "chapter": described(place.book, place.rows),
         "screen": _screen(place),
         "task": _task(place, found),
-        "live": live_part(request, place.screen),
+        "live": live,
         "screens": _screens(place),
     }
     if found.stage is not None:

@@ -4,5 +4,6 @@ sandbox    sandbox tables: made, listed, dropped
 publish    a version of one, past L7 and the fence
 replays    replays: asked for, counted, found again when their worker has died
 feats      who has done what a chapter asks for
+holding    whose open transactions hold a change of a sandbox back, noted for the feats
 carry_out  one replay on live nodes, and the audit's verdict on it
 """

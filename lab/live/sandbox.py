@@ -75,7 +75,7 @@ def drop(name: str, *, who: str, may_drop_all: bool = False) -> Change:
     table = Table.objects.exclude(state=Table.State.DROPPED).filter(name=name, sandbox_of__isnull=False).first()
     if table is None or not (may_drop_all or table.sandbox_of == who):
         raise NoSuchSandbox(f"{who} has no sandbox called {name}")
-    return _dropping(table) or changes.submit(f"DROP TABLE {_quoted(name)}", who=who)
+    return _dropping(table) or _drop(table, who)
 
 
 def drop_one_that_is_over() -> int | None:
@@ -85,8 +85,12 @@ def drop_one_that_is_over() -> int | None:
     )
     for table in over:
         if _dropping(table) is None:
-            return int(changes.submit(f"DROP TABLE {_quoted(table.name)}", who=TIMETABLE).pk)
+            return int(_drop(table, TIMETABLE).pk)
     return None
+
+
+def _drop(table: Table, who: str) -> Change:
+    return changes.submit(f"DROP TABLE {_quoted(table.name)}", who=who, may_change_all=True)
 
 
 def wait(change: Change, *, seconds: float) -> Change:

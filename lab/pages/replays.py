@@ -28,6 +28,9 @@ from lab.sessions.setups import setup_named
 MAY_REPLAY = "changes.add_change"
 """A replay makes a table and publishes versions: whoever may submit changes may ask for one."""
 
+MAY_KILL = "leases.drain_node"
+"""Who may kill and freeze nodes (`schemalab.views.control`)."""
+
 LISTED_MAX = 20
 
 
@@ -42,10 +45,11 @@ def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
             "text": say(feat.text),
             "is_done": may and has_done(who, feat),
             "link": "" if feat.replay is None else encode(feat.replay, len(feat.replay.steps)),
+            "needs_operator": feat.by_operators and not request.user.has_perm(MAY_KILL),
         }
         for feat in (FEATS[name] for name in screen.task.asks)
     ]
-    return {"feats": asked, "may_submit": may}
+    return {"feats": asked, "may_submit": may, "is_done": bool(asked) and all(one["is_done"] for one in asked)}
 
 
 @require_POST

@@ -16,6 +16,8 @@ class Feat:
     text: Text
     replay: Session | None = None
     clauses: frozenset[str] = frozenset()
+    by_operators: bool = False
+    """Only operators kill and freeze nodes."""
 
 
 def _statement(node: str, write: str) -> tuple[str, ...]:
@@ -49,10 +51,25 @@ ALL = (
         ),
         frozenset({"C4"}),
     ),
-    Feat("full-ladder", Text("create an index on a sandbox of yours, then audit it: every clause holds")),
-    Feat("held-back", Text("hold a change of a sandbox back: leave a transaction open on a node, or a lease")),
-    Feat("rolled-back", Text("create a unique index on a sandbox with duplicates: it fails, and is rolled back")),
-    Feat("killed", Text("kill a node that leases a sandbox, and let a change of it wait for the lease to end")),
-    Feat("thawed", Text("freeze a node, and thaw it again")),
+    Feat("full-ladder", Text("create an index on a sandbox of yours with rows, then audit it: every clause holds")),
+    Feat("filled", Text("insert rows first, then create the index: its fill puts their entries; audit it")),
+    Feat(
+        "held-back",
+        Text("hold a change of your sandbox back for ten seconds, by a transaction of yours that is open on a node"),
+    ),
+    Feat("rolled-back", Text("create a unique index on your sandbox with duplicates: it fails, and is rolled back")),
+    Feat(
+        "killed",
+        Text("kill a node that leases your sandbox: a change of it waits for the lease to end, and goes on without"),
+        by_operators=True,
+    ),
+    Feat(
+        "thawed",
+        Text(
+            "freeze a node that leases your sandbox; when a change of it has gone on without, thaw the node, and audit"
+            " the sandbox: every clause holds"
+        ),
+        by_operators=True,
+    ),
 )
 FEATS: Mapping[str, Feat] = {one.name: one for one in ALL}

@@ -9,7 +9,7 @@ from django.utils.timezone import now
 
 from lab.learning.views import Place
 from lab.live import carry_out, replays
-from lab.models import Replay
+from lab.models import Progress, Replay
 from lab.sessions.model_setups import MODEL_SETUPS
 from lab.sessions.session import Session, encode
 
@@ -140,6 +140,22 @@ def test_a_chapter_says_what_is_done_on_the_cluster(client_of: ClientOf, monkeyp
     assert (lea.count("Not done yet:"), lea.count("Done:")) == (2, 0)
     assert "may submit changes may replay" in lea
     assert "may submit changes may replay" not in sam
+
+
+def test_a_live_part_that_is_done_counts(client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the chapter of who did it, once it is done; the list of others has one task fewer."""
+    monkeypatch.setattr(Place, "open_to", property(lambda self: len(self.chapter.screens)))
+    sam = client_of("sam")
+    ended("sam", result="compared", model=["C4"], cluster=["C4"], agree=True, violations=[])
+    live_part_of(sam)
+    assert not Progress.objects.exists()
+    ended("sam", result="compared", model=["C5"], cluster=["C5"], agree=True, violations=[])
+    live_part_of(sam)
+    Replay.objects.all().delete()  # the oldest are forgotten
+    live_part_of(sam)
+    (passed,) = Progress.objects.filter(task="on-the-cluster", passed_at__isnull=False)
+    assert (passed.user.username, passed.was_helped) == ("sam", False)
+    assert "1 of 6 tasks done" in sam.get(reverse("lab")).content.decode()
 
 
 def live_part_of(client: Client) -> str:

@@ -13,7 +13,7 @@ from catalog.models import Table
 from changes import services
 from changes.ddl.errors import NOT_SUPPORTED, DdlError
 from changes.models import Change
-from changes.services import TooMany
+from changes.services import NotYours, TooMany
 from lab.live import sandbox
 from lab.live.sandbox import NoSuchSandbox
 from tests.changes.driven import drive, made
@@ -155,3 +155,22 @@ def test_the_command_lists_them() -> None:
     call_command("lab", "sandbox", "list", "--json", stdout=out)
     (found,) = json.loads(out.getvalue())
     assert (found["table"], found["owner"], found["state"]) == ("sand", "ann", "live")
+
+
+# --- whose it is
+
+
+@pytest.mark.parametrize("statement", ["CREATE INDEX ON {} (a)", "DROP TABLE {}", "ALTER TABLE {} RENAME TO other"])
+def test_only_its_owner_changes_it(statement: str) -> None:
+    """They are in the middle of something; the timetable drops it when its hour is over."""
+    name = box("ann").name
+    with pytest.raises(NotYours, match=f"{name} is a sandbox of ann: only ann may change it; make one of your own"):
+        services.submit(statement.format(name), who="bo")
+    assert Change.objects.filter(who="bo").count() == 0
+    assert services.submit(statement.format(name), who="ann").pk
+
+
+def test_what_is_asked_for_before_has_the_same_refusal() -> None:
+    with pytest.raises(NotYours):
+        services.check_sandbox_is_of("bo", services.plan_ahead(f"DROP TABLE {box('ann').name}").plan)
+    services.check_sandbox_is_of("bo", services.plan_ahead(f"DROP TABLE {ordinary().name}").plan)

@@ -1,0 +1,47 @@
+"""Notes in the story who holds a change of a sandbox back: the change's steps know nodes only, not people.
+
+A node reports once a second whose transactions use which version (`leases.holders`); that is forgotten when they end.
+So while a change of a sandbox waits, the timetable looks, and notes each person once.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from catalog.models import StoryEvent, Table
+from catalog.services import append_event
+from catalog.story import change_stream
+from changes.models import Change, Status
+from changes.notices import streams_of
+from leases.selectors import held_leases
+
+HELD_BACK = "sandbox held back"
+
+
+def note_who_holds() -> int:
+    """Note whose open transactions keep changes of sandboxes waiting now; how many were not known before."""
+    sandboxes = Table.objects.filter(sandbox_of__isnull=False).values_list("id", flat=True)
+    waiting = Change.objects.filter(status=Status.WAITING, table_id__in=list(sandboxes))
+    return sum(_note(change) for change in waiting)
+
+
+def _note(change: Change) -> int:
+    """The sessions on a version that is not the newest: on the newest nobody is in the way (L7, L9)."""
+    known = {
+        (payload["who"], payload["node"])
+        for payload in StoryEvent.objects.filter(stream=change_stream(change.pk), kind=HELD_BACK).values_list(
+            "payload", flat=True
+        )
+    }
+    found = {
+        (holder.user, lease.node): lease.version
+        for lease in held_leases(change.table_id)
+        if lease.version < lease.newest
+        for holder in lease.holders
+    }
+    new = {key: version for key, version in found.items() if key not in known}
+    with transaction.atomic():
+        for (who, node), version in new.items():
+            payload = {"who": who, "node": node, "version": version, "change": change.pk, "table": change.table_name}
+            append_event(HELD_BACK, change.table_name, payload, streams_of(change))
+    return len(new)
