@@ -12,8 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from typing import Any
 
 import psycopg
@@ -23,6 +22,7 @@ from psycopg import sql
 from catalog.descriptor import Descriptor
 from catalog.selectors import newest_descriptor
 from changes.ddl.errors import DdlError
+from changes.models import Change
 from changes.services import ChangeError
 from lab.live import replays, sandbox
 from lab.live.publish import NotPublished, lab_publish
@@ -32,6 +32,7 @@ from lab.replays.actions import Action, Script
 from lab.replays.comparison import compared
 from lab.replays.translation import on_sandbox, translated
 from lab.sessions.session import Session
+from leases.asyncio.session import shut_down
 from leases.models import Node
 from nodes.people.vouching import vouched_address
 from spark_tasks.models import AuditJob
@@ -41,6 +42,10 @@ log = logging.getLogger(__name__)
 
 ATTEMPTS_MAX = 5
 CONNECT_S, USE_S, LOOK_S = 5, 5.0, 0.02
+WAIT_MS = 5_000
+"""Of a statement. A node takes a row when it writes it, a model at its commit, so a statement may wait here for a
+transaction of the same session, which would only end after it."""
+
 NAMED_MAX = 20
 AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
@@ -79,31 +84,37 @@ def _outcome(replay: Replay, deadline: float) -> dict[str, Any]:
     script = translated(session)
     for attempt in range(1, ATTEMPTS_MAX + 1):
         replays.note(replay.pk, f"Attempt {attempt}", attempt=attempt, done=0)
-        with _sandbox(replay, deadline) as base:
-            attempted = Attempt(replay, script, base, deadline)
-            try:
+        making = sandbox.make(replay.owner)
+        try:
+            base = _made(replay, making, deadline)
+            with closing(Attempt(replay, script, base, deadline)) as attempted:
                 attempted.run()
-            except TooEarly as error:
-                log.info("replay %s, attempt %s: %s", replay.pk, attempt, error)
-                continue
-            finally:
-                attempted.close()
             return _judged(session, base, deadline)
+        except TooEarly as error:
+            log.info("replay %s, attempt %s: %s", replay.pk, attempt, error)
+        finally:
+            dropping = _drop(making.table_name)
+        if dropping is not None:
+            sandbox.wait(dropping, seconds=deadline - time.monotonic())  # a person has few sandboxes at once
     raise Unable("early")
 
 
-@contextmanager
-def _sandbox(replay: Replay, deadline: float) -> Iterator[Descriptor]:
-    """A sandbox of the replay's owner, dropped in the end."""
-    change = sandbox.wait(sandbox.make(replay.owner), seconds=deadline - time.monotonic())
+def _made(replay: Replay, making: Change, deadline: float) -> Descriptor:
+    change = sandbox.wait(making, seconds=deadline - time.monotonic())
+    made = newest_descriptor(change.table_id)
+    if change.is_open or made is None:
+        raise Unable("time", "its table was not made in time")
+    replays.note(replay.pk, f"{made.name} is made", table=made.name)
+    return made
+
+
+def _drop(table: str) -> Change | None:
+    """The change that drops a sandbox; one that cannot be dropped now is left to the timetable."""
     try:
-        made = newest_descriptor(change.table_id)
-        if change.is_open or made is None:
-            raise Unable("time", "its table was not made in time")
-        replays.note(replay.pk, f"{made.name} is made", table=made.name)
-        yield made
-    finally:
-        sandbox.drop(change.table_name, who=sandbox.TIMETABLE, may_drop_all=True)
+        return sandbox.drop(table, who=sandbox.TIMETABLE, may_drop_all=True)
+    except (ChangeError, DdlError) as error:
+        log.info("sandbox %s is not dropped now: %s", table, error)
+        return None
 
 
 class Attempt:
@@ -112,6 +123,9 @@ class Attempt:
     def __init__(self, replay: Replay, script: Script, base: Descriptor, deadline: float) -> None:
         self.replay, self.script, self.base, self.deadline = replay, script, base, deadline
         self.transactions: dict[int, psycopg.Connection[Any]] = {}
+        self.opened: list[psycopg.Connection[Any]] = []
+        """All connections so far."""
+
         self.nodes: dict[str, Node] = {}
         """The node that stands for each of the model, once it has answered."""
 
@@ -132,6 +146,11 @@ class Attempt:
                 self._do(narrated.action)
             except AGAIN as error:
                 raise TooEarly(str(error)) from error
+            except psycopg.errors.QueryCanceled as error:
+                raise Unable("waits", str(narrated.text)) from error
+            except psycopg.Error:
+                self._check_time()
+                raise
             replays.note(self.replay.pk, str(narrated.text), done=done)
 
     def _cast_nodes(self) -> None:
@@ -163,9 +182,9 @@ class Attempt:
         return list(dict.fromkeys(name for name in named if name)) or list(self.script.nodes[:1])
 
     def _stop(self) -> None:
-        """Time is over: whatever a node is doing for us, it stops."""
-        for opened in list(self.transactions.values()):
-            opened.cancel_safe(timeout=CONNECT_S)
+        """Time is over: nobody waits for an answer any more, not even for that of a frozen node."""
+        for opened in list(self.opened):
+            shut_down(opened)
 
     def _check_time(self) -> None:
         if time.monotonic() > self.deadline:
@@ -212,7 +231,10 @@ class Attempt:
         address = vouched_address(
             settings.SECRET_KEY, node.host, node.port, name=self.replay.owner, application_name=replay
         )
-        return psycopg.connect(**address, connect_timeout=CONNECT_S, autocommit=True)
+        opened = psycopg.connect(**address, connect_timeout=CONNECT_S, autocommit=True)
+        self.opened.append(opened)
+        self._check_time()
+        return opened
 
     def _version_used(self, opened: psycopg.Connection[Any]) -> int:
         """The version under which a statement on this connection runs now."""
@@ -222,6 +244,7 @@ class Attempt:
 
     def _begin(self, number: int, node: str, version: int) -> None:
         opened = self.transactions[number] = self._connect(node)
+        opened.execute(sql.SQL("SET statement_timeout = {}").format(WAIT_MS))
         opened.execute("BEGIN")
         used = self._version_used(opened)
         if used != version:

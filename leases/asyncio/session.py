@@ -64,7 +64,7 @@ class Session:
             await asyncio.wait({request}, timeout=self._request_s_max)
         finally:
             if not request.done():
-                _shut_down(connection)
+                shut_down(connection)
                 await asyncio.gather(request, return_exceptions=True)
         try:
             return request.result()
@@ -101,7 +101,7 @@ class Session:
     def abandon(self) -> None:
         """Let the request under way fail now."""
         if self._connection is not None and not self._connection.closed:
-            _shut_down(self._connection)
+            shut_down(self._connection)
 
     async def close(self) -> None:
         connection, self._connection = self._connection, None
@@ -114,7 +114,7 @@ async def _rows(connection: psycopg.AsyncConnection[Row], query: str, params: Se
     return [] if cursor.description is None else await cursor.fetchall()
 
 
-def _shut_down(connection: psycopg.AsyncConnection[Row]) -> None:
+def shut_down(connection: psycopg.AsyncConnection[Any] | psycopg.Connection[Any]) -> None:
     """Both ends see the end of the stream; the file descriptor stays psycopg's own."""
     if connection.closed:
         return

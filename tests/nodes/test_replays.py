@@ -48,6 +48,15 @@ def test_the_missing_entry_on_live_nodes(cluster: Cluster) -> None:
 
 
 @pytest.mark.usefixtures("worker")
+def test_a_statement_that_waits_for_its_own_session_ends_the_replay(cluster: Cluster) -> None:
+    """In the model both insert row 1, the first commit wins; a node takes the row at once, and nobody else may."""
+    both = ("n1.begin", "n1.read.1", "n1.write.insert.1.1", "n2.begin", "n2.read.1", "n2.write.insert.1.2")
+    outcome = replayed(cluster, "publish.2", "n2.acquire", *both, "n1.commit")
+    assert (outcome["result"], outcome["why"]) == ("unable", "waits"), outcome
+    assert sandboxes_left(cluster) == 0
+
+
+@pytest.mark.usefixtures("worker")
 def test_the_orphan_on_live_nodes_or_none(cluster: Cluster) -> None:
     """n1 lags behind the news and deletes a row whose entry it does not know. Heard too early, it comes to no verdict
     and says so: never to a wrong one."""
