@@ -85,7 +85,8 @@ def answer_of(question: Question, *, budget: Budget, watch: Watch) -> Json:
 
 
 def _key_of(body: Json) -> str:
-    text = json.dumps([body, fingerprint(places=PLACES)], sort_keys=True)
+    regardless = search.regardless_of_names(body) if "session" in body else body
+    text = json.dumps([regardless, fingerprint(places=PLACES)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -14,7 +14,7 @@ from lab.learning.views import listed
 from lab.models import Question
 from lab.pages.answers import answer, described_setups, linked_answer, random_answer
 from lab.pages.gallery import cards
-from lab.pages.questions import question_in, savings_in
+from lab.pages.questions import question_in, savings_in, worded
 from lab.pages.requests import BadRequest, asked
 from lab.pages.words import stage_words
 from lab.sessions.replay import new_session
@@ -66,7 +66,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     def asked_now() -> dict[str, Any]:
         found = question_in(request.body)
         made = services.ask(learner_of(request, named=True).owner, found.question)
-        return services.shown(made) | {"why_not_here": found.why_not_here}
+        return worded(made) | {"why_not_here": found.why_not_here}
 
     return _answered(asked_now)
 
@@ -74,14 +74,14 @@ def ask(request: HttpRequest) -> HttpResponse:
 @require_GET
 def question(request: HttpRequest, pk: int) -> HttpResponse:
     """One's own question as it is now."""
-    return JsonResponse(services.shown(get_object_or_404(Question, pk=pk, owner=learner_of(request).owner)))
+    return JsonResponse(worded(get_object_or_404(Question, pk=pk, owner=learner_of(request).owner)))
 
 
 @require_POST
 def stop_question(request: HttpRequest, pk: int) -> HttpResponse:
     """Stop one's own question; the answer is the question as it is then."""
     services.stop(learner_of(request).owner, pk)
-    return JsonResponse(services.shown(get_object_or_404(Question, pk=pk, owner=learner_of(request).owner)))
+    return JsonResponse(worded(get_object_or_404(Question, pk=pk, owner=learner_of(request).owner)))
 
 
 @require_POST

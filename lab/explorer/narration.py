@@ -25,6 +25,7 @@ from lab.explorer.contents.statements import (
     OF_PARENTS,
     UPDATE,
     Statement,
+    assigned_text,
     row_of,
     row_text,
     rows_of_range,
@@ -59,9 +60,9 @@ STATES: Mapping[State, Text] = {
 }
 
 ELEMENTS: Mapping[str, Text] = {
-    "column a": Text("column a"),
+    "column a": Text("column {column}", {"column": "a"}),
     "its twin": Text("its twin"),
-    "table t": Text("table t"),
+    "table t": Text("table {table}", {"table": "t"}),
     "the new placement": Text("the new placement"),
 }
 """The names of elements that are not names of the schema."""
@@ -274,7 +275,7 @@ class Narrator:
         row = _number(name.row_key)
         if name.column == EXISTS:
             return Text("row {row}", {"row": row})
-        held = f"a = {_value_of(value)}" if value is not None else "a"
+        held = assigned_text("a", _value_of(value)) if value is not None else "a"
         if name.column == TWIN:
             return Text("the twin's {value} of row {row}", {"value": held, "row": row})
         return Text("{value} of row {row}", {"value": held, "row": row})
@@ -308,7 +309,7 @@ class _LinkedNarrator(Narrator):
     def _given(self, rows: Sequence[object]) -> list[Text]:
         there = zip(self.effects.subjects, rows, strict=True)
         return [
-            Text("parent {row}", {"row": row}) if what == INSERT_PARENT else _given_row(row, value)
+            Text("parent {parent}", {"parent": row}) if what == INSERT_PARENT else _given_row(row, value)
             for (what, row), value in there
             if value != "-"
         ]
@@ -340,8 +341,9 @@ class _LinkedNarrator(Narrator):
         child, parent = (self._state(config, use, at) for at in (CHILD, PARENT))
         link = _is_in(element_text(LINK_NAME), child)
         if child is not parent:
-            states: Values = {"link": LINK_NAME, "child": STATES[child], "parent": STATES[parent]}
-            link = Text("{link} is {child} in child, {parent} in parent", states)
+            states: Values = {"link": LINK_NAME, "state": STATES[child], "other": STATES[parent]}
+            states |= {"child": NAMES[CHILD], "referenced": NAMES[PARENT]}
+            link = Text("{link} is {state} in {child}, {other} in {referenced}", states)
         return listed([*self._column_words(config, use), link])
 
     def _column_words(self, config: Config, use: Use) -> list[Text]:
@@ -365,11 +367,12 @@ class _LinkedNarrator(Narrator):
             return done
         of: Values = {"version": f"{NAMES[at]}@{use[at]}", "link": LINK_NAME}
         if what in (DELETE_PARENT, MOVE_PARENT):
-            who = Text("to {version} {link} is absent: nobody checks who refers to parent {row}", of | {"row": row})
+            of |= {"parent": row}
+            who = Text("to {version} {link} is absent: nobody checks who refers to parent {parent}", of)
             return clauses([done, who])
         if what in (INSERT, UPDATE) and value > 0:
             is_there = Text(
-                "to {version} {link} is absent: nobody checks whether parent {row} is there", of | {"row": value}
+                "to {version} {link} is absent: nobody checks whether parent {parent} is there", of | {"parent": value}
             )
             return clauses([done, is_there])
         return done
@@ -377,7 +380,7 @@ class _LinkedNarrator(Narrator):
     def _pair_of(self, name: PairName, value: bytes | None) -> Text:
         assert name.row_key is not None
         if name.row_key in self.parents:
-            return Text("parent {row}", {"row": _value_of(name.row_key)})
+            return Text("parent {parent}", {"parent": _value_of(name.row_key)})
         return super()._pair_of(name, value)
 
     @cached_property
@@ -405,7 +408,7 @@ def statement_text(statement: Statement) -> Text:
     if what in (DELETE, DELETE_PARENT):
         return Text("deletes {row}", values)
     if what in (MOVE, MOVE_PARENT):
-        return Text("changes the key of {row} to {key}", {**values, "key": other})
+        return Text("changes the key of {row} to {key}", {**values, "key": _key_text(what, other)})
     if what == INSERT_PARENT or (what == INSERT and other == NO_VALUE):
         return Text("inserts {row}", values)
     if what == INSERT:
@@ -420,12 +423,17 @@ def request_text(statement: Statement) -> Text:
     if what in (DELETE, DELETE_PARENT):
         return Text("delete {row}", values)
     if what in (MOVE, MOVE_PARENT):
-        return Text("change the key of {row} to {key}", {**values, "key": other})
+        return Text("change the key of {row} to {key}", {**values, "key": _key_text(what, other)})
     if what == INSERT_PARENT or (what == INSERT and other == NO_VALUE):
         return Text("insert {row}", values)
     if what == INSERT:
         return Text("insert {row} with {value}", {**values, "value": value_text(other)})
     return Text("update {row} to {value}", {**values, "value": value_text(other)})
+
+
+def _key_text(what: str, key: int) -> Text:
+    """The new key of a row, or of a parent: what refers to a parent has its key as a value."""
+    return Text("{value}", {"value": key}) if what == MOVE_PARENT else Text("{row}", {"row": key})
 
 
 def _number(key: bytes) -> int:

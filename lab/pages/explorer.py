@@ -6,10 +6,7 @@ a rule             the models that are unsafe without it
 one's own          element, states, sizes and rules left out, checked before anything is opened
 """
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
@@ -24,7 +21,7 @@ from lab.explorer.variants import UP, Variant, all_variants
 from lab.pages.words import say
 from lab.questions.witnesses import unsafe_without, variant_named, witness_of
 from lab.sessions.doors import door_to
-from lab.sessions.model_setups import FENCE, PROTECTS, TWO_VERSIONS
+from lab.sessions.model_setups import FENCE, PROTECTS, TWO_VERSIONS, model_parameter
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session, encode
 
@@ -151,10 +148,7 @@ def _described(form: Form) -> Session:
     stages = tuple(stage_named(text.strip()) for text in form.states.split(",") if text.strip())
     described = Model(stages=stages, nodes=form.nodes, **kinds_described(form.kind))
     plan_of(described)
-    body: Mapping[str, Any] = described.to_json()
-    usual = Model(stages=stages, **kinds_described(form.kind)).to_json()
-    needed = {name: value for name, value in body.items() if name in ("kind", "also", "road") or value != usual[name]}
-    return Session("model", {"model": json.dumps(needed, separators=(",", ":"))}, form.left_out)
+    return Session("model", {"model": model_parameter(described)}, form.left_out)
 
 
 def _by_section() -> tuple[dict[str, list[Variant]], dict[str, list[Variant]]]:

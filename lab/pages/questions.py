@@ -9,13 +9,17 @@ position before where it can is taken instead, and the answer says so.
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from lab import models, services
 from lab.pages.requests import asked, asked_of, parts_of, truth
 from lab.pages.words import say
 from lab.questions.goal import goal_from_json
 from lab.questions.saving import Saving, what_saves
-from lab.questions.search import Question, last_point
+from lab.questions.search import Question, from_json, last_point
+from lab.sessions.fault_texts import fault_text
+from lab.sessions.model_setups import names_of
 from lab.sessions.replay import show
 from lab.sessions.session import Session
+from lab.sessions.setups import setup_named
 from lab.sessions.shown import to_json
 
 
@@ -45,7 +49,19 @@ def question_in(body: bytes) -> Asked:
 def savings_in(body: bytes) -> list[dict[str, Any]]:
     """The choices that would have saved the session of a request. Raises `BadRequest` or `BadSession`."""
     session = asked(body).session
-    return [asdict(one) | {"refused": to_json(one.refused, say)} | _named(session, one) for one in what_saves(session)]
+    names = names_of(setup_named(session.setup), session)
+    saving = [(one, names.texts_in(one.refused)) for one in what_saves(session)]
+    return [asdict(one) | {"refused": to_json(refused, say)} | _named(session, one) for one, refused in saving]
+
+
+def worded(question: models.Question) -> dict[str, Any]:
+    """A question as the stage draws it, its faults in the reader's words and in the session's names."""
+    shown = services.shown(question)
+    if not shown.get("broken") or "session" not in question.asked:
+        return shown
+    session = from_json(question.asked).session
+    names = names_of(setup_named(session.setup), session)
+    return shown | {"broken": [one | {"why": say(names.text(fault_text(one["why"])))} for one in shown["broken"]]}
 
 
 def _named(session: Session, one: Saving) -> dict[str, str]:

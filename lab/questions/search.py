@@ -16,7 +16,7 @@ from lab.explorer.verdict import Verdict, explore_spaces
 from lab.questions.aimed import AimedAtomic, AimedPlain, why_not_from
 from lab.questions.goal import DAMAGE, Goal, goal_from_json
 from lab.sessions.model_session import machine_of
-from lab.sessions.model_setups import model_of
+from lab.sessions.model_setups import model_of, without_names
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named
@@ -76,6 +76,12 @@ def to_json(question: Question) -> dict[str, Any]:
         "from_here": question.from_here,
         "any_rows": question.any_rows and not question.from_here,
     }
+
+
+def regardless_of_names(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The question without the names that its session is told in: the answer is the same under any."""
+    session = body["session"]
+    return {**body, "session": {**session, "parameters": dict(without_names(session["parameters"]))}}
 
 
 def from_json(body: Mapping[str, Any]) -> Question:

@@ -17,6 +17,7 @@ world_session  positions that a list of lines leads through, on such a cluster
 world_cluster  it drawn: nodes, leases, messages, pairs, plan
 pairs          pairs as they are drawn: beside their rows, with what changed
 script         a session on the lab's cluster as a golden script
+names          names of somebody's own schema, in which a session is told
 doors          from a wait or a refusal on the operations pages to a session in the same state
 grain          what each actor may do: a statement as one button, or in single steps
 fold           the trace by statements: single steps of one statement as one line

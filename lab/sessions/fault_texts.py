@@ -10,8 +10,9 @@ Rows are named by their number, values as sentences about a model name them: 1 f
 import re
 from functools import lru_cache
 
+from lab.explorer.contents.statements import assigned_text
 from lab.explorer.plans.small_tables import FIRST_VALUE
-from lab.sessions.shown import Text
+from lab.texts import Text, Values
 
 ROW = r"row id = (?P<row>\d+)"
 PATTERNS: tuple[tuple[str, Text], ...] = (
@@ -101,18 +102,18 @@ PATTERNS: tuple[tuple[str, Text], ...] = (
     ),
     (rf"{ROW} is back after its delete", Text("row {row} is back after its delete")),
     (
-        rf"{ROW} reads another value of a than the last one that was acknowledged",
-        Text("row {row} reads another value of a than the last one that was acknowledged"),
+        rf"{ROW} reads another value of (?P<column>a) than the last one that was acknowledged",
+        Text("row {row} reads another value of {column} than the last one that was acknowledged"),
     ),
-    (r"parent (?P<row>\d+) is not as it was acknowledged", Text("parent {row} is not as it was acknowledged")),
+    (r"parent (?P<parent>\d+) is not as it was acknowledged", Text("parent {parent} is not as it was acknowledged")),
     (rf"{ROW} is read in both placements", Text("row {row} is read in both placements")),
     (
-        r"no row can be inserted: (?P<constraint>\S+) does not hold, and a is (?P<state>\S+)",
-        Text("no row can be inserted: {constraint} does not hold, and this version cannot name a"),
+        r"no row can be inserted: (?P<constraint>\S+) does not hold, and (?P<column>a) is (?P<state>\S+)",
+        Text("no row can be inserted: {constraint} does not hold, and this version cannot name {column}"),
     ),
     (
-        rf"{ROW} cannot be changed: (?P<constraint>\S+) does not hold, and a is (?P<state>\S+)",
-        Text("row {row} cannot be changed: {constraint} does not hold, and this version cannot name a"),
+        rf"{ROW} cannot be changed: (?P<constraint>\S+) does not hold, and (?P<column>a) is (?P<state>\S+)",
+        Text("row {row} cannot be changed: {constraint} does not hold, and this version cannot name {column}"),
     ),
     (
         r"(?P<node>\S+) leases version (?P<version>\d+) beside (?P<newest>\d+)",
@@ -128,11 +129,12 @@ def fault_text(why: str) -> Text:
     for pattern, text in PATTERNS:
         found = re.fullmatch(pattern, why)
         if found is not None:
-            values = found.groupdict()
+            values: Values = {**found.groupdict()}
             if "version" in values:
-                values["version"] = re.sub(r"^t@", "v", values["version"])
+                values["version"] = re.sub(r"^t@", "v", found["version"])
             if "values" in values:
-                values["values"] = re.sub(r"\d+", _as_named, values["values"])
+                column, _, value = found["values"].partition(" = ")
+                values["values"] = assigned_text(column.strip("()"), re.sub(r"\d+", _as_named, value.strip("()")))
             return Text(text.template, values)
     return Text("{why}", {"why": why})
 

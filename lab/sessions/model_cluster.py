@@ -34,6 +34,7 @@ from lab.explorer.spaces.full_space import HAS_READ, HAS_WRITTEN, Config, Plain
 from lab.explorer.spaces.full_space import Node as ModelNode
 from lab.explorer.spaces.full_space import Transaction as ModelTransaction
 from lab.sessions import grain, pairs
+from lab.sessions.names import MODEL_NAMES, Names
 from lab.sessions.probe import probes
 from lab.sessions.shown import (
     NOTHING,
@@ -59,11 +60,11 @@ ONE_TABLE = "t"
 class Drawing:
     """One position of a model, and the one before it, drawn."""
 
-    def __init__(self, plain: Plain, config: Config, before: Config) -> None:
+    def __init__(self, plain: Plain, config: Config, before: Config, names: Names = MODEL_NAMES) -> None:
         self.plain, self.model, self.effects = plain, plain.model, plain.effects
-        self.config, self.before = config, before
+        self.config, self.before, self.names = config, before, names
         self.stop = plain.stops[config.stop]
-        self.tables = plain.tables if self.model.foreign_key else (ONE_TABLE,)
+        self.tables = tuple(map(names.word, plain.tables if self.model.foreign_key else (ONE_TABLE,)))
         self._rows: dict[tuple[int, PlacementId], frozenset[bytes]] = {}
         self.in_force = [
             [self.effects.program.descriptors[place] for place in plain.in_force(config, at)]
@@ -96,7 +97,7 @@ class Drawing:
                 for at, of_storage in enumerate(held)
             }
             for described in descriptors:
-                found += probes(described, list(of_table.values()), values)
+                found += probes(described, list(of_table.values()), values, names=self.names)
         return tuple(found)
 
     # Versions
@@ -119,11 +120,10 @@ class Drawing:
         for element, kind in zip(elements_of(self.model), self.model.kinds, strict=True):
             if self.model.foreign_key and element.name == LINK_NAME:
                 state = next((one.state for one in described.constraints), State.ABSENT)
-                yield Element(LINK_NAME, FOREIGN_KEY, state.value)
+                yield Element(self.names.word(LINK_NAME), FOREIGN_KEY, state.value)
             elif not self.model.foreign_key or described.table_id == IDS[CHILD]:
-                yield Element(
-                    element.name, kind.value, state_of(described, element).value, is_filling(described, element)
-                )
+                state, name = state_of(described, element), self.names.word(element.name)
+                yield Element(name, kind.value, state.value, is_filling(described, element))
 
     # Nodes
 
@@ -165,16 +165,20 @@ class Drawing:
             f"{found.storage + 1}.{found.key.hex()}",
             self.tables[at],
             f"{STORE} {found.storage + 1}" if self.effects.storages > 1 else STORE,
-            "" if owner is None else _value(owner),
+            "" if owner is None else self._row_words(at, owner),
             sort,
             self._key_words(name),
-            "" if value is None or sort != "value" else _value(value),
+            "" if value is None or sort != "value" else self.names.value(_value(value)),
             found.difference,
             is_tombstone=value is None,
             dangles=found.is_live and value is not None and self._leads_nowhere(name, value),
             unseen_by=tuple(one.version for one in self.in_force[at] if not pairs.contains(one, name)),
             is_new=self.model.has_placements and name.placement == NEW,
         )
+
+    def _row_words(self, at: int, row: bytes) -> str:
+        """A row by its number; a parent as those name it that refer to it."""
+        return self.names.value(_value(row)) if self.model.foreign_key and at == PARENT else _value(row)
 
     def _leads_nowhere(self, name: PairName, value: bytes) -> bool:
         """True for an entry of a row that is not there, and for a value that refers to none."""
@@ -201,8 +205,8 @@ class Drawing:
         """ "by_a: 1", "a", "row"."""
         if name.index != PRIMARY:
             assert name.values is not None
-            return f"{INDEX_NAMES[name.index]}: {_value(name.values)}"
-        return "row" if name.column == EXISTS else "a (twin)" if name.column == TWIN else "a"
+            return f"{self.names.word(INDEX_NAMES[name.index])}: {self.names.value(_value(name.values))}"
+        return "row" if name.column == EXISTS else self.names.word("a (twin)" if name.column == TWIN else "a")
 
     # Plan and fill
 

@@ -8,7 +8,7 @@ is 200 look-ups. Their number is bounded (`POSITIONS_MAX`); beyond it they are w
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from lab.explorer.contents.foreign_keys import effects_of
@@ -23,7 +23,7 @@ from lab.explorer.spaces.reasons import NO_STEP, Reason
 from lab.explorer.witness import given_named
 from lab.sessions.grain import offers
 from lab.sessions.model_cluster import Drawing
-from lab.sessions.model_setups import model_of
+from lab.sessions.model_setups import model_of, names_of
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst
@@ -142,13 +142,13 @@ def machine_of(model: Model, rows: tuple[str | int, ...]) -> Machine:
 
 def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
     """Everything about a position of a session on a model. Raises `BadSession`."""
-    machine = machine_of(*model_of(setup, session))
+    machine, names = machine_of(*model_of(setup, session)), names_of(setup, session)
     with machine.lock:
         positions, lines, refused = machine.follow(session.steps)
         place = len(positions) - 1 if at is None else max(0, min(at, len(positions) - 1))
         position, before = positions[place], positions[max(place - 1, 0)]
-        drawing = Drawing(machine.plain, position.config, before.config)
-        return Shown(
+        drawing = Drawing(machine.plain, position.config, before.config, names)
+        found = Shown(
             place,
             drawing.actors,
             offers(machine.plain, position.config, single_steps=single_steps),
@@ -156,6 +156,7 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
             verdicts_of(position.faults, position.newest),
             tuple(map(Strip, CLAUSES, zip(*(one.severities for one in positions), strict=True))),
             drawing.probes(),
-            tuple(lines),
+            tuple(replace(line, to=names.word(line.to)) for line in lines) if names.words else tuple(lines),
             refused,
         )
+    return names.texts_in(found)

@@ -9,15 +9,19 @@ two versions.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from catalog.elements import Kind
 from lab.explorer.model import BadModel, Broken, Model, from_json, kind_named, stage_named
 from lab.explorer.variants import RESHARD, UP, all_variants, stages
+from lab.sessions.names import Names, names_in
 from lab.sessions.session import BadSession, Session, Value
 from lab.sessions.setup import MODEL, LeftOut, Parameter, Setup
 from lab.sessions.shown import Text
 
 FENCE, TWO_VERSIONS = "fence", "two-versions"
+NAMES = "names"
+"""The parameter with what a model's things are called (`lab.sessions.names`)."""
 
 PROTECTS: Mapping[str, Text] = {
     FENCE: Text("T2: a store accepts no transaction of a version that is older than the fence"),
@@ -181,7 +185,11 @@ def _setups() -> tuple[Setup, ...]:
             MODEL,
             Text("A model of your own"),
             Text("A model as the explorer prints it."),
-            (Parameter("model", "", Text("the model, as JSON")), _rows()),
+            (
+                Parameter("model", "", Text("the model, as JSON")),
+                _rows(),
+                Parameter(NAMES, "", Text("what its things are called in a schema of yours, as JSON")),
+            ),
             ALL,
         ),
     )
@@ -241,6 +249,25 @@ def model_of(setup: Setup, session: Session) -> tuple[Model, tuple[str | int, ..
     rows = values["rows"]
     assert isinstance(rows, list)
     return model, tuple(rows)
+
+
+def names_of(setup: Setup, session: Session) -> Names:
+    """The names that a session is told in. Raises `BadSession`."""
+    return names_in(str(setup.values(session).get(NAMES, "")))
+
+
+def without_names(parameters: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The parameters of a session but for its names: what happens in it does not depend on them."""
+    return {name: value for name, value in parameters.items() if name != NAMES}
+
+
+def model_parameter(model: Model) -> str:
+    """A model as the parameter of the set-up `model`; what is as usual is not in it."""
+    linked: dict[str, Any] = {"foreign_key": model.foreign_key, "refers_to_itself": model.refers_to_itself}
+    usual = Model(model.kind, model.stages, also=model.also, **linked).to_json()
+    always = ("kind", "also", "road", *(name for name, value in linked.items() if value))
+    body = {name: value for name, value in model.to_json().items() if name in always or value != usual[name]}
+    return json.dumps(body, separators=(",", ":"))
 
 
 def _stages_of(values: Mapping[str, Value]) -> tuple[tuple[object, ...], ...]:

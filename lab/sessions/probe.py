@@ -18,6 +18,7 @@ from expressions.rows import compiled
 from expressions.typed import Context
 from lab.explorer.contents.numbered import Pairs
 from lab.explorer.plans.small_tables import FIRST_VALUE, value_column
+from lab.sessions.names import COLUMN, KEY, MODEL_NAMES, PARENT_KEY, PARENT_TABLE, Names
 from lab.sessions.shown import Probe
 from nodes.sql.access_paths import Range, access
 from storage import encoding
@@ -29,7 +30,12 @@ HOLE = "∅"
 
 
 def probes(
-    described: Descriptor, storages: Sequence[Pairs], values: Iterable[int], *, first_value: int = FIRST_VALUE
+    described: Descriptor,
+    storages: Sequence[Pairs],
+    values: Iterable[int],
+    *,
+    first_value: int = FIRST_VALUE,
+    names: Names = MODEL_NAMES,
 ) -> Iterator[Probe]:
     """A probe for each value (0: NULL) under one version; of all rows where it has no column a to ask for.
 
@@ -39,12 +45,14 @@ def probes(
         return
     rows = _rows(described, storages)
     column = value_column(described)
+    key = names.words.get(PARENT_KEY if described.name == PARENT_TABLE else KEY, KEY)
+    select = f"SELECT {key} FROM {names.word(described.name)}"
     if column is None or column.state is not State.PUBLIC:
-        yield Probe(described.version, f"SELECT id FROM {described.name}", tuple(map(_number, rows)), None)
+        yield Probe(described.version, select, tuple(map(_number, rows)), None)
         return
     for value in values:
         data = encoding.encode(SqlType.BIGINT, first_value - 1 + value if value else None)
-        query = f"SELECT id FROM {described.name} WHERE a {f'= {value}' if value else 'IS NULL'}"
+        query = f"{select} WHERE {names.word(COLUMN)} {f'= {names.value(str(value))}' if value else 'IS NULL'}"
         found = {key: row for key, row in rows.items() if readable_columns(described, row).get(column.id) == data}
         test = f"= {first_value - 1 + value}" if value else "IS NULL"
         by_table = tuple(map(_number, found))

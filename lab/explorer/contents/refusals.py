@@ -35,9 +35,9 @@ _TABLE: Mapping[State, Text] = {
     State.DELETE_ONLY: Text("the table is delete-only: no statement of a client can use it"),
 }
 _COLUMN: Mapping[State, Text] = {
-    State.ABSENT: Text("column a is absent: no statement can name it"),
-    State.DELETE_ONLY: Text("column a is delete-only: no statement can name it"),
-    State.WRITE_ONLY: Text("column a is write-only: no statement can name it"),
+    State.ABSENT: Text("column {column} is absent: no statement can name it", {"column": "a"}),
+    State.DELETE_ONLY: Text("column {column} is delete-only: no statement can name it", {"column": "a"}),
+    State.WRITE_ONLY: Text("column {column} is write-only: no statement can name it", {"column": "a"}),
 }
 OTHERWISE = Text("this version refuses it, or another row has its key")
 
@@ -72,7 +72,7 @@ def _why_not_assigned(effects: Effects, table: Descriptor, old: StoredRow | None
     column = value_column(table)
     state = State.ABSENT if column is None else column.state
     if value == NO_VALUE and state is State.PUBLIC:
-        return Text("it says nothing of column a, which this version has")
+        return Text("it says nothing of column {column}, which this version has", {"column": "a"})
     if value != NO_VALUE and (column is None or state is not State.PUBLIC):
         return _COLUMN[state]
     data = reference(value) if effects.model.refers_to_itself else encoded(value)

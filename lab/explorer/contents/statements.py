@@ -36,14 +36,19 @@ def row_of(statement: Statement) -> Row:
 
 def row_text(row: Sequence[object]) -> Text:
     """The row of a statement in words: "row 1", "parent 2"."""
-    return Text("parent {row}", {"row": str(row[1])}) if len(row) > 1 else Text("row {row}", {"row": str(row[0])})
+    return Text("parent {parent}", {"parent": str(row[1])}) if len(row) > 1 else Text("row {row}", {"row": str(row[0])})
 
 
 def value_text(value: object) -> Text:
     """The value of the column a, as a statement names it."""
     if value == NO_VALUE:
         return Text("no value")
-    return Text("a = {value}", {"value": "NULL" if value == 0 else str(value)})
+    return assigned_text("a", "NULL" if value == 0 else str(value))
+
+
+def assigned_text(column: str, value: str) -> Text:
+    """A column and its value: "a = 1"."""
+    return Text("{column} = {value}", {"column": column, "value": value})
 
 
 def rows_of_range(model: Model, number: int) -> range:

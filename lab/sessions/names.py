@@ -1,0 +1,117 @@
+"""Names of somebody's own schema for the things of a model: a session may carry them, and all its words use them.
+
+    {"words": {"t": "flights", "a": "dest", "by_a": "flights_by_dest"}, "values": ["'ORD'", "'LHR'"]}
+
+    n1 commits as v2: + row 1, + a = 1 of row 1            n1 commits as v2: + row 1, + dest = 'ORD' of row 1
+    SELECT id FROM t WHERE a = 1                           SELECT flight FROM flights WHERE dest = 'ORD'
+
+Names change nothing but words: the model, its steps and the verdicts are those of the session without them.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from lab.explorer.plans.small_tables import INDEX_NAMES, LINK_NAME, NAMES, OWN_LINK
+from lab.sessions.session import BadSession
+from lab.texts import Text
+
+TABLE, KEY, COLUMN, PARENT_KEY = "t", "id", "a", "parent.id"
+CHILD_TABLE, PARENT_TABLE = NAMES
+NAMED = frozenset(
+    {TABLE, KEY, COLUMN, PARENT_KEY, *NAMES, *INDEX_NAMES.values(), LINK_NAME, OWN_LINK.name, "a_not_null", "a_is_11"}
+)
+"""All that a name can be given to; the key of a parent is `parent.id`."""
+
+WORD_CHARACTERS_MAX, VALUES_MAX = 150, 4
+OF_VALUES = frozenset({"value", "parent"})
+"""The names in a text under which a value of the column stands, or the parent that it refers to."""
+
+AT_A_VERSION = re.compile(rf"\b({'|'.join((TABLE, *NAMES))})@(?=\d)")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Names:
+    """The words for a model's names, and for its values 1, 2, ..; what has no word keeps its own."""
+
+    words: Mapping[str, str] = field(default_factory=dict)
+    values: tuple[str, ...] = ()
+
+    def word(self, name: str) -> str:
+        """The word for a name; a twin is named after its column, a table's version after the table."""
+        if name in self.words:
+            return self.words[name]
+        if name.startswith(f"{COLUMN} ("):
+            return self.word(COLUMN) + name.removeprefix(COLUMN)
+        return AT_A_VERSION.sub(lambda found: f"{self.words.get(found[1], found[1])}@", name)
+
+    def value(self, number: str) -> str:
+        """The word for a value, by its number; NULL stays what it is."""
+        at = int(number) - 1 if number.isascii() and number.isdigit() else -1
+        return self.values[at] if 0 <= at < len(self.values) else number
+
+    def text(self, text: Text) -> Text:
+        """The text with these names for those in it."""
+        return Text(text.template, {name: self._of(name, value) for name, value in text.values.items()})
+
+    def _of(self, name: str, value: str | int | Text) -> str | int | Text:
+        if isinstance(value, Text):
+            return self.text(value)
+        if name in OF_VALUES and str(value).isdigit():
+            return self.value(str(value))
+        return self.word(value) if isinstance(value, str) else value
+
+    def texts_in(self, value: T) -> T:
+        """The same value with these names in all its texts, however deep they are in tuples and dataclasses."""
+        if not self.words and not self.values:
+            return value
+        return self._renamed(value)
+
+    def _renamed(self, value: Any) -> Any:
+        if isinstance(value, Text):
+            return self.text(value) if value.values else value
+        if isinstance(value, tuple):
+            return tuple(map(self._renamed, value))
+        if is_dataclass(value) and not isinstance(value, type):
+            found = {one.name: getattr(value, one.name) for one in fields(value)}
+            new = {name: self._renamed(one) for name, one in found.items() if isinstance(one, tuple | Text)}
+            return replace(value, **new)
+        return value
+
+    def to_json(self) -> str:
+        """The names as the parameter of a session."""
+        body = {"words": dict(self.words), "values": list(self.values)}
+        return json.dumps(body, separators=(",", ":"), ensure_ascii=False)
+
+
+MODEL_NAMES = Names()
+"""Those of the model itself."""
+
+
+def names_in(parameter: str) -> Names:
+    """The names that a session carries ("": none), from anybody. Raises `BadSession`."""
+    if not parameter:
+        return MODEL_NAMES
+    try:
+        body = json.loads(parameter)
+    except (ValueError, RecursionError) as error:
+        raise BadSession("the names are no JSON") from error
+    if not isinstance(body, dict) or set(body) - {"words", "values"}:
+        raise BadSession("names are words and values")
+    words, values = body.get("words", {}), body.get("values", [])
+    if not isinstance(words, dict) or not isinstance(values, list) or len(values) > VALUES_MAX:
+        raise BadSession(f"words are a mapping, values a list of at most {VALUES_MAX}")
+    unknown = sorted(set(words) - NAMED)
+    if unknown:
+        raise BadSession(f"{unknown[0][:40]} can have no name; {', '.join(sorted(NAMED))} can")
+    _check_words([*words.values(), *values])
+    return Names(words, tuple(values))
+
+
+def _check_words(words: Sequence[object]) -> None:
+    for word in words:
+        if not isinstance(word, str) or not 0 < len(word) <= WORD_CHARACTERS_MAX or not word.isprintable():
+            raise BadSession(f"a name is 1 to {WORD_CHARACTERS_MAX} printable characters: {word!r:.40} is not")
