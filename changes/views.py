@@ -13,7 +13,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from catalog.live import snapshot
 from catalog.story import change_stream
-from catalog.text.marking import mark
 from changes import proofs, selectors, services, tables_ahead
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
@@ -27,13 +26,13 @@ from changes.executor.interventions import (
 )
 from changes.models import Proof
 from changes.pages import change_page, plan_json
+from changes.pages.refused import check_length, refused
 from changes.pages.timeline import points
 from changes.plan.rollback import rollback_steps
 from changes.rate_limits import TooFast
 from changes.streams import summaries
 
 LIST_MAX = 200
-STATEMENT_CHARS_MAX = 20_000
 NUMBER_CHARS_MAX = 20
 EXAMPLES = (
     (("flights",), "CREATE INDEX flights_by_dest ON flights (dest)"),
@@ -90,12 +89,12 @@ def proof(request: HttpRequest, key: str) -> HttpResponse:
 def submit(request: HttpRequest) -> HttpResponse:
     statement = request.POST.get("statement", "")
     try:
-        _check_length(statement)
+        check_length(statement)
         with services.answered_in_time("nothing was stored"):
             change = services.submit(statement, who=request.user.get_username())
     except (DdlError, NothingToDo, services.ChangeError) as refusal:
         status = 429 if isinstance(refusal, TooFast) else 422
-        context = {"section": "changes", "statement": statement} | _help() | _refused(statement, refusal)
+        context = {"section": "changes", "statement": statement} | _help() | refused(statement, refusal)
         return render(request, "change_new.html", context, status=status)
     return redirect("change", change.pk)
 
@@ -203,32 +202,14 @@ def _plan(statement: str, who: str) -> dict[str, Any]:
     if not statement.strip():
         return {}
     try:
-        _check_length(statement)
+        check_length(statement)
         foreseen = services.plan_ahead(statement)
         services.check_sandbox_is_of(who, foreseen.plan)
     except (DdlError, NothingToDo, services.ChangeError) as refusal:
-        return _refused(statement, refusal)
+        return refused(statement, refusal)
     plan = services.described(statement, foreseen)
     shown = proofs.shown(proofs.ask(foreseen.plan))
     return {"plan": plan, "steps": points(plan["steps"], -1), "proof": shown}
-
-
-def _refused(statement: str, refusal: Exception) -> dict[str, Any]:
-    position = getattr(refusal, "position", None)
-    return {
-        "refusal": {
-            "is_nothing": isinstance(refusal, NothingToDo),
-            "sqlstate": getattr(refusal, "sqlstate", ""),
-            "message": str(refusal),
-            "hint": getattr(refusal, "hint", None),
-        },
-        "marked": mark(statement, position),
-    }
-
-
-def _check_length(statement: str) -> None:
-    if len(statement) > STATEMENT_CHARS_MAX:
-        raise DdlError("54000", f"a statement of {len(statement)} characters; the limit is {STATEMENT_CHARS_MAX}")
 
 
 def _help() -> dict[str, Any]:

@@ -4,7 +4,7 @@ from django.urls import path
 
 from lab import views
 from lab.learning import views as chapters
-from lab.pages import classroom, explorer, exports, handouts, joining, polls, replays
+from lab.pages import classroom, explorer, exports, handouts, joining, own, polls, replays
 from lab.pages.admission import for_teachers, for_teachers_open_page
 
 urlpatterns = [
@@ -14,6 +14,9 @@ urlpatterns = [
     path("lab/live/sandboxes/", replays.sandboxes, name="sandboxes"),
     path("lab/live/<int:pk>/", replays.replay, name="replay"),
     path("lab/explorer/", explorer.explorer, name="lab-explorer"),
+    path("lab/own/", own.own, name="own"),
+    path("lab/own/ask/", own.ask, name="own-ask"),
+    path("lab/own/answers/<int:pk>/", own.answer, name="own-answer"),
     path("lab/models/<str:name>/", explorer.model, name="lab-model"),
     path("lab/without/<str:rule>/", explorer.without, name="lab-without"),
     path("lab/why/<str:situation>/", explorer.why, name="lab-why"),

@@ -60,6 +60,30 @@ def parse(text: str) -> Statement:
     return _read(statements[0], source)
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One statement of a text; `position` is the character (from 1) at which it begins."""
+
+    text: str
+    position: int
+
+
+def split(text: str) -> list[Part]:
+    """The statements of a text, without what separates them; raises `DdlError` for what the grammar refuses."""
+    size = len(text.encode())
+    if size > STATEMENT_BYTES_MAX:
+        raise DdlError(TOO_LONG, f"the text is too long: {size} bytes, at most {STATEMENT_BYTES_MAX} are read")
+    source = Source(text)
+    parts = []
+    for one in source.statements():
+        begins = one.stmt_location
+        ends = begins + one.stmt_len if one.stmt_len else len(source.bytes)
+        raw = source.bytes[begins:ends].decode()
+        blank = len(raw) - len(raw.lstrip())
+        parts.append(Part(raw.strip(), (source.where(begins) or 1) + blank))
+    return parts
+
+
 def is_ddl(node_name: str) -> bool:
     """True when the grammar's node (`create_stmt`, ..) is a statement that changes a schema."""
     return node_name in READERS or node_name in REFUSED_STATEMENTS

@@ -4,5 +4,6 @@ plan_json      a plan and its steps as data
 change_page    a change as its page shows it
 timeline       its steps on a line
 preview        what a plan will do
+refused        a statement that cannot become a plan
 failure_codes  which SQLSTATE a change failed with
 """

@@ -5,6 +5,7 @@ requests  a session out of a request's body, within bounds
 answers   what is answered for a session at a position
 questions what is asked of the explorer from the stage
 words     the words that stand on the stage
+own       DDL of one's own, what to leave out of its plan, and what happens then
 explorer  every built-in model, every rule, a model of one's own; doors from other pages
 handouts  a sheet of paper for each chapter
 exports   a session as a file: picture, JSON, golden script

@@ -43,6 +43,9 @@ ADDRESSES = {
     "stage-random": Address(post=everybody(200), body=SESSION),
     "stage-export": Address(get=everybody(400), args=("json",)),  # without a link
     "lab-explorer": Address(get=everybody(200), post=everybody(302)),
+    "own": Address(get=everybody(200), post=everybody(200), body="statement=CREATE+TABLE+t+(id+int+PRIMARY+KEY)"),
+    "own-ask": Address(post=everybody(302), body="statement=CREATE+TABLE+t+(id+int+PRIMARY+KEY)&case=0"),
+    "own-answer": Address(get=everybody(404), args=(0,)),
     "lab-model": Address(get=everybody(302), args=("add-table",)),
     "lab-without": Address(get=everybody(302), args=("fence",)),
     "lab-why": Address(get=everybody(302), args=("lease",)),

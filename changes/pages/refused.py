@@ -1,0 +1,29 @@
+"""A statement that cannot become a plan, as pages show it: what is wrong, where, and what would be right."""
+
+from typing import Any
+
+from catalog.text.marking import mark
+from changes.ddl.errors import TOO_LONG, DdlError
+from changes.ddl.resolve import NothingToDo
+
+STATEMENT_CHARS_MAX = 20_000
+
+
+def refused(statement: str, refusal: Exception) -> dict[str, Any]:
+    """The refusal, and the statement with the word that it means."""
+    position = getattr(refusal, "position", None)
+    return {
+        "refusal": {
+            "is_nothing": isinstance(refusal, NothingToDo),
+            "sqlstate": getattr(refusal, "sqlstate", ""),
+            "message": str(refusal),
+            "hint": getattr(refusal, "hint", None),
+        },
+        "marked": mark(statement, position),
+    }
+
+
+def check_length(statement: str, most: int = STATEMENT_CHARS_MAX) -> None:
+    """Raises `DdlError` for a statement that is longer than a page takes."""
+    if len(statement) > most:
+        raise DdlError(TOO_LONG, f"a statement of {len(statement)} characters; the limit is {most}")

@@ -1,0 +1,10 @@
+"""With your own tables: a DDL statement of somebody's own, what to leave out of its plan, and what happens then.
+
+    DDL ──> planner ──> plan ──> cases: a model, what may be left out, names ──> session ──> explorer
+
+statements  the statements of a text, each with the plan of the product's own planner
+cases       the parts of a plan as models, and what may be left out of each
+naming      a model's names in the schema of a plan
+examples    values that a row of that schema may have
+findings    the explorer's answer told in these names
+"""

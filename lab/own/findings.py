@@ -1,0 +1,44 @@
+"""The explorer's answer about a case, told in its names: what happened step by step, what broke, what readers find."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lab.sessions.fold import folded
+from lab.sessions.replay import show
+from lab.sessions.session import Session
+from lab.sessions.shown import Probe, Severity, Text, TraceLine
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A clause that somebody meets broken, under these versions."""
+
+    clause: str
+    why: Text
+    versions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A way into damage: `session` is at its end. `probe` are queries that table and index answer differently."""
+
+    session: Session
+    lines: tuple[TraceLine, ...]
+    broken: tuple[Broken, ...]
+    probe: tuple[Probe, ...]
+
+
+def finding_of(session: Session, answer: Mapping[str, Any]) -> Finding | None:
+    """The finding of an answer that is a counterexample; else None. Raises `BadSession`."""
+    if not answer.get("steps"):
+        return None
+    whole = replace(session, steps=tuple(answer["steps"]))
+    shown = folded(show(whole), single_steps=False)
+    damage = [one for one in shown.verdicts if one.severity is Severity.DAMAGE]
+    alike = {(one.clause, str(one.why)): one for one in damage}
+    broken = tuple(
+        Broken(first.clause, first.why, tuple(one.version for one in damage if (one.clause, str(one.why)) == key))
+        for key, first in alike.items()
+    )
+    return Finding(whole, shown.trace, broken, tuple(one for one in shown.probe if one.differs))

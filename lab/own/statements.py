@@ -1,0 +1,93 @@
+"""The statements of a text, each planned on the tables that those before it leave. Nothing is stored.
+
+    CREATE TABLE flights (..); CREATE INDEX ON flights (dest);
+
+Plans are the planner's own, and so are refusals; their places count in the whole text.
+"""
+
+from dataclasses import dataclass, replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import State
+from changes.ddl.actions import Action, AlterTable, CreateTable
+from changes.ddl.errors import TOO_LONG, DdlError
+from changes.ddl.resolve import CatalogView, NothingToDo, resolve
+from changes.ddl.statements import Part, parse, split
+from changes.plan.model import Plan
+from changes.planning.planner import make_plan
+
+STATEMENTS_MAX, MOVES_MAX, COLUMNS_MAX = 20, 12, 100
+"""Every version of a plan is written out in full, and a page waits for all of them."""
+
+NO_TABLES = CatalogView(())
+LEAVE_OUT = "Leave out what does not matter here."
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A statement and its plan; none where it asks for nothing, and `why_nothing` says so."""
+
+    text: str
+    plan: Plan | None
+    why_nothing: str = ""
+
+
+def planned(text: str, there: CatalogView = NO_TABLES) -> tuple[Planned, ...]:
+    """Every statement of `text`, planned on `there` and what the ones before it leave. Raises `DdlError`."""
+    parts = split(text)
+    if len(parts) > STATEMENTS_MAX:
+        message = f"{len(parts)} statements; at most {STATEMENTS_MAX} are read"
+        raise DdlError(TOO_LONG, message, position=parts[STATEMENTS_MAX].position)
+    found: list[Planned] = []
+    for part in parts:
+        try:
+            plan = _plan(part, there)
+        except NothingToDo as nothing:
+            found.append(Planned(part.text, None, nothing.message))
+            continue
+        there = _afterwards(there, plan)
+        found.append(Planned(part.text, plan))
+    return tuple(found)
+
+
+def _plan(part: Part, there: CatalogView) -> Plan:
+    try:
+        action = resolve(parse(part.text), there)
+        base = None if isinstance(action, CreateTable) else there.named(action.table.text)
+        _check_size(action, base)
+        plan = _plan_of(action, base, there)
+        check_moves(plan)
+    except DdlError as error:
+        place = None if error.position is None else error.position + part.position - 1
+        raise DdlError(error.sqlstate, error.message, position=place, hint=error.hint) from error
+    return plan
+
+
+def check_moves(plan: Plan) -> None:
+    """Raises `DdlError` for a plan of more than the lab looks at."""
+    if len(plan.moves) > MOVES_MAX:
+        message = f"this statement moves {len(plan.moves)} things; the lab takes at most {MOVES_MAX}"
+        raise DdlError(TOO_LONG, message, position=1, hint=LEAVE_OUT)
+
+
+def _check_size(action: Action, base: Descriptor | None) -> None:
+    """Raises `DdlError` for a statement that would take long to plan."""
+    asked = len(action.alterations) if isinstance(action, AlterTable) else 0
+    columns = len(action.columns) if isinstance(action, CreateTable) else len(base.columns) if base else 0
+    for count, most, what in ((asked, MOVES_MAX, "changes in a statement"), (columns, COLUMNS_MAX, "columns")):
+        if count > most:
+            message = f"{count} {what}; the lab takes at most {most}"
+            raise DdlError(TOO_LONG, message, position=action.table.position, hint=LEAVE_OUT)
+
+
+def _plan_of(action: Action, base: Descriptor | None, there: CatalogView) -> Plan:
+    if isinstance(action, CreateTable):
+        taken = max((table.table_id for table in there.tables), default=0)
+        return make_plan(action, None, table_id=taken + 1)
+    return make_plan(action, base, tables=there)
+
+
+def _afterwards(there: CatalogView, plan: Plan) -> CatalogView:
+    """The tables as a plan leaves them."""
+    left: dict[int, Descriptor] = {table.table_id: table for table in (*there.tables, *plan.results)}
+    return replace(there, tables=tuple(table for table in left.values() if table.state is not State.ABSENT))

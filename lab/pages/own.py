@@ -1,0 +1,251 @@
+"""The page "with your own tables": DDL of one's own, the plan of it, what to leave out, and the explorer's answer.
+
+    /lab/own/             the text, and the plan of one of its statements
+    /lab/own/ask/         a case without what was ticked, as a question in the queue
+    /lab/own/answers/1/   its answer, in the names of the text
+
+Nothing of it is stored but the question. Who has signed in may also name the cluster's tables, of which only the
+descriptors are read, and come from a change: then the plan is the one that the change has.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from catalog.live.snapshot import NoSuchStream, check_may_follow
+from catalog.story import change_stream
+from changes import tables_ahead
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import CatalogView
+from changes.models import Change
+from changes.pages.plan_json import plan_json
+from changes.pages.refused import check_length, refused
+from changes.pages.timeline import points
+from changes.plan.model import plan_from_json
+from lab import services
+from lab.classroom.selectors import learner_of
+from lab.models import Question
+from lab.own.cases import Case, Cases, Omission, cases_of
+from lab.own.findings import finding_of
+from lab.own.statements import NO_TABLES, Planned, check_moves, planned
+from lab.pages.words import say
+from lab.questions import search
+from lab.sessions.model_setups import PROTECTS, model_of, names_of
+from lab.sessions.names import CHILD_TABLE, COLUMN, KEY, PARENT_KEY, PARENT_TABLE, TABLE, Names
+from lab.sessions.session import BadSession, Session, encode
+from lab.sessions.setups import setup_named
+from lab.sessions.shown import to_json
+
+LINK_CHARACTERS_MAX = 2_000
+"""A statement in a link; longer ones are sent by the form."""
+
+CLUSTER = "cluster"
+NUMBER_CHARACTERS_MAX = 9
+CASES_SHOWN_MAX = 6
+EXAMPLES = (
+    "CREATE TABLE flights (flight bigint PRIMARY KEY, dest text);\nCREATE INDEX flights_by_dest ON flights (dest);",
+    "CREATE TABLE people (id bigint PRIMARY KEY, email text);\nCREATE UNIQUE INDEX people_by_email ON people (email);",
+    "CREATE TABLE parcels (id bigint PRIMARY KEY);\n"
+    "ALTER TABLE parcels ADD COLUMN state text DEFAULT 'new' CHECK (state <> '');",
+    "CREATE TABLE airports (faa text PRIMARY KEY);\nCREATE TABLE trips (id bigint PRIMARY KEY, dest text);\n"
+    "ALTER TABLE trips ADD FOREIGN KEY (dest) REFERENCES airports;",
+)
+
+
+@dataclass
+class Form:
+    """The text as it was sent, the tables that it may name, the number of the statement to look at (0: the last)."""
+
+    statement: str = ""
+    tables: str = ""
+    at: int = 0
+    change: int = 0
+    """The change whose plan is looked at; 0: that of the text."""
+
+
+@require_http_methods(["GET", "POST"])
+def own(request: HttpRequest) -> HttpResponse:
+    """The page. A link may bring a statement with it."""
+    form = _form(request, request.POST if request.method == "POST" else request.GET)
+    try:
+        if request.method == "GET" and not form.change:
+            check_length(form.statement, LINK_CHARACTERS_MAX)
+        context = _planned(form)
+    except DdlError as refusal:
+        return render(request, "lab/own.html", _page(request, form) | refused(form.statement, refusal), status=422)
+    return render(request, "lab/own.html", _page(request, form) | context)
+
+
+@require_POST
+def ask(request: HttpRequest) -> HttpResponse:
+    """The question about a case; its answer in place, or on a page of its own without JavaScript."""
+    form = _form(request, request.POST)
+    try:
+        session = _case(form, _number(request.POST.get("case", ""))).session(request.POST.getlist("leave_out"))
+    except DdlError as refusal:
+        return render(request, "lab/own.html", _page(request, form) | refused(form.statement, refusal), status=422)
+    except BadSession as problem:
+        raise Http404(str(problem)) from problem
+    made = services.ask(learner_of(request, named=True).owner, search.Question(session, any_rows=True))
+    if _is_part(request):
+        return render(request, "lab/parts/own_answer.html", _answer(made))
+    return redirect("own-answer", made.pk)
+
+
+@require_GET
+def answer(request: HttpRequest, pk: int) -> HttpResponse:
+    """One's own question and what has become of it; for htmx the card alone."""
+    found = get_object_or_404(Question, pk=pk, owner=learner_of(request).owner)
+    if "session" not in found.asked:
+        raise Http404("this is a question about something else")
+    template = "lab/parts/own_answer.html" if _is_part(request) else "lab/own_answer.html"
+    return render(request, template, {"section": "lab"} | _answer(found))
+
+
+def _is_part(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def _form(request: HttpRequest, sent: QueryDict) -> Form:
+    tables = CLUSTER if sent.get("tables") == CLUSTER and request.user.is_authenticated else ""
+    form = Form(sent.get("statement", "").replace("\r\n", "\n"), tables, _number(sent.get("at", "")))
+    change = _change(request, _number(sent.get("change", "")))
+    if change is not None:
+        form.statement, form.change = change.statement, change.pk
+    return form
+
+
+def _change(request: HttpRequest, pk: int) -> Change | None:
+    """The change of this number, for those who may see it. Raises `Http404`."""
+    if not pk:
+        return None
+    try:
+        check_may_follow(request.user, change_stream(pk))
+    except NoSuchStream as absent:
+        raise Http404(str(absent)) from absent
+    return Change.objects.get(pk=pk)
+
+
+def _number(text: str) -> int:
+    is_one = text.isascii() and text.isdigit() and len(text) <= NUMBER_CHARACTERS_MAX
+    return int(text) if is_one else 0
+
+
+def _page(request: HttpRequest, form: Form) -> dict[str, Any]:
+    """The form, and what there is to choose from."""
+    tables = _there(form if form.tables else Form(tables=CLUSTER)).tables if request.user.is_authenticated else ()
+    known = [{"name": one.name, "columns": [column.name for column in one.public_columns]} for one in tables]
+    return {"section": "lab", "form": form, "examples": EXAMPLES, "tables": known}
+
+
+def _there(form: Form) -> CatalogView:
+    """The tables that a text may name beside its own."""
+    return tables_ahead.catalog_view() if form.tables == CLUSTER else NO_TABLES
+
+
+def _statements(form: Form) -> tuple[Planned, ...]:
+    """Raises `DdlError`."""
+    if form.change:
+        plan = plan_from_json(Change.objects.get(pk=form.change).plan)
+        check_moves(plan)
+        return (Planned(form.statement, plan),)
+    check_length(form.statement)
+    return planned(form.statement, _there(form)) if form.statement.strip() else ()
+
+
+def _chosen(form: Form, statements: tuple[Planned, ...]) -> int:
+    """The number of the statement to look at: the last one that has a plan, unless another one is asked for."""
+    having = [number for number, one in enumerate(statements, 1) if one.plan is not None]
+    return form.at if form.at in having else having[-1] if having else 0
+
+
+def _planned(form: Form) -> dict[str, Any]:
+    """The statements of the text, the plan of one, and its cases."""
+    statements = _statements(form)
+    chosen = _chosen(form, statements)
+    form.at = chosen
+    found: dict[str, Any] = {"statements": statements, "chosen": chosen}
+    plan = statements[chosen - 1].plan if chosen else None
+    if plan is None:
+        return found
+    shown, cases = plan_json(plan), cases_of(plan)
+    return found | {
+        "plan": shown,
+        "steps": points(shown["steps"], -1),
+        "cases": [_case_json(number, one) for number, one in enumerate(cases.cases[:CASES_SHOWN_MAX])],
+        "without_model": cases.without_model,
+    }
+
+
+def _case(form: Form, number: int) -> Case:
+    """The case that a question is about. Raises `DdlError`, `BadSession`."""
+    statements = _statements(form)
+    chosen = _chosen(form, statements)
+    plan = statements[chosen - 1].plan if chosen else None
+    cases = Cases(()) if plan is None else cases_of(plan)
+    if number >= min(len(cases.cases), CASES_SHOWN_MAX):
+        raise BadSession(f"there is no case {number}")
+    return cases.cases[number]
+
+
+def _case_json(number: int, case: Case) -> dict[str, Any]:
+    return {
+        "number": number,
+        "title": case.title,
+        "alike": case.alike,
+        "steps": [_omission_json(one) for one in case.omissions if one.is_step],
+        "rules": [_omission_json(one) for one in case.omissions if not one.is_step],
+        "stands_for": _stands_for(case.names),
+    }
+
+
+def _omission_json(one: Omission) -> dict[str, str]:
+    return {"id": one.id, "what": say(one.what), "protects": say(one.protects)}
+
+
+def _stands_for(names: Names) -> dict[str, Any]:
+    """The tables, the columns and the example values that a model stands for."""
+    words = names.words
+    return {
+        "table": words.get(TABLE) or words.get(CHILD_TABLE, ""),
+        "key": words.get(KEY, ""),
+        "column": words.get(COLUMN, ""),
+        "parent": words.get(PARENT_TABLE, ""),
+        "parent_key": words.get(PARENT_KEY, ""),
+        "values": names.values,
+    }
+
+
+def _answer(question: Question) -> dict[str, Any]:
+    """A question as its card shows it."""
+    session = search.from_json(question.asked).session
+    setup = setup_named(session.setup)
+    shown = services.shown(question)
+    context: dict[str, Any] = {
+        "question": shown,
+        "left_out": [{"id": rule, "protects": say(PROTECTS[rule])} for rule in sorted(session.left_out)],
+        "states": model_of(setup, session)[0].stage_names,
+        "stands_for": _stands_for(names_of(setup, session)),
+        "stage": _stage(session, 0),
+    }
+    finding = finding_of(session, shown)
+    if finding is None:
+        return context
+    return context | {
+        "lines": to_json(finding.lines, say),
+        "broken": to_json(finding.broken, say),
+        "probe": to_json(finding.probe, say),
+        "stage": _stage(finding.session, len(finding.session.steps)),
+    }
+
+
+def _stage(session: Session, at: int) -> str:
+    """The stage with a session; "" when it is too long for a link."""
+    try:
+        return f"{reverse('stage')}?s={encode(session, at)}"
+    except BadSession:
+        return ""
