@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lab.sessions.fold import folded
-from lab.sessions.replay import show
+from lab.sessions.replay import show_in_lines
 from lab.sessions.session import Session
 from lab.sessions.shown import Probe, Severity, Text, TraceLine
 
@@ -34,7 +33,7 @@ def finding_of(session: Session, answer: Mapping[str, Any]) -> Finding | None:
     if not answer.get("steps"):
         return None
     whole = replace(session, steps=tuple(answer["steps"]))
-    shown = folded(show(whole), single_steps=False)
+    shown = show_in_lines(whole)
     damage = [one for one in shown.verdicts if one.severity is Severity.DAMAGE]
     alike = {(one.clause, str(one.why)): one for one in damage}
     broken = tuple(

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from lab.explorer.plans.small_tables import INDEX_NAMES, LINK_NAME, NAMES, OWN_LINK
 from lab.sessions.session import BadSession
@@ -68,7 +68,7 @@ class Names:
         """The same value with these names in all its texts, however deep they are in tuples and dataclasses."""
         if not self.words and not self.values:
             return value
-        return self._renamed(value)
+        return cast(T, self._renamed(value))
 
     def _renamed(self, value: Any) -> Any:
         if isinstance(value, Text):
