@@ -1,5 +1,6 @@
 """Messages between nodes over Redis; nothing depends on them (L6).
 
-gossip   news of versions
-samples  a node's last minute, and who holds its leases
+cancellation  those that redis-py loses
+gossip        news of versions
+samples       a node's last minute, and who holds its leases
 """

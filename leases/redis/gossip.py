@@ -21,6 +21,7 @@ from redis.exceptions import RedisError
 
 from catalog.elements import TableId
 from leases.gossip import MalformedNews, News, from_text, to_text
+from leases.redis.cancellation import heed_cancellation
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +63,7 @@ async def listen(url: str) -> AsyncIterator[News | Missed]:
                 pause_s = RECONNECT_S_MIN
                 yield heard
         except (RedisError, OSError) as error:
+            heed_cancellation()
             log.warning("no gossip from Redis, again in %.2f s: %s", pause_s, error)
         await asyncio.sleep(pause_s)
         pause_s = min(pause_s * 2, RECONNECT_S_MAX)
@@ -76,6 +78,7 @@ async def _listen_once(url: str) -> AsyncIterator[News | Missed]:
         await channel.subscribe(CHANNEL)
         is_probed = False
         while True:
+            heed_cancellation()
             message = await channel.get_message(timeout=PROBE_S)
             if message is None and is_probed:
                 raise RedisConnectionError(f"no answer within {PROBE_S:g} s")

@@ -15,6 +15,7 @@ from redis.exceptions import RedisError
 
 from leases import holders
 from leases.holders import Holder, MalformedHolders
+from leases.redis.cancellation import heed_cancellation
 from leases.samples import SECONDS, MalformedSample, Sample, from_text
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,8 @@ async def publish(client: redis_asyncio.Redis, node: str, sample: Sample, held: 
     except (RedisError, OSError) as error:
         log.debug("sample of %s not sent: %s", node, error)
         return False
+    finally:
+        heed_cancellation()
     return True
 
 

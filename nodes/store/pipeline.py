@@ -387,7 +387,8 @@ class StorePool:
         """A session for one transaction. Raises 53300 when none gets free in time."""
         if self._slots.locked():
             try:
-                await asyncio.wait_for(self._slots.acquire(), POOL_WAIT_S)
+                async with asyncio.timeout(POOL_WAIT_S):
+                    await self._slots.acquire()
             except TimeoutError:
                 message = f"all {self.size_max} sessions of this node at the store have been busy for {POOL_WAIT_S:g} s"
                 raise SqlError(

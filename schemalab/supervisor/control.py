@@ -101,7 +101,8 @@ class ControlServer:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            request = json.loads(await asyncio.wait_for(reader.readline(), ANSWER_S_MAX))
+            async with asyncio.timeout(ANSWER_S_MAX):
+                request = json.loads(await reader.readline())
             answer = obey(self._processes, request, self._report)
         except (ValueError, TimeoutError, AttributeError):
             answer = {"ok": False, "text": "a request is one line with a JSON object"}

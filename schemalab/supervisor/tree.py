@@ -139,7 +139,8 @@ class Cluster:
 
     async def _migrate(self) -> None:
         migrate = self._begin("migrate", "migrate", self._python("manage.py", "migrate", "--no-input"), restart=False)
-        await asyncio.wait_for(migrate.ended(), MIGRATE_S_MAX)
+        async with asyncio.timeout(MIGRATE_S_MAX):
+            await migrate.ended()
         if migrate.exit_code:
             raise UpFailed(f"the migrations failed, see {self.plan.locations.logs / 'migrate.log'}")
 

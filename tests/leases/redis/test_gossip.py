@@ -14,6 +14,7 @@ from leases.redis.gossip import CHANNEL, Missed, listen, publish_news
 from tests.leases.own_redis import OwnRedis
 
 HEARD_S_MAX = 5.0
+ENDED_S_MAX = 30.0
 
 Heard = list[News | Missed]
 
@@ -49,6 +50,22 @@ async def until_heard(heard: Heard, count: int) -> None:
 @pytest.fixture
 def quick_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gossip, "PROBE_S", 0.1)
+
+
+def test_a_listener_that_is_cancelled_ends_whenever_that_is(redis_url: str, quick_probe: None) -> None:
+    """Cancelled while it connects, subscribes, listens and probes: redis-py may lose that, the listener may not."""
+
+    async def left_of(listeners: int) -> int:
+        listening = [asyncio.create_task(collect(redis_url, [])) for _ in range(listeners)]
+        for one in listening:
+            await asyncio.sleep(0.002)
+            one.cancel()
+        _, left = await asyncio.wait(listening, timeout=ENDED_S_MAX)
+        for one in left:
+            one.cancel()
+        return len(left)
+
+    assert sum(asyncio.run(left_of(listeners=40)) for _ in range(5)) == 0
 
 
 def test_a_listener_knows_that_it_may_have_missed_some_and_then_hears_all(redis_url: str) -> None:
