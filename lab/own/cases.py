@@ -12,12 +12,11 @@ from itertools import groupby
 
 from catalog.elements import State
 from changes.plan.model import Plan
-from lab.explorer.model import BadModel, Broken, Model, Stage
+from lab.explorer.model import BadModel, Broken, Model, Stage, stage_name
 from lab.explorer.narration import STATES, element_text
 from lab.explorer.planned import Part, digest, parts_of
 from lab.explorer.plans.program import Do, program_of
-from lab.explorer.plans.small_tables import names_of
-from lab.own.naming import names_for
+from lab.own.naming import names_for, own_names
 from lab.sessions.model_setups import FENCE, NAMES, PROTECTS, TWO_VERSIONS, model_parameter
 from lab.sessions.names import Names
 from lab.sessions.session import BadSession, Session
@@ -119,8 +118,14 @@ def _state_id(at: int) -> str:
 
 def _stage_text(model: Model, stage: Stage) -> Text:
     """The states of a version, as its publish says them."""
-    named = zip(map(element_text, names_of(model)), stage, strict=False)
+    named = zip(map(element_text, own_names(model)), stage, strict=False)
     return listed([Text("{element} is {state}", {"element": name, "state": STATES[state]}) for name, state in named])
+
+
+def states_of(model: Model) -> str:
+    """The states of a model's elements version by version; a foreign key has one in both its tables."""
+    elements = len(own_names(model))
+    return ", ".join(stage_name(stage[:elements]) for stage in model.stages)
 
 
 def _steps(ahead: set[Do], ever: set[Do]) -> Iterator[tuple[str, Text]]:

@@ -63,14 +63,14 @@ def _words(
 def _elements(part: Part) -> Iterator[tuple[str, str]]:
     """Names of all that moves and is neither a table nor a column."""
     indexes = iter(INDEX_NAMES.values())
-    for element, name in zip(part.elements, _own_names(part.model), strict=False):
+    for element, name in zip(part.elements, own_names(part.model), strict=False):
         if element.kind.is_index:
             yield next(indexes), _identifier(element.name)
         elif element.kind is Kind.CONSTRAINT:
             yield name, _identifier(element.name)
 
 
-def _own_names(model: Model) -> list[str]:
+def own_names(model: Model) -> list[str]:
     """The model's own names of its elements."""
     return [*names_of(model)[:-1], LINK_NAME] if model.foreign_key else names_of(model)
 

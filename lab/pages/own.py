@@ -29,7 +29,7 @@ from changes.plan.model import plan_from_json
 from lab import services
 from lab.classroom.selectors import learner_of
 from lab.models import Question
-from lab.own.cases import Case, Cases, Omission, cases_of
+from lab.own.cases import STEPS, Case, Cases, Omission, cases_of, states_of
 from lab.own.findings import finding_of
 from lab.own.statements import NO_TABLES, Planned, check_moves, planned
 from lab.pages.words import say
@@ -38,7 +38,7 @@ from lab.sessions.model_setups import PROTECTS, model_of, names_of
 from lab.sessions.names import CHILD_TABLE, COLUMN, KEY, PARENT_KEY, PARENT_TABLE, TABLE, Names
 from lab.sessions.session import BadSession, Session, encode
 from lab.sessions.setups import setup_named
-from lab.sessions.shown import to_json
+from lab.sessions.shown import NOTHING, to_json
 
 LINK_CHARACTERS_MAX = 2_000
 """A statement in a link; longer ones are sent by the form."""
@@ -175,7 +175,7 @@ def _planned(form: Form) -> dict[str, Any]:
     shown, cases = plan_json(plan), cases_of(plan)
     return found | {
         "plan": shown,
-        "steps": points(shown["steps"], -1),
+        "steps": [point | {"version": None, "tables": []} for point in points(shown["steps"], -1)],
         "cases": [_case_json(number, one) for number, one in enumerate(cases.cases[:CASES_SHOWN_MAX])],
         "without_model": cases.without_model,
     }
@@ -207,6 +207,12 @@ def _omission_json(one: Omission) -> dict[str, str]:
     return {"id": one.id, "what": say(one.what), "protects": say(one.protects)}
 
 
+def _left_out_json(rule: str) -> dict[str, str]:
+    """A rule that is left out; of one that asks for a step, `what` names it."""
+    _, what = STEPS.get(rule, (None, NOTHING))
+    return {"id": rule, "what": say(what), "protects": say(PROTECTS[rule])}
+
+
 def _stands_for(names: Names) -> dict[str, Any]:
     """The tables, the columns and the example values that a model stands for."""
     words = names.words
@@ -227,8 +233,8 @@ def _answer(question: Question) -> dict[str, Any]:
     shown = services.shown(question)
     context: dict[str, Any] = {
         "question": shown,
-        "left_out": [{"id": rule, "protects": say(PROTECTS[rule])} for rule in sorted(session.left_out)],
-        "states": model_of(setup, session)[0].stage_names,
+        "left_out": [_left_out_json(rule) for rule in sorted(session.left_out)],
+        "states": states_of(model_of(setup, session)[0]),
         "stands_for": _stands_for(names_of(setup, session)),
         "stage": _stage(session, 0),
     }
