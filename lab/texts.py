@@ -3,10 +3,13 @@
     Text("{node} leases {version}", {"node": "n1", "version": "v2"})
 
 Templates are literals: a test finds each in the syntax tree and holds that it has a message in `locale/`.
+Where the product's own rules speak, in English, their sentences are read back by patterns.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 Values = dict[str, "str | int | Text"]
 """The values of a text's names."""
@@ -31,6 +34,30 @@ class Text:
 
 
 NOTHING = Text("")
+
+Patterns = Sequence[tuple[str, Text]]
+"""English sentences as regular expressions, each with its text; named groups are the values of the text's names."""
+
+
+def read_back(sentence: str, patterns: Patterns) -> Text | None:
+    """The text of a sentence in English, by the first pattern that fits all of it; None where none does."""
+    for pattern, text in patterns:
+        found = re.fullmatch(pattern, sentence)
+        if found is not None:
+            return Text(text.template, {**text.values, **found.groupdict()})
+    return None
+
+
+def to_json(text: Text) -> list[Any]:
+    """The text as JSON: its template, and its values by name."""
+    return [text.template, {name: to_json(one) if isinstance(one, Text) else one for name, one in text.values.items()}]
+
+
+def from_json(body: Any) -> Text:
+    """The text that `to_json` wrote."""
+    template, values = body
+    inner = {name: from_json(one) if isinstance(one, list) else one for name, one in values.items()}
+    return replace(NOTHING, template=template, values=inner)  # the template was a literal where it was written
 
 
 def listed(parts: Sequence[Text]) -> Text:

@@ -16,7 +16,7 @@ from lab.pages.answers import answer, described_setups, linked_answer, random_an
 from lab.pages.gallery import cards
 from lab.pages.questions import question_in, savings_in, worded
 from lab.pages.requests import BadRequest, asked
-from lab.pages.words import stage_words
+from lab.pages.words import say, stage_words
 from lab.sessions.replay import new_session
 from lab.sessions.session import BadLink, BadSession, decode
 
@@ -66,7 +66,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     def asked_now() -> dict[str, Any]:
         found = question_in(request.body)
         made = services.ask(learner_of(request, named=True).owner, found.question)
-        return worded(made) | {"why_not_here": found.why_not_here}
+        return worded(made) | {"why_not_here": say(found.why_not_here)}
 
     return _answered(asked_now)
 

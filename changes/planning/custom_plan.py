@@ -236,6 +236,8 @@ def _with(plan: Plan, here: Descriptor | None, number: int, element: Element, wo
     state, is_filling = _state(number, element, words), words[1:] == [FILLING]
     if here is not None and state_of(here, element) is not State.ABSENT:
         _check_uncovered(here, number, element, state)
+        if element.column is not None and element.column not in {column.id for column in here.columns}:
+            raise MalformedPlan(f"step {number}: {element} is about a column that is absent before it")
         return with_state(here, element, state, filling=is_filling)
     if state is State.ABSENT or element not in plan.moving(MoveKind.ADD):
         raise MalformedPlan(f"step {number}: {element} is absent before it; it can't be published {state.value}")

@@ -15,6 +15,8 @@ shelf         folders of chapters
 observations  questions about a session, and the machine's answers
 goals         broken clauses in words
 grading       a learner's answer, right or wrong
+pair_texts    pairs that a question offers, in words
+plan_texts    mistakes in the sequences that learners write, in words
 pictures      the session that a chapter's picture shows
 adversary     a game against somebody who has the nodes
 designs       sequences that learners write, judged

@@ -28,14 +28,16 @@ from changes.planning.custom_plan import STEPS_MAX, MalformedPlan, rewritten
 from changes.planning.planner import make_plan
 from changes.planning.tables import KnownTables
 from changes.review.check import FaultyPlan, find_faults
+from lab import texts
 from lab.exercises.chapter import Design, Outcome
+from lab.exercises.plan_texts import fault_of_plan, mistake_of_lines
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
 from lab.explorer.planned import prove
 from lab.explorer.spaces.full_space import step_id
 from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
 from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handbook, judge, shown_of
-from lab.sessions.shown import Text
+from lab.texts import Text, Values
 
 BUDGET = Budget(states=60_000, seconds=math.inf)
 """The chapters' own need 3,200 at most. No seconds: a chapter passes its checks on a slow machine too."""
@@ -46,17 +48,21 @@ LINE_CHARS_MAX = 200
 class Malformed(ValueError):
     """The lines are no sequence in the grammar: says which, and what would be right."""
 
+    def __init__(self, why: Text) -> None:
+        super().__init__(str(why))
+        self.why = why
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """The judgement of a sequence.
 
-    `faults` are sentences of the rules of plans; `steps` and `story` a shortest session that goes wrong, `clauses` what
+    `faults` are what the rules of plans say; `steps` and `story` a shortest session that goes wrong, `clauses` what
     it breaks; `is_hidden`: it goes wrong only in the hidden bounds, which are named then.
     """
 
     outcome: Outcome
-    faults: tuple[str, ...] = ()
+    faults: tuple[Text, ...] = ()
     clauses: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     story: tuple[Text, ...] = ()
@@ -65,8 +71,8 @@ class Judgement:
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Of what was explored: its story is sentences."""
-        body = asdict(self) | {"story": [str(text) for text in self.story]}
+        worded = {"faults": self.faults, "story": self.story}
+        body = asdict(self) | {name: [texts.to_json(one) for one in some] for name, some in worded.items()}
         return {"verdict": body.pop("outcome").value} | body
 
 
@@ -74,18 +80,14 @@ def judgement_from_json(body: Mapping[str, Any]) -> Judgement:
     """The judgement that `to_json` wrote; of a search that ended otherwise there is the verdict, and why."""
     return Judgement(
         Outcome(body["verdict"]),
-        tuple(body.get("faults", ())),
+        tuple(map(texts.from_json, body.get("faults", ()))),
         tuple(body.get("clauses", ())),
         tuple(body.get("steps", ())),
-        _story(body.get("story", ())),
+        tuple(map(texts.from_json, body.get("story", ()))),
         body.get("bounds", ""),
         body.get("is_hidden", False),
         body["why"],
     )
-
-
-def _story(sentences: Sequence[str]) -> tuple[Text, ...]:
-    return tuple(Text("{sentence}", {"sentence": sentence}) for sentence in sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +137,10 @@ def written_lines(task: Design, lines: Sequence[str]) -> tuple[str, ...]:
     """The lines that are not empty. Raises `Malformed` when there are too many, or too few."""
     written = tuple(line.strip() for line in lines if line.strip())
     if any(len(line) > LINE_CHARS_MAX for line in written) or not 1 <= len(written) <= STEPS_MAX:
-        raise Malformed(f"a sequence has 1 to {STEPS_MAX} lines of at most {LINE_CHARS_MAX} characters")
+        most: Values = {"most": STEPS_MAX, "chars": LINE_CHARS_MAX}
+        raise Malformed(Text("write 1 to {most} lines of at most {chars} characters", most))
     if task.lines and len(written) != task.lines:
-        raise Malformed(f"{task.lines} lines are asked for, not {len(written)}")
+        raise Malformed(Text("{n} lines are asked for, not {written}", {"n": task.lines, "written": len(written)}))
     return written
 
 
@@ -145,9 +148,9 @@ def _judge_handbooks(task: Design, lines: Sequence[str]) -> Judgement:
     try:
         editions = tuple(map(handbook, lines))
     except BadHandbook as error:
-        raise Malformed(str(error)) from error
+        raise Malformed(mistake_of_lines(str(error))) from error
     if task.one_channel and any(len(one.sends) > 1 for one in editions):
-        raise Malformed("each edition in between sends by one channel")
+        raise Malformed(Text("each edition in between sends by one channel"))
     found = judge((MAIL_ONLY, *editions, MESSENGER_ONLY))
     if found.is_safe:
         return Judgement(Outcome.RIGHT)
@@ -168,19 +171,20 @@ def model_of_states(task: Design, lines: Sequence[str]) -> Model:
         stages = tuple(map(stage_named, lines))
         model = Model(stages=stages, **kinds_described(task.elements), nodes=task.nodes)
     except BadModel as error:
-        raise Malformed(str(error)) from error
+        raise Malformed(mistake_of_lines(str(error))) from error
     if (stages[0], stages[-1]) != (stage_named(task.solution[0]), stage_named(task.solution[-1])):
-        raise Malformed(f"the first version is {task.solution[0]}, the last one {task.solution[-1]}")
+        ends: Values = {"first": task.solution[0], "last": task.solution[-1]}
+        raise Malformed(Text("the first version is {first}, the last one {last}", ends))
     return model
 
 
 def _judge_plan(task: Design, lines: Sequence[str], budget: Budget, watch: Watch | None) -> Judgement:
     plan = written_plan(task, lines)
-    faults = tuple(dict.fromkeys(str(fault) for fault in find_faults(plan)))
+    faults = tuple(fault_of_plan(one) for one in dict.fromkeys(str(fault) for fault in find_faults(plan)))
     return _judged(task, faults, lambda nodes: prove(plan, nodes=nodes, budget=budget, watch=watch))
 
 
-def _judged(task: Design, faults: tuple[str, ...], explored: Callable[[int], Answer]) -> Judgement:
+def _judged(task: Design, faults: tuple[Text, ...], explored: Callable[[int], Answer]) -> Judgement:
     """Explored with the task's nodes, and where that is safe, with the hidden ones."""
     try:
         answer = explored(task.nodes)
@@ -194,14 +198,14 @@ def _judged(task: Design, faults: tuple[str, ...], explored: Callable[[int], Ans
     return _of_answer(answer, faults, is_hidden=False)
 
 
-def _of_answer(answer: Answer, faults: tuple[str, ...], *, is_hidden: bool) -> Judgement:
+def _of_answer(answer: Answer, faults: tuple[Text, ...], *, is_hidden: bool) -> Judgement:
     if answer.verdict is Verdict.VIOLATED:
         return Judgement(
             Outcome.WRONG,
             faults,
             clauses=answer.clauses,
             steps=tuple(map(step_id, answer.steps)),
-            story=_story(answer.sentences),
+            story=tuple(answer.texts),
             bounds=answer.model.bounds,
             is_hidden=is_hidden,
         )
@@ -217,7 +221,7 @@ def written_plan(task: Design, lines: Sequence[str]) -> Plan:
     try:
         return rewritten(planned(task.given, task.statement), lines)
     except MalformedPlan as error:
-        raise Malformed(str(error)) from error
+        raise Malformed(mistake_of_lines(str(error))) from error
 
 
 @lru_cache(maxsize=64)
@@ -229,7 +233,7 @@ def planned(given: tuple[str, ...], statement: str) -> Plan:
         try:
             plan = _plan(ddl, tuple(tables.values()))
         except (DdlError, NothingToDo, FaultyPlan) as error:
-            raise Malformed(f"{ddl}: {error}") from error
+            raise Malformed(Text("{ddl}: {why}", {"ddl": ddl, "why": str(error)})) from error
         tables[plan.table_id] = plan.result
         tables |= {partner.table_id: partner for step in plan.publishes for partner in step.partners}
     assert plan is not None
@@ -246,4 +250,5 @@ def _plan(ddl: str, known: tuple[Descriptor, ...]) -> Plan:
             return make_plan(action, view.owner_of(action.index.text), tables=KnownTables(known))
         case CreateIndex() | AlterTable():
             return make_plan(action, view.table(action.table.text), tables=KnownTables(known))
-    raise Malformed(f"{ddl}: an exercise creates tables and indexes, alters tables, and drops indexes")
+    why = "an exercise creates tables and indexes, alters tables, and drops indexes"
+    raise Malformed(Text("{ddl}: {why}", {"ddl": ddl, "why": why}))

@@ -19,6 +19,7 @@ from lab.exercises.chapter import Outcome as Outcome
 from lab.exercises.designs import Judgement
 from lab.exercises.goals import goal_text
 from lab.exercises.observations import end_of, observe, public_elements
+from lab.sessions.fault_texts import bounds_text, unknown_text
 from lab.sessions.session import BadSession, check_steps
 from lab.sessions.shown import Severity, Shown, Text, Verdict
 
@@ -28,12 +29,16 @@ ITEMS_MAX = 40
 class BadAnswer(ValueError):
     """Not an answer to this task: says what one looks like."""
 
+    def __init__(self, why: Text) -> None:
+        super().__init__(str(why))
+        self.why = why
+
 
 class GameIsOpen(BadAnswer):
     """The game goes on: its moves so far are no answer yet."""
 
     def __init__(self, game: adversary.Game) -> None:
-        super().__init__("the game is not over yet")
+        super().__init__(Text("the game is not over yet"))
         self.game = game
 
 
@@ -56,7 +61,7 @@ def grade(screen: Screen, answer: Mapping[str, Any], *, judgement: Judgement | N
     try:
         return _graded(screen, answer, judgement)
     except BadSession as error:
-        raise BadAnswer(str(error)) from error
+        raise BadAnswer(Text("{why}", {"why": str(error)})) from error
 
 
 def _graded(screen: Screen, answer: Mapping[str, Any], judgement: Judgement | None) -> Grade:
@@ -72,13 +77,13 @@ def _graded(screen: Screen, answer: Mapping[str, Any], judgement: Judgement | No
         case Survive() as task:
             return _survived(task, _need_start(screen), answer)
         case Live():
-            raise BadAnswer("this task comes with the live replay")
-    raise BadAnswer("there is no task on this screen")
+            raise BadAnswer(Text("this task comes with the live replay"))
+    raise BadAnswer(Text("there is no task on this screen"))
 
 
 def _need_start(screen: Screen) -> Start:
     if screen.start is None:
-        raise BadAnswer("this screen has no session")
+        raise BadAnswer(Text("this screen has no session"))
     return screen.start
 
 
@@ -123,44 +128,44 @@ def reveal_of(task: Predict, start: Start) -> Start:
 def _one_choice(task: Predict, answer: Mapping[str, Any]) -> Answer:
     answered = answer.get("choice")
     if not isinstance(answered, str) or answered not in task.values:
-        raise BadAnswer(f"choose one of {', '.join(task.values)}")
+        raise BadAnswer(Text("choose one of the answers"))
     return answered
 
 
 def _number(task: Predict, answer: Mapping[str, Any]) -> Answer:
     answered = str(answer.get("number", "")).strip()
     if not re.fullmatch(r"-?\d{1,9}", answered):
-        raise BadAnswer("a whole number")
+        raise BadAnswer(Text("write a whole number"))
     return int(answered)
 
 
 def _time(task: Predict, answer: Mapping[str, Any]) -> Answer:
     found = re.fullmatch(r"(\d{1,2})(?:[:：.](\d\d))?", str(answer.get("time", "")).strip())
     if found is None or int(found[1]) > 23 or int(found[2] or 0) > 59:
-        raise BadAnswer("an hour, such as 14:30")
+        raise BadAnswer(Text("write an hour, such as 14:30"))
     return f"{int(found[1])}:{found[2] or '00'}"
 
 
 def _set_of_pairs(task: Predict, answer: Mapping[str, Any]) -> Answer:
     answered = _words(answer, "pairs")
     if not set(answered) <= set(task.options):
-        raise BadAnswer(f"choose among {', '.join(task.options)}")
+        raise BadAnswer(Text("choose among the answers"))
     return frozenset(answered)
 
 
 def _an_order(task: Predict, answer: Mapping[str, Any]) -> Answer:
     answered = _words(answer, "order")
     if sorted(answered) != sorted(task.options):
-        raise BadAnswer(f"each of {', '.join(task.options)} once")
+        raise BadAnswer(Text("take each of them once"))
     return answered
 
 
 def _matched(task: Predict, answer: Mapping[str, Any]) -> Answer:
     answered = answer.get("match")
     if not isinstance(answered, Mapping) or set(answered) != {item.id for item in task.items}:
-        raise BadAnswer(f"one answer for each of {', '.join(item.id for item in task.items)}")
+        raise BadAnswer(Text("one answer for each of them"))
     if not set(map(str, answered.values())) <= set(task.values):
-        raise BadAnswer(f"choose one of {', '.join(task.values)}")
+        raise BadAnswer(Text("choose one of the answers"))
     return {str(item): str(choice) for item, choice in answered.items()}
 
 
@@ -171,7 +176,7 @@ def _words(answer: Mapping[str, Any], key: str) -> tuple[str, ...]:
         or len(answered) > ITEMS_MAX
         or not all(isinstance(one, str) and is_storable(one) for one in answered)
     ):
-        raise BadAnswer(f"{key}: a list of at most {ITEMS_MAX} texts")
+        raise BadAnswer(Text("at most {most} parts", {"most": ITEMS_MAX}))
     return tuple(answered)
 
 
@@ -206,7 +211,7 @@ def _reached(task: Reach, start: Start, answer: Mapping[str, Any]) -> Grade:
 def _words_of_steps(answer: Mapping[str, Any]) -> tuple[str, ...]:
     answered = answer.get("steps")
     if not isinstance(answered, list | tuple) or not all(isinstance(one, str) for one in answered):
-        raise BadAnswer("the steps of a session, a list of texts")
+        raise BadAnswer(Text("the steps of a session"))
     taken = steps.in_full(answered)
     check_steps(taken)
     return taken
@@ -316,7 +321,7 @@ def _explained(task: Explain, start: Start, answer: Mapping[str, Any]) -> Grade:
     clause, step, rule = (str(answer.get(key, "")) for key in ("clause", "step", "rule"))
     moves = moves_of(start)
     if clause not in task.clauses or rule not in task.rules or step not in {str(move.number) for move in moves}:
-        raise BadAnswer("a clause, a step and a rule")
+        raise BadAnswer(Text("choose a clause, a step and what was missing"))
     answered = {"clause": clause, "step": step, "rule": rule}
     remarks = []
     if int(step) != task.step:
@@ -343,17 +348,20 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
     try:
         found = designs.judge_design(task, lines) if judgement is None else judgement
     except designs.Malformed as error:
-        raise BadAnswer(str(error)) from error
-    remarks = [Text("{fault}", {"fault": fault}) for fault in found.faults]
+        raise BadAnswer(error.why) from error
+    remarks = [*found.faults]
     if found.story:
         remarks.append(Text("a shortest way to go wrong ({clauses}):", {"clauses": ", ".join(found.clauses)}))
         remarks += found.story
     if found.is_hidden:
         remarks.append(
-            Text("within the bounds you were shown it is safe; not within these: {bounds}", {"bounds": found.bounds})
+            Text(
+                "within the bounds you were shown it is safe; not within these: {bounds}",
+                {"bounds": bounds_text(found.bounds)},
+            )
         )
     if found.outcome is Outcome.UNKNOWN:
-        remarks.append(Text("neither right nor wrong: {why}", {"why": found.why}))
+        remarks.append(Text("neither right nor wrong: {why}", {"why": unknown_text(found.why)}))
     reveal = None
     if task.grammar == "handbooks":
         editions = ("mail/mail", *(line.strip() for line in lines if line.strip()), "messenger/messenger")

@@ -23,6 +23,7 @@ from lab.explorer.spaces.reduced_space import Atomic, fits
 from lab.explorer.spaces.search import UNHURRIED, Budget, Found, Watch, search
 from lab.explorer.spaces.symmetry import Symmetry
 from lab.explorer.witness import Steps, faults_after, from_atomic, from_plain
+from lab.texts import Text
 
 
 def expected(model: Model, program: Program) -> list[int]:
@@ -96,9 +97,14 @@ class Answer:
         return tuple(sorted({fault.clause for fault in self.faults}))
 
     @property
-    def sentences(self) -> list[str]:
+    def texts(self) -> list[Text]:
         """The counterexample, a sentence for each step."""
-        return [str(text) for text in narrate(Plain(effects_of(self.model, self.program)), self.steps)]
+        return narrate(Plain(effects_of(self.model, self.program)), self.steps)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The same in English."""
+        return list(map(str, self.texts))
 
     def to_json(self) -> dict[str, Any]:
         counterexample = [

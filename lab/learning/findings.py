@@ -4,12 +4,12 @@ A page that is opened again, or after a hint, shows what it showed after the ans
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+from lab import texts
 from lab.exercises.chapter import Explain, Predict, Reach, Start, Survive, Task
 from lab.exercises.grading import Grade
-from lab.texts import NOTHING, Text
+from lab.texts import Text
 
 
 def to_json(grade: Grade) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def to_json(grade: Grade) -> dict[str, Any]:
             "single_steps": reveal.single_steps,
         }
     )
-    return {"remarks": [_of_text(one) for one in grade.remarks], "reveal": session}
+    return {"remarks": [texts.to_json(one) for one in grade.remarks], "reveal": session}
 
 
 def given_in(task: Task | None, grade: Grade) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def given_in(task: Task | None, grade: Grade) -> dict[str, Any]:
 
 
 def remarks_in(found: Mapping[str, Any]) -> list[Text]:
-    return [_text(one) for one in found.get("remarks", [])]
+    return [texts.from_json(one) for one in found.get("remarks", [])]
 
 
 def reveal_in(found: Mapping[str, Any]) -> Start | None:
@@ -59,16 +59,3 @@ def reveal_in(found: Mapping[str, Any]) -> Start | None:
         return None
     parameters = {name: tuple(one) if isinstance(one, list) else one for name, one in body["parameters"].items()}
     return Start(body["setup"], parameters, frozenset(body["left_out"]), tuple(body["steps"]), body["single_steps"])
-
-
-def _of_text(text: Text) -> list[Any]:
-    return [text.template, {name: _of_text(one) if isinstance(one, Text) else one for name, one in text.values.items()}]
-
-
-def _text(body: Any) -> Text:
-    template, values = body
-    return replace(
-        NOTHING,
-        template=template,
-        values={key: _text(one) if isinstance(one, list) else one for key, one in values.items()},
-    )

@@ -10,9 +10,10 @@ from lab.exercises.adversary import Game, Standing
 from lab.exercises.chapter import Design, Explain, Form, Predict, Reach, Screen, Survive
 from lab.exercises.goals import BROKEN, goal_text
 from lab.exercises.grading import moves_of
+from lab.exercises.pair_texts import pair_text
 from lab.exercises.shelf import Book
 from lab.pages.chapters import text
-from lab.pages.words import say
+from lab.pages.words import STAGE, say
 from lab.sessions.handbooks import BY_NAME, WORDS
 from lab.sessions.session import STEPS_MAX
 
@@ -65,7 +66,10 @@ def _prediction(book: Book, screen: Screen, task: Predict, answered: dict[str, A
             return {"sort": "choice", "options": [Option(one, words(one), one == chosen) for one in task.values]}
         case Form.PAIRS:
             chosen_pairs = answered.get("pairs", [])
-            return {"sort": "pairs", "options": [Option(one, f"`{one}`", one in chosen_pairs) for one in task.options]}
+            return {
+                "sort": "pairs",
+                "options": [Option(one, say(pair_text(one)), one in chosen_pairs) for one in task.options],
+            }
         case Form.ORDER:
             order = answered.get("order", [])
             places = [
@@ -102,10 +106,15 @@ def _explanation(book: Book, screen: Screen, task: Explain, answered: dict[str, 
         for move in moves_of(screen.start)
     )
     return [
-        Field("clause", "clause", tuple(Option(one, one, one == answered.get("clause")) for one in task.clauses)),
+        Field("clause", "clause", tuple(_clause(one, answered.get("clause", "")) for one in task.clauses)),
         Field("step", "step", steps),
         Field("rule", "rule", _chosen(task.rules, words, answered.get("rule", ""))),
     ]
+
+
+def _clause(clause: str, chosen: str) -> Option:
+    """A clause with what it says, in the words of the stage."""
+    return Option(clause, f"{clause}: {STAGE[f'clause {clause}']}", clause == chosen)
 
 
 def _design(task: Design, answered: dict[str, Any]) -> dict[str, Any]:

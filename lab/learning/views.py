@@ -124,7 +124,7 @@ def answer(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpRespons
         refused = [still.game.refused] if still.game.refused else []
         return _to_screen(place, moves=json.dumps([*still.game.moves, *refused]))
     except (BadAnswer, Malformed) as problem:
-        refuse(request, place.chapter, place.screen, body, str(problem))
+        refuse(request, place.chapter, place.screen, body, problem.why)
     return _to_screen(place)
 
 
@@ -226,12 +226,19 @@ def _stage(place: Place, found: Seen) -> dict[str, Any]:
     """The session on the stage; the screen's own where that of a stored answer cannot be opened any more."""
     assert found.stage is not None, place.screen.id
     try:
-        return stage_answer(session_of(found.stage), found.at, found.stage.single_steps or None)
+        answer = stage_answer(session_of(found.stage), found.at, found.stage.single_steps or None)
+        return answer if selectors.may_be_shown(place.screen, place.rows) else _without_foresight(answer)
     except BadSession as problem:
         if place.screen.start is None:
             raise
         log.warning("an answer at %s/%s cannot be shown: %s", place.chapter.id, place.screen.id, problem)
         return stage_answer(session_of(place.screen.start), None, place.screen.start.single_steps or None)
+
+
+def _without_foresight(answer: dict[str, Any]) -> dict[str, Any]:
+    """The same, not saying which steps would change nothing: of a hidden step that is half of the answer."""
+    offers = [offer | {"changes_nothing": False} for offer in answer["shown"]["offers"]]
+    return answer | {"shown": answer["shown"] | {"offers": offers}}
 
 
 def _screen(place: Place) -> dict[str, Any]:
@@ -284,7 +291,7 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
         "outcome": found.outcome,
         "remark": text(place.book, f"{key}.answer {found.answered.get('choice')}") if found.outcome else "",
         "remarks": [say(one) for one in found.remarks],
-        "problem": found.problem and _("That is no answer yet: {what}.").format(what=found.problem),
+        "problem": found.problem and _("That is no answer yet: {what}.").format(what=say(found.problem)),
         "question": found.question,
         "hints": [text(place.book, f"{key}.{hint}") for hint in HINTS[:hints]],
         "hints_left": len(HINTS) - hints,

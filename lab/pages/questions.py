@@ -15,20 +15,21 @@ from lab.pages.words import say
 from lab.questions.goal import goal_from_json
 from lab.questions.saving import Saving, what_saves
 from lab.questions.search import Question, from_json, last_point
-from lab.sessions.fault_texts import fault_text
+from lab.sessions.fault_texts import bounds_text, fault_text, unknown_text
 from lab.sessions.model_setups import names_of
 from lab.sessions.replay import show
 from lab.sessions.session import Session
 from lab.sessions.setups import setup_named
 from lab.sessions.shown import to_json
+from lab.texts import NOTHING, Text
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, and why it is not asked from where the reader stands ("": it is)."""
+    """A question, and why it is not asked from where the reader stands (empty: it is)."""
 
     question: Question
-    why_not_here: str
+    why_not_here: Text
 
 
 def question_in(body: bytes) -> Asked:
@@ -39,7 +40,7 @@ def question_in(body: bytes) -> Asked:
     at = len(request.session.steps) if request.at is None else request.at
     point, why = last_point(request.session, at)
     if not from_here:
-        return Asked(Question(request.session, 0, goal, from_here=False, any_rows=any_rows), "")
+        return Asked(Question(request.session, 0, goal, from_here=False, any_rows=any_rows), NOTHING)
     here = Session(
         request.session.setup, request.session.parameters, request.session.left_out, request.session.steps[:point]
     )
@@ -55,13 +56,15 @@ def savings_in(body: bytes) -> list[dict[str, Any]]:
 
 
 def worded(question: models.Question) -> dict[str, Any]:
-    """A question as the stage draws it, its faults in the reader's words and in the session's names."""
+    """A question as the stage draws it, in the reader's words and in the session's names."""
     shown = services.shown(question)
-    if not shown.get("broken") or "session" not in question.asked:
+    if "verdict" not in shown or "session" not in question.asked:
         return shown
     session = from_json(question.asked).session
     names = names_of(setup_named(session.setup), session)
-    return shown | {"broken": [one | {"why": say(names.text(fault_text(one["why"])))} for one in shown["broken"]]}
+    shown |= {"why": say(unknown_text(shown["why"])), "bounds": say(bounds_text(shown.get("bounds", "")))}
+    broken = shown.get("broken", ())
+    return shown | {"broken": [one | {"why": say(names.text(fault_text(one["why"])))} for one in broken]}
 
 
 def _named(session: Session, one: Saving) -> dict[str, str]:

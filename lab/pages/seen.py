@@ -11,6 +11,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from lab import texts
 from lab.exercises.adversary import Game, Standing, play
 from lab.exercises.chapter import Chapter, Design, Explain, Predict, Reach, Screen, Start, Survive
 from lab.exercises.grading import reveal_of
@@ -20,7 +21,7 @@ from lab.learning.forms import moves_in
 from lab.learning.learner import Learner
 from lab.learning.selectors import last_attempt
 from lab.models import Attempt, Progress, Question
-from lab.texts import Text
+from lab.texts import NOTHING, Text
 
 PROBLEM = "lab_problem"
 """The key of an answer that was none in the data of a browser's session."""
@@ -33,16 +34,16 @@ class Seen:
     answered: dict[str, Any] = field(default_factory=dict)
     outcome: str = ""
     remarks: tuple[Text, ...] = ()
-    problem: str = ""
+    problem: Text = NOTHING
     game: Game | None = None
     question: Question | None = None
     stage: Start | None = None
     at: int | None = None
 
 
-def refuse(request: HttpRequest, chapter: Chapter, screen: Screen, answered: dict[str, Any], problem: str) -> None:
+def refuse(request: HttpRequest, chapter: Chapter, screen: Screen, answered: dict[str, Any], problem: Text) -> None:
     """Keep an answer that was none until the page is shown again."""
-    request.session[PROBLEM] = [chapter.id, screen.id, answered, problem]
+    request.session[PROBLEM] = [chapter.id, screen.id, answered, texts.to_json(problem)]
 
 
 def seen(request: HttpRequest, chapter: Chapter, screen: Screen, learner: Learner, progress: Progress | None) -> Seen:
@@ -52,7 +53,7 @@ def seen(request: HttpRequest, chapter: Chapter, screen: Screen, learner: Learne
     if request.session.get(PROBLEM, ["", ""])[:2] == [chapter.id, screen.id]:
         _, _, answered, problem = request.session.pop(PROBLEM)
         game = _game(screen, answered.get("moves"))
-        return Seen(answered, problem=problem, game=game, stage=_of_game(game, start))
+        return Seen(answered, problem=texts.from_json(problem), game=game, stage=_of_game(game, start))
     if isinstance(screen.task, Survive) and ("moves" in request.GET or attempt is None):
         game = _game(screen, moves_in(request.GET.get("moves", "[]")))
         return Seen(game=game, stage=_of_game(game, start))

@@ -10,6 +10,7 @@ from lab.explorer.contents.numbered import Fault
 from lab.explorer.spaces.full_space import Config, Plain
 from lab.explorer.spaces.reduced_space import Atomic, World
 from lab.questions.goal import Goal
+from lab.texts import NOTHING, Text
 
 
 class AimedPlain(Plain):
@@ -51,11 +52,11 @@ class AimedAtomic(Atomic):
         return self.goal.of(super().faults(world), self.stops[world.stop].newest)
 
 
-def why_not_from(plain: Plain, config: Config) -> str:
-    """Why no search may begin in this state; "" when it may."""
+def why_not_from(plain: Plain, config: Config) -> Text:
+    """Why no search may begin in this state; empty when it may."""
     for name, node in zip(plain.names, config.nodes, strict=True):
         if node.transaction is not None:
-            return f"{name} has an open transaction"
+            return Text("{node} has an open transaction", {"node": str(name)})
         if any(held.version and not held.live for held in node.held):
-            return f"a lease of {name} has run out"
-    return ""
+            return Text("a lease of {node} has run out", {"node": str(name)})
+    return NOTHING

@@ -20,6 +20,7 @@ from lab.sessions.model_setups import model_of, without_names
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named
+from lab.texts import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,8 @@ def from_json(body: Mapping[str, Any]) -> Question:
     return Question(asked_of, body["at"], goal_from_json(body["goal"]), body["from_here"], body["any_rows"])
 
 
-def last_point(session: Session, at: int) -> tuple[int, str]:
-    """The last position, not after `at`, from which a search may begin; and why not from `at` itself ("" when it may).
+def last_point(session: Session, at: int) -> tuple[int, Text]:
+    """The last position, not after `at`, from which a search may begin; why not from `at` itself: empty when it may.
 
     Raises `BadSession`.
     """

@@ -26,4 +26,5 @@ probe          what a query finds by the table and by an index
 handbooks      chapter 0's machine: people, editions, two channels, and the judge of handbooks
 severity       danger is not damage
 fault_texts    the explorer's faults in words that can be translated
+script_texts   refusals and output of the lab's cluster, likewise
 """

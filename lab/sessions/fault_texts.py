@@ -1,5 +1,5 @@
 """The explorer's faults as texts: the product words them in English (`storage.integrity.clauses`), a page in any
-language.
+language. Likewise the bounds of a proof, and why there is none.
 
     index by_a has an entry for row id = 1, which does not exist
     {index} has an entry for row {row}, which does not exist         index by_a, row 1
@@ -12,10 +12,10 @@ from functools import lru_cache
 
 from lab.explorer.contents.statements import assigned_text
 from lab.explorer.plans.small_tables import FIRST_VALUE
-from lab.texts import Text, Values
+from lab.texts import Patterns, Text, Values, listed, read_back
 
 ROW = r"row id = (?P<row>\d+)"
-PATTERNS: tuple[tuple[str, Text], ...] = (
+PATTERNS: Patterns = (
     (
         r"index (?P<index>\S+) has an entry, and (?P<version>\S+) contains no such index",
         Text("{index} has an entry, and {version} contains no such index"),
@@ -126,17 +126,58 @@ PATTERNS: tuple[tuple[str, Text], ...] = (
 @lru_cache(maxsize=4096)
 def fault_text(why: str) -> Text:
     """The text of a fault; what no pattern knows stays in English."""
-    for pattern, text in PATTERNS:
-        found = re.fullmatch(pattern, why)
-        if found is not None:
-            values: Values = {**found.groupdict()}
-            if "version" in values:
-                values["version"] = re.sub(r"^t@", "v", found["version"])
-            if "values" in values:
-                column, _, value = found["values"].partition(" = ")
-                values["values"] = assigned_text(column.strip("()"), re.sub(r"\d+", _as_named, value.strip("()")))
-            return Text(text.template, values)
-    return Text("{why}", {"why": why})
+    text = read_back(why, PATTERNS)
+    if text is None:
+        return Text("{why}", {"why": why})
+    values: Values = {**text.values}
+    if "version" in values:
+        values["version"] = re.sub(r"^t@", "v", str(values["version"]))
+    if "values" in values:
+        column, _, value = str(values["values"]).partition(" = ")
+        values["values"] = assigned_text(column.strip("()"), re.sub(r"\d+", _as_named, value.strip("()")))
+    return Text(text.template, values)
+
+
+BOUNDS: Patterns = (
+    (r"(?P<n>\d+) nodes", Text("{n} nodes")),
+    (r"(?P<n>\d+) rows", Text("{n} rows")),
+    (r"(?P<n>\d+) values", Text("{n} values")),
+    (r"(?P<n>\d+) parents", Text("{n} parents")),
+    (r"any number of operations", Text("any number of operations")),
+    (r"(?P<n>\d+) operations", Text("{n} operations")),
+    (r"(?P<n>\d+) ranges", Text("{n} ranges")),
+    (r"1 crash", Text("1 crash")),
+    (r"(?P<n>\d+) crashes", Text("{n} crashes")),
+    (r"(?P<n>\d+) live versions", Text("{n} live versions")),
+    (r"leases and fence", Text("leases and fence")),
+    (r"leases without a fence", Text("leases without a fence")),
+    (r"key changes", Text("key changes")),
+    (r"NULLs", Text("NULLs")),
+    (r"cancel", Text("cancel")),
+)
+"""The sizes of a model (`lab.explorer.model.Model.bounds`)."""
+
+UNKNOWN: Patterns = (
+    (r"gave up after (?P<n>\d+) states.*", Text("it gave up after {n} states")),
+    (r"gave up after (?P<n>\d+) s.*", Text("it gave up after {n} s")),
+    (r"gave up after (?P<n>\d+) attempts", Text("it gave up after {n} attempts")),
+    (r"was stopped after (?P<n>\d+) states", Text("it was stopped after {n} states")),
+)
+"""Why a search came to no verdict."""
+
+
+def bounds_text(bounds: str) -> Text:
+    """The bounds of a verdict."""
+    return listed([_known(one, BOUNDS) for one in bounds.split(", ")])
+
+
+def unknown_text(why: str) -> Text:
+    """Why a search came to no verdict; "" when it came to one."""
+    return _known(why, UNKNOWN)
+
+
+def _known(sentence: str, patterns: Patterns) -> Text:
+    return read_back(sentence, patterns) or Text("{why}", {"why": sentence})
 
 
 def _as_named(number: re.Match[str]) -> str:

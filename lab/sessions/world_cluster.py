@@ -13,6 +13,7 @@ from lab.scripts.commands import Lab
 from lab.scripts.text import key_text, value_text
 from lab.sessions import pairs
 from lab.sessions.probe import probes
+from lab.sessions.script_texts import act_text, reason_text
 from lab.sessions.shown import (
     NOTHING,
     Cluster,
@@ -104,7 +105,7 @@ class Drawing:
         versions = {NAME: one.pins[T][1]} if T in one.pins else {}
         written = len(one.store.ops)
         did = Text("has written {pairs} pairs", {"pairs": written}) if written else Text("has begun")
-        why = Text("{why}", {"why": one.ended}) if one.ended else NOTHING
+        why = reason_text(one.ended) if one.ended else NOTHING
         return Transaction(versions, did, why)
 
     def _message(self, at: int, message: WorldMessage) -> Message:
@@ -169,7 +170,7 @@ class Drawing:
             for at, step in enumerate(driver.state.steps):
                 place = driver.state.position
                 status = "done" if driver.is_over or at < place else "now" if at == place else "ahead"
-                yield PlanStep(Text("{act}", {"act": describe(driver.state.plan, step)}), status)
+                yield PlanStep(act_text(describe(driver.state.plan, step)), status)
 
 
 def _condition(node: WorldNode) -> str:

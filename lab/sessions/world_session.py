@@ -22,6 +22,7 @@ from lab.cluster.control_plane import Without
 from lab.explorer.contents.numbered import Fault
 from lab.scripts.commands_of import Lab, Refusal, perform
 from lab.sessions import pairs
+from lab.sessions.script_texts import heard_text, refusal_text
 from lab.sessions.session import Session
 from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst
@@ -145,7 +146,7 @@ class Machine:
         try:
             output = perform(lab, step)
         except Refusal as refusal:
-            return Text("{why}", {"why": str(refusal)})
+            return refusal_text(str(refusal))
         line = TraceLine(step, known.actor, _receiver(known, output), _narrated(known, output))
         return self._position(lab, line, position.faults)
 
@@ -199,21 +200,17 @@ def _offer(position: Position, line: Line) -> Offer:
     except Refusal as refusal:
         why = str(refusal)
         rule = RULE.search(why)
-        return Offer(
-            line.text, line.actor, line.label, (line.text,), Text("{why}", {"why": why}), rule[1] if rule else ""
-        )
+        return Offer(line.text, line.actor, line.label, (line.text,), refusal_text(why), rule[1] if rule else "")
     same = not is_heard and COPIES.freeze(lab) == position.frozen
     return Offer(line.text, line.actor, line.label, (line.text,), NOTHING, changes_nothing=same)
 
 
 def _narrated(line: Line, output: Sequence[str]) -> Text:
     """The step in words and what came of it; of the executor's, what came of it says all."""
-    heard = "; ".join(output)
     if not output:
         return line.label
-    if line.actor == EXECUTOR:
-        return Text("{heard}", {"heard": heard})
-    return Text("{what}: {heard}", {"what": line.label, "heard": heard})
+    heard = heard_text(output)
+    return heard if line.actor == EXECUTOR else Text("{what}: {heard}", {"what": line.label, "heard": heard})
 
 
 def _receiver(line: Line, output: Sequence[str]) -> str:

@@ -184,6 +184,7 @@ def test_no_response_carries_a_state_whose_question_is_unanswered(browser: Clien
     assert isinstance(screen.task, Predict)
     for page in pages:
         assert _sessions_in(page) <= {_steps(screen)}
+        assert '"changes_nothing": true' not in page
         words = [book.text("en", f"{screen.id}.{key}") for key in ("solution", "why")]
         words += [book.text("en", one.id) for one in behind]
         words += [book.text("en", f"{screen.id}.answer {choice}") for choice in screen.task.values]
@@ -245,7 +246,7 @@ def test_a_wrong_answer_says_why_and_a_later_right_one_is_with_help(browser: Cli
 
 def test_what_is_no_answer_is_refused_and_not_stored(browser: Client, jump: Book) -> None:
     page = answered(browser, jump, screen_of(jump, "what-is-left"), {"choice": "x"})
-    assert "That is no answer yet: choose one of nothing, entry, row, both." in page
+    assert "That is no answer yet: choose one of the answers." in page
     again = browser.get(url("chapter-screen", jump, screen_of(jump, "what-is-left"))).content.decode()
     assert "That is no answer yet" not in again
     assert not Attempt.objects.exists()

@@ -31,7 +31,7 @@ def newest(position: Shown) -> int:
 def test_a_dead_node_holds_up_the_second_publish_until_its_lease_ends() -> None:
     waits = shown("leases", "n1: crash", "step", "step")
     assert newest(waits) == 2
-    assert str(waits.trace[-1].text).endswith("waits: n1 still leases version 1 (expires in 18 s)")
+    assert str(waits.trace[-1].text).endswith("the change waits: n1 still leases v1, for 18 s at most")
     assert newest(shown("leases", "n1: crash", "step", "tick 6 s", "tick 10 s", "step", "step")) == 2
     in_time = shown("leases", "n1: crash", "step", "tick 18 s", "step", "step")
     assert newest(in_time) == 3
