@@ -20,6 +20,10 @@ BARS_MAX = 12
 """Different numbers, hours, sets or orders that are shown, the most frequent; all choices are."""
 
 
+BETWEEN_PAIRS = "; "
+"""Between the names of pairs in an answer that is a set of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
     """An answer, how many gave it, and whether it is right. A choice is its name, anything else speaks for itself."""
@@ -69,5 +73,5 @@ def _understood(task: Predict, body: Mapping[str, Any]) -> Answer | None:
 
 def _words(answer: Answer) -> str:
     if isinstance(answer, frozenset):
-        return ", ".join(sorted(answer)) or "∅"
+        return BETWEEN_PAIRS.join(sorted(answer)) or "∅"
     return " → ".join(answer) if isinstance(answer, tuple) else str(answer)

@@ -89,7 +89,7 @@ def _needed(asks: str, start: Start | None) -> Start:
 def pair_names(shown: Shown) -> Iterator[str]:
     """The pairs there are, a row with its values as one."""
     there = shown.cluster.present
-    values: dict[tuple[str, str, str], list[Pair]] = {}
+    values: dict[tuple[str, int, str], list[Pair]] = {}
     for pair in there:
         if pair.sort == "value":
             values.setdefault((pair.table, pair.storage, pair.row), []).append(pair)

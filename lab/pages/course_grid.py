@@ -12,11 +12,15 @@ from django.utils.translation import gettext_lazy, ngettext
 from lab.classroom import selectors
 from lab.classroom.selectors import Cell, Counted
 from lab.classroom.status import Status
+from lab.classroom.tally import BETWEEN_PAIRS
 from lab.exercises.chapter import Form, Screen
+from lab.exercises.pair_texts import pair_text
 from lab.exercises.shelf import Book
 from lab.exercises.texts import TITLE
 from lab.models import Course, Membership
 from lab.pages.chapters import chapters_of, text
+from lab.pages.words import say
+from lab.texts import clauses
 
 STATUS: Mapping[Status, tuple[str, str | Promise]] = {
     Status.NOT_STARTED: ("circle-dashed", gettext_lazy("not started")),
@@ -80,8 +84,7 @@ def _cells(columns: Sequence[Mapping[str, str]], cells: Sequence[Cell]) -> list[
 
 def counted(book: Book, one: Counted, *, shows_right: bool) -> dict[str, Any]:
     """The first answers to a prediction as bars. Those that are right are marked only where that is asked for."""
-    task, key = one.screen.task, one.screen.id
-    has_words = getattr(task, "form", None) in (Form.CHOICE, Form.MATCH)
+    key = one.screen.id
     return {
         "id": key,
         "title": task_title(book, one.screen),
@@ -92,7 +95,7 @@ def counted(book: Book, one: Counted, *, shows_right: bool) -> dict[str, Any]:
                 "more": tally.more,
                 "bars": [
                     {
-                        "answer": text(book, f"{key}.choice {bar.answer}") if has_words else bar.answer,
+                        "answer": _answer_words(book, one.screen, bar.answer),
                         "count": bar.count,
                         "is_right": shows_right and bar.is_right,
                     }
@@ -102,6 +105,16 @@ def counted(book: Book, one: Counted, *, shows_right: bool) -> dict[str, Any]:
             for tally in one.tallies
         ],
     }
+
+
+def _answer_words(book: Book, screen: Screen, answer: str) -> str:
+    """An answer as the task's form words it; numbers, hours and orders speak for themselves."""
+    match getattr(screen.task, "form", None):
+        case Form.CHOICE | Form.MATCH:
+            return text(book, f"{screen.id}.choice {answer}")
+        case Form.PAIRS:
+            return say(clauses([pair_text(pair) for pair in answer.split(BETWEEN_PAIRS)]))
+    return answer
 
 
 def who(member: Membership) -> str:

@@ -133,6 +133,7 @@ STAGE: Mapping[str, str | Promise] = {
     "messages": _("Under way"),
     "to": _("to"),
     "store": _("Rows and entries"),
+    "store n": _("store {n}"),
     "store empty": _("The store is empty."),
     "pairs caption": _("Each row with its pairs, and the entries that lead to it"),
     "row": _("Row"),

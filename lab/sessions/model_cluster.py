@@ -164,7 +164,7 @@ class Drawing:
         return Pair(
             f"{found.storage + 1}.{found.key.hex()}",
             self.tables[at],
-            f"{STORE} {found.storage + 1}" if self.effects.storages > 1 else STORE,
+            found.storage + 1,
             "" if owner is None else self._row_words(at, owner),
             sort,
             self._key_words(name),

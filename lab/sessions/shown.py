@@ -124,12 +124,13 @@ class Message:
 class Pair:
     """A pair of the store. Entries stand beside the row they belong to: `row` is its number, or "" when it has none.
 
-    `sort` is row, value or entry. `unseen_by` are the versions in force that do not know of the pair's element.
+    `storage` is counted from 1, `sort` is row, value or entry. `unseen_by` are the versions in force that do not know
+    of the pair's element.
     """
 
     id: str
     table: str
-    storage: str
+    storage: int
     row: str
     sort: str
     key: str

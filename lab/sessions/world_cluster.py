@@ -140,7 +140,7 @@ class Drawing:
         return Pair(
             f"{found.storage}.{found.key.hex()}",
             NAME,
-            f"storage {found.storage}",
+            found.storage,
             "" if owner is None else key_text(widest, owner).strip("()"),
             sort,
             _key_words(widest, name),

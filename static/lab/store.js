@@ -8,9 +8,10 @@ const GLYPHS = { "+": "+", "-": "−", "~": "~" };
 
 export function Store({ cluster, of = "" }) {
   const places = [...new Set(cluster.pairs.map((pair) => JSON.stringify([pair.table, pair.storage])))].map((place) => JSON.parse(place));
+  const areMany = new Set(places.map(([, storage]) => storage)).size > 1;
   return html`<section class="panel store" aria-labelledby=${`store-head${of}`}><header><h2 id=${`store-head${of}`}>${say("store")}<span class="hush"> ${of}</span></h2><${Legend} pairs=${cluster.pairs} /></header>
     ${cluster.pairs.length === 0 && html`<p class="empty">${say("store empty")}</p>`}
-    ${places.map(([table, storage]) => html`<${Place} key=${`${table}/${storage}`} name=${places.length > 1 ? [table, storage].filter(Boolean).join(" · ") : ""} of=${of}
+    ${places.map(([table, storage]) => html`<${Place} key=${`${table}/${storage}`} name=${places.length > 1 ? [table, areMany ? say("store n", { n: storage }) : ""].filter(Boolean).join(" · ") : ""} of=${of}
       pairs=${cluster.pairs.filter((pair) => pair.table === table && pair.storage === storage)} />`)}</section>`;
 }
 

@@ -37,7 +37,7 @@ def test_every_choice_has_its_bar_in_the_order_of_the_task() -> None:
         pytest.param(
             PAIRS,
             [{"pairs": ["b", "a"]}, {"pairs": []}, {"pairs": ["a", "b"]}],
-            [("a, b", 2, True), ("∅", 1, False)],
+            [("a; b", 2, True), ("∅", 1, False)],
             id="a set has no order",
         ),
         pytest.param(

@@ -58,3 +58,12 @@ def test_a_fault_names_its_step_and_its_clauses() -> None:
     fault = "step 2 (C3 and C4): the order must be close, verify"
     assert str(fault_of_plan(fault)) == "step 2 (C3, C4): the order must be close, verify"
     assert str(fault_of_plan("nobody knows")) == str(mistake_of_lines("nobody knows")) == "nobody knows"
+
+
+def test_a_constraint_cannot_move_when_its_column_is_gone() -> None:
+    """The column first is the mistake that the task is about: it is answered, in words."""
+    task = DESIGNS["08-other-elements/drop-it-with-its-not-null"]
+    lines = ["publish t_a_not_null write-only", "drain", "publish a absent", "drain", "publish t_a_not_null absent"]
+    with pytest.raises(designs.Malformed) as refused:
+        designs.judge_design(task, lines)
+    assert str(refused.value) == "line 5: constraint t_a_not_null is about a column that is absent by then"
