@@ -1,4 +1,4 @@
-"""What is wrong with a sequence that a learner wrote, as texts: the rules of plans word it in English.
+"""Mistakes in a sequence that a learner wrote, as texts: the rules of plans word it in English.
 
     step 2 (C4): index by_a: public and delete-only may not be in use together (C4): a node that puts no entry ..
     step {at}: {what} ({clauses}), and {what} a text itself
@@ -207,7 +207,7 @@ def fault_of_plan(fault: str) -> Text:
 
 
 def mistake_of_lines(why: str) -> Text:
-    """What is wrong with lines that are no sequence."""
+    """The text of what is wrong with lines that are no sequence."""
     return _known(why, MISTAKES)
 
 

@@ -1,4 +1,4 @@
-"""What the lab's cluster says, as texts: golden scripts word it in English, a page in any language.
+"""Words of the lab's cluster, as texts: golden scripts word it in English, a page in any language.
 
     n1 still leases version 1 (expires in 18 s)              {node} still leases v{version}, for {seconds} s at most
     n1: under t@2;  + t (1) exists;  + t (1) a = 1           n1, as v2: + row 1, + a = 1 of row 1
