@@ -137,6 +137,7 @@ STAGE: Mapping[str, str | Promise] = {
     "store empty": _("The store is empty."),
     "pairs caption": _("Each row with its pairs, and the entries that lead to it"),
     "row": _("Row"),
+    "pair row": _("row"),
     "no row": _("none"),
     "its pairs": _("Its pairs"),
     "leads to": _("leads to"),

@@ -161,6 +161,7 @@ UNKNOWN: Patterns = (
     (r"gave up after (?P<n>\d+) states.*", Text("it gave up after {n} states")),
     (r"gave up after (?P<n>\d+) s.*", Text("it gave up after {n} s")),
     (r"gave up after (?P<n>\d+) attempts", Text("it gave up after {n} attempts")),
+    (r"the search failed: .+", Text("the search failed: the log of the process lab says why")),
     (r"was stopped after (?P<n>\d+) states", Text("it was stopped after {n} states")),
 )
 """Why a search came to no verdict."""

@@ -39,7 +39,7 @@ function Pair({ pair }) {
   const removed = pair.difference === "-";
   return html`<span class=${classes({ pair: true, removed, tombstone: pair.is_tombstone, dangles: pair.dangles && !removed, unseen: pair.unseen_by.length > 0 })} data-difference=${pair.difference || null} data-pair=${pair.id}>
     ${pair.difference && html`<span class="glyph"><span aria-hidden="true">${GLYPHS[pair.difference]}</span><span class="hush">${say(`difference ${pair.difference}`)} </span></span>`}
-    <span class="what"><code>${pair.key}${pair.is_new ? " (new)" : ""}</code>${pair.value && html`<span class="becomes" aria-hidden="true">→</span><code>${pair.value}</code>`}</span>
+    <span class="what"><code>${pair.sort === "row" ? say("pair row") : pair.key}</code>${pair.value && html`<span class="becomes" aria-hidden="true">→</span><code>${pair.value}</code>`}</span>
     ${pair.is_new && html`<span class="tag">${say("new placement")}</span>`}
     ${pair.is_tombstone && html`<span class="tag"><${Icon} name="x" />${say("tombstone")}</span>`}
     ${pair.dangles && !removed && html`<span class="tag danger-text"><${Icon} name="unlink" />${say("dangles")}</span>`}
