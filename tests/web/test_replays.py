@@ -36,7 +36,7 @@ def ended(owner: str, **outcome: object) -> Replay:
 def test_a_visitor_sees_what_would_be_done_and_why_not(db: None) -> None:
     page = Client().get(reverse("replays"), {"s": LINK}).content.decode()
     assert "n1 begins a transaction under v1, and keeps it open" in page
-    assert "Only who has an account and may submit changes may replay on the cluster." in page
+    assert "Only people with an account who may submit changes can replay on the cluster." in page
     assert 'name="s"' not in page
 
 
