@@ -52,7 +52,8 @@ class Start:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     left_out: frozenset[str] = frozenset()
     steps: tuple[str, ...] = ()
-    single_steps: bool = False
+    single_steps: bool | None = None
+    """None: as the set-up has it."""
 
     def __hash__(self) -> int:
         """As of a `lab.sessions.session.Session`."""

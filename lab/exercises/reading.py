@@ -73,6 +73,10 @@ class Table:
         value = self._value(key, default, "true or false")
         return value if isinstance(value, bool) else self._refuse(key, value, "true or false")
 
+    def flag_or(self, key: str, default: bool | None) -> bool | None:
+        self.asked.add(key)
+        return self.flag(key, default=False) if key in self.body else default
+
     def items(self, key: str) -> list[object]:
         value = self._value(key, [], "a list")
         return value if isinstance(value, list) else self._refuse(key, value, "a list")
@@ -132,7 +136,7 @@ def read_chapter(folder: str, text: str) -> Chapter:
         top.text("setup", ""),
         _parameters(top),
         frozenset(top.words("left_out")),
-        single_steps=top.flag("single_steps", default=False),
+        single_steps=top.flag_or("single_steps", None),
     )
     screens = [_screen(Table(f"screens[{n}]", one), first) for n, one in enumerate(top.items("screens"), 1)]
     chapter = Chapter(
@@ -190,7 +194,7 @@ def _start(table: Table, first: Start) -> Start:
         parameters={**first.parameters, **parameters} if is_same else parameters,
         left_out=frozenset(table.words("left_out", tuple(first.left_out) if is_same else ())),
         steps=table.steps("steps"),
-        single_steps=table.flag("single_steps", default=first.single_steps),
+        single_steps=table.flag_or("single_steps", first.single_steps if is_same else None),
     )
 
 

@@ -226,13 +226,13 @@ def _stage(place: Place, found: Seen) -> dict[str, Any]:
     """The session on the stage; the screen's own where that of a stored answer cannot be opened any more."""
     assert found.stage is not None, place.screen.id
     try:
-        answer = stage_answer(session_of(found.stage), found.at, found.stage.single_steps or None)
+        answer = stage_answer(session_of(found.stage), found.at, found.stage.single_steps)
         return answer if selectors.may_be_shown(place.screen, place.rows) else _without_foresight(answer)
     except BadSession as problem:
         if place.screen.start is None:
             raise
         log.warning("an answer at %s/%s cannot be shown: %s", place.chapter.id, place.screen.id, problem)
-        return stage_answer(session_of(place.screen.start), None, place.screen.start.single_steps or None)
+        return stage_answer(session_of(place.screen.start), None, place.screen.start.single_steps)
 
 
 def _without_foresight(answer: dict[str, Any]) -> dict[str, Any]:

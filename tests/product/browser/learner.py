@@ -128,7 +128,7 @@ class Learner:
         taken, ahead = start.steps, in_full(steps)
         while ahead:
             session = session_of(replace(start, steps=taken))
-            shown = show(session, single_steps=start.single_steps or None)
+            shown = show(session, single_steps=start.single_steps)
             offers = [one for one in shown.offers if one.takes and ahead[: len(one.takes)] == one.takes]
             assert offers, f"nothing is offered that takes {ahead[0]}"
             offer = max(offers, key=lambda one: len(one.takes))
