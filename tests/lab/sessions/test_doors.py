@@ -26,7 +26,7 @@ def test_a_lease_refuses_the_third_version() -> None:
 
 
 def test_a_dead_nodes_lease_is_waited_for() -> None:
-    assert "n1 still leases version 1" in str(behind("dead-node").trace[-1].text)
+    assert "n1 still leases v1" in str(behind("dead-node").trace[-1].text)
     assert [node.condition for node in behind("dead-node").cluster.nodes] == ["down", "running"]
 
 
