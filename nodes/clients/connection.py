@@ -138,9 +138,10 @@ class Client:
         self.channel.send(messages.notice_response(text, severity=severity, sqlstate=sqlstate))
         self.channel.write()
 
-    def close_portals(self) -> None:
-        """The transaction is over, and so is what reads in it."""
-        self.portals.clear()
+    def close_portals(self, *, since: int = 0) -> None:
+        """Close what reads in the transaction, which is over, or in the part of it since that savepoint."""
+        for name in [name for name, portal in self.portals.items() if portal.savepoint >= since]:
+            self.portals.pop(name)
 
     async def read_portals(self) -> None:
         """The transaction is about to write: what its portals have still to read is as it was before."""
@@ -357,7 +358,9 @@ class Client:
         formats = bind.formats * len(bind.values) if len(bind.formats) == 1 else bind.formats
         if bind.portal and bind.portal in self.portals:
             raise errors.SqlError("42P03", f'cursor "{bind.portal}" already exists')
-        self.portals[bind.portal] = Portal(prepared, bind.values, formats)
+        assert self.session is not None
+        savepoint = self.session.savepoints_set()
+        self.portals[bind.portal] = Portal(prepared, bind.values, formats, savepoint=savepoint)
         self.channel.send(messages.BIND_COMPLETE)
 
     async def _describe(self, body: bytes) -> None:
@@ -402,6 +405,7 @@ class Client:
         alone = portal.result is None and rows_max == 0 and await self._next_kind() == ord("S")
         with self._timed(prepared.statement):
             if portal.result is None:
+                portal.savepoint = self.session.savepoints_set()
                 is_described = self._is_described(prepared)
                 portal.result = await self._run(prepared, portal.values, portal.formats, alone=alone)
                 if not is_described:

@@ -8,6 +8,8 @@ PostgreSQL does), and drivers prepare it again by themselves. One that nobody wa
 
 The rows of a portal are those at the time of its first Execute. A suspended one has not read all of them, and would
 read what its own transaction writes meanwhile; so before a statement writes, the rest is read and kept (`read_on`).
+ROLLBACK TO closes those that came after the savepoint: of their rows, which may be undone, only some were read. Older
+ones go on: they have read the rest before the first write that is undone.
 """
 
 from collections import deque
@@ -119,6 +121,8 @@ class Portal:
     result: Result | None = None
     sent: int = 0
     is_done: bool = False
+    savepoint: int = 0
+    """The number of its transaction's last savepoint when it was bound; when it was executed, once it was."""
     counted: int = 0
     waiting: deque[Row] = field(default_factory=deque)
     waiting_bytes: int | None = None

@@ -55,6 +55,11 @@ class Block:
         return self.transaction is not None and not self.is_explicit
 
     @property
+    def savepoints_set(self) -> int:
+        """Number of savepoints that the transaction has set so far, those that are gone included."""
+        return 0 if self.transaction is None else self.transaction.savepoints_set
+
+    @property
     def holds_something(self) -> bool:
         """True if versions, and a session at the store, are held while the client is waited for."""
         return self.transaction is not None or bool(self._streaming)
@@ -123,7 +128,8 @@ class Block:
         if word == "ROLLBACK TO":
             if self.transaction is None:
                 raise SqlError(INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
-            await self.transaction.rollback_to(name)
+            number = await self.transaction.rollback_to(name)
+            self.client.close_portals(since=number)
             self.is_failed = False
             return "ROLLBACK"
         act = self.current().savepoint if word == "SAVEPOINT" else self.current().release

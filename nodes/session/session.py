@@ -159,6 +159,9 @@ class Session:
             self.env.running.pop(self, None)
             self.env.meter.finished(perf_counter() - began, is_error=not is_answered)
 
+    def savepoints_set(self) -> int:
+        return self.block.savepoints_set
+
     def has_implicit_block(self) -> bool:
         return self.block.is_implicit
 

@@ -123,7 +123,10 @@ class Transaction:
     began: float = field(default_factory=time.monotonic)
     pins: dict[int, PinLike] = field(default_factory=dict)
     connection: StoreConnection | None = None
-    savepoints: list[tuple[str, str]] = field(default_factory=list)
+    savepoints: list[tuple[str, int]] = field(default_factory=list)
+    """Name and number of each that can be returned to."""
+    savepoints_set: int = 0
+    """How many there were so far: the number of the last one."""
     started_at: dt.datetime = field(default_factory=clock.now)
     has_written: bool = False
     is_over: bool = False
@@ -131,7 +134,6 @@ class Transaction:
     _entered: dict[int, PinLike] = field(default_factory=dict)
     _armed: dt.datetime | None = None
     _xid: bytes | None = None
-    _serial: int = 0
     _looking: asyncio.TimerHandle | None = None
     _moving: asyncio.Task[None] | None = None
 
@@ -301,28 +303,32 @@ class Transaction:
     # -- savepoints ---------------------------------------------------------------------------------------------
 
     async def savepoint(self, name: str) -> None:
-        self._serial += 1
-        inner = f"p{self._serial}"
-        await self.run([Command(f"SAVEPOINT {inner}")])
-        self.savepoints.append((name, inner))
+        self.savepoints_set += 1
+        number = self.savepoints_set
+        await self.run([Command(f"SAVEPOINT p{number}")])
+        self.savepoints.append((name, number))
 
     async def release(self, name: str) -> None:
         place = self._find(name)
-        await self.run([Command(f"RELEASE SAVEPOINT {self.savepoints[place][1]}")])
+        await self.run([Command(f"RELEASE SAVEPOINT p{self.savepoints[place][1]}")])
         del self.savepoints[place:]
 
-    async def rollback_to(self, name: str) -> None:
-        """T5: the lock and the deadline went with the savepoint; enter again for each pinned table."""
+    async def rollback_to(self, name: str) -> int:
+        """Undo what came after a savepoint; its number.
+
+        T5: the lock and the deadline went with the savepoint; enter again for each pinned table.
+        """
         await self._quiet()
         self._refuse_ended()
         place = self._find(name)
-        inner = self.savepoints[place][1]
+        number = self.savepoints[place][1]
         expires_at = self.expires_at
         enters = [enter_command(p, expires_at, self.storages) for p in self.pins.values()] if expires_at else []
         pins = dict(self.pins)
-        await self._send([Command(f"ROLLBACK TO SAVEPOINT {inner}"), *enters])
+        await self._send([Command(f"ROLLBACK TO SAVEPOINT p{number}"), *enters])
         self._entered, self._armed = pins, expires_at
         del self.savepoints[place + 1 :]
+        return number
 
     def _find(self, name: str) -> int:
         for place in range(len(self.savepoints) - 1, -1, -1):

@@ -1,6 +1,7 @@
 """A portal ends with its transaction, however that ends: what it has not sent yet, nobody gets any more."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 
 import pytest
@@ -10,10 +11,11 @@ from nodes.clients.portals import Kept, Portal, Prepared, read_on
 from nodes.execution.held_rows import KeptByConnection, NodeRows
 from nodes.wire.results import Result, Row
 from tests.nodes.conftest import Cluster
-from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, message, parse, query, rows
+from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, kinds, message, parse, query, rows
 
 ROWS = 6000
 """More than are gathered before the first is sent, and they come a thousand at a time."""
+ADDED = 100
 
 
 FLUSH = message(b"H")
@@ -111,6 +113,38 @@ def until(raw: Raw, *last: bytes) -> list[tuple[bytes, bytes]]:
         if message[0] in last:
             break
     return found
+
+
+@pytest.mark.parametrize(("before", "between", "found"), [
+    pytest.param("SAVEPOINT a; INSERT", "ROLLBACK TO a", None, id="made after the savepoint and a write, closed"),
+    pytest.param("SAVEPOINT a; SAVEPOINT b", "RELEASE b; ROLLBACK TO a", None, id="made in one released, closed"),
+    pytest.param("SAVEPOINT a; INSERT; ROLLBACK TO a", "ROLLBACK TO a", None, id="made between two returns, closed"),
+    pytest.param("", "SAVEPOINT a; INSERT; ROLLBACK TO a", ROWS, id="made before it, goes on"),
+    pytest.param("SAVEPOINT a; RELEASE a", "SAVEPOINT a; DELETE; ROLLBACK TO a", ROWS, id="made after an older one"),
+    pytest.param("INSERT", "SAVEPOINT a; DELETE; ROLLBACK TO a; INSERT", ROWS + ADDED, id="has what stays written"),
+])  # fmt: skip
+@pytest.mark.usefixtures("_rows")
+def test_rollback_to_closes_the_portals_of_what_it_undoes(
+    raw: Raw, before: str, between: str, found: int | None
+) -> None:
+    """Else the first rows of one are of before the return, the others of after it."""
+    table, next_key = TABLE, itertools.count(-1, -ADDED)
+
+    def do(words: str) -> None:
+        for word in filter(None, words.split("; ")):
+            sql = {"INSERT": f"INSERT INTO {table} SELECT {next(next_key)} - g FROM generate_series(1, {ADDED}) g",
+                   "DELETE": f"DELETE FROM {table} WHERE id > {ROWS // 2}"}.get(word, word)  # fmt: skip
+            assert "E" not in kinds(ask(raw, query(sql))), sql
+
+    ask(raw, query("BEGIN"))
+    do(before)
+    first = ask(raw, parse(f"SELECT id FROM {table}", "all"), bind(name="all", portal="p"), execute(10, "p"), SYNC)
+    do(between)
+    others = ask(raw, execute(0, "p"), SYNC)
+    ask(raw, query("ROLLBACK"))
+    errors = [fields(body)["C"] for kind, body in others if kind == b"E"]
+    assert errors == ([] if found else ["34000"])
+    assert found is None or len({*rows(first), *rows(others)}) == len(rows(first)) + len(rows(others)) == found
 
 
 def test_what_cannot_be_kept_is_refused_by_name() -> None:
