@@ -8,6 +8,7 @@ from expressions.sqltypes import INTERVAL
 from expressions.typed import Context, Expr, evaluate, render_parts, size_of, value_text
 from nodes.context import Environment
 from nodes.execution.fairness import Turns, in_thread
+from nodes.execution.held_rows import VALUE_BYTES
 from nodes.execution.pages import Table, point_commands, rows_in
 from nodes.execution.row_codec import decoded
 from nodes.execution.scans import arrow_batches, arrow_schema, stored_rows
@@ -134,14 +135,14 @@ async def select_result(
         return Result("SELECT", fields, rows)
     batches = select(env, transaction, plan, context, commit=commit)
     gathered: list[Row] = []
-    size = 0
-    while len(gathered) < GATHERED_ROWS and size < GATHERED_BYTES:
+    size, more = 0, True
+    while more and len(gathered) < GATHERED_ROWS and size < GATHERED_BYTES:
         batch = await anext(batches, None)
-        if batch is None:
-            return Result("SELECT", fields, gathered, bytes_held=size)
-        gathered += batch
-        size += sum(len(value) for row in batch for value in row if value is not None)
-    return Result("SELECT", fields, gathered, batches)
+        more = batch is not None
+        gathered += batch or []
+        size += sum(len(value) for row in batch or () for value in row if value is not None)
+    held = size + VALUE_BYTES * len(fields) * len(gathered)  # as `bytes_of` counts
+    return Result("SELECT", fields, gathered, batches if more else None, bytes_held=held)
 
 
 async def _points(
