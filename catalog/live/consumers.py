@@ -79,7 +79,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.events: deque[Event] = deque(maxlen=EVENTS_MAX)
         self.fresh: dict[str, snapshot.Message] = {}
         self.seqs: dict[str, int] | None = None
-        self.is_signed_out = False
+        self.end_code: int | None = None
         self.has_messages = asyncio.Event()
         self.sending = asyncio.Lock()
         self.unanswered = 0
@@ -148,17 +148,22 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
 
     def put_sign_out(self) -> None:
         """Whoever opened this page has signed out, in whichever tab."""
-        self.is_signed_out = True
+        self.end_code = SIGNED_OUT
+        self.has_messages.set()
+
+    def put_broken(self) -> None:
+        """A message of this socket could not be made: the browser is to open another."""
+        self.end_code = self.end_code or BROKEN
         self.has_messages.set()
 
     async def _deliver(self) -> None:
         """Send what is queued, for as long as it lives."""
         try:
-            while not self.is_signed_out:
+            while self.end_code is None:
                 await self.has_messages.wait()
                 self.has_messages.clear()
                 await self._send_queued()
-            await self.close(SIGNED_OUT)
+            await self.close(self.end_code)
         except OSError:
             log.debug("a browser left while its messages were being sent")
         except Exception:

@@ -63,6 +63,7 @@ class Follower(Protocol):
     def put_state(self, message: snapshot.Message) -> None: ...
     def put_heartbeat(self, seqs: dict[str, int]) -> None: ...
     def put_sign_out(self) -> None: ...
+    def put_broken(self) -> None: ...
 
 
 class Relay:
@@ -220,8 +221,9 @@ class Relay:
         try:
             follower.put_state(message)
         except Exception:
-            log.exception("a page cannot take what is new: it gets no more, and its browser opens another")
+            log.exception("a page cannot take what is new: its socket is closed, the browser opens another")
             self.followers.discard(follower)
+            follower.put_broken()
 
     async def _fresh(self, stream: str, language: str, html: bool, sampled: bool) -> snapshot.Message | None:
         try:

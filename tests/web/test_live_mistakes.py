@@ -90,22 +90,30 @@ def test_a_task_of_the_relay_that_dies_begins_again(
     assert f"live relay: {work} failed, again in 0.05 s" in caplog.text
 
 
+@pytest.mark.parametrize(("work", "words"), [
+    pytest.param("_beat", "a page cannot be sent what is new", id="as it is sent"),
+    pytest.param("put_state", "a page cannot take what is new", id="as it is queued"),
+])  # fmt: skip
 def test_a_page_that_cannot_be_notified_is_closed_so_that_the_browser_opens_another(
-    browse: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    browse: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, work: str, words: str
 ) -> None:
-    async def broken(*_: object) -> None:
+    def broken(*_: object) -> None:
         raise KeyError("a mistake of ours")
 
     monkeypatch.setattr(snapshot, "HEARTBEAT_S", 0.2)
     with browse() as browser:
         browser.follow("cluster")
         browser.next("snapshot")
-        monkeypatch.setattr(consumers.LiveConsumer, "_beat", broken)
+        monkeypatch.setattr(consumers.LiveConsumer, work, broken)
+        from leases.models import Node
+
+        Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=7101, pid=1, state="up")
+        happen(1)
         with pytest.raises(ConnectionClosed) as closed:
             browser.next("never")
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == consumers.BROKEN
-    assert "a page cannot be sent what is new" in caplog.text
+    assert words in caplog.text
 
 
 def followers() -> list[relays.Follower]:

@@ -53,6 +53,8 @@ class Socket:
 
     def put_sign_out(self) -> None: ...
 
+    def put_broken(self) -> None: ...
+
 
 async def receives(socket: Socket) -> None:
     """Raises `TimeoutError` when an event does not reach the socket."""
