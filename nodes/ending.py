@@ -1,8 +1,9 @@
 """A node that was told to end is gone soon after, whatever hangs, and says what it did not wait for.
 
-    in order      the server ends clients, gives leases back and closes what it has, each within its own time
+    in order      the server ends clients, gives leases back and closes what it has, each in its own time (`STEPS_S`)
     left behind   tasks that hear no cancel, threads in the query engine or at a store that does not answer
     last resort   after `END_S_MAX` a thread ends the process; should none run any more, the kernel's alarm does
+    from outside  whoever told it to end kills it after `KILL_S_MAX`, when all of that has had its time
 
 No thread is waited for: Python would do so without limit, at the end of an event loop and at that of the process.
 """
@@ -13,12 +14,22 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Coroutine
+from typing import Any
 
 log = logging.getLogger(__name__)
 
-END_S_MAX = 10.0
+CLIENTS_S, UNDO_S = 3.0, 1.0
+"""For the transactions of clients to end, and for those that did not to be rolled back."""
+LEASES_S, KEEPER_S = 2.0, 1.0
+"""For leases to be given back, and for the keeper's requests to be broken off."""
+NEW_TABLES_S, CLOSE_S, LEAVE_S = 1.0, 0.5, 1.0
+"""For the cluster to hear of new tables it could not hear of before, for sessions at the store, for a farewell."""
+STEPS_S = CLIENTS_S + UNDO_S + LEASES_S + KEEPER_S + NEW_TABLES_S + CLOSE_S + LEAVE_S
+END_S_MAX = STEPS_S + 0.5
 KERNEL_S = 2.0
 """Later than the thread the kernel ends a process whose interpreter stands still."""
+KILL_S_MAX = END_S_MAX + KERNEL_S + 1.0
 
 
 def end_soon(node: str, code: int, loop: asyncio.AbstractEventLoop) -> None:
@@ -33,6 +44,15 @@ def end_soon(node: str, code: int, loop: asyncio.AbstractEventLoop) -> None:
     timer = threading.Timer(END_S_MAX, end)
     timer.daemon = True
     timer.start()
+
+
+async def in_time(seconds: float, what: str, work: Coroutine[Any, Any, None]) -> None:
+    """Do one step of the end, for so long; the log says when that was not enough."""
+    try:
+        async with asyncio.timeout(seconds):
+            await work
+    except TimeoutError:
+        log.warning("%s: not done within %g s", what, seconds)
 
 
 def end_now(node: str, code: int, loop: asyncio.AbstractEventLoop) -> None:
@@ -52,7 +72,7 @@ def left_over(loop: asyncio.AbstractEventLoop) -> list[str]:
     threads = []
     for thread in threading.enumerate():
         frame = frames.get(thread.ident or 0)
-        if frame is None or thread in (threading.main_thread(), threading.current_thread()) or thread.daemon:
+        if frame is None or thread is threading.current_thread() or thread.daemon:
             continue
         if frame.f_code.co_name != "_worker":  # where a thread of a pool waits for work
             threads.append(f"thread {thread.name} in {frame.f_code.co_filename}:{frame.f_lineno}")

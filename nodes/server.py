@@ -29,6 +29,7 @@ from nodes.clients.protocols import Client, Session
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
 from nodes.context import Environment
+from nodes.ending import CLIENTS_S, CLOSE_S, KEEPER_S, LEASES_S, NEW_TABLES_S, UNDO_S, in_time
 from nodes.people.admission import Admission
 from nodes.people.directory import People
 from nodes.people.rights import Person
@@ -41,9 +42,6 @@ from storage.postgres import session_options
 
 log = logging.getLogger(__name__)
 
-GRACE_S = 3.0
-LAST_WORDS_S = 1.0
-"""For the cluster to hear of new tables of which it could not hear before."""
 CONTROL_SESSIONS = 2
 BACKLOG = 200
 KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
@@ -150,6 +148,7 @@ class Server:
             lease_s=settings.lease_s,
             on_fatal=self._fatal,
             on_end=lambda pin: self.env.end_holder(pin),
+            stop_s_max=KEEPER_S,
         )
         self.env = environment(settings, self.incarnation, keeper)
         people = People(self.env.directory.ask)
@@ -171,11 +170,11 @@ class Server:
             for task in beside:
                 task.cancel()
             serving.close()
-            await clients.end_all(FatalError(ADMIN_SHUTDOWN, self._why), GRACE_S if code == 0 else 0.0)
+            await clients.end_all(FatalError(ADMIN_SHUTDOWN, self._why), CLIENTS_S if code == 0 else 0.0, UNDO_S)
             if code == 0:
                 await self._drain(keeper)
-        await announce_last(self.env, LAST_WORDS_S)
-        await self.env.close()
+        await announce_last(self.env, NEW_TABLES_S)
+        await in_time(CLOSE_S, f"node {settings.name} closes its sessions at the store", self.env.close())
         return code
 
     def run_beside(self, what: str, work: Coroutine[Any, Any, None], *, is_vital: bool) -> "asyncio.Task[None]":
@@ -196,11 +195,8 @@ class Server:
             self._on_ending(code)
 
     async def _drain(self, keeper: LeaseKeeper) -> None:
-        try:
-            async with asyncio.timeout(GRACE_S):
-                await keeper.drain()
-        except TimeoutError:
-            log.warning("node %s could not give back all leases in %s s: they run out", self.settings.name, GRACE_S)
+        what = f"node {self.settings.name} gives back its leases; what it cannot give back runs out"
+        await in_time(LEASES_S, what, keeper.drain())
 
     async def _send_samples(self) -> None:
         """Every second what this node did in it, for people who watch; nobody listening costs nothing."""

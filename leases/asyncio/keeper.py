@@ -75,9 +75,10 @@ class LeaseKeeper:
         lease_s: float,
         on_fatal: Callable[[str], None],
         on_end: Callable[[Pin], None] = lambda pin: None,
+        stop_s_max: float = STOP_S_MAX,
     ) -> None:
         self._node, self._incarnation, self._redis_url = node, incarnation, redis_url
-        self._on_fatal, self._on_end = on_fatal, on_end
+        self._on_fatal, self._on_end, self._stop_s_max = on_fatal, on_end, stop_s_max
         self._queries = Queries(dsn=dsn, node=node, incarnation=incarnation, lease_s=lease_s, on_notify=self._notified)
         self._state = NodeLeases(NodeId(node), incarnation)
         self._uses = Uses()
@@ -115,9 +116,9 @@ class LeaseKeeper:
             task.cancel()
         self._queries.abandon()
         if tasks:
-            _, hanging = await asyncio.wait(tasks, timeout=STOP_S_MAX)
+            _, hanging = await asyncio.wait(tasks, timeout=self._stop_s_max)
             if hanging:
-                log.error("keeper of %s: %s did not end within %g s", self._node, hanging, STOP_S_MAX)
+                log.error("keeper of %s: %s did not end within %g s", self._node, hanging, self._stop_s_max)
         await self._queries.close()
 
     # What callers use

@@ -80,8 +80,11 @@ class Clients:
             if client.person is person:
                 client.end_now(why)
 
-    async def end_all(self, why: FatalError, grace_s: float) -> None:
-        """Admit nobody, end idle connections now, the others when their transaction ends or `grace_s` is over."""
+    async def end_all(self, why: FatalError, grace_s: float, undo_s: float) -> None:
+        """Admit nobody, end idle connections now, the others when their transaction ends or `grace_s` is over.
+
+        Transactions that have not ended by then have `undo_s` to be rolled back.
+        """
         self.refusal = FatalError(CANNOT_CONNECT_NOW, "this node is shutting down")
         for client in list(self.clients.values()):
             client.say_goodbye(why)
@@ -92,4 +95,4 @@ class Clients:
             client.end_now(why)
         tasks = [c.task for c in self.clients.values() if c.task is not None]
         if tasks:
-            await asyncio.wait(tasks, timeout=2.0)
+            await asyncio.wait(tasks, timeout=undo_s)

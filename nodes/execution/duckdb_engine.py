@@ -159,8 +159,12 @@ class Engine:
             raise translated(error) from error
 
     def close(self) -> None:
+        """Take no more queries; one that still runs ends with the process."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        self._database.close()
+        try:
+            self._database.close()
+        except duckdb.Error as error:
+            log.warning("the query engine is not closed: %s", error)
 
 
 def _register(connection: Any, name: str, feed: Feed) -> None:

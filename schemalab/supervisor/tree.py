@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nodes.ending import KILL_S_MAX
 from schemalab.connections.reachable import check_database, check_layout, check_redis, shortcomings
 from schemalab.embedded import postgres, redis
 from schemalab.embedded.leftovers import end_leftovers
@@ -37,7 +38,6 @@ from schemalab.supervisor.watch import Watch
 
 READY_S_MAX = 60.0
 MIGRATE_S_MAX = 600.0
-NODE_STOP_S_MAX = 10.0
 # What is stopped together, first to last.
 STOP_ORDER = (
     ("demo",),
@@ -198,7 +198,7 @@ class Cluster:
         self.say("stopping")
         for kinds in STOP_ORDER:
             group = [process for process in self._processes.values() if process.kind in kinds]
-            limit = NODE_STOP_S_MAX if kinds == ("node",) else None
+            limit = KILL_S_MAX if kinds == ("node",) else None
             await asyncio.gather(*(self._stop_one(process, limit) for process in group))
         self.say("stopped")
 

@@ -9,11 +9,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from types import SimpleNamespace
 
 import psycopg
+import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from nodes import ending
 from nodes.ending import left_over
+from nodes.execution.duckdb_engine import Engine
+from schemalab.supervisor.tree import Cluster as Tree
 from tests.leases.stalled_proxy import Proxy
 from tests.nodes.conftest import ROOT, Cluster
 
@@ -76,31 +81,45 @@ def test_a_store_that_does_not_answer_holds_nobody_up(cluster: Cluster) -> None:
         url = f"postgresql://{parts['user']}@127.0.0.1:{parts['port']}/{parts['dbname']}?sslmode=disable"
         through = Cluster(url, cluster.redis_url, cluster.home, cluster.binaries)
         with (
-            node(through, "e1", "from nodes import ending\nending.END_S_MAX = 5.0") as (process, address),
+            node(through, "e1", "from nodes import ending\nending.END_S_MAX = 60.0") as (process, address),
             closing(psycopg.connect(address)) as client,
         ):
             client.execute("SELECT 1")
             proxy.stall()
             code, log = end(process)
             assert code == 0
-            assert "node e1" in log
+            assert "node e1 says that it leaves: not done within" in log
+            assert "node e1 did not end within" not in log, "each of its steps has a limit"
 
 
-def test_a_thread_that_never_ends_holds_nobody_up(cluster: Cluster) -> None:
-    """As one in the query engine, or one that follows a change."""
-    code = """
+HANGING_THREAD = """
 import asyncio, threading
+from django.db import InterfaceError
 from nodes import ending, server
 ending.END_S_MAX = 60.0
 drain = server.Server._drain
+def gone(name, incarnation):
+    raise InterfaceError("connection already closed")
 async def hold(self, keeper):
+    from nodes.management.commands import node
+    node.leave_node = gone
     asyncio.get_running_loop().run_in_executor(None, threading.Event().wait)
     await drain(self, keeper)
+    {mistake}
 server.Server._drain = hold
 """
-    with node(cluster, "e2", code) as (process, _):
+
+
+@pytest.mark.parametrize(("mistake", "code", "words"), [
+    pytest.param("", 0, "node e2 could not say that it leaves", id="and whose farewell fails"),
+    pytest.param("raise RuntimeError('of ours')", 1, "RuntimeError: of ours", id="and whose end has a mistake"),
+])  # fmt: skip
+def test_a_node_with_a_thread_that_never_ends(cluster: Cluster, mistake: str, code: int, words: str) -> None:
+    """As one in the query engine, or one that follows a change."""
+    with node(cluster, "e2", HANGING_THREAD.format(mistake=mistake)) as (process, _):
         exit_code, log = end(process)
-    assert exit_code == 0
+    assert exit_code == code
+    assert words in log
     assert "node e2 ends without waiting for: " in log
     assert re.search(r"thread uvloop_\d+ in ", log)
     assert "node e2 did not end within" not in log
@@ -126,6 +145,44 @@ server.Server._drain = hang
     assert exit_code == 0
     assert "node e3 did not end within 2 s" in log
     assert "(serve)" in log
+    assert "thread MainThread in " in log
+
+
+def test_the_supervisor_waits_until_a_node_has_had_its_time() -> None:
+    limits: list[float] = []
+
+    class Stopped:
+        kind = "node"
+
+        async def stop(self, *, seconds_max: float) -> None:
+            limits.append(seconds_max)
+
+    tree = Tree.__new__(Tree)
+    tree._processes, tree._terminal = {"n1": Stopped()}, SimpleNamespace(say=print)  # type: ignore[dict-item,assignment]
+    asyncio.run(tree._stop_all())
+    assert ending.STEPS_S < ending.END_S_MAX
+    assert limits == [ending.KILL_S_MAX]
+    assert limits[0] > ending.END_S_MAX + ending.KERNEL_S
+
+
+def test_an_engine_with_a_query_under_way_is_left_as_it_is() -> None:
+    engine, is_going, may_end = Engine(), threading.Event(), threading.Event()
+
+    def wait() -> int:
+        is_going.set()
+        may_end.wait(60)
+        return 1
+
+    cursor = engine._database.cursor()
+    cursor.create_function("wait", wait, [], "INTEGER", side_effects=True)
+    thread = threading.Thread(target=lambda: cursor.execute("SELECT wait()").fetchall())
+    thread.start()
+    try:
+        assert is_going.wait(60)
+        engine.close()
+    finally:
+        may_end.set()
+        thread.join()
 
 
 def test_what_is_left_over_is_named() -> None:

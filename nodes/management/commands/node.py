@@ -10,14 +10,15 @@ from typing import Any, TypeVar
 import uvloop
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, Error, InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from catalog import clock
 from leases.services import leave_node, register_node
-from nodes.ending import end_now, end_soon
+from nodes.ending import LEAVE_S, end_now, end_soon, in_time
 from nodes.execution.duckdb_engine import warm_up
 from nodes.server import CannotServe, Server, Settings, bind, is_loopback
+from nodes.session.database_thread import StoreDown, in_database_thread
 from nodes.session.open import Limits
 from storage.postgres import layout_mistake
 
@@ -77,12 +78,11 @@ class Command(BaseCommand):
             self.stderr.write(f"node {name}: {host} can be reached by others, and what is sent there is not encrypted")
         loop = uvloop.new_event_loop()  # `uvloop.run` would wait for threads at its end
         asyncio.set_event_loop(loop)
-        code = loop.run_until_complete(serve(chosen, listener, registration.incarnation))
-        if code == 0:
-            try:
-                leave_node(name, incarnation=registration.incarnation)
-            except DatabaseError as error:
-                log.warning("node %s could not say that it leaves: %s", name, error)
+        code = 1
+        try:
+            code = loop.run_until_complete(serve(chosen, listener, registration.incarnation))
+        except Exception:
+            log.exception("node %s could not end in good order", name)
         end_now(name, code, loop)
 
     def once_the_store_answers(self, name: str, work: Callable[[], T]) -> T:
@@ -121,4 +121,14 @@ def refuse_another_layout(name: str) -> None:
 
 async def serve(chosen: Settings, listener: Any, incarnation: int) -> int:
     loop = asyncio.get_running_loop()
-    return await Server(chosen, listener, incarnation, lambda code: end_soon(chosen.name, code, loop)).run()
+    code = await Server(chosen, listener, incarnation, lambda code: end_soon(chosen.name, code, loop)).run()
+    if code == 0:
+        await in_time(LEAVE_S, f"node {chosen.name} says that it leaves", leave(chosen.name, incarnation))
+    return code
+
+
+async def leave(name: str, incarnation: int) -> None:
+    try:
+        await in_database_thread(lambda: leave_node(name, incarnation=incarnation))
+    except (Error, StoreDown) as error:
+        log.warning("node %s could not say that it leaves: %s", name, error)
