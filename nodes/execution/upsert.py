@@ -74,7 +74,7 @@ def _counted(descriptor: Descriptor, conflict: Conflict) -> list[Index]:
 
 
 async def _conflicts(work: Writing, conflict: Conflict, new: Sequence[StoredRow]) -> list[StoredRow | None]:
-    """For each new row the existing row it conflicts with."""
+    """For each new row the existing row it conflicts with; only its key where that is left alone."""
     holders: list[bytes | None] = [None] * len(new)
     if conflict.is_primary or conflict.index is None:
         keys = [r.key for r in new]
@@ -83,9 +83,10 @@ async def _conflicts(work: Writing, conflict: Conflict, new: Sequence[StoredRow]
     for index in _counted(work.descriptor, conflict):
         entries = await _holders(work, index, new)
         holders = [h or entries.get(i) for i, h in enumerate(holders)]
+    if conflict.assignments is None:
+        return [StoredRow(h) if h else None for h in holders]
     held_keys = sorted({h for h in holders if h})
-    wanted = () if conflict.assignments is None else None  # what stays as it is need not be known
-    olds = {r.key: r for r in await read_points(work.transaction, work.table, held_keys, wanted, held=work.held)}
+    olds = {r.key: r for r in await read_points(work.transaction, work.table, held_keys, held=work.held)}
     return [olds.get(h) if h else None for h in holders]
 
 

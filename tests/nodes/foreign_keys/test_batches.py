@@ -18,6 +18,9 @@ def test_a_table_without_foreign_keys_asks_nobody(cluster: Cluster) -> None:
         kinds = [command.sql.split()[0] for command in node.batches[0]]
         assert kinds == ["BEGIN", "SELECT", "WITH", "COMMIT"], "one door, one write"
         assert await node.count(f"UPDATE {table} SET code = 'CCC' WHERE id = 1") == 2
+        both = f"INSERT INTO {table} VALUES (2, 'DDD'), (3, 'DDD') ON CONFLICT"
+        assert await node.count(f"{both} DO NOTHING") == 2, "which there are, and the write"
+        assert await node.count(f"{both} (id) DO UPDATE SET code = 'EEE'") == 3
         assert await node.count(f"DELETE FROM {table} WHERE id = 1") == 2
         assert [command.sql.split()[0] for command in node.batches[-1]] == ["DELETE", "SELECT", "COMMIT"]
         assert set(node.keeper.used) == {table}
