@@ -8,6 +8,7 @@ conditions that bound it) is gathered on the way.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from postgast import walk as walk_tree
@@ -136,12 +137,13 @@ class Selects:
         from_parts, stars = joined(parts for parts, _ in items), [star for _, columns in items for star in columns]
         targets = self._targets(node.target_list, scope, stars, loose=loose)
         where = self._where(node, scope)
-        groups = self._groups(node, scope, targets)
+        places = Places(targets)
+        groups = self._groups(node, scope, places)
         having = None
         if node.HasField("having_clause"):
             having = self.analyzer.boolean(self.analyzer.expr(node.having_clause, scope), "HAVING")
-        order = self._order(node, scope, targets)
-        distinct = self._distinct(node, scope, targets)
+        order = self._order(node, scope, places)
+        distinct = self._distinct(node, scope, places)
         check_groups(scope, targets, groups, having, order)
         self.analyzer.windows = windows
         tail = self._limits(node, scope)
@@ -220,35 +222,25 @@ class Selects:
         note_conditions(where, scope)
         return where
 
-    def _groups(self, node: Node, scope: Scope, targets: Sequence[Target]) -> list[Expr] | None:
+    def _groups(self, node: Node, scope: Scope, places: "Places") -> list[Expr] | None:
         if not len(node.group_clause):
             return None
         refuse_wide(len(node.group_clause))
-        places = _places(targets)
         if node.group_distinct:
             raise unsupported("GROUP BY DISTINCT")
         groups = []
         for item in node.group_clause:
             if item.WhichOneof("node") == "grouping_set":
                 raise unsupported("GROUPING SETS, CUBE and ROLLUP", item.grouping_set.location)
-            key = self._reference(item, scope, targets, places, "GROUP BY", prefer_input=True)
-            expr = targets[key - 1].expr if isinstance(key, int) else key
+            key = self._reference(item, scope, places, "GROUP BY", prefer_input=True)
+            expr = places.targets[key - 1].expr if isinstance(key, int) else key
             refuse_aggregates(expr, "GROUP BY")
             groups.append(expr)
         return groups
 
-    def _reference(
-        self,
-        item: Node,
-        scope: Scope,
-        targets: Sequence[Target],
-        places: "Places",
-        clause: str,
-        *,
-        prefer_input: bool,
-    ) -> Expr | int:
+    def _reference(self, item: Node, scope: Scope, places: "Places", clause: str, *, prefer_input: bool) -> Expr | int:
         """The target of ORDER BY or GROUP BY: an output by number or name, or an expression."""
-        kind = item.WhichOneof("node")
+        kind, targets = item.WhichOneof("node"), places.targets
         if kind == "a_const" and item.a_const.WhichOneof("val") == "ival":
             number = int(item.a_const.ival.ival)
             if not 1 <= number <= len(targets):
@@ -266,25 +258,23 @@ class Selects:
         expr = self.analyzer.known(self.analyzer.expr(item, scope))
         return expr if clause == "GROUP BY" else places.by_expr.get(expr, expr)
 
-    def _order(self, node: Node, scope: Scope, targets: Sequence[Target]) -> list[tuple[Expr | int, str]]:
+    def _order(self, node: Node, scope: Scope, places: "Places") -> list[tuple[Expr | int, str]]:
         order = []
         refuse_wide(len(node.sort_clause))
-        places = _places(targets if len(node.sort_clause) else ())
         for item in node.sort_clause:
-            key = self._reference(item.sort_by.node, scope, targets, places, "ORDER BY", prefer_input=False)
+            key = self._reference(item.sort_by.node, scope, places, "ORDER BY", prefer_input=False)
             order.append((key, direction_of(item.sort_by)))
         return order
 
-    def _distinct(self, node: Node, scope: Scope, targets: Sequence[Target]) -> Parts:
+    def _distinct(self, node: Node, scope: Scope, places: "Places") -> Parts:
         if not len(node.distinct_clause):
             return ()
         named = [item for item in node.distinct_clause if item.WhichOneof("node")]
         if not named:
             return ("DISTINCT ",)
         refuse_wide(len(named))
-        places = _places(targets)
-        keys = [self._reference(item, scope, targets, places, "DISTINCT ON", prefer_input=False) for item in named]
-        exprs = joined((targets[key - 1].expr if isinstance(key, int) else key,) for key in keys)
+        keys = [self._reference(item, scope, places, "DISTINCT ON", prefer_input=False) for item in named]
+        exprs = joined((places.targets[key - 1].expr if isinstance(key, int) else key,) for key in keys)
         return ("DISTINCT ON (", *exprs, ") ")
 
     def _limits(self, node: Node, scope: Scope) -> Parts:
@@ -358,7 +348,7 @@ class Selects:
         columns = {o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, -1) for i, o in enumerate(query.outputs)}
         scope = Scope(None, [Relation(self.number(), name, dict(columns))])
         targets = [Target(o.name, columns[o.name], -1) for o in query.outputs]
-        order = ordered_by(self._order(node, scope, targets))
+        order = ordered_by(self._order(node, scope, Places(targets)))
         return Query(("SELECT * FROM (", *query.parts, f") AS {name}", *order, *tail), query.outputs)
 
 
@@ -368,20 +358,25 @@ def ordered_by(order: Iterable[tuple[Expr | int, str]]) -> Parts:
     return (" ORDER BY ", *keys) if keys else ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Places:
-    """Where the targets of a query stand, from 1: all of a name, the first of an expression."""
+    """Where the targets of a query stand, from 1: all of a name, the first of an expression. Worked out when asked."""
 
-    by_name: dict[str, list[int]] = field(default_factory=dict)
-    by_expr: dict[Expr, int] = field(default_factory=dict)
+    targets: Sequence[Target]
 
+    @cached_property
+    def by_name(self) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = {}
+        for number, target in enumerate(self.targets, 1):
+            places.setdefault(target.name, []).append(number)
+        return places
 
-def _places(targets: Sequence[Target]) -> Places:
-    places = Places()
-    for number, target in enumerate(targets, 1):
-        places.by_name.setdefault(target.name, []).append(number)
-        places.by_expr.setdefault(target.expr, number)
-    return places
+    @cached_property
+    def by_expr(self) -> dict[Expr, int]:
+        places: dict[Expr, int] = {}
+        for number, target in enumerate(self.targets, 1):
+            places.setdefault(target.expr, number)
+        return places
 
 
 def _target_place(select: Node, number: int) -> int:
