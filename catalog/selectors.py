@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.db.models import QuerySet
+
 from catalog import descriptor as descriptors
 from catalog.elements import TableId
 from catalog.models import Descriptor, StoryEvent, Stream, Table
@@ -19,10 +21,9 @@ def table_named(name: str) -> Table | None:
     return Table.objects.exclude(state=Table.State.DROPPED).filter(name=name).first()
 
 
-def sandboxes() -> frozenset[TableId]:
-    """The tables on which the lab may break rules."""
-    marked = Table.objects.exclude(state=Table.State.DROPPED).filter(sandbox_of__isnull=False)
-    return frozenset(TableId(table_id) for table_id in marked.values_list("id", flat=True))
+def sandboxes() -> QuerySet[Table]:
+    """The tables on which the lab may break rules, those that are being made or dropped included."""
+    return Table.objects.exclude(state=Table.State.DROPPED).filter(sandbox_of__isnull=False)
 
 
 def newest_descriptor(table_id: int) -> descriptors.Descriptor | None:

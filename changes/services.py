@@ -19,6 +19,7 @@ from django.db import transaction
 from catalog import clock
 from catalog.descriptor import Descriptor
 from catalog.models import Table
+from catalog.selectors import sandboxes
 from catalog.services import OutOfTime, append_event, control_transaction
 from changes import selectors, tables_ahead
 from changes.ddl.actions import Action, CreateTable
@@ -125,7 +126,7 @@ def submit(statement: str, *, who: str, is_sandbox: bool = False, may_change_all
 def _sandbox_owner(action: Action, who: str) -> str:
     """Raises `TooMany` when `who` has as many sandboxes as a person may have."""
     assert isinstance(action, CreateTable), "a table becomes a sandbox when it is made, never later"
-    count = Table.objects.exclude(state=Table.State.DROPPED).filter(sandbox_of=who).count()
+    count = sandboxes().filter(sandbox_of=who).count()
     if count >= SANDBOXES_MAX:
         raise TooMany(f"{who} has {count} sandbox tables, which is the limit; drop one, or wait until one is dropped")
     return who

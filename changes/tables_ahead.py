@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -12,7 +12,6 @@ from django.db import connection, transaction
 from catalog.descriptor import Descriptor
 from catalog.descriptor import from_json as descriptor_from_json
 from catalog.elements import EXISTS, State, TableId
-from catalog.selectors import sandboxes
 from changes.ddl.resolve import CatalogView
 from changes.models import OPEN, Change, Reservation
 from changes.plan.model import Plan, plan_from_json
@@ -27,7 +26,7 @@ PAIR_BYTES = 90
 """What a pair takes on disk, roughly; for tables that PostgreSQL has not analysed yet."""
 MAKING = "A transaction that has not ended is creating it."
 NEWEST = """
-SELECT DISTINCT ON (t.id) t.id, t.name, t.state, d.body
+SELECT DISTINCT ON (t.id) t.id, t.name, t.sandbox_of IS NOT NULL AS is_sandbox, d.body
 FROM catalog_table t LEFT JOIN catalog_descriptor d ON d.table_id = t.id
 WHERE t.state <> 'dropped' ORDER BY t.id, d.version DESC
 """
@@ -39,16 +38,16 @@ def catalog_view() -> CatalogView:
     plans = [(change, plan_from_json(change.plan)) for change in Change.objects.filter(status__in=OPEN).order_by("id")]
     ahead = {table.table_id: table for _, plan in plans for table in plan.results}
     tables: list[Descriptor] = []
-    for table_id, name, body in _newest():
-        now = descriptor_from_json(body) if body else None
-        then = ahead.get(TableId(table_id), now)
+    newest = _newest()
+    for table in newest:
+        then = ahead.get(table.table_id, table.now)
         if then is None:
-            taken[name] = MAKING
+            taken[table.name] = MAKING
         else:
             tables.append(then)
     for change, plan in plans:
         taken |= _given_up(plan, change)
-    return CatalogView(tuple(tables), taken, sandboxes())
+    return CatalogView(tuple(tables), taken, _sandboxes(newest))
 
 
 def _reserved() -> list[str]:
@@ -56,11 +55,29 @@ def _reserved() -> list[str]:
     return [name for names in Reservation.objects.values_list("names", flat=True) for name in names]
 
 
-def _newest() -> list[tuple[int, str, dict[str, Any] | None]]:
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """A table that is not dropped, and its newest version; None while there is none."""
+
+    table_id: TableId
+    name: str
+    is_sandbox: bool
+    now: Descriptor | None
+
+
+def _newest() -> list[Newest]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT id, name, body FROM (" + NEWEST + ") AS newest")
+        cursor.execute(NEWEST)
         rows = cursor.fetchall()
-    return [(table_id, name, None if body is None else json.loads(body)) for table_id, name, body in rows]
+    return [
+        Newest(TableId(table_id), name, is_sandbox, None if body is None else descriptor_from_json(json.loads(body)))
+        for table_id, name, is_sandbox, body in rows
+    ]
+
+
+def _sandboxes(tables: Iterable[Newest]) -> frozenset[TableId]:
+    """Those on which the lab may break rules."""
+    return frozenset(table.table_id for table in tables if table.is_sandbox)
 
 
 def _given_up(plan: Plan, change: Change) -> dict[str, str]:
@@ -77,7 +94,8 @@ def _names_in(table: Descriptor | None) -> set[str]:
 
 def tables_now() -> KnownTables:
     """The tables as they are, whatever is on its way."""
-    return KnownTables(tuple(descriptor_from_json(body) for _, _, body in _newest() if body), sandboxes())
+    newest = _newest()
+    return KnownTables(tuple(table.now for table in newest if table.now is not None), _sandboxes(newest))
 
 
 @dataclass(frozen=True, slots=True)
