@@ -43,6 +43,13 @@ class Pages:
         self.pairs = max(PAIRS_MIN, min(self.pairs_max, PAGE_BYTES * found // max(size, 1)))
 
 
+@dataclass(slots=True)
+class Lengths:
+    """What scans of some columns of a table have met so far: `are_long` after a value that is too long for its page."""
+
+    are_long: bool = False
+
+
 def longest_of(pairs: int) -> int:
     """The length in bytes of values that so many pairs may have without being too large together."""
     return 2 * PAGE_BYTES // max(pairs, 1)

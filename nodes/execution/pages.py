@@ -8,7 +8,7 @@ A transaction that writes has read all pages before (`nodes.clients.portals.read
 
 import struct
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -19,7 +19,7 @@ from nodes.store.pipeline import Command, bytea_array, int8
 from nodes.store.transaction import Transaction
 from storage import page_sizes, pairs
 from storage.buckets import storage_of
-from storage.page_sizes import ANY_LENGTH, Pages, longest_of, runs
+from storage.page_sizes import ANY_LENGTH, Lengths, Pages, longest_of, runs
 from storage.pairs import Pair, StoredRow, column_key, row_bucket, rows_of
 from storage.statements import (
     PAGE_PAIRS,
@@ -74,6 +74,7 @@ class RangeScan:
     low: bytes
     high: bytes
     columns: Sequence[int] | None
+    lengths: Lengths = field(default_factory=Lengths)
     _found: int = 0
     _is_long: bool = False
 
@@ -94,7 +95,7 @@ class RangeScan:
         """Pages as `storage.arrow.encoding.Pairs`."""
         from storage.arrow.packed_scan import PackedScan
 
-        scan = PackedScan(self.storage, self.table.descriptor.table_id, self.low, self.high, self.columns)
+        scan = PackedScan(self.storage, self.table.descriptor.table_id, self.low, self.high, self.columns, self.lengths)
         while not scan.is_done:
             sql, params = scan.question()
             result = await self._page(sql, *params)

@@ -18,6 +18,7 @@ from nodes.sql.access_paths import Access
 from nodes.store.pipeline import Command, int8
 from nodes.store.transaction import Transaction
 from storage import pairs
+from storage.page_sizes import Lengths
 from storage.pairs import Pair, StoredRow, rows_of
 from storage.statements import next_low, scan_sql
 
@@ -132,11 +133,11 @@ async def arrow_batches(
         return
     from storage.arrow.rows import RowReader
 
-    wanted = table.pair_columns([c.id for c in columns])
+    wanted, lengths = table.pair_columns([c.id for c in columns]), Lengths()
     for storage in access.storages:
         for low, high in access.ranges:
             reader = RowReader(wanted[1:])
-            async for page in RangeScan(transaction, table, storage, low, high, wanted).packed():
+            async for page in RangeScan(transaction, table, storage, low, high, wanted, lengths).packed():
                 yield _typed(table.descriptor, reader.feed(page), columns)
                 refuse_large_row(table, reader.kept_bytes)
             yield _typed(table.descriptor, reader.finish(), columns)

@@ -30,6 +30,7 @@ from spark_tasks.runs.run_elements import Elements
 from storage.arrow.rows import StoredRows, row_storages
 from storage.integrity.clauses import Violation, element_label, row_words
 from storage.mutations import source_columns
+from storage.page_sizes import Lengths
 from storage.pairs import name_of
 from storage.postgres import session_options
 from storage.reads import reads
@@ -100,24 +101,25 @@ class Judge:
             snapshot_reads.snapshot(connection, self.snapshot),
             marking(self.run_token) as marks,
         ):
+            lengths = Lengths()
             for key_range in key_ranges:
                 marks.go_on()
-                found = self.range(connection, key_range)
+                found = self.range(connection, key_range, lengths)
                 marks.done(key_range, found.rows)
                 yield asdict(found)
 
-    def range(self, connection: Connection, key_range: KeyRange) -> Finding:
-        found, all_pairs, unknown = Finding(), self.only is None, 0
+    def range(self, connection: Connection, key_range: KeyRange, lengths: Lengths) -> Finding:
+        found, every, unknown = Finding(), self.only is None, 0
         values = ValueJudge(self.descriptor, self.columns, self.demands, key_range.storage)
         for rows, pairs in snapshot_reads.rows_and_pairs(
-            connection, self.descriptor.table_id, key_range, self._columns_read(), all_pairs
+            connection, self.descriptor.table_id, key_range, self._columns_read(), every=every, lengths=lengths
         ):
             unknown += pairs - len(rows) - sum(len(c) - c.null_count for c in rows.columns.values())
             if len(rows.orphans):
                 values.orphans(rows.orphans, found)
             if len(rows):
                 self._rows(connection, values, rows, found)
-        if all_pairs:
+        if every:
             self._leftovers(connection, key_range, found, has_strangers=unknown > 0)
         return found
 

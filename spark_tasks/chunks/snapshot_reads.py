@@ -16,6 +16,7 @@ from spark_tasks.runs.ranges import ROWS_PER_RANGE, KeyRange, split
 from storage.arrow.encoding import Pairs
 from storage.arrow.packed_scan import PackedScan
 from storage.arrow.rows import RowReader, StoredRows
+from storage.page_sizes import Lengths
 from storage.postgres import kv
 from storage.statements import COLUMN_SUFFIX
 
@@ -44,11 +45,15 @@ def exported(connection: Connection) -> str:
 
 
 def pages(
-    connection: Connection, table_id: int, key_range: KeyRange, columns: Iterable[int] | None = None
+    connection: Connection,
+    table_id: int,
+    key_range: KeyRange,
+    columns: Iterable[int] | None = None,
+    lengths: Lengths | None = None,
 ) -> Iterator[Pairs]:
     """The live pairs of a range; only those of the named columns when there are any named (0: existence)."""
     named = None if columns is None else list(columns)
-    scan = PackedScan(key_range.storage, table_id, key_range.low, key_range.high, named)
+    scan = PackedScan(key_range.storage, table_id, key_range.low, key_range.high, named, lengths)
     cursor = connection.cursor(binary=True)
     while not scan.is_done:
         row = cursor.execute(*scan.question(), prepare=True).fetchone()
@@ -62,17 +67,23 @@ def rows(
     connection: Connection, table_id: int, key_range: KeyRange, columns: Iterable[ColumnId], *, every: bool = False
 ) -> Iterator[StoredRows]:
     """The rows of a range with the columns named, in key order; `every` reads all pairs, to see the orphans too."""
-    for found, _ in rows_and_pairs(connection, table_id, key_range, columns, every):
+    for found, _ in rows_and_pairs(connection, table_id, key_range, columns, every=every):
         yield found
 
 
 def rows_and_pairs(
-    connection: Connection, table_id: int, key_range: KeyRange, columns: Iterable[ColumnId], every: bool
+    connection: Connection,
+    table_id: int,
+    key_range: KeyRange,
+    columns: Iterable[ColumnId],
+    *,
+    every: bool,
+    lengths: Lengths | None = None,
 ) -> Iterator[tuple[StoredRows, int]]:
     """Rows, and how many pairs were read meanwhile: over a whole range, what is too many belongs to no column."""
     wanted = tuple(columns)
     reader = RowReader(wanted)
-    for page in pages(connection, table_id, key_range, None if every else (EXISTS, *wanted)):
+    for page in pages(connection, table_id, key_range, None if every else (EXISTS, *wanted), lengths):
         yield reader.feed(page), len(page)
     yield reader.finish(), 0
 

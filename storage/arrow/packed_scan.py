@@ -6,13 +6,14 @@ Whoever has a connection drives it, a node in a transaction as Spark in a snapsh
         page = scan.take(*ask(*scan.question()))
 
 A page first asks for no value that is too long for it (`storage.page_sizes.longest_of`), as most tables have none. In
-one that has, it is asked for anew, and from then on the server adds up what it sends.
+one that has, it is asked for anew, and from then on the server adds up what it sends: for this range, and for others
+of the table whose scans have the same `Lengths`.
 """
 
 from collections.abc import Sequence
 
 from storage.arrow.encoding import Pairs, concat, unpack
-from storage.page_sizes import Pages, longest_of
+from storage.page_sizes import Lengths, Pages, longest_of
 from storage.statements import PAGE_PAIRS, column_suffixes, packed_scan_sql, packed_short_sql
 
 Question = tuple[str, tuple[bytes | int | list[bytes], ...]]
@@ -21,14 +22,22 @@ Question = tuple[str, tuple[bytes | int | list[bytes], ...]]
 class PackedScan:
     """The live pairs of one key range on one storage, of the columns that are named (None: of all)."""
 
-    def __init__(self, storage: int, table_id: int, low: bytes, high: bytes, columns: Sequence[int] | None) -> None:
+    def __init__(
+        self,
+        storage: int,
+        table_id: int,
+        low: bytes,
+        high: bytes,
+        columns: Sequence[int] | None,
+        lengths: Lengths | None = None,
+    ) -> None:
         named = columns is not None
         self._short_sql = packed_short_sql(storage, table_id, columns=named)
         self._sql = packed_scan_sql(storage, table_id, columns=named, bounded=True)
         self._high = high
         self._named = () if columns is None else (column_suffixes(columns),)
         self._pages = Pages(low, PAGE_PAIRS // 2, PAGE_PAIRS)
-        self._adds_up = False
+        self._lengths = lengths or Lengths()
 
     @property
     def is_done(self) -> bool:
@@ -38,7 +47,7 @@ class PackedScan:
         """The SQL of the next page, and its parameters; numbers are bigint."""
         pages = self._pages
         place = (pages.low, self._high, *self._named, pages.pairs)
-        if self._adds_up:
+        if self._lengths.are_long:
             return self._sql, (*place, pages.bytes_max)
         return self._short_sql, (longest_of(pages.pairs), *place)
 
@@ -53,8 +62,8 @@ class PackedScan:
     ) -> Pairs:
         """The pairs of an answer: none when the page is asked for anew, as its longest value is too long."""
         pages = self._pages
-        if not self._adds_up and (longest or 0) > longest_of(pages.pairs):
-            self._adds_up = True
+        if (longest or 0) > longest_of(pages.pairs):
+            self._lengths.are_long = True
             return concat([])
         page = unpack(count, keys, values, key_sizes, value_sizes)
         pages.learn(count, len(keys or b"") + len(values or b""), page.keys[-1].as_py() if count else b"")

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage.arrow.encoding import unpack
-from storage.page_sizes import PAGE_BYTES, PAIRS_MIN, Pages, runs
+from storage.arrow.packed_scan import PackedScan
+from storage.page_sizes import PAGE_BYTES, PAIRS_MIN, Lengths, Pages, runs
 from storage.postgres import drop_table, kv, take_spare_table
 from storage.statements import bounded_scan_sql, packed_scan_sql
 
@@ -84,6 +85,18 @@ def pair_table(dsn: str) -> "Iterator[tuple[psycopg.Connection[Any], int]]":
         made = take_spare_table(opened.cursor())
         yield opened, made
         drop_table(opened.cursor(), 2, made)
+
+
+def test_a_long_value_is_met_once_by_the_scans_of_a_table() -> None:
+    """Each page that is thrown away was read, packed and sent."""
+    lengths = Lengths()
+    first, second = (PackedScan(storage, 7, b"a", b"b", [0, 2], lengths) for storage in (1, 2))
+    short, others = first.question()[0], PackedScan(2, 7, b"a", b"b", [0, 2])
+    assert not len(first.take(1, b"", b"", b"", b"", 10 * MB))
+    assert not first.is_done
+    assert first.question()[0] != short
+    assert second.question()[0] == first.question()[0].replace("storage_1", "storage_2")
+    assert others.question()[0] == short.replace("storage_1", "storage_2")
 
 
 @pytest.mark.parametrize(("sizes", "cut"), [
