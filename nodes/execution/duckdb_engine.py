@@ -39,6 +39,8 @@ READER_ROWS = 32
 """Rows that the engine hands over at once: a value may have a megabyte."""
 STREAM_BUFFER = "1B"
 """What the engine makes before anybody asks for it; it counts a chunk of rows as a fixed amount."""
+SHORT = {b"length": b"short"}
+"""Metadata of a column of texts that are known to be short, as those of uuids."""
 UNGATHERED = pa.field("ungathered", pa.list_(pa.bool_()))
 """A column without values beside texts: the engine gathers no chunks of rows that have a list."""
 PAGE_TIMEOUT_S = 600
@@ -59,7 +61,7 @@ class Feed:
     """The columns whose values may be large; beside any stands `UNGATHERED`."""
 
     def __post_init__(self) -> None:
-        self.texts = {column.name for column in self.schema if pa.types.is_string(column.type)}
+        self.texts = {c.name for c in self.schema if pa.types.is_string(c.type) and c.metadata != SHORT}
         if self.texts:
             self.schema = self.schema.append(UNGATHERED)
 
@@ -124,10 +126,7 @@ class Engine:
         """The result in batches. Raises `SqlError`."""
         connection = self._database.cursor()
         try:
-            connection.execute(f"SET streaming_buffer_size = '{STREAM_BUFFER}'")
-            for name, feed in tables.items():
-                _register(connection, name, feed)
-            reader = await self._in_thread(connection, tables, lambda: _open(connection, sql))
+            reader = await self._in_thread(connection, tables, lambda: _open(connection, sql, tables))
             while True:
                 batch = await self._in_thread(connection, tables, lambda: _take(reader))
                 if batch is None:
@@ -183,7 +182,10 @@ def _register(connection: Any, name: str, feed: Feed) -> None:
     connection.execute(f"CREATE TEMP VIEW {name} AS SELECT {', '.join(columns)} FROM {name}_pages")
 
 
-def _open(connection: Any, sql: str) -> Any:
+def _open(connection: Any, sql: str, tables: dict[str, Feed]) -> Any:
+    connection.execute(f"SET streaming_buffer_size = '{STREAM_BUFFER}'")
+    for name, feed in tables.items():
+        _register(connection, name, feed)
     return connection.sql(sql).to_arrow_reader(READER_ROWS)
 
 

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId
+from catalog.types import SqlType
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import RangeScan, Table, pairs_in, point_rows, refuse_large_row
 from nodes.sql.access_paths import Access
@@ -116,9 +117,15 @@ def arrow_schema(columns: Sequence[Column]) -> "object":
     """The schema of the batches: columns c<id>, and a filler when no column is asked for."""
     import pyarrow as pa
 
+    from nodes.execution.duckdb_engine import SHORT
     from storage.arrow.encoding import ARROW
 
-    fields = [pa.field(f"c{c.id}", pa.string() if c.type.value == "uuid" else ARROW[c.type]) for c in columns]
+    fields = [
+        pa.field(f"c{c.id}", pa.string(), metadata=SHORT)
+        if c.type is SqlType.UUID
+        else pa.field(f"c{c.id}", ARROW[c.type])
+        for c in columns
+    ]
     return pa.schema(fields or [pa.field("c0", pa.bool_())])
 
 
@@ -178,7 +185,7 @@ def batch_of(descriptor: Descriptor, rows: Sequence[StoredRow], columns: Sequenc
     arrays = []
     for column, field in zip(columns, schema, strict=True):
         listed = [v[column.id] for v in values]
-        if column.type.value == "uuid":
+        if column.type is SqlType.UUID:
             listed = [None if v is None else str(v) for v in listed]
         arrays.append(pa.array(listed, field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -2,11 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
-from nodes.execution.duckdb_engine import BATCH_BYTES_MAX, BATCH_ROWS, Engine, Feed
+from catalog.elements import Column, ColumnId
+from catalog.types import SqlType
+from nodes.execution.duckdb_engine import BATCH_BYTES_MAX, BATCH_ROWS, UNGATHERED, Engine, Feed
+from nodes.execution.scans import arrow_schema
 
 SCHEMA = pa.schema([("c1", pa.int32()), ("c2", pa.string())])
 PAGE_ROWS, LENGTH, PAGES = 8, 100_000, 60
@@ -26,6 +30,17 @@ class Counted:
             self.ahead = max(self.ahead, self.fed - self.taken)
             keys = pa.array(range(number * PAGE_ROWS, (number + 1) * PAGE_ROWS), pa.int32())
             yield pa.RecordBatch.from_arrays([keys, values], schema=SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("sql_type", "texts"), [(SqlType.TEXT, {"c1"}), (SqlType.UUID, set()), (SqlType.BIGINT, set())]
+)
+def test_a_column_whose_values_are_short_is_not_taken_row_by_row(sql_type: SqlType, texts: set[str]) -> None:
+    """A uuid reaches the engine as a text, but is never large."""
+    schema = arrow_schema([Column(ColumnId(1), "c", sql_type)])
+    feed = Feed(schema, keys, SimpleNamespace())  # type: ignore[arg-type]
+    assert feed.texts == texts
+    assert (UNGATHERED in feed.schema) == bool(texts)
 
 
 async def keys() -> AsyncIterator[pa.RecordBatch]:
