@@ -110,6 +110,7 @@ STAGE: Mapping[str, str | Promise] = {
     "still in force": _("still in force"),
     "out of force": _("out of force"),
     "editions": _("Editions in use"),
+    "edition": _("edition {number}"),
     "goes by": _("goes by edition {n}"),
     "editions in force": _("editions in force: {n} of {most}"),
     "no message lost": _("no message is lost"),

@@ -1,7 +1,7 @@
 /* Centre, above: versions and who uses which; messages, plan, clock. As on the page of the real cluster. */
 
 import { html } from "../vendor/preact.js";
-import { Icon, Scroll, State, classes, say, shownState, version } from "./pieces.js";
+import { Icon, Scroll, State, classes, edition, say, shownState, version } from "./pieces.js";
 
 const ALLOWED = 2, LONG_S = 600;
 const CONDITIONS = { frozen: "snowflake", down: "skull", "cut off": "unlink" };
@@ -27,7 +27,7 @@ function Lanes({ table, cluster, people, many }) {
     ${many && html`<div class="row between"><h3>${table}</h3><${Pips} count=${inForce(cluster, table)} /></div>`}
     <${Scroll} name=${say("lanes of", { table })}><table class="lane-grid" data-columns=${Math.min(versions.length, 8)} data-used=${versions.length - unused.length}><caption class="hush">${say("lanes of", { table })}</caption>
       <thead><tr><th class="node-col" scope="col"><span class="hush">${say("node")}</span></th>
-        ${versions.map((one) => html`<th key=${one.number} scope="col" class=${look(one)}><${Head} one=${one} /></th>`)}</tr></thead>
+        ${versions.map((one) => html`<th key=${one.number} scope="col" class=${look(one)}><${Head} one=${one} people=${people} /></th>`)}</tr></thead>
       <tbody>${cluster.nodes.map((node) => html`<tr key=${node.name}><th scope="row">${node.name}<${Condition} of=${node.condition} /></th>
         ${versions.map((one) => html`<td key=${one.number} class=${look(one)}><${Lane} node=${node} one=${one} people=${people} /></td>`)}</tr>`)}</tbody></table><//>
   </div>`;
@@ -40,7 +40,7 @@ const Pips = ({ count, people = false }) => html`<p class=${classes({ strip: tru
   <span class="pips" aria-hidden="true">${Array.from({ length: Math.max(ALLOWED, count) }, (_, at) => html`<i class=${at < count ? "on" : ""}></i>`)}</span>
   ${say(people ? "editions in force" : "in force", { n: count, most: ALLOWED })}</p>`;
 
-const Head = ({ one }) => html`<span class="version-name">${version(one.number)}
+const Head = ({ one, people }) => html`<span class="version-name">${edition(one.number, people)}
     <span class="node-state">${one.is_newest ? say("newest") : one.is_in_force ? say("still in force") : say("out of force")}</span></span>
   ${one.elements.map((element) => html`<span key=${element.name} class="element"><span class="element-name">${element.name}</span><${State} element=${element} /></span>`)}`;
 

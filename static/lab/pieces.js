@@ -34,6 +34,7 @@ export const Severity = ({ value, word = false }) => html`<span class="severity"
   <${Icon} name=${SEVERITIES[value]} /><span class=${word ? "" : "hush"}>${say(value)}</span></span>`;
 
 export const version = (number) => `v${number}`;
+export const edition = (number, people) => (people ? say("edition", { number }) : version(number));
 export const classes = (names) => Object.entries(names).filter(([, is]) => is).map(([name]) => name).join(" ");
 
 /* A region that scrolls can be reached by Tab, and has a name. */
