@@ -45,7 +45,7 @@ class Pages:
 
 @dataclass(slots=True)
 class Lengths:
-    """Lengths that scans of some columns of a table have met so far: `are_long` after a value that is too long for its page."""
+    """Lengths that scans of a table have met so far: `are_long` after a value that is too long for its page."""
 
     are_long: bool = False
 

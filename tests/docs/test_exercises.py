@@ -10,7 +10,9 @@ from tests.docs.places import ROOT
 
 PAGE = (ROOT / "docs/reference/exercises.md").read_text(encoding="utf-8")
 PARTS = dict(re.findall(r"^### (.+?)\n(.+?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
-READ = re.compile(r'\.(?:text|number|flag|flag_or|items|words|steps|table|one_of)\("(\w+)"|_(?:dict|values)\(\w+, "(\w+)"')
+READ = re.compile(
+    r'\.(?:text|number|flag|flag_or|items|words|steps|table|one_of)\("(\w+)"|_(?:dict|values)\(\w+, "(\w+)"'
+)
 READERS = {
     "Of a chapter": (reading.read_chapter,),
     "Of a screen": (reading._screen,),
