@@ -15,8 +15,10 @@ export function Compare({ stage }) {
     Promise.all(pair.map((at) => stage.server.show(stage.session(stage.branches[at]), stage.branches[at].length, stage.single))).then(
       (found) => isWanted && setAnswers(found),
       (error) => {
-        stage.problem = wordsOf(error);
-        if (isWanted) stage.compare(null);
+        const words = wordsOf(error);
+        if (!isWanted) return;
+        stage.problem = words;
+        stage.compare(null);
       },
     );
     return () => { isWanted = false; };

@@ -57,9 +57,9 @@ const Head = ({ setup }) => html`<div class="stage-head"><div class="names"><p c
   <div class="tools"><button onClick=${() => open("set-up")}><${Icon} name="settings-2" /><span>${say("set-up")}</span></button>
     ${setup?.kind !== "handbooks" && html`<label class="check small"><input type="checkbox" checked=${stage.single} onChange=${(event) => stage.setSingle(event.target.checked)} />${say("single steps")}</label>`}
     <button onClick=${copyLink}><${Icon} name=${page.copied ? "check" : "link"} /><span>${page.copied ? say("copied") : say("copy link")}</span></button>
-    ${root.dataset.polls && html`<a class="button" href=${`${root.dataset.polls}?s=${stage.link}`}><${Icon} name="users" /><span>${say("poll")}</span></a>`}
-    <${Export} kind=${setup?.kind} />
-    ${setup?.kind === "model" && root.dataset.live && html`<a class="button" href=${`${root.dataset.live}?s=${stage.link}`} title=${say("replay live")}><${Icon} name="play" /><span class="hush">${say("replay live")}</span></a>`}
+    ${stage.link && root.dataset.polls && html`<a class="button" href=${`${root.dataset.polls}?s=${stage.link}`}><${Icon} name="users" /><span>${say("poll")}</span></a>`}
+    ${stage.link && html`<${Export} kind=${setup?.kind} />`}
+    ${stage.link && setup?.kind === "model" && root.dataset.live && html`<a class="button" href=${`${root.dataset.live}?s=${stage.link}`} title=${say("replay live")}><${Icon} name="play" /><span class="hush">${say("replay live")}</span></a>`}
     <button title=${page.isPresenting ? say("end presenting") : say("present")} onClick=${present}><${Icon} name=${page.isPresenting ? "x" : "presentation"} /><span class="hush">${page.isPresenting ? say("end presenting") : say("present")}</span></button>
     <button title=${say("keyboard")} onClick=${() => open("help")}><${Icon} name="keyboard" /><span class="hush">${say("keyboard")}</span></button></div></div>`;
 
@@ -123,16 +123,18 @@ function draw() {
   else nameThePage();
 }
 
-/* While it plays, and where nothing changed, the address stays: browsers allow few changes in a short time. */
+/* While it plays, and where it names the same, the address stays: browsers allow few changes in a short time. Another
+   branch that is dropped, or a step of a session too long for a link, does not change it. */
 let address = "";
 function nameThePage() {
   document.documentElement.toggleAttribute("data-presenting", page.isPresenting);
-  const name = `${here()}${page.isPresenting ? "&present=1" : ""}`;
-  if (name === address || stage.doing) return;
-  address = name;
+  if (stage.doing) return;
   stage.remember();
-  history.replaceState(null, "", address);
   document.title = document.title.replace(/^.* (?=· Schema Lab)/, `${setups.find((one) => one.name === stage.setup)?.title ?? say("stage")} ${stage.stop}/${stage.stops.length - 1} `);
+  const name = `${here()}${page.isPresenting ? "&present=1" : ""}`;
+  if (name === address) return;
+  address = name;
+  history.replaceState(null, "", address);
 }
 
 /* Three columns, two, or tabs: by the width the stage has, counted in letters. */

@@ -40,16 +40,19 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def new_page(browser: Browser) -> Iterator[NewPage]:
-    """`new_page(theme="dark", width=320, ..)`: a page with cookies of its own. Afterwards none may have complained."""
+    """`new_page(theme="dark", width=320, ..)`: a page with cookies of its own. Afterwards none may have complained,
+    except of what is `expected`, a part of the complaint."""
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
-    def make(*, theme: str = "light", width: int = 1280, height: int = 900, **options: object) -> Page:
+    def make(
+        *, theme: str = "light", width: int = 1280, height: int = 900, expected: str = "", **options: object
+    ) -> Page:
         context = browser.new_context(color_scheme=theme, viewport={"width": width, "height": height}, **options)
         context.set_default_timeout(PAGE_S_MAX * 1000)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: complaints.extend(complaint(message)))
+        page.on("console", lambda message: complaints.extend(complaint(message, expected)))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         return page
 
@@ -59,5 +62,7 @@ def new_page(browser: Browser) -> Iterator[NewPage]:
     assert complaints == []  # a violation of the content security policy is an error of the console too
 
 
-def complaint(message: ConsoleMessage) -> list[str]:
-    return [f"{message.text} ({message.location.get('url')})"] if message.type in ("error", "warning") else []
+def complaint(message: ConsoleMessage, expected: str) -> list[str]:
+    if message.type not in ("error", "warning") or (expected and expected in message.text):
+        return []
+    return [f"{message.text} ({message.location.get('url')})"]
