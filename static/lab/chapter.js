@@ -2,6 +2,8 @@
    that was taken the way on is marked. A design that is searched for is sent again when its search has ended. What is
    right is for the server to say. */
 
+import { Refusal, Server } from "./server.js";
+
 const LOOK_MS = 500;
 const root = document.getElementById("stage");
 const steps = document.querySelector("[data-steps]");
@@ -19,22 +21,24 @@ function endsWith(played, wanted) {
   return wanted.every((step, at) => played[played.length - wanted.length + at] === step);
 }
 
-/* A look that fails is made again: the search goes on. */
+/* A look that fails is made again: the search goes on. It has stopped where a later question of the same person took
+   its place, or where it is not there any more. */
 async function lookUntilAnswered(note) {
-  const words = note.querySelector("[data-waiting]");
+  const words = note.querySelector("[data-waiting]"), server = new Server({});
   for (;;) {
     await new Promise((resume) => setTimeout(resume, LOOK_MS));
-    const answer = await fetch(note.dataset.asked).catch(() => null);
-    if (!answer?.ok) {
-      if (answer?.status === 404) return;
-      continue;
-    }
-    const found = await answer.json();
+    const found = await server.look(note.dataset.asked).catch(stopped);
+    if (!found) continue;
     if (found.state === "done") return document.querySelector("[data-answer]").requestSubmit();
     const said = words.dataset[found.state].replace(/\{(\w+)\}/g, (_, name) => ({ n: found.before, ...found })[name] ?? 0);
     if (words.textContent !== said) words.textContent = said;
-    if (found.state === "stopped") return; // a later question of the same person took its place
+    if (found.state === "stopped") return;
   }
+}
+
+function stopped(error) {
+  if (error instanceof Refusal) return { state: "stopped" };
+  throw error;
 }
 
 const search = document.getElementById("asked");

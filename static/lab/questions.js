@@ -2,7 +2,6 @@
 
 import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
 import { Icon, Severity, say, version } from "./pieces.js";
-import { Unreachable } from "./server.js";
 import { wordsOf } from "./state.js";
 
 const LOOK_MS = 400;
@@ -19,6 +18,7 @@ export class Questions {
     this.stage.changed();
   }
 
+  /* The search goes on though a look fails: only a question that is not there any more is given up. */
   async ask() {
     const { stage } = this;
     const goal = { clauses: this.clause ? [this.clause] : [], versions: [] };
@@ -28,20 +28,10 @@ export class Questions {
       this.set({ found, whyNotHere: found.why_not_here, problem: "" });
       while (this.found?.id === found.id && OPEN.includes(this.found.state)) {
         await new Promise((resume) => setTimeout(resume, LOOK_MS));
-        const now = await this.look(found.id);
+        const now = await this.server.look(`${this.url}${found.id}/`);
         if (now && this.found?.id === found.id) this.set({ found: now });
       }
     });
-  }
-
-  /* The search goes on though a look fails: only a question that is not there any more is given up. */
-  async look(id) {
-    try {
-      return await this.server.get(`${this.url}${id}/`);
-    } catch (error) {
-      if (error instanceof Unreachable || error.status >= 500) return null;
-      throw error;
-    }
   }
 
   stop() {

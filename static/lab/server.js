@@ -37,11 +37,22 @@ export class Server {
     return this.fetch(url, {});
   }
 
+  /* What is at an address now; null where the server does not answer, or fails: a later look may find it. Raises
+     `Refusal` where another look would be refused as well. */
+  async look(url) {
+    try {
+      return await this.get(url);
+    } catch (error) {
+      if (error instanceof Unreachable || error.status >= 500) return null;
+      throw error;
+    }
+  }
+
   async fetch(url, options) {
-    let answer, told;
+    let answer, isJson, told;
     try {
       answer = await fetch(url, options);
-      const isJson = answer.headers.get("Content-Type")?.includes("json");
+      isJson = answer.headers.get("Content-Type")?.includes("json");
       told = isJson ? await answer.json() : { error: `${answer.status} ${answer.statusText}` };
     } catch (error) {
       if (error instanceof TypeError || error instanceof SyntaxError) throw new Unreachable(); // cut off on its way
@@ -49,6 +60,7 @@ export class Server {
     }
     if (answer.redirected) return this.signIn(new URL(answer.url));
     if (!answer.ok) throw new Refusal(told.error, answer.status);
+    if (!isJson) throw new Unreachable(); // somebody else's page
     return told;
   }
 
