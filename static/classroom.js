@@ -1,5 +1,6 @@
-/* A teacher's grid, kept up to date: asked for every other second while somebody looks, and morphed in place, so that
-   focus and scrolling stay where they are. A page that may no longer see it is loaded again, and says why. */
+/* A teacher's grid, or the votes of a poll, kept up to date: asked for every other second while somebody looks, and
+   morphed in place, so that focus and scrolling stay where they are. A page that may no longer see it, or whose course
+   or poll is gone, is loaded again, and says why. */
 
 (() => {
   "use strict";
@@ -10,7 +11,7 @@
       if (document.hidden) return;
       const answer = await fetch(grid.dataset.url);
       if (answer.ok) window.Idiomorph.morph(grid, await answer.text(), { morphStyle: "outerHTML", restoreFocus: true });
-      else if (answer.headers.has("X-Reload")) location.reload();
+      else if (answer.status === 403 || answer.status === 404) location.reload();
     } catch {
       /* The server does not answer: what is shown stays, and the next look comes soon. */
     } finally {

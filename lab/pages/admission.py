@@ -41,6 +41,6 @@ def for_teachers_open_page(view: View[P]) -> View[P]:
     def admitted(request: HttpRequest, *arguments: P.args, **named: P.kwargs) -> HttpResponse:
         if request.user.has_perm(MAY_TEACH):
             return view(request, *arguments, **named)
-        return HttpResponse(status=403, headers={"X-Reload": "true"})
+        return HttpResponse(status=403)
 
     return admitted

@@ -102,9 +102,7 @@ def course(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 def grid(request: HttpRequest, pk: int) -> HttpResponse:
     """The grid alone, asked for every other second. A page whose course is not there any more is loaded again."""
-    mine = selectors.courses_of(request.user).filter(pk=pk).first()  # type: ignore[arg-type]
-    if mine is None:
-        return HttpResponse(status=404, headers={"X-Reload": "true"})
+    mine = _course(request, pk)
     return render(request, "lab/classroom_grid.html", {"course": mine, **course_grid.grid(mine, request.GET)})
 
 

@@ -448,14 +448,6 @@ def test_the_next_chapter_is_the_next_of_the_course(ines: Client) -> None:
     ]
 
 
-def test_a_page_that_may_no_longer_see_the_grid_is_loaded_again(ines: Client) -> None:
-    course = make(ines)
-    for client in (Client(), ines):
-        if client is ines:
-            course.delete()
-        assert client.get(f"/lab/courses/{course.pk or 1}/grid/")["X-Reload"] == "true"
-
-
 def test_a_click_on_a_cell_opens_the_learners_last_session(ines: Client, chapter: Chapter) -> None:
     course = make(ines)
     bo = join(course, "Bo")

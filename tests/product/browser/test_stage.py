@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from schemalab.testing.cluster import RunningCluster
 from tests.product.browser.people import COLOURS, overflow, sign_in, violations
@@ -113,6 +113,60 @@ def test_going_back_keeps_the_future_and_another_step_is_a_branch(stage: Callabl
     is_orphaned(page)
 
 
+def test_a_branch_that_is_dropped_is_not_there_after_a_reload(stage: Callable[..., Page]) -> None:
+    page = stage()
+    take(page, INSERT)
+    position(page, "3 / 3")
+    page.get_by_role("button", name="Back", exact=True).click()
+    position(page, "2 / 3")
+    take(page, "n2.acquire")
+    expect(page.locator(".branch")).to_have_count(2)
+    page.get_by_role("button", name="Drop branch A").click()
+    expect(page.locator(".branch")).to_have_count(1)
+    page.reload()
+    expect(page.locator(".branch")).to_have_count(1)
+
+
+def test_a_session_too_long_for_a_link_has_a_title_and_no_way_elsewhere(stage: Callable[..., Page]) -> None:
+    def without_link(route: Route) -> None:
+        shown = route.fetch() if route.request.method == "POST" else None
+        route.continue_() if shown is None else route.fulfill(response=shown, json=shown.json() | {"link": ""})
+
+    page = stage()
+    ways = page.locator(".tools").get_by_text("Poll"), page.locator(".tools details.export")
+    for way in ways:
+        expect(way).to_be_visible()
+    page.route("**/lab/stage/", without_link)
+    take(page, INSERT)
+    position(page, "3 / 3")
+    for way in ways:
+        expect(way).to_have_count(0)
+    page.keyboard.press("Home")
+    position(page, "0 / 3")
+    expect(page).to_have_title("One jump 0/3 · Schema Lab")
+
+
+def test_a_comparison_that_fails_when_it_has_ended_is_no_problem(stage: Callable[..., Page]) -> None:
+    page = stage(expected="ERR_FAILED")
+    take(page, INSERT)
+    position(page, "3 / 3")
+    page.get_by_role("button", name="Back", exact=True).click()
+    position(page, "2 / 3")
+    take(page, "n2.acquire")
+    expect(page.locator(".branch")).to_have_count(2)
+    page.reload()
+    held: list[Route] = []
+    page.route("**/lab/stage/", held.append)
+    with page.expect_request("**/lab/stage/"):
+        page.get_by_role("button", name="Compare with branch A").click()
+    page.get_by_role("button", name="Back to one branch").click()
+    with page.expect_event("requestfailed"):
+        held[0].abort()
+    page.get_by_role("button", name="Keyboard").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def test_a_link_opens_elsewhere(stage: Callable[..., Page], new_page: NewPage, cluster: RunningCluster) -> None:
     page = stage()
     take(page, INSERT)
@@ -205,3 +259,45 @@ def test_a_chapter_has_the_stage_within_it(stage: Callable[..., Page], cluster: 
     link = page.get_by_role("link", name="Open on the stage").get_attribute("href")
     page.goto(str(link))
     position(page, "3 / 3")
+
+
+ASKED = """<p id="asked" data-asked="/lab/questions/0/" role="status">
+<span data-waiting="Waiting" data-running="Searching" data-stopped="Stopped.">Soon.</span></p>"""
+
+
+def test_a_search_that_is_gone_has_stopped(stage: Callable[..., Page], cluster: RunningCluster) -> None:
+    """An answer cut off on its way is asked for again; a question that is not there any more is given up, in words."""
+    page = stage(expected="400")
+    looks: list[str] = []
+
+    def a_screen_that_waits(route: Route) -> None:
+        screen = route.fetch()
+        route.fulfill(response=screen, body=screen.text().replace("</main>", f"{ASKED}</main>"))
+
+    def look(route: Route) -> None:
+        looks.append(route.request.url)
+        status, body = (200, '{"state": ') if len(looks) == 1 else (400, "{}")
+        route.fulfill(status=status, body=body, content_type="application/json")
+
+    page.route("**/two-servers/", a_screen_that_waits)
+    page.route("**/lab/questions/0/", look)
+    page.goto(f"{cluster.address}/lab/chapters/01-one-jump/two-servers/")
+    expect(page.locator("#asked")).to_have_text("Stopped.")
+    assert len(looks) == 2
+
+
+def test_a_poll_that_is_deleted_elsewhere_is_asked_for_no_more(
+    stage: Callable[..., Page], cluster: RunningCluster
+) -> None:
+    page = stage(expected="404")
+    page.locator(".tools").get_by_text("Poll").click()
+    page.get_by_label("Question").fill("What is left?")
+    page.get_by_label("Answers").fill("nothing\nthe entry")
+    page.get_by_role("button", name="Make the poll").click()
+    expect(page.locator("#grid")).to_be_visible()
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_role("button", name="Delete the poll").click()
+    other.wait_for_url("**/lab/polls/")
+    page.bring_to_front()
+    expect(page.locator("#grid")).to_have_count(0)
