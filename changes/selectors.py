@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.utils.timezone import now
 
 from catalog.elements import TableId
 from changes import tables_ahead
-from changes.executor.interventions import Intervention, Standing, why_not, why_not_each
+from changes.executor.interventions import Intervention, Standing, why_no_throttle, why_not, why_not_each
 from changes.executor.state import Direction, Execution, execution_from_json, name_of
 from changes.models import MOVING, OPEN, Change, Status, Step
 from changes.pages.plan_json import plan_json, step_json
@@ -148,7 +148,8 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
     """All that a page shows of one change. Raises `Change.DoesNotExist`."""
     change = Change.objects.get(pk=change_id)
     state = execution_of(change)
-    refused, first = why_not_each(standing_of(change, state)), behind(change)
+    standing, first, runs = standing_of(change, state), behind(change), runs_of(change_id)
+    refused = why_not_each(standing)
     return change_line(change) | {
         "plan": plan_json(state.plan),
         "road": state.direction.value,
@@ -156,13 +157,13 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
         "roads": timelines(change, state),
         "step": current_step(change, state),
         "blockers": blockers(change, state),
-        "runs": progress_of(change_id),
+        "runs": [run_json(run) for run in runs],
         "behind": first,
         "needless": needless(state.plan, first),
         "may_cancel": refused["cancel"] is None,
         "may_pause": refused["pause"] is None,
         "may_resume": refused["resume"] is None,
-        "may_throttle": change.is_open and writing_run(change_id) is not None,
+        "may_throttle": why_no_throttle(standing, None, is_writing=writing_run(runs) is not None) is None,
         "why_not": refused,
         "steered_by": settings.SUBMITTERS_STEER,
         "is_past_return": change.is_open and state.is_past_return,
@@ -255,20 +256,19 @@ YIELDING = frozenset({"fill", "delete", "purge"})
 """The runs that give way to traffic, and that a throttle slows down; a verification only reads."""
 
 
-def writing_run(change_id: int) -> ReorgRun | None:
-    """The reorganisation of the change that writes now, or will when it goes on (R11)."""
-    states = (RunState.WAITING, RunState.RUNNING)
-    mine = ReorgRun.objects.filter(change_id=change_id, kind__in=YIELDING, state__in=states, is_closed=False)
-    return mine.select_related("pulse").first()
+def runs_of(change_id: int) -> list[ReorgRun]:
+    """The change's reorganisations, oldest first, with what is wanted of them."""
+    return list(ReorgRun.objects.filter(change_id=change_id).select_related("pulse").order_by("id"))
 
 
-def progress_of(change_id: int) -> list[dict[str, Any]]:
-    """The change's reorganisations: done and total rows, rate, ETA, and why it is no faster."""
-    runs = ReorgRun.objects.filter(change_id=change_id).select_related("pulse").order_by("id")
-    return [_run_json(run) for run in runs]
+def writing_run(runs: Iterable[ReorgRun]) -> ReorgRun | None:
+    """Of a change's reorganisations the one that writes now, or will when it goes on (R11)."""
+    begun = (RunState.WAITING, RunState.RUNNING)
+    return next((run for run in runs if run.kind in YIELDING and run.state in begun and not run.is_closed), None)
 
 
-def _run_json(run: ReorgRun) -> dict[str, Any]:
+def run_json(run: ReorgRun) -> dict[str, Any]:
+    """A reorganisation: done and total rows, rate, ETA, and why it is no faster."""
     if not hasattr(run, "pulse"):
         run.pulse = ReorgPulse(run=run)
     pulse, status = run.pulse, status_of(run)

@@ -260,7 +260,7 @@ def throttle(change_id: int, rows_per_s: int | None, *, who: str, why: str = "",
     Heard as a chunk is committed, and kept until that reorganisation ends. Raises `ChangeError`.
     """
     with _theirs(change_id, who, may_steer_all) as (change, _):
-        run = selectors.writing_run(change_id)
+        run = selectors.writing_run(selectors.runs_of(change_id))
         refusal = why_no_throttle(selectors.standing_of(change), rows_per_s, is_writing=run is not None)
         if refusal is not None or run is None:
             raise ChangeError(refusal)

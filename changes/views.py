@@ -162,7 +162,7 @@ def _whole_number(typed: str) -> int:
 
 def _before_throttling(request: HttpRequest, found: services.Change, refusal: str | None) -> HttpResponse:
     """The change, the throttle in force, and a form; or why it is refused."""
-    run = selectors.writing_run(found.pk)
+    run = selectors.writing_run(selectors.runs_of(found.pk))
     refusal = refusal or why_no_throttle(selectors.standing_of(found), None, is_writing=run is not None)
     context = {
         "section": "changes",

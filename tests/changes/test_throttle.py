@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from catalog.selectors import events_since
 from catalog.story import change_stream
-from changes import services
+from changes import selectors, services
 from changes.driver import driver
 from changes.models import Change, Status
 from spark_tasks.chunks import chunk
@@ -119,6 +121,12 @@ def test_what_cannot_be_throttled_is_refused_with_the_reason(filling: Change) ->
     assert refused(number, "5") == (1, f"change {number} has ended: done")
     assert refused("999", "5") == (2, "there is no change 999")
     assert told(filling) == []
+
+
+def test_a_page_reads_the_reorganisations_once(filling: Change) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        assert selectors.change_snapshot(filling.pk)["may_throttle"]
+    assert len([one for one in asked if 'FROM "spark_tasks_reorgrun"' in one["sql"]]) == 1
 
 
 def test_only_whose_it_is_and_operators_throttle_it_where_that_is_so(filling: Change) -> None:

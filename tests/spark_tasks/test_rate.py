@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from changes.pages.change_page import progress
-from changes.selectors import progress_of
+from changes.selectors import run_json, runs_of
 from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.reorganisations import run_heartbeat
 from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun
@@ -129,7 +129,7 @@ def test_progress_stands_while_more_rows_are_found(claim: Claim) -> None:
         pass
     status = run_status(claim.run.pk)
     assert (status.rows_done, status.rows_total, status.is_exact, status.share) == (1000, 1800, True, 0.9)
-    [shown] = progress_of(claim.run.change_id)
+    [shown] = [run_json(run) for run in runs_of(claim.run.change_id)]
     page = progress({"step": {"kind": "fill", "version": 1, "is_reorganisation": True}, "runs": [shown]})
     assert page is not None
     assert (page["done"], page["total"], page["percent"], page["permille"]) == (1000, 1800, 90, 900)

@@ -522,7 +522,7 @@ def test_a_run_says_when_it_gives_way_to_traffic(
         change_id=change.pk, table_id=change.table_id, kind=kind, version=4, elements=[], state=RunState.RUNNING
     )
     ReorgPulse.objects.create(run=run, traffic=traffic, rows_per_s=900, rows_per_s_max=throttle)
-    [shown] = selectors.progress_of(change.pk)
+    [shown] = [selectors.run_json(run) for run in selectors.runs_of(change.pk)]
     assert shown["traffic"] == traffic
     step = {"is_reorganisation": True, "kind": kind, "version": 4}
     seen = render_to_string(
