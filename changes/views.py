@@ -20,6 +20,8 @@ from changes.executor.interventions import (
     THROTTLE_MAX,
     THROTTLE_MIN,
     Intervention,
+    NoRate,
+    rows_per_s_in,
     why_no_throttle,
     why_not,
     why_not_whose,
@@ -33,7 +35,6 @@ from changes.rate_limits import TooFast
 from changes.streams import summaries
 
 LIST_MAX = 200
-NUMBER_CHARS_MAX = 20
 EXAMPLES = (
     (("flights",), "CREATE INDEX flights_by_dest ON flights (dest)"),
     (("flights",), "ALTER TABLE flights ADD COLUMN gate text DEFAULT 'A1', ADD CHECK (gate <> '')"),
@@ -146,18 +147,12 @@ def throttle(request: HttpRequest, change_id: int) -> HttpResponse:
         return _before_throttling(request, found, refusal)
     typed = request.POST.get("rows", "").strip()
     try:
-        rows = None if "off" in request.POST else _whole_number(typed)
+        rows = None if "off" in request.POST else rows_per_s_in(typed)
         services.throttle(change_id, rows, who=who, why=request.POST.get("why", ""), may_steer_all=may_steer_all)
-    except services.ChangeError as error:
+    except (NoRate, services.ChangeError) as error:
         return _before_throttling(request, found, str(error))
     messages.success(request, _("Its next chunks keep the limit.") if rows else _("It has no limit any more."))
     return redirect("change", change_id)
-
-
-def _whole_number(typed: str) -> int:
-    if not (typed.isascii() and typed.isdigit() and len(typed) < NUMBER_CHARS_MAX):
-        raise services.ChangeError(f"{typed[:NUMBER_CHARS_MAX]!r} is no whole number of rows per second")
-    return int(typed)
 
 
 def _before_throttling(request: HttpRequest, found: services.Change, refusal: str | None) -> HttpResponse:
@@ -170,6 +165,7 @@ def _before_throttling(request: HttpRequest, found: services.Change, refusal: st
         "change": change_page.view(selectors.change_snapshot(found.pk), []),
         "in_force": None if run is None else run.pulse,
         "limits": (THROTTLE_MIN, THROTTLE_MAX),
+        "reason_chars_max": services.REASON_CHARS_MAX,
     }
     return render(request, "change_throttle.html", context, status=200 if refusal is None else 409)
 

@@ -22,6 +22,7 @@ from changes.plan.model import why_no_return
 PAUSED = "paused"
 THROTTLE_MIN, THROTTLE_MAX = 1, 1_000_000_000
 """Rows per second. Slower than a row a second would be a pause that hears nothing meanwhile."""
+NUMBER_CHARS_MAX = 20
 ENDED = ("done", "failed", "cancelled")
 
 
@@ -95,6 +96,17 @@ def why_no_throttle(standing: Standing, rows_per_s: int | None, *, is_writing: b
     if rows_per_s is not None and not THROTTLE_MIN <= rows_per_s <= THROTTLE_MAX:
         return f"a throttle is {THROTTLE_MIN} to {THROTTLE_MAX:,} rows per second: {rows_per_s} is not"
     return None
+
+
+class NoRate(ValueError):
+    """A text is no whole number of rows per second: says which."""
+
+
+def rows_per_s_in(text: str) -> int:
+    """The rows per second that somebody typed, within limits or not. Raises `NoRate`."""
+    if not (text.isascii() and text.isdigit() and len(text) < NUMBER_CHARS_MAX):
+        raise NoRate(f"{text[:NUMBER_CHARS_MAX]!r} is no whole number of rows per second")
+    return int(text)
 
 
 def why_not_each(standing: Standing) -> dict[str, str | None]:

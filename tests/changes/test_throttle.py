@@ -111,7 +111,8 @@ def test_what_cannot_be_throttled_is_refused_with_the_reason(filling: Change) ->
     limits = "a throttle is 1 to 1,000,000,000 rows per second"
     assert refused(number, "0") == (1, f"{limits}: 0 is not")
     assert refused(number, "1000000001") == (1, f"{limits}: 1000000001 is not")
-    assert "rows per second, or off: 'fast' is neither" in refused(number, "fast")[1]
+    for word in ("fast", "\u0663", "9" * 20):
+        assert f"'{word}' is no whole number of rows per second, and not off" in refused(number, word)[1]
     close_run(ReorgRun.objects.get(change_id=filling.pk).pk)
     writes = f"change {number} can't be throttled now: none of its reorganisations writes"
     assert refused(number, "5") == (1, writes)

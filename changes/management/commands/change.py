@@ -15,6 +15,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from changes import notices, selectors, services
+from changes.executor.interventions import NoRate, rows_per_s_in
 from changes.management.refusals import refusals, statement_of
 from changes.models import ENDED, Change, Status
 from changes.pages.change_page import tables
@@ -26,11 +27,10 @@ MARKS = {"current": "now", "todo": ""}
 
 def _rows(word: str) -> int | None:
     """Rows per second; None for `off`."""
-    if word == "off":
-        return None
-    if not word.isdecimal():
-        raise ArgumentTypeError(f"rows per second, or off: {word!r} is neither")
-    return int(word)
+    try:
+        return None if word == "off" else rows_per_s_in(word)
+    except NoRate as error:
+        raise ArgumentTypeError(f"{error}, and not off") from error
 
 
 class Command(BaseCommand):
