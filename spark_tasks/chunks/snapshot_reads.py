@@ -115,33 +115,50 @@ def ranges_of(
     """Ranges over a key space on all storages, cut at sampled keys; their row counts are exact for small tables."""
     found = []
     for storage in range(1, storages + 1):
-        sample, rows_there, bytes_there = _sample(connection, kv(storage, table_id), space)
+        seen = Sample(connection, kv(storage, table_id), space)
+        keys = seen.keys()
+        rows = seen.in_all(len(keys))
         found += split(
             storage=storage,
             low=space.low,
             high=space.high,
-            sample=sample,
-            rows=rows_there,
-            rows_per_range=ROWS_PER_RANGE if size is None else size(rows_there, bytes_there),
+            sample=keys,
+            rows=rows,
+            rows_per_range=ROWS_PER_RANGE if size is None else size(rows, seen.bytes_in_all()),
         )
     return found
 
 
-def _sample(connection: Connection, table: str, space: KeySpace) -> tuple[list[bytes], int, int]:
-    """Keys seen, and from them: the rows there are, and the bytes of their pairs, but at least those of the table.
+class Sample:
+    """Live pairs of a key space in some blocks of a storage's table, or in all where there are few."""
 
-    The table's own size includes large values, which lie beside it, but compressed.
-    """
-    sql = "SELECT pg_relation_size(%s::regclass), current_setting('block_size')::int, pg_table_size(%s::regclass)"
-    row = connection.execute(sql, (table, table)).fetchone()
-    assert row is not None
-    blocks, size = row[0] // row[1], row[2]
-    percent = 100.0 if blocks <= BLOCKS_SAMPLED else 100.0 * BLOCKS_SAMPLED / blocks
-    sampled = "" if percent == 100.0 else f" TABLESAMPLE SYSTEM ({percent:.9f}) REPEATABLE (0)"
-    live = f"FROM {table}{sampled} WHERE key >= %b AND key < %b AND value IS NOT NULL"
-    cursor, bounds = connection.cursor(binary=True), (space.low, space.high)
-    found = cursor.execute(f"SELECT key {live} AND {space.begins_row} ORDER BY key", bounds).fetchall()
-    sizes = cursor.execute(f"SELECT sum(octet_length(key) + octet_length(value)) {live}", bounds).fetchone()
-    assert sizes is not None
-    seen = int(sizes[0] or 0)
-    return [key for (key,) in found], int(len(found) * 100.0 / percent), max(size, int(seen * 100.0 / percent))
+    def __init__(self, connection: Connection, table: str, space: KeySpace) -> None:
+        self.connection, self.table, self.space = connection, table, space
+        blocks = self._number("SELECT pg_relation_size(%b::regclass) / current_setting('block_size')::int", table)
+        self.percent = 100.0 if blocks <= BLOCKS_SAMPLED else 100.0 * BLOCKS_SAMPLED / blocks
+        sampled = "" if self.percent == 100.0 else f" TABLESAMPLE SYSTEM ({self.percent:.9f}) REPEATABLE (0)"
+        self.live = f"FROM {table}{sampled} WHERE key >= %b AND key < %b AND value IS NOT NULL"
+
+    def keys(self) -> list[bytes]:
+        """Keys at which a row, or an entry, begins, in order."""
+        sql = f"SELECT key {self.live} AND {self.space.begins_row} ORDER BY key"
+        cursor = self.connection.cursor(binary=True).execute(sql, (self.space.low, self.space.high))
+        return [key for (key,) in cursor.fetchall()]
+
+    def in_all(self, seen: int) -> int:
+        """The number in the whole table, when so many were seen."""
+        return int(seen * 100.0 / self.percent)
+
+    def bytes_in_all(self) -> int:
+        """The bytes of all pairs, but at least those of the table.
+
+        The table's own size includes large values, which lie beside it, but compressed.
+        """
+        sql = f"SELECT coalesce(sum(octet_length(key) + octet_length(value)), 0) {self.live}"
+        seen = self._number(sql, self.space.low, self.space.high)
+        return max(self._number("SELECT pg_table_size(%b::regclass)", self.table), self.in_all(seen))
+
+    def _number(self, sql: str, *params: Any) -> int:
+        row = self.connection.cursor(binary=True).execute(sql, params).fetchone()
+        assert row is not None
+        return int(row[0])
