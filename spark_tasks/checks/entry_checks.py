@@ -9,7 +9,7 @@ M = F: then each one found is some row's (C5). Only when numbers differ is anybo
 entry that another row holds rightly is a duplicate (C6): both rows are named.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,12 +112,12 @@ class EntryJudge:
         asked = set() if is_enough else {row_key for _, *both in held for row_key in both}
         rows = self.rows_by_key(connection, asked) if asked else {}
         for key, owner, holder in held:
-            named: list[Violation] = []
+            named: Iterable[Violation] = ()
             if not is_enough:
                 if holder not in rows or not self._has_entry(rows[holder][1], key):
                     continue
-                first, second = sorted((owner, holder), key=lambda row_key: (rows[row_key][0], row_key))
-                named.append(self._duplicate(home, key, first, second))
+                both = sorted((owner, holder), key=lambda row_key: (rows[row_key][0], row_key))
+                named = (self._duplicate(home, key, first, second) for first, second in [both])
             found.note("C6", self.label, 1, named)
             yield key, owner
 
