@@ -6,10 +6,8 @@ removes pairs of the element meanwhile is not hindered: a chunk gives way, as a 
 """
 
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -21,15 +19,13 @@ from spark_tasks.runs.ranges import KeyRange, Reached, is_among_rows
 from storage.arrow.encoding import unpack
 from storage.arrow.rows import accepted, chosen, entries_of, stored_rows
 from storage.mutations import source_columns
+from storage.page_sizes import runs
 from storage.pairs import COLUMN
 from storage.postgres import column_suffixes, kv, next_low, packed_scan_sql
 from storage.statements import COLUMN_SUFFIX
 
 Step = Callable[[chunk.Connection, KeyRange, int], tuple[int, bytes | None]]
 """Removes a few pairs from a range: how many, and the last key (None: nothing is left of the range)."""
-
-VALUES_BYTES_MAX = 8 << 20
-"""Of the rows that a chunk removes; a single row may have more."""
 
 SCANNED_MAX = 200_000
 """Pairs that a chunk looks at in search of those it removes: a range may have grown to any number since it was cut."""
@@ -110,14 +106,14 @@ class DeleteRows:
         return [index for index in self.descriptor.indexes if index.state is not State.ABSENT]
 
     def _keys(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[list[bytes], bool]:
-        """The keys of some whole rows, of no more values than a chunk gets through; and whether none are left."""
+        """The keys of some whole rows, with values of a page or one larger row; and whether none are left."""
         table, bounds = kv(key_range.storage, self.descriptor.table_id), (key_range.low, key_range.high)
         live = f"FROM {table} WHERE key >= %b AND key < %b AND value IS NOT NULL ORDER BY key LIMIT %b"
         cursor = connection.cursor(binary=True).execute(f"SELECT key, octet_length(value) {live}", (*bounds, size))
         found: list[tuple[bytes, int]] = cursor.fetchall()
-        keys, fit = [key for key, _ in found], _fitting([length for _, length in found])
-        if fit < len(keys):
-            count = max(_whole_rows(keys[: fit + 1]), _first_row(keys))
+        keys, first = [key for key, _ in found], next(runs([length for _, length in found]), slice(0, 0))
+        if first.stop < len(keys):
+            count = max(_whole_rows(keys[: first.stop + 1]), _first_row(keys))
         else:
             count = len(keys) if len(keys) < size else _whole_rows(keys)
         return keys[:count], count == len(keys) < size
@@ -151,11 +147,6 @@ def _whole_rows(keys: Sequence[bytes]) -> int:
 def _first_row(keys: Sequence[bytes]) -> int:
     """The pairs of the first row, counted."""
     return next((n for n, key in enumerate(keys) if key[: -COLUMN.size] != keys[0][: -COLUMN.size]), len(keys))
-
-
-def _fitting(lengths: Sequence[int]) -> int:
-    """The number of values, from the first on, that have `VALUES_BYTES_MAX` together."""
-    return bisect_right(list(accumulate(lengths)), VALUES_BYTES_MAX)
 
 
 def empty(run_token: chunk.RunToken, key_ranges: Iterable[KeyRange], step: Step) -> Iterator[int]:

@@ -128,7 +128,7 @@ def test_rows_of_large_values_are_removed_a_few_at_a_time(
         removed.append(len(keys))
         return doomed(rows, connection, storage, keys)
 
-    monkeypatch.setattr(delete, "VALUES_BYTES_MAX", 300 * KB)
+    monkeypatch.setattr(page_sizes, "PAGE_BYTES", 300 * KB)
     monkeypatch.setattr(delete, "unpack", unpacked)
     monkeypatch.setattr(delete.DeleteRows, "_doomed", noted)
     for index in indexes:
