@@ -109,8 +109,12 @@ class Chunk:
 
 @dataclass
 class RunControl:
-    """Everything wanted of the run: read with each commit."""
+    """Everything wanted of the run: read with each commit.
 
+    `scans` is SQL for how often the table's pairs were looked for: it is heard whether anybody else is there.
+    """
+
+    scans: str = "NULL::bigint"
     wanted: str = "run"
     rows_per_s_max: float | None = None
     traffic: float = 0.0
@@ -141,16 +145,11 @@ FROM spark_tasks_reorgrange range JOIN spark_tasks_reorgrun run ON run.id = rang
 
 @contextmanager
 def chunk(
-    connection: Connection,
-    run_token: RunToken,
-    key_range: KeyRange,
-    control: RunControl,
-    progress: Progress,
-    scans: str = "NULL::bigint",
+    connection: Connection, run_token: RunToken, key_range: KeyRange, control: RunControl, progress: Progress
 ) -> Iterator[Chunk]:
-    """The transaction of one chunk, under a savepoint named `chunk`; moves `progress`. Raises `RunClosed`, `RangeDone`.
+    """The transaction of one chunk, under a savepoint named `chunk`; moves `progress`.
 
-    `scans` is SQL for how often the table's pairs were looked for: it is heard whether anybody else is there.
+    Raises `RunClosed`, `RangeDone`.
     """
     this_chunk = Chunk()
     _require_wanted(run_token, control)
@@ -161,7 +160,7 @@ def chunk(
         assert this_chunk.mark is not None, "a chunk leaves a mark"
         reached = this_chunk.mark.reached
         pair = f", reached_storage = {reached.storage}, reached_key = '\\x{reached.key.hex()}'" if reached else ""
-        end = {"mark": this_chunk.mark, "reached": pair, "scans": scans}
+        end = {"mark": this_chunk.mark, "reached": pair, "scans": control.scans}
         cursor = connection.execute(END.format(run=run_token.run_id, range=key_range.id, **end))
         while cursor.nextset():
             pass
@@ -179,9 +178,9 @@ def scans_sql(table_id: int, storages: int) -> str:
     return " + ".join(f"pg_stat_get_numscans('{table}_pkey'::regclass)" for table in tables)
 
 
-def listen(connection: Connection, run_token: RunToken, control: RunControl, scans: str = "NULL::bigint") -> None:
+def listen(connection: Connection, run_token: RunToken, control: RunControl) -> None:
     """Hear what is wanted of the run, and whether anybody else works with the table. Raises `RunClosed`."""
-    _hear(control, connection.execute(WANTED.format(run=run_token.run_id, scans=scans)).fetchone())
+    _hear(control, connection.execute(WANTED.format(run=run_token.run_id, scans=control.scans)).fetchone())
     _require_wanted(run_token, control)
 
 
@@ -254,15 +253,7 @@ def spaced(tries_max: int, *, first_s: float, longest_s: float) -> Iterator[int]
         yield attempt
 
 
-def keep_pace(
-    connection: Connection,
-    run_token: RunToken,
-    control: RunControl,
-    *,
-    rows: int,
-    seconds: float,
-    scans: str = "NULL::bigint",
-) -> None:
+def keep_pace(connection: Connection, run_token: RunToken, control: RunControl, *, rows: int, seconds: float) -> None:
     """Wait as the throttle says, or rest as the traffic asks, after `rows` rows took `seconds`. Raises `RunClosed`.
 
     A person may set any throttle while a chunk is on its way that was sized without it: so a long wait listens, and
@@ -274,7 +265,7 @@ def keep_pace(
         time.sleep(pause)
         waited += pause
         if left > pause:
-            listen(connection, run_token, control, scans)
+            listen(connection, run_token, control)
 
 
 def _pause_s(run_token: RunToken, control: RunControl, *, rows: int, seconds: float) -> float:

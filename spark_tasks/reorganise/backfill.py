@@ -115,19 +115,16 @@ class Fill:
     def indexes(self) -> tuple[Index, ...]:
         return self.elements.indexes_of(self.descriptor)
 
-    @property
-    def scans(self) -> str:
-        return chunk.scans_sql(self.descriptor.table_id, self.storages)
-
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
         """Fill the ranges one after the other; yields the rows of each. Raises `RunClosed`, `CannotDerive`."""
         with self.run_token.connect() as connection:
-            worker = FillWorker(connection, chunk.RunControl(), Pace())
+            control = chunk.RunControl(scans=chunk.scans_sql(self.descriptor.table_id, self.storages))
+            worker = FillWorker(connection, control, Pace())
             for key_range in key_ranges:
-                chunk.listen(connection, self.run_token, worker.control, self.scans)
+                chunk.listen(connection, self.run_token, control)
                 began = time.perf_counter()
                 found = self.find(connection, key_range)
-                self._keep_pace(worker, rows=0, seconds=time.perf_counter() - began)
+                chunk.keep_pace(connection, self.run_token, control, rows=0, seconds=time.perf_counter() - began)
                 self.put(worker, key_range, found)
                 yield found.rows
 
@@ -152,7 +149,7 @@ class Fill:
             read |= source_columns(self.descriptor, index)
         return sorted(read - {EXISTS, *self.descriptor.primary_key})
 
-    def _look(self, rows: StoredRows, storage: int, lacking: "Lacking") -> None:
+    def _look(self, rows: StoredRows, storage: int, lacking: Lacking) -> None:
         placement = self.descriptor.placement.id
         lacking.values += [fill_pairs(self.descriptor, placement, column, rows) for column in self.columns]
         for index in self.indexes:
@@ -169,12 +166,9 @@ class Fill:
                 self._write(worker, key_range, storage, part, mark, progress)
                 if not mark.is_done:
                     rows, seconds = progress.rows_done - rows_done, time.perf_counter() - began
-                    self._keep_pace(worker, rows=rows, seconds=seconds)
+                    chunk.keep_pace(worker.connection, self.run_token, worker.control, rows=rows, seconds=seconds)
         except chunk.RangeDone:
             pass
-
-    def _keep_pace(self, worker: FillWorker, *, rows: int, seconds: float) -> None:
-        chunk.keep_pace(worker.connection, self.run_token, worker.control, rows=rows, seconds=seconds, scans=self.scans)
 
     def _parts(
         self, worker: FillWorker, key_range: KeyRange, found: Found, progress: chunk.Progress
@@ -206,9 +200,7 @@ class Fill:
         for _ in chunk.tries(f"range {key_range.id} of run {self.run_token.run_id}"):
             began = time.perf_counter()
             try:
-                with chunk.chunk(
-                    worker.connection, self.run_token, key_range, worker.control, progress, self.scans
-                ) as this_chunk:
+                with chunk.chunk(worker.connection, self.run_token, key_range, worker.control, progress) as this_chunk:
                     this_chunk.mark = mark
                     if len(part):
                         put_where_free(worker.connection, table, part, payload)
