@@ -21,7 +21,6 @@ from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.reorganise.backfill import Fill
 from spark_tasks.reorganise.delete import DeleteKeys, DeleteRows
 from spark_tasks.reorganise.tombstones import (
-    Tombstones,
     are_values_left,
     clear_tombstones,
     key_space,
@@ -29,7 +28,7 @@ from spark_tasks.reorganise.tombstones import (
     tombstones_of,
 )
 from spark_tasks.reorganise.verify import verify
-from spark_tasks.runs.ranges import KeyRange, rows_per_fill_range
+from spark_tasks.runs.ranges import rows_per_fill_range
 from spark_tasks.runs.run_elements import Elements, elements_of
 from spark_tasks.spark import session
 
@@ -48,20 +47,19 @@ def fill(claim: Claim) -> None:
 
 def prepare_fill(run: ReorgRun) -> None:
     """Remove the elements' old tombstones and store the ranges of the rows: in one transaction, once (R1, R6)."""
+    if run.are_ranges_stored:
+        return
     descriptor, elements = descriptor_at(run.table_id, run.version), elements_of(run.elements)
-    old: list[Tombstones] = []
-
-    def find() -> list[KeyRange]:
-        with reading("schemalab clear") as reader:
-            old.extend(tombstones_of(reader, descriptor, elements, settings.STORAGE_COUNT))
-        return ranges_over(run.table_id, [key_space(descriptor)], _fill_size(descriptor, elements))
+    with reading("schemalab clear") as reader:
+        old = tombstones_of(reader, descriptor, elements, settings.STORAGE_COUNT)
+    found = ranges_over(run.table_id, [key_space(descriptor)], _fill_size(descriptor, elements))
 
     def clear() -> None:
         with connection.cursor() as cursor:
             removed = clear_tombstones(cursor, run.table_id, old)
         log.info("%s: %s tombstones cleared", run, removed)
 
-    prepare(run, find, clear)
+    prepare(run, lambda: found, clear)
 
 
 def _fill_size(descriptor: Descriptor, elements: Elements) -> Size:
