@@ -34,7 +34,6 @@ READ_TIMEOUT = "10min"
 """A range that is read holds a snapshot only."""
 TRIES_MAX = 500
 PAUSE_S_MAX = 0.05
-DOUBLINGS_MAX = 20
 GIVES_WAY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
 
 
@@ -247,9 +246,11 @@ def tries(what: str) -> Iterator[int]:
 
 def spaced(tries_max: int, *, first_s: float, longest_s: float) -> Iterator[int]:
     """Numbers of attempts, with a pause before each but the first, twice as long each time."""
+    pause_s = first_s
     for attempt in range(tries_max):
         if attempt:
-            time.sleep(min(longest_s, first_s * 2 ** min(attempt - 1, DOUBLINGS_MAX)))
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, longest_s)
         yield attempt
 
 
