@@ -231,8 +231,19 @@ class Model:
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
 
 
-def from_json(body: Mapping[str, Any]) -> Model:
+def model_in(text: str) -> Model:
+    """The model that somebody wrote as JSON. Raises `BadModel`."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadModel(f"this is no model: {error}") from error
+    return from_json(body)
+
+
+def from_json(body: Any) -> Model:
     """The model that `to_json` wrote. Raises `BadModel`."""
+    if not isinstance(body, Mapping):
+        raise BadModel("this is no model: a model is a JSON object")
     known = {f.name for f in fields(Model)} - {"stages"} | {"road"}
     unknown = sorted(set(body) - known)
     if unknown:

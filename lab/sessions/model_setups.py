@@ -6,13 +6,12 @@ A session may leave out a rule of the model by the name `manage.py explore` know
 two versions.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from catalog.elements import Kind
-from lab.explorer.model import BadModel, Broken, Model, from_json, kind_named, stage_named
+from lab.explorer.model import BadModel, Broken, Model, kind_named, model_in, stage_named
 from lab.explorer.variants import RESHARD, UP, all_variants, stages
 from lab.sessions.names import Names, names_in
 from lab.sessions.session import BadSession, Session, Value
@@ -214,11 +213,7 @@ def _variant(values: Mapping[str, Value]) -> Model:
 
 
 def _own(values: Mapping[str, Value]) -> Model:
-    try:
-        body = json.loads(str(values["model"]))
-        return from_json(body)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise BadSession(f"this is no model: {error}") from error
+    return model_in(str(values["model"]))
 
 
 MODELS: Mapping[str, Callable[[Mapping[str, Value]], Model]] = {

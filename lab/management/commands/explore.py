@@ -22,8 +22,8 @@ from lab.explorer.model import (
     Broken,
     Model,
     broken_named,
-    from_json,
     kinds_described,
+    model_in,
     stage_named,
 )
 from lab.explorer.plans.program import plan_of
@@ -187,11 +187,10 @@ def _asked_for(options: dict[str, Any]) -> Model:
 
 def _model_in(file: Path) -> Model:
     try:
-        return from_json(json.loads(file.read_text(encoding="utf-8")))
-    except BadModel:
-        raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         raise BadModel(f"{file} holds no model: {error}") from error
+    return model_in(text)
 
 
 def _described(options: dict[str, Any]) -> Model:

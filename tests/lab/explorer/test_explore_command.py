@@ -99,6 +99,24 @@ def test_a_model_without_a_plan_is_one_line(
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        pytest.param(b"[]", "this is no model: a model is a JSON object", id="a list"),
+        pytest.param(b"[" * 100_000, "this is no model: maximum recursion depth", id="too deep"),
+        pytest.param(b"{", "this is no model: Expecting property name", id="no JSON"),
+        pytest.param(b"\xff", "holds no model: 'utf-8' codec", id="no text"),
+    ],
+)
+def test_a_file_without_a_model_is_one_line(tmp_path: Path, text: bytes, says: str) -> None:
+    file = tmp_path / "model.json"
+    file.write_bytes(text)
+    with pytest.raises(CommandError, match=re.escape(says)) as refused:
+        call_command("explore", "--model", str(file))
+    assert refused.value.returncode == 2
+    assert "\n" not in str(refused.value)
+
+
 def test_a_variant_shows_its_story(capsys: pytest.CaptureFixture[str]) -> None:
     code, out = run(capsys, "--variant", "index-without-delete-only")
     assert code == 1

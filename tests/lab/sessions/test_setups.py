@@ -63,6 +63,7 @@ def test_every_rule_of_the_explorer_has_a_word_on_what_it_protects() -> None:
         pytest.param("model", {"model": "{"}, [], "this is no model", id="JSON"),
         pytest.param("model", {"model": "[" * 4_000}, [], "this is no model", id="nested JSON"),
         pytest.param("model", {}, [], "this is no model", id="no model"),
+        pytest.param("model", {"model": "[]"}, [], "this is no model: a model is a JSON object", id="a list"),
         pytest.param("model", {"model": '{"kind": "index", "road": "x"}'}, [], "road is a list of names", id="road"),
     ],
 )
