@@ -136,6 +136,8 @@ class Effects(Judgement):
 
     def refused(self, contents: int, schema: Schema) -> int:
         """The bits of `Seen` for statements that these versions refuse for what other rows are."""
+        if not (self.model.foreign_key or self.model.refers_to_itself):
+            return Seen.NOTHING
         key = contents, self.alike(schema)
         found = self._refusals.get(key)
         if found is None:
