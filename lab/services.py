@@ -111,8 +111,13 @@ def stop(owner: str, pk: int) -> None:
 
 
 def shown(question: Question) -> Json:
-    """The question as its page draws it: waiting, running or done."""
+    """The question as its page draws it: waiting, running or done.
+
+    It may have joined a search that ended at that moment, which then gave it no answer: it takes the answer here.
+    """
     body: Json = {"id": question.pk}
+    if question.answer is None and not question.is_stopped and _runs(question):
+        _answer_if_known(question)
     if question.answer is not None:
         return body | {"state": "done"} | question.answer
     if question.is_stopped:

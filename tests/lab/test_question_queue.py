@@ -131,6 +131,21 @@ def test_a_question_whose_process_ended_waits_again() -> None:
     assert services.begin_next() == made
 
 
+def test_a_question_that_joined_a_search_as_it_ended_has_its_answer() -> None:
+    """It was stored after the search had given its answer to all that were there, and was said to run with it."""
+    first = services.ask("ann", question())
+    searched = services.begin_next()
+    assert searched is not None
+    late = services.ask("bo", question())
+    services.stop("bo", late.pk)  # so that it is not among those that get the answer
+    services.finish(searched, {"verdict": "proved"})
+    Question.objects.filter(pk=late.pk).update(is_stopped=False)
+    late.refresh_from_db()
+    assert services.shown(late) == {"id": late.pk, "state": "done", "verdict": "proved"}
+    first.refresh_from_db()
+    assert services.shown(first)["verdict"] == "proved"
+
+
 def test_a_class_that_asks_one_question_has_one_search(sent: list[str]) -> None:
     class_ = [services.ask(f"learner {n}", question()) for n in range(10)]
     assert sent == [services.TASK]
