@@ -14,23 +14,12 @@ STAYS = "，。；：、！？”）》"
 PIECE = re.compile(rf"[^\x00-\u2e7f][{STAYS}]*|[\x00-\u2e7f]+?(?:\s+|(?=[^\x00-\u2e7f])|$)[{STAYS}]*")
 
 
-def letters(
-    x: float,
-    y: float,
-    words: str,
-    name: str = "",
-    *,
-    middle: bool = False,
-    bold: bool = False,
-    fill: str = "currentColor",
-    size: float | None = None,
-) -> str:
-    """A text element; `middle`: x is its middle. Without `size` (pixels) it has that of the drawing."""
-    attributes = [f'x="{x:g}"', f'y="{y:g}"', f'fill="{fill}"']
+def letters(x: float, y: float, words: str, name: str = "", *, middle: bool = False, bold: bool = False) -> str:
+    """A text element; `middle`: x is its middle."""
+    attributes = [f'x="{x:g}"', f'y="{y:g}"', 'fill="currentColor"']
     attributes += [f'class="{name}"'] if name else []
     attributes += ['text-anchor="middle"'] if middle else []
     attributes += ['font-weight="600"'] if bold else []
-    attributes += [f'font-size="{size:g}"'] if size is not None else []
     return f"<text {' '.join(attributes)}>{escape(words)}</text>"
 
 

@@ -95,10 +95,7 @@ class _Drawing:
     def wrong(self, why: str) -> None:
         lines = lines_of(f"✗ {why}", TEXT_COLUMNS)
         first = self.y + LINE + PAD / 2
-        body = [
-            letters(self.text_at, first + LINE * at, line, "", bold=True, fill="currentColor")
-            for at, line in enumerate(lines)
-        ]
+        body = [letters(self.text_at, first + LINE * at, line, "", bold=True) for at, line in enumerate(lines)]
         self.parts.append(f'<g class="wrong">{"".join(body)}</g>')
         self.y += LINE * len(lines) + PAD
 
