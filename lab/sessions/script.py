@@ -1,8 +1,8 @@
 """A session on the lab's cluster as a golden script: `manage.py script` runs it, and it can be kept as a test."""
 
 from lab.scripts import golden
-from lab.sessions.replay import show
-from lab.sessions.session import BadSession, Session
+from lab.sessions import world_session
+from lab.sessions.session import BadSession, Session, check_steps
 from lab.sessions.setup import WORLD
 from lab.sessions.setups import setup_named
 from lab.sessions.world_setups import SCENERY
@@ -13,9 +13,11 @@ def script_of(session: Session, why: str) -> str:
 
     Raises `BadSession` for a session on another machine.
     """
-    if setup_named(session.setup).kind != WORLD:
-        raise BadSession("a golden script is made of sessions on the lab's cluster; this one is on an explorer's model")
-    taken = session.steps[: show(session).at]
+    setup = setup_named(session.setup)
+    check_steps(session.steps)
+    if setup.kind != WORLD:
+        raise BadSession("a golden script is made of sessions on the lab's cluster; this one is on another machine")
+    taken = session.steps[: world_session.taken(setup, session)]
     left_out = [f"without {rule}" for rule in sorted(session.left_out)]
     blocks = ((f"# {why}", *left_out, *SCENERY[session.setup].prologue), *((step,) for step in taken))
     return golden.play("\n\n".join("\n".join(block) for block in blocks)).text

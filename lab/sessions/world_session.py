@@ -164,11 +164,9 @@ _machine = Machine()
 
 def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
     """Everything about a position of a session on the lab's cluster. Raises `BadSession`."""
-    setup.values(session)
-    setup.check_left_out(session)
     scenery = SCENERY[setup.name]
     with _machine.lock:
-        positions, refused = _machine.follow(setup.name, session.left_out, session.steps)
+        positions, refused = _followed(setup, session)
         place = len(positions) - 1 if at is None else max(0, min(at, len(positions) - 1))
         position, before = positions[place], positions[max(place - 1, 0)]
         drawing = Drawing(position.lab(), before.held)
@@ -184,6 +182,18 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
             tuple(one.line for one in positions if one.line is not None),
             refused,
         )
+
+
+def taken(setup: Setup, session: Session) -> int:
+    """The number of its steps that can be taken. Raises `BadSession`."""
+    with _machine.lock:
+        return len(_followed(setup, session)[0]) - 1
+
+
+def _followed(setup: Setup, session: Session) -> tuple[list[Position], Refused | None]:
+    setup.values(session)
+    setup.check_left_out(session)
+    return _machine.follow(setup.name, session.left_out, session.steps)
 
 
 def _offered(position: Position, line: Line) -> Offer:

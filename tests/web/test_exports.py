@@ -54,8 +54,10 @@ def test_a_script_ends_before_the_step_that_is_refused() -> None:
     refused = Session("leases", steps=("n1: crash", "no such line"))
     assert show(refused).refused is not None
     assert golden.play(script_of(refused, "why")).is_same
-    with pytest.raises(BadSession, match="lab's cluster"):
+    with pytest.raises(BadSession, match="lab's cluster; this one is on another machine"):
         script_of(MODEL, "why")
+    with pytest.raises(BadSession, match="cannot leave out fence"):
+        script_of(Session("leases", left_out=frozenset({"fence"})), "why")
 
 
 @pytest.mark.parametrize(("form", "link", "status"), [("svg", "no link", 400), ("png", encode(MODEL, 0), 404)])
