@@ -150,6 +150,7 @@ class Proof(models.Model):
     """A plan, and the explorer's answer once there is one. `key` stands for the plan and the rules it was judged by.
 
     `model` stands for what was explored; plans that differ only in names have the same, and share an answer.
+    `beginnings`: how many searches have begun since the last one that ended with an answer.
     """
 
     key = models.CharField(max_length=64, primary_key=True)
@@ -158,6 +159,7 @@ class Proof(models.Model):
     answer = models.JSONField(null=True)
     asked_at = models.DateTimeField(db_index=True)
     begun_at = models.DateTimeField(null=True)
+    beginnings = models.PositiveSmallIntegerField(default=0, db_default=0)
     answered_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:

@@ -4,7 +4,8 @@
 
 Nobody who asks waits in a request: a page shows that the proof is on its way and looks again. A proof that is not
 there within `ANSWER_S` is unknown, and says why; it is shown all the same should it come later. An answer is kept
-for good, and is forgotten with the rules it is about: `rules` names them, and is part of its key.
+for good, and is forgotten with the rules it is about: `rules` names them, and is part of its key. A plan whose search
+ends its process each time is unknown for good.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 from celery import current_app
 from django.db import connection, transaction
+from django.db.models import F
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -35,6 +37,8 @@ TAKEN_UP_S = 1.0
 """A worker that runs and has nothing else to do takes a question up at once."""
 ASK_AGAIN_S = 30.0
 """A question without an answer, or whose answer is unknown, is asked again after this long."""
+BEGINNINGS_MAX = 3
+"""What has ended so many processes is unknown."""
 KEPT_MAX = 500
 NOTHING = "nothing"
 """The verdict on a plan that there is nothing to prove of."""
@@ -68,7 +72,8 @@ def ask(plan: Plan) -> Proof:
         why = _("too many plans were asked about within a minute; ask again in %(s)s s") % {"s": pause_s}
         return Proof(key=key, plan=plan.to_json(), asked_at=at, answer={"verdict": "unknown", "why": why})
     proof, is_new = Proof.objects.get_or_create(key=key, defaults={"plan": plan.to_json(), "asked_at": at})
-    is_open = proof.answer is None or proof.answer["verdict"] == "unknown"
+    is_given_up = proof.answer is not None and proof.beginnings >= BEGINNINGS_MAX
+    is_open = not is_given_up and (proof.answer is None or proof.answer["verdict"] == "unknown")
     if is_new:
         _forget_oldest()
     elif not (is_open and at - proof.asked_at > timedelta(seconds=ASK_AGAIN_S)):
@@ -110,8 +115,16 @@ def begin(key: str) -> Plan | None:
     proof = Proof.objects.filter(key=key, answer__isnull=True).first()
     if proof is None:
         return None
-    Proof.objects.filter(key=key).update(begun_at=now())
+    if proof.beginnings >= BEGINNINGS_MAX:
+        answer(key, gave_up(), beginnings=proof.beginnings)
+        return None
+    Proof.objects.filter(key=key).update(begun_at=now(), beginnings=F("beginnings") + 1)
     return plan_from_json(proof.plan)
+
+
+def gave_up() -> Json:
+    """The answer to what was begun `BEGINNINGS_MAX` times and never ended."""
+    return {"verdict": "unknown", "why": f"gave up after {BEGINNINGS_MAX} attempts"}
 
 
 def known_answer(model: str) -> Json | None:
@@ -121,10 +134,10 @@ def known_answer(model: str) -> Json | None:
     return next((found for found in answers if found["verdict"] != "unknown"), None)
 
 
-def answer(key: str, found: Json, *, model: str = "") -> None:
+def answer(key: str, found: Json, *, model: str = "", beginnings: int = 0) -> None:
     """Store the answer and notify whoever waits."""
     with transaction.atomic(), connection.cursor() as cursor:
-        Proof.objects.filter(key=key).update(answer=found, model=model, answered_at=now())
+        Proof.objects.filter(key=key).update(answer=found, model=model, beginnings=beginnings, answered_at=now())
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, key])
 
 

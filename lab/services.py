@@ -24,6 +24,7 @@ from django.db.models import Case, F, Max, OuterRef, Q, QuerySet, Subquery, Valu
 from django.utils.timezone import now
 
 from catalog.hints import sent
+from changes.proofs import BEGINNINGS_MAX, gave_up
 from lab.exercises import designs
 from lab.exercises.chapter import Design
 from lab.explorer.fingerprint import fingerprint
@@ -48,9 +49,6 @@ LOST_S = 30.0
 SEND_EVERY_S = 5.0
 """While questions wait and no search runs, the next one is sent again this often, however many pages look: its message
 was lost, or there is no worker."""
-
-BEGINNINGS_MAX = 3
-"""A question that has ended so many processes is unknown."""
 
 Json = dict[str, Any]
 
@@ -142,7 +140,7 @@ def begin_next() -> Question | None:
         if _answer_if_known(question):
             continue
         if question.beginnings >= BEGINNINGS_MAX:
-            finish(question, {"verdict": "unknown", "why": f"gave up after {BEGINNINGS_MAX} attempts"})
+            finish(question, gave_up())
             continue
         at = now()
         begun = {"begun_at": at, "looked_at": at, "progress": None, "beginnings": F("beginnings") + 1}

@@ -97,6 +97,30 @@ def test_a_task_that_runs_twice_answers_once(sent: Sent) -> None:
     assert Proof.objects.get(key=key).answered_at == at
 
 
+def test_a_plan_that_ends_its_process_again_and_again_is_unknown_for_good(sent: Sent) -> None:
+    plan = PLANS["add an index"]
+    key = proofs.ask(plan).key
+    for _ in range(proofs.BEGINNINGS_MAX):
+        assert proofs.begin(key) is not None
+        Proof.objects.update(asked_at=now() - timedelta(seconds=proofs.ASK_AGAIN_S + 1))
+        proofs.ask(plan)
+    assert proofs.begin(key) is None
+    assert proofs.shown(proofs.ask(plan))["why"] == "gave up after 3 attempts"
+    Proof.objects.update(asked_at=now() - timedelta(seconds=proofs.ASK_AGAIN_S + 1))
+    before = len(sent)
+    assert proofs.shown(proofs.ask(plan))["why"] == "gave up after 3 attempts"
+    assert len(sent) == before
+
+
+def test_a_search_that_ends_without_a_verdict_is_begun_as_often_as_asked(sent: Sent) -> None:
+    key = proofs.ask(PLANS["add an index"]).key
+    for _ in range(proofs.BEGINNINGS_MAX + 1):
+        assert proofs.begin(key) is not None
+        proofs.answer(key, {"verdict": "unknown", "why": "the budget is spent"})
+        Proof.objects.update(asked_at=now() - timedelta(seconds=proofs.ASK_AGAIN_S + 1))
+        proofs.ask(PLANS["add an index"])
+
+
 def test_plans_that_differ_in_names_share_an_answer(worker: None, monkeypatch: pytest.MonkeyPatch) -> None:
     made(USERS)
     first = proofs.ask(services.plan_ahead("CREATE INDEX one ON users (age)").plan)

@@ -229,7 +229,7 @@ def test_a_search_that_raises_is_unknown(monkeypatch: pytest.MonkeyPatch, caplog
 
 def test_a_question_that_ends_its_process_again_and_again_is_unknown() -> None:
     made = services.ask("ann", question())
-    for _ in range(services.BEGINNINGS_MAX):
+    for _ in range(proofs.BEGINNINGS_MAX):
         assert services.begin_next() == made
         Question.objects.update(looked_at=now() - timedelta(seconds=services.LOST_S + 1))
     assert services.begin_next() is None
