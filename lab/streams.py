@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from catalog.live import snapshot
-from lab.live.replays import session_of
 from lab.models import Replay
 from lab.pages.words import say
 from lab.replays.translation import NotReplayable, translated
-from lab.sessions.session import BadLink, BadSession
+from lab.sessions.session import BadLink, BadSession, decode
+from lab.texts import Text
+
+TEXTS_KEPT = 64
 
 
 def _steps(pk: int) -> dict[str, Any]:
     replay = Replay.objects.get(pk=pk)
-    outcome, sentences = replay.outcome or {}, _sentences(replay)
+    outcome, sentences = replay.outcome or {}, [say(text) for text in _texts(replay.link)]
     return {
         "is_busy": replay.ended_at is None,
         "is_waiting": replay.begun_at is None,
@@ -28,12 +31,13 @@ def _steps(pk: int) -> dict[str, Any]:
     }
 
 
-def _sentences(replay: Replay) -> list[str]:
-    """Its actions in the reader's language; none where the rules have changed since."""
+@lru_cache(maxsize=TEXTS_KEPT)
+def _texts(link: str) -> tuple[Text, ...]:
+    """The actions of a link's session; none where the rules have changed since. The same for each push of a replay."""
     try:
-        return [say(narrated.text) for narrated in translated(session_of(replay)).actions]
+        return tuple(narrated.text for narrated in translated(decode(link).session).actions)
     except (NotReplayable, BadSession, BadLink):
-        return []
+        return ()
 
 
 snapshot.register("replay", "steps", "lab/parts/replay.html", _steps)
