@@ -6,6 +6,7 @@ A session may leave out a rule of the model by the name `manage.py explore` know
 two versions.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

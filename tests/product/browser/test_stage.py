@@ -119,9 +119,9 @@ def test_a_branch_that_is_dropped_is_not_there_after_a_reload(stage: Callable[..
     position(page, "3 / 3")
     page.get_by_role("button", name="Back", exact=True).click()
     position(page, "2 / 3")
-    take(page, "n2.acquire")
+    take(page, "n1.acquire")
     expect(page.locator(".branch")).to_have_count(2)
-    page.get_by_role("button", name="Drop branch A").click()
+    page.get_by_role("button", name="Remove branch A").click()
     expect(page.locator(".branch")).to_have_count(1)
     page.reload()
     expect(page.locator(".branch")).to_have_count(1)
@@ -152,17 +152,17 @@ def test_a_comparison_that_fails_when_it_has_ended_is_no_problem(stage: Callable
     position(page, "3 / 3")
     page.get_by_role("button", name="Back", exact=True).click()
     position(page, "2 / 3")
-    take(page, "n2.acquire")
+    take(page, "n1.acquire")
     expect(page.locator(".branch")).to_have_count(2)
     page.reload()
     held: list[Route] = []
-    page.route("**/lab/stage/", held.append)
+    page.route("**/lab/stage/", lambda route: held.append(route))
     with page.expect_request("**/lab/stage/"):
         page.get_by_role("button", name="Compare with branch A").click()
     page.get_by_role("button", name="Back to one branch").click()
     with page.expect_event("requestfailed"):
         held[0].abort()
-    page.get_by_role("button", name="Keyboard").click()
+    page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
 
@@ -300,4 +300,4 @@ def test_a_poll_that_is_deleted_elsewhere_is_asked_for_no_more(
     other.get_by_role("button", name="Delete the poll").click()
     other.wait_for_url("**/lab/polls/")
     page.bring_to_front()
-    expect(page.locator("#grid")).to_have_count(0)
+    expect(page.locator("#grid")).to_have_count(0, timeout=60_000)
