@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 CLUSTER = "cluster"
+PROCESSES = "processes"
+"""What happened to processes, and who did it: operators' audit trail."""
 TEXT_MAX = 500  # of one detail of an event
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
@@ -63,10 +65,14 @@ SENTENCES: dict[str, str] = {
     "node silent without leases": "Node {node} does not answer; it leases nothing.",
     "node back": "Node {node} answers again.",
     "node ended itself": "Node {node} ended itself: it could not renew {what} in time.",
-    "node draining": "Node {node} is draining: it takes no new leases.",
-    "node undrained": "Node {node} takes leases again.",
+    "node draining": "{who} drained node {node}: it takes no new leases.",
+    "node undrained": "{who} undrained node {node}: it takes leases again.",
     "lease released": "{who} released the lease of {node} on {table} v{version}.",
     "lease revoked": "{who} revoked the lease of {node} on {table} v{version}; its sessions there were ended.",
+    "traffic started": "{who} started traffic on {table}: clients on each node: {clients}, writes: {writes} %,"
+    " minutes at most: {minutes}.",
+    "traffic stopped": "{who} stopped the traffic on {table}.",
+    "traffic ended": "Traffic on {table} ended, {why}: {statements} statements, {wrong} wrong answers.",
     "load started": "Loading {rows} into {table}.",
     "load finished": "{table} has {rows} more ({seconds} s).",
     "load failed": "Loading {table} failed: {error}",

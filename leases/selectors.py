@@ -60,15 +60,15 @@ LEASES = """
     FROM leases_lease l
     JOIN catalog_table t ON t.id = l.table_id
     CROSS JOIN LATERAL (SELECT max(d.version) AS version FROM catalog_descriptor d WHERE d.table_id = t.id) newest
-    WHERE l.expires_at > clock_timestamp() AND l.table_id = coalesce(%s, l.table_id)
+    WHERE l.expires_at > clock_timestamp() AND l.table_id = coalesce(%s, l.table_id) AND l.node = coalesce(%s, l.node)
     ORDER BY t.name, l.version, l.node, l.incarnation
 """
 
 
-def leases_on(table_id: int | None = None) -> list[LeaseOn]:
-    """The live leases on a table, or on all, oldest version first."""
+def leases_on(table_id: int | None = None, *, node: str | None = None) -> list[LeaseOn]:
+    """The live leases on a table, or on all, of a node or of all, oldest version first."""
     with connection.cursor() as cursor:
-        cursor.execute(LEASES, [table_id])
+        cursor.execute(LEASES, [table_id, node])
         return [LeaseOn(*row) for row in cursor.fetchall()]
 
 

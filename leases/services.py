@@ -10,7 +10,7 @@ from typing import Any
 
 from catalog.models import Table
 from catalog.services import append_event, control_transaction
-from catalog.story import CLUSTER, table_stream
+from catalog.story import CLUSTER, PROCESSES, table_stream
 from leases.models import Lease, Node
 
 SILENT_AFTER_S = 3.0
@@ -148,7 +148,7 @@ def _ask_drain(name: str, *, who: str, is_asked: bool, kind: str) -> None:
         cursor.execute("SELECT node_drain(%s, %s)", [name, is_asked])
         if not cursor.fetchone()[0]:
             raise _unknown(name)
-        append_event(kind, name, {"node": name, "who": who}, [CLUSTER])
+        append_event(kind, name, {"node": name, "who": who}, [CLUSTER, PROCESSES])
 
 
 def check_node(name: str) -> None:

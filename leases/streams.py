@@ -19,5 +19,4 @@ def _throughput(_id: int) -> dict[str, Any]:
 
 
 snapshot.register("cluster", "lanes", "parts/lanes.html", _lanes)
-snapshot.register("cluster", "nodes", "parts/nodes.html", _lanes)
 snapshot.register("cluster", "throughput", "parts/throughput.html", _throughput, is_sampled=True)

@@ -1,7 +1,8 @@
-"""SQL passwords and permissions of people who sign in at the nodes' ports."""
+"""SQL passwords of people who sign in at the nodes' ports, and runs of traffic."""
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 
 class SqlPassword(models.Model):
@@ -15,3 +16,31 @@ class SqlPassword(models.Model):
 
     def __str__(self) -> str:
         return f"SQL password of {self.user_id}"
+
+
+class TrafficRun(models.Model):
+    """Traffic that somebody started from the page. While it goes on `figures` are those of its last second."""
+
+    table_id = models.IntegerField()
+    table_name = models.TextField()
+    clients = models.IntegerField(help_text="for each node")
+    writes_percent = models.IntegerField()
+    who = models.TextField()
+    started_at = models.DateTimeField(auto_now_add=True)
+    ends_at = models.DateTimeField(help_text="it ends by itself then")
+    reported_at = models.DateTimeField(auto_now_add=True)
+    stopped_by = models.TextField(default="", blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    why = models.TextField(default="", blank=True)
+    figures = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=("table_id",), condition=Q(ended_at=None), name="nodes_trafficrun_one_of_a_table_at_a_time"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"run {self.pk} of traffic on {self.table_name}"

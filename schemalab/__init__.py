@@ -6,9 +6,11 @@ supervisor/   the tree of processes: started, watched, started again
 embedded/     PostgreSQL and Redis as children
 connections/  are they reachable, and what if not
 people/       signing in, roles, accounts
+operations/   what operators do to the running cluster from its pages
 http/         bounds of requests
 asgi, celery  the web process and the workers
 health        is the cluster well?
+streams       live parts for which the supervisor is asked
 testing/      the product started for real, for tests and benchmarks
 floors        which modules are pure: the import rule
 polling       waiting for what tells nobody when it is so

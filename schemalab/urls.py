@@ -7,6 +7,7 @@ from django.urls import include, path
 from django.views.i18n import JavaScriptCatalog
 
 from schemalab import views
+from schemalab.operations import faults, first_visit, traffic
 from schemalab.people import account
 
 APPS_WITH_PAGES = ("lab", "nodes", "changes", "spark_tasks", "leases", "storage", "catalog")
@@ -18,7 +19,12 @@ urlpatterns = [
     path("account/sql-password/", account.set_sql, name="account-sql"),
     path("account/sql-password/remove/", account.remove_sql, name="account-sql-remove"),
     path("account/password/", account.set_page, name="account-page"),
-    path("processes/<str:name>/<str:command>/", views.control, name="process-control"),
+    path("processes/", faults.processes, name="processes"),
+    path("processes/<str:name>/<str:command>/", faults.act, name="process-control"),
+    path("traffic/", traffic.page, name="traffic"),
+    path("traffic/start/", traffic.start, name="traffic-start"),
+    path("traffic/<int:number>/stop/", traffic.stop, name="traffic-stop"),
+    path("first-visit/", first_visit.show, name="first-visit"),
     path("admin/", admin.site.urls),
     path("language/", include("django.conf.urls.i18n")),
     path("jsi18n/", JavaScriptCatalog.as_view(), name="javascript-catalog"),

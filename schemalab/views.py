@@ -1,20 +1,16 @@
-"""Pages that belong to no app: signing in by a link, health for scripts, and killing or freezing a process."""
+"""Pages that belong to no app: signing in by a link, and health for scripts. What operators do is in `operations`."""
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
-from django.contrib.auth.decorators import login_required, permission_required
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from schemalab.health import health
 from schemalab.people.sign_in_links import MINUTES_MAX, LinkRefused, use_token
-from schemalab.supervisor.control import COMMANDS, CommandRefused, NotRunning
-from schemalab.supervisor.process_control import OnlyByCommand, control_from_page
 
 
 @never_cache
@@ -40,19 +36,3 @@ def sign_in_with_link(request: HttpRequest, token: str) -> HttpResponse:
 def healthz(request: HttpRequest) -> JsonResponse:
     found = health()
     return JsonResponse(found.as_dict(), status=200 if found.is_well else 503)
-
-
-@require_POST
-@login_required
-@permission_required("leases.drain_node", raise_exception=True)
-def control(request: HttpRequest, name: str, command: str) -> HttpResponse:
-    """Kill, freeze, thaw or start a process, then back to the page that asked (`next`)."""
-    if command not in COMMANDS:
-        raise Http404
-    try:
-        messages.success(request, control_from_page(command, name, who=request.user.get_username()))
-    except (CommandRefused, NotRunning, OnlyByCommand) as refused:
-        messages.error(request, str(refused))
-    target = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})
-    return redirect(target if is_ours else settings.LOGIN_REDIRECT_URL)

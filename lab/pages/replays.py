@@ -29,7 +29,7 @@ MAY_REPLAY = "changes.add_change"
 """A replay makes a table and publishes versions: whoever may submit changes may ask for one."""
 
 MAY_KILL = "leases.drain_node"
-"""Who may kill and freeze nodes (`schemalab.views.control`)."""
+"""Who may kill and freeze nodes (`schemalab.operations.faults`)."""
 
 LISTED_MAX = 20
 

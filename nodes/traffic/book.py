@@ -5,7 +5,8 @@ wrote must be there as written, and a look by another column must find exactly i
 value, whether an index answers or a scan. An acknowledged write that is missing is an error.
 
 When a connection is lost at the wrong moment the client cannot know whether its statement took
-effect: the row becomes *uncertain* and the next read settles it.
+effect: the row becomes *uncertain* and the next read settles it. When it did not wait for the end (a node that stands
+still), the statement may take effect later: the row is *abandoned*, and nothing is expected of it any more.
 """
 
 import random
@@ -17,6 +18,11 @@ from catalog.descriptor import Descriptor
 from catalog.types import SqlType
 
 KEYS_PER_CLIENT = 10**6
+WRITES_PERCENT = 67
+WRITES = (("insert", "update", "delete"), (3, 3, 2))
+READS = (("read", "look"), (3, 1))
+ROWS_MIN = 5
+"""There is something to read, whatever the share of writes."""
 FIRST_KEY = 10**8
 """Far above the demo's keys."""
 
@@ -97,8 +103,10 @@ class Book:
     first: int
     samples: Sequence[Row]
     chance: random.Random
+    writes_percent: int = WRITES_PERCENT
     rows: dict[int, Row] = field(default_factory=dict)
     uncertain: set[int] = field(default_factory=set)
+    abandoned: set[int] = field(default_factory=set)
     next_key: int = 0
 
     @property
@@ -109,9 +117,10 @@ class Book:
         """The next action: what is uncertain is read first, then a mix of reads and writes."""
         if self.uncertain:
             return Read(min(self.uncertain))
-        if len(self.rows) < 5:
+        if len(self.rows) < ROWS_MIN:
             return self._insert()
-        kind = self.chance.choices(["insert", "update", "delete", "read", "look"], [3, 3, 2, 3, 1])[0]
+        is_write = self.chance.random() * 100 < self.writes_percent
+        kind = self.chance.choices(*(WRITES if is_write else READS))[0]
         if kind == "insert":
             return self._insert()
         key, sample = self.chance.choice(list(self.rows)), self.chance.choice(self.samples)
@@ -151,6 +160,12 @@ class Book:
             self.rows.pop(key, None)
         else:
             self.rows[key] = found
+
+    def abandon(self, key: int) -> None:
+        """Nobody knows whether, or when, the last statement on the row takes effect."""
+        self.rows.pop(key, None)
+        self.uncertain.discard(key)
+        self.abandoned.add(key)
 
     def having(self, column: int, value: Any) -> list[int]:
         """The keys of own rows with `value` in a column; NULL equals nothing."""

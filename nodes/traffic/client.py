@@ -1,14 +1,17 @@
 """One traffic client: a thread that keeps a connection to some node and does what its book chooses.
 
 It behaves as a correct client of a serializable database does: a serialization failure or deadlock
-is tried again, a lost connection is replaced (by another node's when this one is down), an unknown
-outcome is read before anything else is written.
+is tried again, a lost connection is replaced (by another node's when its own is down), an unknown
+outcome is read before anything else is written. It has a node of its own, the first of its addresses, and
+returns to it when that is back. A node that does not answer for long (frozen, say) is left, and the row of
+the statement that was under way is abandoned.
 """
 
-import itertools
+import os
+import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psycopg
@@ -21,6 +24,12 @@ from nodes.traffic.meter import Meter
 RETRIES_MAX = 50
 CONNECT_S_MAX = 3
 RECONNECTS_IN_A_ROW_MAX = 120
+STALLED_S = 10.0
+HOME_S_MIN, HOME_S_MAX = 2.0, 16.0
+"""How often a client that is elsewhere tries its own node: each time twice as long after the last."""
+CONNECTION_LOST = "08006"
+Answered = Callable[[float, bool], None]
+"""Takes the seconds that a statement took, and whether it was refused."""
 AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
 
 
@@ -36,17 +45,39 @@ class Client(threading.Thread):
         pause_s: float,
         stop: threading.Event,
         keep_rows: bool = False,
+        answered: Answered = lambda _seconds, _is_error: None,
     ) -> None:
         super().__init__(daemon=True)
         self.meter = Meter()
-        self._keep_rows = keep_rows
+        self._keep_rows, self._answered = keep_rows, answered
         self._shape, self._book, self._pause_s, self._stop_event = shape, book, pause_s, stop
-        self._addresses = itertools.cycle(addresses)
+        self._addresses = tuple(addresses)
+        self._at = 0
+        self._home_pause_s, self._home_next = HOME_S_MIN, 0.0
+        self._guard = threading.Lock()
+        """Over the connection and when its statement began: another thread may end one that stalls."""
         self._connection: psycopg.Connection[Any] | None = None
+        self._began: float | None = None
+        self._has_stalled = False
+
+    @property
+    def is_away(self) -> bool:
+        """True while it is served by another node than its own."""
+        return self._at != 0
+
+    def end_stalled(self, now: float) -> None:
+        """Cut the connection when its statement has been under way for too long; called by another thread."""
+        with self._guard:
+            if self._connection is None or self._began is None or now - self._began < STALLED_S:
+                return
+            self._began, self._has_stalled = None, True
+            with socket.socket(fileno=os.dup(self._connection.fileno())) as end:
+                end.shutdown(socket.SHUT_RDWR)
 
     def run(self) -> None:
         try:
             while not self._stop_event.is_set():
+                self._go_home()
                 self._act(self._book.choose())
                 self._stop_event.wait(self._pause_s)
             if not self._keep_rows:
@@ -55,8 +86,7 @@ class Client(threading.Thread):
             self.meter.fail(f"client ended: {in_words(error)}")
             raise
         finally:
-            if self._connection is not None:
-                self._connection.close()
+            self._change_connection(None)
 
     def _delete_own_rows(self) -> None:
         """Leave the table as it was found."""
@@ -72,13 +102,19 @@ class Client(threading.Thread):
         try:
             self._perform(action)
         except psycopg.Error as error:
+            self._answered(time.monotonic() - began, True)
+            self.meter.refuse(error.sqlstate or CONNECTION_LOST)
             if self._is_lost(error):
                 self._lost(action)
                 return
             self.meter.fail(f"{error.sqlstate} {str(error).splitlines()[0]} ({action})")
             self._doubt(action)
         else:
-            self.meter.took(1000 * (time.monotonic() - began))
+            seconds = time.monotonic() - began
+            self._answered(seconds, False)
+            self.meter.took(1000 * seconds)
+            if not self.is_away:
+                self._home_pause_s = HOME_S_MIN
 
     def _perform(self, action: Action) -> None:
         if isinstance(action, Read):
@@ -98,10 +134,38 @@ class Client(threading.Thread):
     def _lost(self, action: Action) -> None:
         """The connection is gone: what was written last is uncertain until it is read."""
         self.meter.reconnects += 1
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        self._doubt(action)
+        self._change_connection(None)
+        self._leave_node()
+        with self._guard:
+            has_stalled, self._has_stalled = self._has_stalled, False
+        if has_stalled and isinstance(action, (Insert, Update, Delete)):
+            self.meter.uncertain += 1
+            self._book.abandon(action.key)
+        else:
+            self._doubt(action)
+
+    def _leave_node(self) -> None:
+        if not self.is_away:
+            self._home_next = time.monotonic() + self._home_pause_s
+            self._home_pause_s = min(2 * self._home_pause_s, HOME_S_MAX)
+        self._at = (self._at + 1) % len(self._addresses)
+
+    def _go_home(self) -> None:
+        """Back to the own node, if it takes connections again."""
+        if not self.is_away or time.monotonic() < self._home_next:
+            return
+        try:
+            self._change_connection(self._connect(self._addresses[0]))
+            self._at = 0
+        except psycopg.OperationalError:
+            self._home_next = time.monotonic() + self._home_pause_s
+            self._home_pause_s = min(2 * self._home_pause_s, HOME_S_MAX)
+
+    def _change_connection(self, new: psycopg.Connection[Any] | None) -> None:
+        with self._guard:
+            old, self._connection, self._began = self._connection, new, None
+        if old is not None:
+            old.close()
 
     def _doubt(self, action: Action) -> None:
         if isinstance(action, (Insert, Update, Delete)):
@@ -110,37 +174,57 @@ class Client(threading.Thread):
 
     def _rows(self, query: sql.Composed, params: Sequence[Any]) -> list[Row]:
         for _ in range(RETRIES_MAX):
+            connection = self._connected()
             try:
-                cursor = self._connected().execute(query, params)
+                self._begin_statement()
+                cursor = connection.execute(query, params)
                 return cursor.fetchall() if cursor.description else []
-            except AGAIN:
+            except AGAIN as error:
                 self.meter.retries += 1
+                self.meter.refuse(str(error.sqlstate))
+            finally:
+                self._end_statement()
         raise errors.SerializationFailure(f"not serialized in {RETRIES_MAX} attempts")
 
+    def _begin_statement(self) -> None:
+        with self._guard:
+            self._began = time.monotonic()
+
+    def _end_statement(self) -> None:
+        with self._guard:
+            self._began = None
+
     def _connected(self) -> psycopg.Connection[Any]:
-        for _ in range(RECONNECTS_IN_A_ROW_MAX):
+        for attempt in range(RECONNECTS_IN_A_ROW_MAX):
             if self._connection is not None:
                 return self._connection
             try:
-                self._connection = psycopg.connect(
-                    next(self._addresses), autocommit=True, connect_timeout=CONNECT_S_MAX
-                )
+                self._change_connection(self._connect(self._addresses[self._at]))
             except psycopg.OperationalError:
-                time.sleep(0.25)
+                self._leave_node()
+                if self._stop_event.wait(0.25) and attempt >= len(self._addresses):
+                    break
         raise psycopg.OperationalError(f"no node could be reached in {RECONNECTS_IN_A_ROW_MAX} attempts")
+
+    @staticmethod
+    def _connect(address: str) -> psycopg.Connection[Any]:
+        return psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_S_MAX)
 
     def _check_read(self, action: Read, found: list[Row]) -> None:
         row = found[0] if found else None
         if action.key in self._book.uncertain:
             self._book.settle(action.key, row)
         elif row != self._book.rows.get(action.key):
-            self.meter.fail(f"row {action.key} is {row}, was written as {self._book.rows.get(action.key)}")
+            written = self._book.rows.get(action.key)
+            self.meter.fail(f"row {action.key} is {row}, was written as {written}", is_wrong=True)
 
     def _check_look(self, action: Look, found: list[Row]) -> None:
-        keys, expected = sorted(row[0] for row in found), self._book.having(action.column, action.value)
+        keys = sorted(row[0] for row in found if row[0] not in self._book.abandoned)
+        expected = self._book.having(action.column, action.value)
         if keys != expected:
             column = self._shape.columns[action.column]
-            self.meter.fail(f"rows with {column} = {action.value!r} are {keys}, were written as {expected}")
+            message = f"rows with {column} = {action.value!r} are {keys}, were written as {expected}"
+            self.meter.fail(message, is_wrong=True)
 
     # the statements
 

@@ -9,6 +9,7 @@ questions        how each kind is asked whether it lives
 heartbeat        the sign of life of one without a port
 control          the control channel
 process_control  killing and freezing through it
+refusals    p    which commands a process obeys in its state
 crash_events     crashes in the cluster's story
 terminal         what processes say, with
 repeats     p      lines that repeat only counted

@@ -2,8 +2,10 @@
 
     {"command": "kill", "name": "n3"}   ->   {"ok": true, "text": "n3 was killed; it stays down until it is started"}
     {"command": "status"}               ->   {"ok": true, "processes": [{"name": .., "state": .., "pid": .., ..}, ..]}
+    {"command": "traffic", "run": 7}    ->   {"ok": true, "text": "traffic-1 is starting"}
 
-Commands: kill, freeze, thaw, start, each with a name and with who wants it, and status. Nothing of it needs the
+Commands: kill, freeze, thaw, start, each with a name and with who wants it, status, and traffic, which begins the
+process of a run of traffic that was stored under this number (`nodes.traffic.runs`). Nothing else of it needs the
 database or the page, so that either can be thawed this way; `up` itself cannot be frozen, since nobody could thaw it.
 What is done goes into the cluster's story, when the database is there. Only the owner of the home can open the socket.
 """
@@ -12,7 +14,7 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ EVENT_OF = {
 COMMANDS = tuple(EVENT_OF)
 ANSWER_S_MAX = 10.0
 LINE_BYTES_MAX = 4096
+BeginTraffic = Callable[[int], str]
 
 
 class NotRunning(Exception):
@@ -38,24 +41,39 @@ class CommandRefused(Exception):
     """The supervisor said no; the message says why."""
 
 
-def send(control_socket: Path, command: str, name: str = "", *, who: str = "") -> dict[str, Any]:
+def send(
+    control_socket: Path,
+    command: str,
+    name: str = "",
+    *,
+    who: str = "",
+    run: int | None = None,
+    seconds_max: float = ANSWER_S_MAX,
+) -> dict[str, Any]:
     """Ask the supervisor, return its answer."""
     with socket.socket(socket.AF_UNIX) as channel:
-        channel.settimeout(ANSWER_S_MAX)
+        channel.settimeout(seconds_max)
         try:
             channel.connect(str(control_socket))
         except (FileNotFoundError, ConnectionRefusedError):
             raise NotRunning("the cluster is not running: start it with `manage.py up`") from None
-        channel.sendall(json.dumps({"command": command, "name": name, "who": who}).encode() + b"\n")
+        channel.sendall(json.dumps({"command": command, "name": name, "who": who, "run": run}).encode() + b"\n")
         answer: dict[str, Any] = json.loads(channel.makefile().readline())
     if not answer["ok"]:
         raise CommandRefused(answer["text"])
     return answer
 
 
-def obey(processes: Mapping[str, Supervised], request: Mapping[str, Any], report: Report) -> dict[str, Any]:
+def obey(
+    processes: Mapping[str, Supervised],
+    request: Mapping[str, Any],
+    report: Report,
+    begin_traffic: BeginTraffic | None = None,
+) -> dict[str, Any]:
     """Perform one command on the processes of this supervisor."""
     command, name = request.get("command"), request.get("name", "")
+    if command == "traffic" and begin_traffic is not None:
+        return _traffic(request.get("run"), begin_traffic)
     if command == "status":
         return {"ok": True, "processes": [_status(process) for process in processes.values()]}
     if command not in COMMANDS:
@@ -70,6 +88,15 @@ def obey(processes: Mapping[str, Supervised], request: Mapping[str, Any], report
     return {"ok": True, "text": text}
 
 
+def _traffic(run: object, begin_traffic: BeginTraffic) -> dict[str, Any]:
+    if not isinstance(run, int) or isinstance(run, bool) or run < 1:
+        return {"ok": False, "text": "a run of traffic has a number"}
+    try:
+        return {"ok": True, "text": begin_traffic(run)}
+    except Refused as refused:
+        return {"ok": False, "text": str(refused)}
+
+
 def _status(process: Supervised) -> dict[str, Any]:
     return {"name": process.name, "kind": process.kind, "state": process.state, "pid": process.pid}
 
@@ -77,7 +104,14 @@ def _status(process: Supervised) -> dict[str, Any]:
 class ControlServer:
     """The supervisor's end of the channel."""
 
-    def __init__(self, control_socket: Path, processes: Mapping[str, Supervised], report: Report) -> None:
+    def __init__(
+        self,
+        control_socket: Path,
+        processes: Mapping[str, Supervised],
+        report: Report,
+        begin_traffic: BeginTraffic | None = None,
+    ) -> None:
+        self._begin_traffic = begin_traffic
         self._path = control_socket
         self._processes = processes
         self._report = report
@@ -103,7 +137,7 @@ class ControlServer:
         try:
             async with asyncio.timeout(ANSWER_S_MAX):
                 request = json.loads(await reader.readline())
-            answer = obey(self._processes, request, self._report)
+            answer = obey(self._processes, request, self._report, self._begin_traffic)
         except (ValueError, TimeoutError, AttributeError):
             answer = {"ok": False, "text": "a request is one line with a JSON object"}
         with suppress(ConnectionError):

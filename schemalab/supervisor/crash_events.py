@@ -10,7 +10,7 @@ from contextlib import suppress
 from django.db import Error, connection, transaction
 
 from catalog.services import append_event
-from catalog.story import CLUSTER, sentence
+from catalog.story import CLUSTER, PROCESSES, sentence
 
 TRIES_MAX = 60
 PAUSE_S = 1.0
@@ -60,7 +60,7 @@ def append(kind: str, process: str, facts: dict[str, str]) -> bool:
     """Append one fact; False when the database does not answer."""
     try:
         with transaction.atomic():
-            append_event(kind, process, {"process": process, **facts}, [CLUSTER])
+            append_event(kind, process, {"process": process, **facts}, [CLUSTER, PROCESSES])
     except Error:
         return False
     finally:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from schemalab.supervisor.children import Launch, is_stopped, kill_family, kill_group, signal_family
+from schemalab.supervisor.refusals import why_not
 from schemalab.supervisor.repeats import Repeats
 from schemalab.supervisor.restarts import PAUSE_S_MAX, Backoff, describe_end
 
@@ -63,6 +64,7 @@ class Supervised:
         self.pid: int | None = None
         self.exit_code: int | None = None  # of the last run
         self._is_freeze_asked = False
+        self._is_kill_asked = False
         self._ended_for = ""
         self._say = say
         self._before = before
@@ -75,8 +77,13 @@ class Supervised:
 
     @property
     def state(self) -> str:
+        """See `refusals`. One that was killed a moment ago is down, although the kernel has not said so yet."""
+        if not self._wanted.is_set():
+            return "down"
+        if self._task is not None and self._task.done():
+            return "ended"
         if self.pid is None:
-            return "starting" if self._wanted.is_set() else "down"
+            return "starting"
         return "frozen" if self.is_frozen else "up"
 
     @property
@@ -105,7 +112,8 @@ class Supervised:
             end, self._ended_for = self._ended_for or describe_end(code), ""
             if self._stopping.is_set():
                 return
-            if not self._wanted.is_set():
+            if self._is_kill_asked:
+                self._is_kill_asked = False
                 await self._first_of(self._wanted, self._stopping)
                 backoff = Backoff(pause_s_max=self._pause_s_max)
                 continue
@@ -173,6 +181,10 @@ class Supervised:
         self.end_at_once()
         await self._task
 
+    def forget(self) -> None:
+        """One that is down is not started again: another process has its name now."""
+        self._stopping.set()
+
     def end_at_once(self) -> None:
         if self.pid is not None:
             kill_family(self.pid)
@@ -186,31 +198,33 @@ class Supervised:
     # --- the control channel
 
     def kill(self) -> str:
-        pid = self._running()
+        pid = self._obeying("kill")
         self._wanted.clear()
+        self._is_kill_asked = True
         kill_family(pid)
         return f"{self.name} was killed; it stays down until it is started"
 
     def freeze(self) -> str:
-        signal_family(self._running(), signal.SIGSTOP)
+        signal_family(self._obeying("freeze"), signal.SIGSTOP)
         self._is_freeze_asked = True
         return f"{self.name} is frozen until it is thawed"
 
     def thaw(self) -> str:
-        pid = self._running()
-        if self.state != "frozen":
-            raise Refused(f"{self.name} is not frozen")
-        signal_family(pid, signal.SIGCONT)
+        signal_family(self._obeying("thaw"), signal.SIGCONT)
         self._is_freeze_asked = False
         return f"{self.name} goes on"
 
     def start(self) -> str:
-        if self._wanted.is_set():
-            raise Refused(f"{self.name} is {self.state} already")
+        self._check_fits("start")
         self._wanted.set()
         return f"{self.name} is starting"
 
-    def _running(self) -> int:
-        if self.pid is None:
-            raise Refused(f"{self.name} is {self.state}, not running")
+    def _obeying(self, command: str) -> int:
+        self._check_fits(command)
+        assert self.pid is not None, f"{self.name} is {self.state} without a process"
         return self.pid
+
+    def _check_fits(self, command: str) -> None:
+        refusal = why_not(command, self.name, self.state)
+        if refusal is not None:
+            raise Refused(refusal)

@@ -1,6 +1,7 @@
 """The cluster as one tree of processes: start in order, watch, stop in the reverse order, leave nothing behind.
 
     postgres, redis  ->  migrate  ->  web, nodes, worker, maintenance, beat  ->  ready  ->  spark, lab, demo
+                                                                                     on demand:  traffic
 
 The embedded services are there unless a URL names others. Ready means that the page answers and every node has
 registered. What runs is in the Procfile; the control channel is open from the first process to the last.
@@ -30,7 +31,7 @@ from schemalab.supervisor import heartbeat, questions
 from schemalab.supervisor.children import Launch
 from schemalab.supervisor.control import ControlServer
 from schemalab.supervisor.crash_events import CrashEvents
-from schemalab.supervisor.process import Supervised
+from schemalab.supervisor.process import Refused, Supervised
 from schemalab.supervisor.questions import Question
 from schemalab.supervisor.restarts import PAUSE_S_MAX_SERVICE
 from schemalab.supervisor.terminal import Terminal
@@ -38,9 +39,10 @@ from schemalab.supervisor.watch import Watch
 
 READY_S_MAX = 60.0
 MIGRATE_S_MAX = 600.0
+TRAFFIC_MAX = 3
 # What is stopped together, first to last.
 STOP_ORDER = (
-    ("demo",),
+    ("demo", "traffic"),
     ("node",),
     ("beat", "worker", "maintenance", "spark", "lab"),
     ("web",),
@@ -79,7 +81,9 @@ class Cluster:
         prepare_folders(self.plan.locations)
         running_file.write_text("".join(f"{name}={value}\n" for name, value in self.plan.chosen.items()))
         try:
-            channel = ControlServer(self.plan.locations.control_socket, self._processes, self._crash_events.report)
+            channel = ControlServer(
+                self.plan.locations.control_socket, self._processes, self._crash_events.report, self._begin_traffic
+            )
             async with channel, self._crash_events, self._watch:
                 await self._start_and_wait()
         finally:
@@ -185,6 +189,22 @@ class Cluster:
 
     def _python(self, *arguments: str) -> Launch:
         return Launch(argv=(sys.executable, *arguments), env=self.plan.env, cwd=ROOT)
+
+    def _begin_traffic(self, run: int) -> str:
+        """A process for run `run` of traffic. It ends by itself, and with the cluster; it is not started again."""
+        if self._stop.is_set():
+            raise Refused("the cluster is stopping")
+        former = {f"traffic-{number}": self._processes.get(f"traffic-{number}") for number in range(1, TRAFFIC_MAX + 1)}
+        name = next((name for name, one in former.items() if one is None or one.state in ("ended", "down")), None)
+        if name is None:
+            raise Refused(f"{TRAFFIC_MAX} processes of traffic run already: stop one first")
+        before = former[name]
+        if before is not None:
+            before.forget()
+        self._watch.forget(name)
+        launch = replace(self._python("manage.py", "traffic", "--run", str(run)), stop_signal="SIGINT")
+        self._begin(name, "traffic", launch, restart=False)
+        return f"{name} is starting"
 
     async def _wait_until_ready(self, began: float) -> None:
         missing = await readiness.wait_until_ready(self.plan, self._processes, seconds_max=READY_S_MAX)

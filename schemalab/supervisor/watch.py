@@ -70,6 +70,10 @@ class Watch:
     def add(self, process: Supervised, question: Question | None, memory_mb: int | None) -> None:
         self._watched.append(Watched(process, question, memory_mb))
 
+    def forget(self, name: str) -> None:
+        """A process that has ended for good, whose name another one gets."""
+        self._watched = [one for one in self._watched if one.process.name != name]
+
     async def __aenter__(self) -> "Watch":
         self._task = asyncio.create_task(self._look_again_and_again())
         return self

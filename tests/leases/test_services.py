@@ -84,7 +84,7 @@ def test_draining_and_undraining_change_the_state_and_are_reported(database: Con
     assert Node.objects.get().state == Node.State.DRAINING
     services.undrain_node("n1", who="ada")
     assert Node.objects.get().state == Node.State.UP
-    assert told() == ["Node n1 is draining: it takes no new leases.", "Node n1 takes leases again."]
+    assert told() == ["ada drained node n1: it takes no new leases.", "ada undrained node n1: it takes leases again."]
 
 
 def test_an_unknown_node_is_named_with_those_that_exist(database: Connection, node: None) -> None:

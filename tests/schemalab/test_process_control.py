@@ -1,36 +1,20 @@
-"""Killing, freezing and starting a process from the page: who may, what it says, and the story of it."""
+"""Killing, freezing and starting a process by command, and the story of it. The page: `tests.web.test_faults`."""
 
 import getpass
 import json
 
 import pytest
-from django.contrib.auth.models import User
-from django.contrib.messages import get_messages
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.utils.timezone import now
 from pytest_django import DjangoDbBlocker
 
 from catalog.models import StoryEvent
 from catalog.story import sentence
 from leases.models import Node
-from schemalab.people.roles import give_roles
 from schemalab.supervisor.control import CommandRefused
 from schemalab.supervisor.crash_events import append
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_url")]
-
-
-@pytest.fixture
-def operator(client: Client) -> Client:
-    return signed_in(client, "olga", "operator")
-
-
-def signed_in(client: Client, name: str, role: str) -> Client:
-    user = User.objects.create_user(name)
-    give_roles(user, (role,))
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture
@@ -39,7 +23,7 @@ def supervisor(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
     heard: list[tuple[str, str, str]] = []
     runs = [{"name": "n3", "kind": "node", "state": "up", "pid": 1}, {"name": "worker", "kind": "worker"}]
 
-    def send(_socket: object, command: str, name: str = "", *, who: str = "") -> dict[str, object]:
+    def send(_socket: object, command: str, name: str = "", *, who: str = "", **_: object) -> dict[str, object]:
         if command == "status":
             return {"ok": True, "processes": runs}
         if command == "thaw":
@@ -51,64 +35,12 @@ def supervisor(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
     return heard
 
 
-def said(client: Client, url: str, **data: str) -> tuple[str, list[str]]:
-    response = client.post(url, data)
-    assert response.status_code == 302
-    return response["Location"], [str(message) for message in get_messages(response.wsgi_request)]
-
-
-def test_an_operator_kills_a_node_by_name(operator: Client, supervisor: list[tuple[str, str, str]]) -> None:
-    assert said(operator, "/processes/n3/kill/", next="/leases/") == ("/leases/", ["n3: kill"])
-    assert supervisor == [("kill", "n3", "olga")]
-
-
 @pytest.mark.django_db(transaction=True)
 def test_the_story_says_who() -> None:
     assert append("process killed", "n3", {"who": "olga"})
-    event = StoryEvent.objects.get()
+    event = StoryEvent.objects.get(stream="cluster")
+    assert StoryEvent.objects.get(stream="processes").payload == event.payload, "operators' audit trail"
     assert sentence(event.kind, event.payload) == "olga killed process n3; it stays down until it is started."
-
-
-@pytest.mark.parametrize("command", ["freeze", "kill"])
-@pytest.mark.parametrize("name", ["web", "postgres"])
-def test_nobody_takes_away_from_the_page_what_it_needs_to_give_it_back(
-    operator: Client, supervisor: list[tuple[str, str, str]], command: str, name: str
-) -> None:
-    _target, [message] = said(operator, f"/processes/{name}/{command}/")
-    assert message.startswith(f"without {name} this page could not")
-    assert message.endswith(f"manage.py processes {command} {name}")
-    assert supervisor == []
-
-
-def test_a_refusal_is_shown_and_not_reported(operator: Client, supervisor: list[tuple[str, str, str]]) -> None:
-    assert said(operator, "/processes/n3/thaw/") == ("/", ["n3 is not frozen"])
-    assert not StoryEvent.objects.exists()
-
-
-def test_without_a_running_cluster_the_page_says_so(operator: Client) -> None:
-    _target, [message] = said(operator, "/processes/n3/kill/")
-    assert message == "the cluster is not running: start it with `manage.py up`"
-
-
-def test_nobody_is_sent_to_a_foreign_page(operator: Client, supervisor: list[tuple[str, str, str]]) -> None:
-    target, _messages = said(operator, "/processes/n3/kill/", next="https://elsewhere.example/")
-    assert target == "/"
-
-
-@pytest.mark.parametrize(
-    ("role", "url", "status"),
-    [
-        pytest.param("learner", "/processes/n3/kill/", 403, id="a learner kills nothing"),
-        pytest.param("operator", "/processes/n3/dance/", 404, id="an unknown command is not a page"),
-    ],
-)
-def test_who_may_not(client: Client, supervisor: list[tuple[str, str, str]], role: str, url: str, status: int) -> None:
-    assert signed_in(client, "ann", role).post(url).status_code == status
-    assert supervisor == []
-
-
-def test_one_must_be_signed_in(client: Client) -> None:
-    assert client.post("/processes/n3/kill/")["Location"].startswith("/sign-in/")
 
 
 def refused_command(*words: str) -> tuple[int, str]:

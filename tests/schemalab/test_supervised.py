@@ -14,7 +14,7 @@ import pytest
 from schemalab.polling import wait_for
 from schemalab.supervisor.children import Launch
 from schemalab.supervisor.control import CommandRefused, ControlServer, NotRunning, obey, send
-from schemalab.supervisor.process import Supervised, report_nothing
+from schemalab.supervisor.process import Refused, Supervised, report_nothing
 
 LIMIT_S = 20.0
 SLEEPS = "import time; print('here', flush=True); time.sleep(600)"
@@ -96,6 +96,47 @@ def test_a_killed_one_stays_down_until_it_is_started() -> None:
         await heard.until("here", times=2)
 
     assert supervise(SLEEPS, scenario).lines == ["here", "here"]
+
+
+def test_a_kill_and_a_start_in_one_moment_are_no_crash() -> None:
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here")
+        process.kill()
+        process.start()
+        await heard.until("here", times=2)
+
+    assert supervise(SLEEPS, scenario).lines == ["here", "here"]
+
+
+def test_what_has_done_its_work_is_ended_and_obeys_nothing() -> None:
+    async def run() -> None:
+        launch = Launch(argv=(sys.executable, "-c", "pass"), env={}, cwd=Path.cwd())
+        process = Supervised("demo", launch, Heard().say, restart=False)
+        process.begin()
+        async with asyncio.timeout(LIMIT_S):
+            await process.ended()
+        assert process.state == "ended"
+        for command in ("kill", "freeze", "thaw", "start"):
+            with pytest.raises(Refused, match="demo is ended"):
+                getattr(process, command)()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("run", [None, "7", 0, -1, True, 1.5])
+def test_traffic_is_begun_by_the_number_of_a_run_and_by_nothing_else(run: object) -> None:
+    begun: list[int] = []
+
+    def begin(number: int) -> str:
+        begun.append(number)
+        return "traffic-1 is starting"
+
+    assert obey({}, {"command": "traffic", "run": 7}, report_nothing, begin) == {
+        "ok": True,
+        "text": "traffic-1 is starting",
+    }
+    assert obey({}, {"command": "traffic", "run": run}, report_nothing, begin)["ok"] is False
+    assert begun == [7]
 
 
 def test_a_frozen_one_stands_still_until_it_is_thawed() -> None:

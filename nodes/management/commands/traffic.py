@@ -1,27 +1,29 @@
-"""`manage.py traffic`: steady load on the nodes, so that "online" can be seen."""
+"""`manage.py traffic`: steady load on the nodes, so that "online" can be seen.
+
+With `--run N` it is the process of a run that was started from the page: what it does is stored there, and so are its
+figures; it ends when somebody stops it there, when its time is over, and with the cluster.
+"""
 
 import json
-import random
-import threading
+import logging
 import time
+from dataclasses import asdict
 from typing import Any
 
 import psycopg
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from psycopg import sql
-from psycopg.conninfo import make_conninfo
+from django.db import DatabaseError, connection
 
 from catalog.selectors import newest_descriptor, table_named
+from leases.models import Node
 from leases.selectors import nodes
-from nodes.people.vouching import vouched_address
-from nodes.traffic.book import FIRST_KEY, KEYS_PER_CLIENT, Book, NotSuitable, Row, Shape, first_free_range, shape_of
-from nodes.traffic.client import Client
+from nodes.models import TrafficRun
+from nodes.traffic import runs
+from nodes.traffic.book import WRITES_PERCENT, NotSuitable, Shape, shape_of
 from nodes.traffic.meter import Meter
+from nodes.traffic.running import Running, address_of, start_clients
 
-SAMPLES_MAX = 200
-RANGES_APART_MAX = 30
-"""Two runs begun in the same moment choose different ranges of keys, most likely."""
+log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -34,23 +36,37 @@ class Command(BaseCommand):
         parser.add_argument("--rate", type=float, default=60.0, help="statements a second in all; 0: as many as go")
         parser.add_argument("--seconds", type=float, help="how long (default: until Ctrl-C)")
         parser.add_argument("--clients", type=int, default=1, help="clients for each node (default: 1)")
+        parser.add_argument("--writes", type=int, default=WRITES_PERCENT, help="share of writes, in percent")
         parser.add_argument(
             "--keep", action="store_true", help="leave the rows there (default: delete them at the end)"
         )
         parser.add_argument("--json", action="store_true", help="print the summary as JSON and no lines")
+        parser.add_argument("--run", type=int, help="the run of this number that was started from the page")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["rate"] < 0 or options["clients"] < 1:
-            raise CommandError("--rate must be 0 or more and --clients at least 1", returncode=2)
-        addresses = self._addresses(options["nodes"])
-        shape = self._shape(options["table"], [name for name in options["columns"].split(",") if name])
-        clients = start_clients(
-            shape, addresses, each=options["clients"], rate=options["rate"], keep_rows=options["keep"]
+        if options["run"] is not None:
+            self._follow(options["run"])
+            return
+        if options["rate"] < 0 or options["clients"] < 1 or not 0 <= options["writes"] <= 100:
+            raise CommandError("--rate must be 0 or more, --clients at least 1, --writes from 0 to 100", returncode=2)
+        running = self._start(
+            self._shape(options["table"], [name for name in options["columns"].split(",") if name]),
+            self._addresses(options["nodes"]),
+            each=options["clients"],
+            rate=options["rate"],
+            writes_percent=options["writes"],
+            keep_rows=options["keep"],
         )
-        meter, seconds = self._watch(clients, options["seconds"], quiet=options["json"])
+        meter, seconds = self._watch(running, options["seconds"], quiet=options["json"])
         self._report(meter, seconds, as_json=options["json"])
         if meter.errors:
             raise CommandError(f"{meter.errors} errors were seen", returncode=1)
+
+    def _start(self, shape: Shape, addresses: list[str], **options: Any) -> Running:
+        try:
+            return start_clients(shape, addresses, **options)
+        except psycopg.OperationalError as error:
+            raise CommandError(f"no node answers: {error}") from None
 
     def _addresses(self, names: str) -> list[str]:
         known = {node.name: node for node in nodes()}
@@ -72,11 +88,12 @@ class Command(BaseCommand):
         except NotSuitable as error:
             raise CommandError(str(error), returncode=2) from None
 
-    def _watch(self, running: "Running", seconds: float | None, *, quiet: bool) -> tuple[Meter, float]:
+    def _watch(self, running: Running, seconds: float | None, *, quiet: bool) -> tuple[Meter, float]:
         began, before = time.monotonic(), Meter()
         try:
             while seconds is None or time.monotonic() - began < seconds:
                 running.stop.wait(1.0 if seconds is None else min(1.0, max(0.0, began + seconds - time.monotonic())))
+                running.look()
                 now = running.meter()
                 if not quiet:
                     self.stdout.write(now.line(time.monotonic() - began, before))
@@ -97,56 +114,46 @@ class Command(BaseCommand):
         for message in meter.shown:
             self.stdout.write(f"error: {message}")
 
+    # --- the process of a run that was started from the page
 
-class Running:
-    """The clients of one run."""
+    def _follow(self, number: int) -> None:
+        try:
+            run = runs.begin(number)
+        except runs.TrafficRefused as refused:
+            raise CommandError(str(refused), returncode=2) from None
+        try:
+            running = self._start_run(run)
+        except CommandError as error:
+            runs.finish(run, str(error))
+            raise
+        why = self._until_it_ends(run, running)
+        running.end()
+        runs.finish(run, why)
+        self.stdout.write(f"traffic on {run.table_name} ended: {why}")
 
-    def __init__(self, clients: list[Client], stop: threading.Event) -> None:
-        self.clients, self.stop = clients, stop
+    def _start_run(self, run: TrafficRun) -> Running:
+        """A client's own node may be down now: it goes there when it is back."""
+        there = Node.objects.filter(port__gt=0, heartbeat_at__isnull=False).order_by("name")
+        addresses = [address_of(node.host, node.port) for node in there]
+        if not addresses:
+            raise CommandError("no node has joined")
+        each, rate = run.clients, float(run.clients * len(addresses) * runs.STATEMENTS_PER_S)
+        shape = self._shape(run.table_name, [])
+        return self._start(shape, addresses, each=each, rate=rate, writes_percent=run.writes_percent)
 
-    def meter(self) -> Meter:
-        return sum((client.meter for client in self.clients), Meter())
-
-    def end(self) -> None:
-        self.stop.set()
-        for client in self.clients:
-            client.join(30)
-
-
-def start_clients(shape: Shape, addresses: list[str], *, each: int, rate: float, keep_rows: bool) -> Running:
-    """`each` clients for every node; a client turns to the next node when its own is gone."""
-    samples, stop = sample_rows(shape, addresses), threading.Event()
-    count = each * len(addresses)
-    free = first_free_range(highest_key(shape, addresses)) + random.SystemRandom().randrange(RANGES_APART_MAX) * count
-    clients = []
-    for number in range(count):
-        first = FIRST_KEY + (free + number) * KEYS_PER_CLIENT
-        book = Book(first, samples, random.Random(first))
-        own = number % len(addresses)
-        order = addresses[own:] + addresses[:own]
-        pause_s = count / rate if rate else 0.0
-        clients.append(Client(shape, book, order, pause_s=pause_s, stop=stop, keep_rows=keep_rows))
-    for client in clients:
-        client.start()
-    return Running(clients, stop)
-
-
-def sample_rows(shape: Shape, addresses: list[str]) -> list[Row]:
-    """Rows whose values traffic uses, so that it looks like the table's own; NULLs where the table is empty."""
-    columns = sql.SQL(", ").join(map(sql.Identifier, shape.columns))
-    query = sql.SQL("SELECT {} FROM {} LIMIT {}").format(columns, sql.Identifier(shape.table), SAMPLES_MAX)
-    with psycopg.connect(addresses[0], autocommit=True) as connection:
-        return connection.execute(query).fetchall() or [(None,) * len(shape.columns)]
-
-
-def highest_key(shape: Shape, addresses: list[str]) -> int | None:
-    """The greatest key among traffic's, which an earlier run may have left."""
-    key, table = sql.Identifier(shape.key), sql.Identifier(shape.table)
-    query = sql.SQL("SELECT max({}) FROM {} WHERE {} >= {}").format(key, table, key, sql.Literal(FIRST_KEY))
-    with psycopg.connect(addresses[0], autocommit=True) as connection:
-        row = connection.execute(query).fetchone()
-    return None if row is None else row[0]
-
-
-def address_of(host: str, port: int) -> str:
-    return make_conninfo(**vouched_address(settings.SECRET_KEY, host, port, name="traffic", application_name="traffic"))
+    def _until_it_ends(self, run: TrafficRun, running: Running) -> str:
+        try:
+            while True:
+                running.stop.wait(1.0)
+                second, total = running.look(), running.meter()
+                figures = asdict(second) | asdict(total) | {"away": running.away(), "all": len(running.clients)}
+                try:
+                    why = runs.report(run, figures)
+                except DatabaseError as error:  # its clients go on, as they would anywhere
+                    log.warning("figures of traffic are not stored: %s", error)
+                    connection.close()
+                    why = ""
+                if why:
+                    return why
+        except KeyboardInterrupt:
+            return "the cluster stopped"

@@ -7,7 +7,17 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
 from catalog.types import SqlType
-from nodes.traffic.book import Book, Delete, Insert, NotSuitable, Read, Update, first_free_range, shape_of
+from nodes.traffic.book import (
+    ROWS_MIN,
+    Book,
+    Delete,
+    Insert,
+    NotSuitable,
+    Read,
+    Update,
+    first_free_range,
+    shape_of,
+)
 from nodes.traffic.meter import Meter
 
 SAMPLES = [("a", 1), ("b", 2), (None, 3)]
@@ -80,12 +90,33 @@ def test_traffic_may_be_kept_to_some_columns() -> None:
         shape_of(table, ["a", "d"])
 
 
+@pytest.mark.parametrize(("percent", "kinds"), [(0, {"Read", "Look"}), (100, {"Insert", "Update", "Delete"})])
+def test_the_share_of_writes_is_kept_once_there_is_something_to_read(percent: int, kinds: set[str]) -> None:
+    own = Book(1000, SAMPLES, random.Random(7), percent)
+    for _ in range(ROWS_MIN):
+        first = own.choose()
+        assert isinstance(first, Insert)
+        own.done(first)
+    assert {type(own.choose()).__name__ for _ in range(100)} == kinds
+
+
+def test_nothing_is_expected_of_an_abandoned_row() -> None:
+    own = book()
+    own.done(Insert(1000, ("a", 1)))
+    own.uncertain.add(1000)
+    own.abandon(1000)
+    assert (own.rows, own.uncertain, own.having(0, "a")) == ({}, set(), [])
+
+
 def test_meters_add_up() -> None:
     one, two = Meter(), Meter()
     one.took(5.0)
     two.took(9.0)
-    two.fail("row 7 is gone")
+    two.fail("row 7 is gone", is_wrong=True)
+    for meter, sqlstate in ((one, "40001"), (two, "40001"), (two, "23505")):
+        meter.refuse(sqlstate)
     total = one + two
+    assert (total.wrong, total.refused) == (1, {"23505": 1, "40001": 2})
     assert (total.statements, total.errors, total.worst_ms, total.shown) == (2, 1, 9.0, ["row 7 is gone"])
 
 

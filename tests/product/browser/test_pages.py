@@ -15,6 +15,9 @@ from tests.rounds import every
 NewPage = Callable[..., Page]
 PAGES = [
     "/",
+    "/processes/",
+    "/processes/n2/kill/",
+    "/traffic/",
     "/tables/",
     "/tables/named/axe_table/",
     "/tables/named/axe_parent/",

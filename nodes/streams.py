@@ -1,0 +1,79 @@
+"""Traffic on live pages: what goes on, with the figures of the last second, and what ended last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext, gettext_lazy
+
+from catalog.live import snapshot
+from nodes.models import TrafficRun
+from nodes.traffic import runs
+
+ENDED_SHOWN = 3
+MEANINGS = {
+    "08006": gettext_lazy(
+        "The connection was lost: its node was killed, or stood still. The client went on at another node and read"
+        " first what it had written last."
+    ),
+    "08007": gettext_lazy("The outcome of a commit was unknown; the next read showed it."),
+    "23502": gettext_lazy("A required column refused a NULL."),
+    "23503": gettext_lazy("A foreign key refused a row that refers to nothing; it does so from write-only on."),
+    "23505": gettext_lazy(
+        "A unique index refused a second row with the same values; it does so from write-only on, also if the change"
+        " fails later."
+    ),
+    "23514": gettext_lazy("A CHECK refused a row; it does so from write-only on."),
+    "25P04": gettext_lazy("The transaction would have outlived its lease; nothing of it was kept."),
+    "40001": gettext_lazy(
+        "Two transactions met, or a version was over: nothing was kept, and the client tried again, as a correct client"
+        " does."
+    ),
+    "40P01": gettext_lazy("Two transactions waited for each other: one was ended and tried again."),
+    "42501": gettext_lazy("It may not do that."),
+    "42703": gettext_lazy("A column is not there any more: traffic knows the columns of its start."),
+    "42P01": gettext_lazy("The table is not there any more."),
+    "53300": gettext_lazy("The node had no room for another session."),
+    "57014": gettext_lazy("The statement took longer than a node allows."),
+    "57P01": gettext_lazy("The node was told to end: the client went on at another one."),
+    "57P03": gettext_lazy("The node takes nothing now (it drains, or has no lease); the client went on elsewhere."),
+}
+
+
+def meaning(sqlstate: str) -> str:
+    """A refusal in a sentence."""
+    return str(MEANINGS.get(sqlstate) or gettext("Traffic does not expect this one: the message below is the node's."))
+
+
+def _traffic(_id: int) -> dict[str, Any]:
+    going_on = TrafficRun.objects.filter(ended_at=None)
+    ended = TrafficRun.objects.exclude(ended_at=None)[:ENDED_SHOWN]
+    return {"runs": [_run(run) for run in going_on], "ended": [_run(run) for run in ended]}
+
+
+def _run(run: TrafficRun) -> dict[str, Any]:
+    figures = run.figures
+    refused = [
+        {"code": code, "count": count, "meaning": meaning(code)}
+        for code, count in sorted(figures.get("refused", {}).items())
+    ]
+    return {
+        "id": run.pk,
+        "table_id": run.table_id,
+        "table": run.table_name,
+        "who": run.who,
+        "clients": run.clients,
+        "writes_percent": run.writes_percent,
+        "started_at": run.started_at.isoformat(),
+        "ends_at": run.ends_at.isoformat(),
+        "ended_at": run.ended_at and run.ended_at.isoformat(),
+        "why": run.why,
+        "stopped_by": run.stopped_by,
+        "is_lost": runs.is_lost(run),
+        "has_begun": bool(figures),
+        "figures": figures,
+        "refused": refused,
+    }
+
+
+snapshot.register("cluster", "traffic", "parts/traffic.html", _traffic, is_sampled=True)

@@ -1,0 +1,133 @@
+"""The clients of one run: started together, each on a node of its own, counted every second, ended together."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from leases.samples import Sample
+from nodes import metrics
+from nodes.people.vouching import vouched_address
+from nodes.traffic.book import FIRST_KEY, KEYS_PER_CLIENT, WRITES_PERCENT, Book, Row, Shape, first_free_range
+from nodes.traffic.client import CONNECT_S_MAX, Client
+from nodes.traffic.meter import Meter
+
+SAMPLES_MAX = 200
+RANGES_APART_MAX = 30
+"""Two runs begun in the same moment choose different ranges of keys, most likely."""
+END_S_MAX = 5.0
+
+
+class Second:
+    """The second that is being counted, by all clients together."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._meter = metrics.Meter(began=time.monotonic())
+
+    def answered(self, seconds: float, is_error: bool) -> None:
+        with self._guard:
+            self._meter.finished(seconds, is_error=is_error)
+
+    def take(self) -> Sample:
+        with self._guard:
+            return self._meter.take(time.monotonic(), at=time.time(), open_transactions=0)
+
+
+class Running:
+    """The clients of one run. Whoever looks calls `look` every second: it also ends what stalls."""
+
+    def __init__(self, clients: Sequence[Client], stop: threading.Event, second: Second) -> None:
+        self.clients, self.stop, self._second = clients, stop, second
+
+    def meter(self) -> Meter:
+        return sum((client.meter for client in self.clients), Meter())
+
+    def look(self) -> Sample:
+        """The figures since the last look."""
+        now = time.monotonic()
+        for client in self.clients:
+            client.end_stalled(now)
+        return self._second.take()
+
+    def away(self) -> int:
+        """The number of clients that are served by another node than their own."""
+        return sum(client.is_away for client in self.clients)
+
+    def end(self) -> None:
+        self.stop.set()
+        until = time.monotonic() + END_S_MAX
+        for client in self.clients:
+            client.join(max(0.0, until - time.monotonic()))
+
+
+def start_clients(
+    shape: Shape,
+    addresses: list[str],
+    *,
+    each: int,
+    rate: float,
+    writes_percent: int = WRITES_PERCENT,
+    keep_rows: bool = False,
+) -> Running:
+    """`each` clients for every node, `rate` statements a second in all (0: as many as they can).
+
+    Raises `psycopg.OperationalError` when no node answers.
+    """
+    samples, stop, second = sample_rows(shape, addresses), threading.Event(), Second()
+    count = each * len(addresses)
+    free = first_free_range(highest_key(shape, addresses)) + random.SystemRandom().randrange(RANGES_APART_MAX) * count
+    clients = []
+    for number in range(count):
+        first = FIRST_KEY + (free + number) * KEYS_PER_CLIENT
+        book = Book(first, samples, random.Random(first), writes_percent)
+        own = number % len(addresses)
+        order = addresses[own:] + addresses[:own]
+        pause_s = count / rate if rate else 0.0
+        clients.append(
+            Client(shape, book, order, pause_s=pause_s, stop=stop, keep_rows=keep_rows, answered=second.answered)
+        )
+    for client in clients:
+        client.start()
+    return Running(clients, stop, second)
+
+
+def sample_rows(shape: Shape, addresses: list[str]) -> list[Row]:
+    """Rows whose values traffic uses, so that it looks like the table's own; NULLs where the table is empty."""
+    columns = sql.SQL(", ").join(map(sql.Identifier, shape.columns))
+    query = sql.SQL("SELECT {} FROM {} LIMIT {}").format(columns, sql.Identifier(shape.table), SAMPLES_MAX)
+    found: list[Row] = _ask_any(addresses, lambda connection: connection.execute(query).fetchall())
+    return found or [(None,) * len(shape.columns)]
+
+
+def highest_key(shape: Shape, addresses: list[str]) -> int | None:
+    """The greatest key among traffic's, which an earlier run may have left."""
+    key, table = sql.Identifier(shape.key), sql.Identifier(shape.table)
+    query = sql.SQL("SELECT max({}) FROM {} WHERE {} >= {}").format(key, table, key, sql.Literal(FIRST_KEY))
+    row = _ask_any(addresses, lambda connection: connection.execute(query).fetchone())
+    return None if row is None else row[0]
+
+
+def _ask_any(addresses: list[str], question: Callable[[psycopg.Connection[Any]], Any]) -> Any:
+    """The answer of the first node that gives one."""
+    *others, last = addresses
+    for address in others:
+        with suppress(psycopg.OperationalError):
+            return _ask(address, question)
+    return _ask(last, question)
+
+
+def _ask(address: str, question: Callable[[psycopg.Connection[Any]], Any]) -> Any:
+    with psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_S_MAX) as connection:
+        return question(connection)
+
+
+def address_of(host: str, port: int) -> str:
+    return make_conninfo(**vouched_address(settings.SECRET_KEY, host, port, name="traffic", application_name="traffic"))

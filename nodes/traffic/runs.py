@@ -1,0 +1,140 @@
+"""Runs of traffic that were started from the page: stored, so that a page that crashed finds them again.
+
+    ask     the page stores what is wanted; the supervisor starts a process for it
+    begin   that process reads what is wanted
+    report  each second: its figures; the answer says whether somebody stopped it
+    finish  at its end, with why it ended
+
+One run of a table at a time, and a few in all. A run that has not reported for long is *lost*: its process ended
+without a word, or stands still; the next run may begin, and this one ends should it go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.db import IntegrityError
+from django.utils.timezone import now
+
+from catalog.selectors import newest_descriptor, table_named
+from catalog.services import append_event, control_transaction
+from catalog.story import CLUSTER, table_stream
+from nodes.models import TrafficRun
+from nodes.traffic.book import NotSuitable, shape_of
+
+RUNS_MAX = 3
+CLIENTS_MAX = 8
+"""For each node."""
+STATEMENTS_PER_S = 20
+"""Of each client, at most."""
+MINUTES_MAX = 60
+LOST_AFTER_S = 15.0
+LOST = "its process ended without a word"
+TIME_OVER = "its time was over"
+
+
+class TrafficRefused(Exception):
+    """A run cannot be started or stopped; the message says why."""
+
+
+class NoSuchRun(TrafficRefused):
+    """There is no run with this number."""
+
+
+def ask(table_name: str, *, clients: int, writes_percent: int, minutes: int, who: str) -> TrafficRun:
+    """Store a run. Raises `TrafficRefused`."""
+    _check_between("clients for each node", clients, 1, CLIENTS_MAX)
+    _check_between("the share of writes", writes_percent, 0, 100)
+    _check_between("minutes", minutes, 1, MINUTES_MAX)
+    table = table_named(table_name)
+    descriptor = None if table is None else newest_descriptor(table.pk)
+    if table is None or descriptor is None:
+        raise TrafficRefused(f"there is no table {table_name}")
+    if table.sandbox_of:
+        raise TrafficRefused(f"{table_name} is a sandbox of the lab, which belongs to {table.sandbox_of}")
+    try:
+        shape_of(descriptor)
+    except NotSuitable as error:
+        raise TrafficRefused(str(error)) from None
+    end_lost()
+    going_on = list(TrafficRun.objects.filter(ended_at=None))
+    same = next((run for run in going_on if run.table_id == table.pk), None)
+    if same is not None:
+        raise TrafficRefused(f"{same.who} has traffic on {table_name} already: stop that first")
+    if len(going_on) >= RUNS_MAX:
+        raise TrafficRefused(f"{len(going_on)} runs of traffic go on, {RUNS_MAX} are the limit: stop one first")
+    wanted = {"clients": clients, "writes_percent": writes_percent, "who": who}
+    try:
+        with control_transaction():
+            run = TrafficRun.objects.create(
+                table_id=table.pk, table_name=table_name, ends_at=now() + timedelta(minutes=minutes), **wanted
+            )
+            _append("traffic started", run, minutes=minutes, clients=clients, writes=writes_percent, who=who)
+    except IntegrityError:
+        raise TrafficRefused(f"somebody has just started traffic on {table_name}") from None
+    return run
+
+
+def _check_between(what: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise TrafficRefused(f"{what}: {value} is not from {least} to {most}")
+
+
+def begin(number: int) -> TrafficRun:
+    """The run that a process is to carry out. Raises `NoSuchRun`, or `TrafficRefused` when it is over."""
+    run = TrafficRun.objects.filter(pk=number).first()
+    if run is None:
+        raise NoSuchRun(f"there is no run {number} of traffic")
+    if run.ended_at is not None:
+        raise TrafficRefused(f"run {number} of traffic has ended: {run.why}")
+    return run
+
+
+def report(run: TrafficRun, figures: Mapping[str, Any]) -> str:
+    """Store the figures of the last second; why the run is to end now, or an empty text."""
+    going_on = TrafficRun.objects.filter(pk=run.pk, ended_at=None)
+    if not going_on.update(figures=dict(figures), reported_at=now()):
+        return "another run took its place"
+    stopped_by, ends_at = going_on.values_list("stopped_by", "ends_at").get()
+    if stopped_by:
+        return f"{stopped_by} stopped it"
+    return TIME_OVER if now() >= ends_at else ""
+
+
+def stop(number: int, *, who: str) -> TrafficRun:
+    """Ask a run to end: its process looks every second. Raises `NoSuchRun`, `TrafficRefused`."""
+    run = begin(number)
+    if run.stopped_by:
+        raise TrafficRefused(f"{run.stopped_by} has stopped it already: it ends in a moment")
+    with control_transaction():
+        if TrafficRun.objects.filter(pk=number, ended_at=None, stopped_by="").update(stopped_by=who):
+            _append("traffic stopped", run, who=who)
+    if is_lost(run):
+        finish(run, LOST)
+    return run
+
+
+def finish(run: TrafficRun, why: str) -> None:
+    """The run has ended; the first who says so counts."""
+    with control_transaction():
+        if TrafficRun.objects.filter(pk=run.pk, ended_at=None).update(ended_at=now(), why=why):
+            run.refresh_from_db()
+            counted = {name: run.figures.get(name, 0) for name in ("statements", "wrong")}
+            _append("traffic ended", run, why=why, **counted)
+
+
+def end_lost() -> None:
+    for run in TrafficRun.objects.filter(ended_at=None):
+        if is_lost(run):
+            finish(run, LOST)
+
+
+def is_lost(run: TrafficRun) -> bool:
+    return run.ended_at is None and (now() - run.reported_at).total_seconds() > LOST_AFTER_S
+
+
+def _append(kind: str, run: TrafficRun, **facts: Any) -> None:
+    payload = {"table": run.table_name, "run": run.pk, **facts}
+    append_event(kind, run.table_name, payload, [CLUSTER, table_stream(run.table_id)])

@@ -1,0 +1,7 @@
+"""Actions of operators on the running cluster, from its pages.
+
+consequences  what each fault does, and what it cannot break
+faults        the pages of processes: asked first, then done
+traffic       load on the nodes: started, watched, stopped
+first_visit   the card for newcomers, put away and brought back
+"""

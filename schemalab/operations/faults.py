@@ -1,0 +1,140 @@
+"""Faults by click: every process with its state, and a page that asks before anything is done to one.
+
+    /processes/                       the list, live
+    /processes/n2/kill/               GET: what it will do and what it cannot break; POST: done, and back to `next`
+
+What cannot be done now is answered with 409 and the reason. The supervisor appends it to the story with who did it;
+draining is asked of the node through the database, and is appended there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_http_methods
+
+from catalog.live import snapshot
+from catalog.story import PROCESSES
+from leases.models import Node
+from leases.selectors import leases_on
+from leases.services import CannotBeDone, drain_node, undrain_node
+from schemalab.operations import consequences
+from schemalab.operations.consequences import DRAINS, Consequences, Held
+from schemalab.supervisor.control import COMMANDS, CommandRefused, NotRunning
+from schemalab.supervisor.process_control import (
+    NOT_RUNNING,
+    OnlyByCommand,
+    control_from_page,
+    processes_for_a_page,
+)
+from schemalab.supervisor.refusals import fitting, why_not, why_not_from_page
+
+MAY_CONTROL = "leases.drain_node"
+DONE_BY = {"drain": drain_node, "undrain": undrain_node}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A thing to be acted on: a process that the supervisor has, a node that the database knows, or both."""
+
+    name: str
+    kind: str
+    state: str | None
+    """Of its process; None when no supervisor has it."""
+    node: Node | None
+
+
+@login_required
+@require_GET
+def processes(request: HttpRequest) -> HttpResponse:
+    return render(request, "processes.html", {"section": "cluster"} | snapshot.page_context(PROCESSES))
+
+
+@login_required
+@permission_required(MAY_CONTROL, raise_exception=True)
+@require_http_methods(["GET", "POST"])
+def act(request: HttpRequest, name: str, command: str) -> HttpResponse:
+    """Ask first; on POST do it and go back to the page that asked (`next`)."""
+    target = _target(name, command)
+    refusal = _why_not(command, target)
+    if request.method == "POST" and refusal is None:
+        try:
+            _do(command, name, who=request.user.get_username())
+            messages.success(request, consequences.done(command, name))
+            return redirect(back_to(request))
+        except (CommandRefused, NotRunning, OnlyByCommand, CannotBeDone, OSError) as refused:
+            refusal = str(refused)
+    context = {
+        "section": "cluster",
+        "command": command,
+        "target": target,
+        "title": consequences.title(command, name),
+        "refusal": refusal,
+        "follows": _follows(command, target),
+        "back": back_to(request),
+    }
+    return render(request, "process_act.html", context, status=200 if refusal is None else 409)
+
+
+def offered(state: str | None, node_state: str | None, *, name: str) -> tuple[str, ...]:
+    """The commands that fit a process and its node as they are now (None: not known)."""
+    commands = tuple(one for one in fitting(state or "") if why_not_from_page(one, name) is None)
+    if state in ("frozen", "down"):
+        return commands
+    drains = {Node.State.UP: ("drain",), Node.State.DRAINING: ("undrain",)}
+    return (*commands, *drains.get(node_state, ()))  # type: ignore[call-overload]
+
+
+def _target(name: str, command: str) -> Target:
+    """Raises 404 for what there is not."""
+    if command not in (*COMMANDS, *DRAINS):
+        raise Http404(f"nothing is called {command}")
+    process = next((one for one in processes_for_a_page() if one["name"] == name), None)
+    node = Node.objects.filter(pk=name, port__gt=0).first()
+    if node is None and (process is None or command in DRAINS):
+        raise Http404(f"there is no process {name}")
+    kind = process["kind"] if process else "node"
+    return Target(name, kind, process["state"] if process else None, node)
+
+
+def _why_not(command: str, target: Target) -> str | None:
+    if command in DRAINS:
+        assert target.node is not None
+        is_draining = target.node.is_drain_asked
+        if target.node.heartbeat_at is None:
+            return f"{target.name} has left: start it first"
+        if is_draining == (command == "drain"):
+            return f"{target.name} is draining already" if is_draining else f"{target.name} is not draining"
+        return None
+    if target.state is None:
+        return NOT_RUNNING
+    return why_not_from_page(command, target.name) or why_not(command, target.name, target.state)
+
+
+def _do(command: str, name: str, *, who: str) -> None:
+    if command in DRAINS:
+        DONE_BY[command](name, who=who)
+    else:
+        control_from_page(command, name, who=who)
+
+
+def _follows(command: str, target: Target) -> Consequences:
+    if target.kind != "node":
+        return consequences.of_process(command, target.name, target.kind)
+    held = (Held(one.table, one.version, one.version + 1, one.expires_at) for one in leases_on(node=target.name))
+    return consequences.of_node(command, target.name, tuple(held))
+
+
+def back_to(request: HttpRequest) -> str:
+    """The page that asked (`next`), when it is one of ours; else Cluster."""
+    asked: Any = request.POST if request.method == "POST" else request.GET
+    target = asked.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})
+    return str(target if is_ours else settings.LOGIN_REDIRECT_URL)

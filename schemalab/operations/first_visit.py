@@ -1,0 +1,67 @@
+"""The first-visit card: what this is, and three things to do. Put away, it stays away for this person in this browser.
+
+start traffic, add an index, kill a node     each with what one will see
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from catalog import selectors
+from catalog.models import Table
+from leases.models import Node
+from nodes.models import TrafficRun
+from schemalab.operations.traffic import DEMO_TABLE
+
+COOKIE = "first_visit"
+COOKIE_S = 365 * 24 * 3600
+INDEXED = ("dest", "origin", "carrier", "tailnum")
+"""Columns of the demo's table that a newcomer may index, one after another."""
+KILLED = "n2"
+
+
+@require_POST
+def show(request: HttpRequest) -> HttpResponse:
+    """Put the card away, or bring it back (`again`)."""
+    if not request.user.is_authenticated:
+        return redirect("sign-in")
+    answer = redirect("cluster")
+    if "again" in request.POST:
+        answer.delete_cookie(COOKIE, samesite="Lax")
+    else:
+        answer.set_cookie(COOKIE, str(request.user.pk), max_age=COOKIE_S, samesite="Lax", httponly=True)
+    return answer
+
+
+def card(request: HttpRequest) -> dict[str, Any]:
+    """The context of the card; `is_shown` is False when this person has put it away."""
+    if not request.user.is_authenticated or request.COOKIES.get(COOKIE) == str(request.user.pk):
+        return {"is_shown": False}
+    demo = selectors.table_named(DEMO_TABLE)
+    return {
+        "is_shown": True,
+        "demo": DEMO_TABLE if demo else None,
+        "has_traffic": demo is not None and TrafficRun.objects.filter(table_id=demo.pk, ended_at=None).exists(),
+        "statement": demo and index_statement(demo),
+        "node": _node(),
+        "may_write": request.user.has_perm("changes.add_change"),
+        "may_control": request.user.has_perm("leases.drain_node"),
+    }
+
+
+def index_statement(table: Table) -> str:
+    """An index on the first of the columns that has none yet."""
+    descriptor = selectors.newest_descriptor(table.pk)
+    taken = {index.name for index in descriptor.indexes} if descriptor else set()
+    column = next((one for one in INDEXED if f"{DEMO_TABLE}_by_{one}" not in taken), INDEXED[0])
+    return f"CREATE INDEX {DEMO_TABLE}_by_{column} ON {DEMO_TABLE} ({column})"
+
+
+def _node() -> str:
+    """n2, or the last node of a small cluster."""
+    names = list(Node.objects.filter(port__gt=0).order_by("name").values_list("name", flat=True))
+    return KILLED if KILLED in names else names[-1] if names else ""

@@ -1,0 +1,122 @@
+"""Traffic from the page: started as a process of the cluster, watched, stopped.
+
+It is a supervised process, not a Celery task: it is a client of the nodes that lives for minutes, keeps a core's share
+busy and must end with the cluster, while a worker's threads are for changes, and a task that was not acknowledged
+would begin again after a crash. What is wanted and what it counts is stored, so any page finds it again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from catalog import selectors
+from catalog.live import snapshot
+from catalog.story import CLUSTER
+from nodes.models import TrafficRun
+from nodes.people.rights import MAY_WRITE
+from nodes.traffic import runs
+from nodes.traffic.book import WRITES_PERCENT, NotSuitable, shape_of
+from schemalab.operations.faults import back_to
+from schemalab.supervisor.control import CommandRefused, NotRunning, send
+
+DEMO_TABLE = "flights"
+DEFAULTS = {"table": DEMO_TABLE, "clients": "1", "writes": str(WRITES_PERCENT), "minutes": "10"}
+DIGITS_MAX = 6
+
+
+@login_required
+@require_GET
+def page(request: HttpRequest) -> HttpResponse:
+    asked = request.GET.get("table")
+    return _page(request, DEFAULTS | ({"table": asked} if asked else {}))
+
+
+@login_required
+@permission_required(MAY_WRITE, raise_exception=True)
+@require_POST
+def start(request: HttpRequest) -> HttpResponse:
+    """Store the run and have its process started. What cannot be is answered with 409 and the reason."""
+    wanted = {name: request.POST.get(name, otherwise).strip() for name, otherwise in DEFAULTS.items()}
+    try:
+        run = runs.ask(
+            wanted["table"],
+            clients=_number(wanted["clients"]),
+            writes_percent=_number(wanted["writes"]),
+            minutes=_number(wanted["minutes"]),
+            who=request.user.get_username(),
+        )
+        _begin(run)
+    except runs.TrafficRefused as refused:
+        return _page(request, wanted, refusal=str(refused))
+    messages.success(request, _("Traffic on %(table)s starts. It ends by itself.") % {"table": run.table_name})
+    return redirect(back_to(request))
+
+
+@login_required
+@permission_required(MAY_WRITE, raise_exception=True)
+@require_http_methods(["GET", "POST"])
+def stop(request: HttpRequest, number: int) -> HttpResponse:
+    """Ask first; on POST stop the run."""
+    run = TrafficRun.objects.filter(pk=number).first()
+    if run is None:
+        raise Http404(f"there is no run {number} of traffic")
+    refusal = f"run {number} of traffic has ended: {run.why}" if run.ended_at else None
+    if request.method == "POST":
+        try:
+            runs.stop(number, who=request.user.get_username())
+            messages.success(request, _("Traffic on %(table)s ends in a moment.") % {"table": run.table_name})
+            return redirect(back_to(request))
+        except runs.TrafficRefused as refused:
+            refusal = str(refused)
+    context = {"section": "cluster", "run": run, "refusal": refusal, "back": back_to(request)}
+    return render(request, "traffic_stop.html", context, status=200 if refusal is None else 409)
+
+
+def _begin(run: TrafficRun) -> None:
+    """Raises `TrafficRefused` when no supervisor starts it; the run has ended then."""
+    try:
+        send(settings.LOCATIONS.control_socket, "traffic", run=run.pk)
+    except (CommandRefused, NotRunning, OSError) as refused:
+        runs.finish(run, str(refused))
+        raise runs.TrafficRefused(f"{refused}; or in a terminal: manage.py traffic --table {run.table_name}") from None
+
+
+def _number(typed: str) -> int:
+    if not (typed.isascii() and typed.isdigit() and len(typed) <= DIGITS_MAX):
+        raise runs.TrafficRefused(f"{typed[:DIGITS_MAX]!r} is no whole number")
+    return int(typed)
+
+
+def _page(request: HttpRequest, wanted: dict[str, str], *, refusal: str | None = None) -> HttpResponse:
+    context: dict[str, Any] = {
+        "section": "cluster",
+        "wanted": wanted,
+        "refusal": refusal,
+        "tables": suitable_tables(),
+        "clients_max": runs.CLIENTS_MAX,
+        "minutes_max": runs.MINUTES_MAX,
+        "back": back_to(request),
+    }
+    status = 200 if refusal is None else 409
+    return render(request, "traffic.html", context | snapshot.page_context(CLUSTER), status=status)
+
+
+def suitable_tables() -> list[str]:
+    """The names of the tables that traffic can run on."""
+    found = []
+    for table in selectors.live_tables():
+        descriptor = selectors.newest_descriptor(table.pk)
+        try:
+            if descriptor is not None and not table.sandbox_of and shape_of(descriptor):
+                found.append(table.name)
+        except NotSuitable:
+            continue
+    return found

@@ -1,0 +1,48 @@
+"""The commands that a process obeys in its state, and why not the others.
+
+           up    frozen   down   starting   ended
+    kill   yes   yes      -      -          -
+    freeze yes   -        -      -          -
+    thaw   -     yes      -      -          -
+    start  -     -        yes    -          -
+
+*Down* was killed by an operator; *starting* is wanted and not there yet; *ended* did what it was for. The supervisor
+asks here before it acts, and the page before it offers.
+"""
+
+FITS = {"kill": ("up", "frozen"), "freeze": ("up",), "thaw": ("frozen",), "start": ("down",)}
+PAGE_NEEDS = ("web", "postgres")
+UNDO = {"kill": "start", "freeze": "thaw"}
+
+
+def fitting(state: str) -> tuple[str, ...]:
+    """The commands that a process in this state obeys."""
+    return tuple(command for command, states in FITS.items() if state in states)
+
+
+def why_not(command: str, name: str, state: str) -> str | None:
+    """Why the process cannot obey, with what would be right; None when it can."""
+    if state in FITS[command]:
+        return None
+    if command == "thaw" and state == "up":
+        return f"{name} is not frozen"
+    if command == "freeze" and state == "frozen":
+        return f"{name} is frozen already"
+    if command == "start":
+        hint = ": thaw it" if state == "frozen" else ""
+        return f"{name} is {state} already{hint}"
+    if state == "down":
+        return f"{name} is down already: it stays down until it is started"
+    if state == "starting":
+        return f"{name} is starting: it can be reached in a moment"
+    return f"{name} is {state}, not running"
+
+
+def why_not_from_page(command: str, name: str) -> str | None:
+    """An operator may not freeze or kill what nobody could thaw or start again: the page would not answer any more."""
+    if name not in PAGE_NEEDS or command not in UNDO:
+        return None
+    return (
+        f"without {name} this page could not {UNDO[command]} it again:"
+        f" in a terminal, manage.py processes {command} {name}"
+    )

@@ -1,0 +1,230 @@
+"""Faults by click: who may do what to which process in which state, what is said before, and who is named after."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.messages import get_messages
+from django.db import connection
+from django.test import Client
+from django.utils.timezone import now
+
+from catalog.models import StoryEvent, Table
+from catalog.story import sentence
+from leases.models import Node
+from schemalab.supervisor.control import CommandRefused, NotRunning
+from schemalab.supervisor.refusals import FITS, why_not
+
+ClientOf = Callable[[str], Client]
+STATES = ("up", "frozen", "down", "starting")
+
+
+@dataclass
+class Supervisor:
+    """A supervisor whose processes are in these states; `obeyed` are the commands that it was sent."""
+
+    states: dict[str, str] = field(default_factory=lambda: {"web": "up", "postgres": "up", "redis": "up", "n2": "up"})
+    obeyed: list[tuple[str, str, str]] = field(default_factory=list)
+    runs: bool = True
+    refuses: str = ""
+
+    def send(self, _socket: object, command: str, name: str = "", *, who: str = "", **_: object) -> dict[str, Any]:
+        if not self.runs:
+            raise NotRunning("the cluster is not running: start it with `manage.py up`")
+        if command == "status":
+            return {"ok": True, "processes": [self._process(one) for one in self.states]}
+        if self.refuses:
+            raise CommandRefused(self.refuses)
+        self.obeyed.append((command, name, who))
+        return {"ok": True, "text": ""}
+
+    def _process(self, name: str) -> dict[str, Any]:
+        kind = "node" if name == "n2" else name
+        return {"name": name, "kind": kind, "state": self.states[name], "pid": 1 if self.states[name] == "up" else None}
+
+
+@pytest.fixture
+def supervisor(monkeypatch: pytest.MonkeyPatch, redis_url: str) -> Supervisor:
+    one = Supervisor()
+    monkeypatch.setattr("schemalab.supervisor.process_control.send", one.send)
+    return one
+
+
+@pytest.fixture
+def n2(db: None) -> Node:
+    return Node.objects.create(name="n2", incarnation=1, host="127.0.0.1", port=6002, pid=1, heartbeat_at=now())
+
+
+@pytest.fixture
+def lease(n2: Node, flights: Table) -> None:
+    """n2 leases the newest version of flights for another minute."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO leases_lease (table_id, version, node, incarnation, expires_at) VALUES (%s, 2, 'n2', 1, %s)",
+            [flights.pk, now() + timedelta(minutes=1)],
+        )
+
+
+def words(answer: Any) -> str:
+    return " ".join(html.unescape(answer.content.decode()).split())
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("command", FITS)
+def test_each_command_in_each_state_is_asked_first_then_done_or_refused_by_name(
+    client_of: ClientOf, supervisor: Supervisor, n2: Node, command: str, state: str
+) -> None:
+    supervisor.states["n2"] = state
+    olga, url = client_of("olga"), f"/processes/n2/{command}/"
+    asked, done = olga.get(url, {"next": "/processes/"}), olga.post(url, {"next": "/processes/"})
+    refusal = why_not(command, "n2", state)
+    if refusal is None:
+        assert (asked.status_code, done.status_code, done["Location"]) == (200, 302, "/processes/")
+        assert "What it cannot break" in words(asked)
+        assert "n2" in next(str(one) for one in get_messages(done.wsgi_request))
+        assert supervisor.obeyed == [(command, "n2", "olga")]
+    else:
+        assert (asked.status_code, done.status_code) == (409, 409)
+        assert refusal in words(asked)
+        assert refusal in words(done)
+        assert supervisor.obeyed == []
+
+
+@pytest.mark.parametrize("command", [*FITS, "drain", "undrain"])
+@pytest.mark.parametrize(
+    ("who", "status"), [("lea", 403), ("sam", 403), ("ines", 403), ("olga", None), ("nobody", 302)]
+)
+def test_only_operators_may(
+    client_of: ClientOf, supervisor: Supervisor, n2: Node, who: str, status: int | None, command: str
+) -> None:
+    client, url = Client() if who == "nobody" else client_of(who), f"/processes/n2/{command}/"
+    answers = {client.get(url).status_code, client.post(url).status_code}
+    if status is None:
+        assert answers <= {200, 302, 409}
+    else:
+        assert answers == {status}
+        assert supervisor.obeyed == []
+        assert not StoryEvent.objects.exists()
+
+
+def test_a_kill_says_until_when_it_can_hold_a_change_back(
+    client_of: ClientOf, supervisor: Supervisor, lease: None
+) -> None:
+    shown = words(client_of("olga").get("/processes/n2/kill/"))
+    assert "Its lease on flights v2 runs out at" in shown
+    assert ": until then no version after v3 is published." in shown
+    assert "No acknowledged write is lost" in shown
+    assert "It leases nothing" not in shown
+
+
+def test_a_node_without_leases_holds_nothing_back(client_of: ClientOf, supervisor: Supervisor, n2: Node) -> None:
+    assert "It leases nothing now: no change waits for it." in words(client_of("olga").get("/processes/n2/freeze/"))
+
+
+@pytest.mark.parametrize("command", ["freeze", "kill"])
+@pytest.mark.parametrize("name", ["web", "postgres"])
+def test_nobody_takes_away_from_the_page_what_it_needs_to_give_it_back(
+    client_of: ClientOf, supervisor: Supervisor, command: str, name: str
+) -> None:
+    olga = client_of("olga")
+    for answer in (olga.get(f"/processes/{name}/{command}/"), olga.post(f"/processes/{name}/{command}/")):
+        assert answer.status_code == 409
+        assert f"without {name} this page could not" in words(answer)
+        assert f"manage.py processes {command} {name}" in words(answer)
+    assert supervisor.obeyed == []
+    assert f"/processes/{name}/{command}/" not in olga.get("/processes/").content.decode()
+
+
+@pytest.mark.parametrize("kind", ["redis", "worker", "maintenance", "beat", "spark", "lab", "demo"])
+@pytest.mark.parametrize("command", FITS)
+def test_each_kind_of_process_says_what_waits_and_why_nothing_breaks(
+    client_of: ClientOf, supervisor: Supervisor, kind: str, command: str
+) -> None:
+    supervisor.states[kind] = FITS[command][0]
+    assert client_of("olga").get(f"/processes/{kind}/{command}/").status_code == 200
+
+
+def test_what_the_supervisor_refuses_after_all_is_shown(client_of: ClientOf, supervisor: Supervisor, n2: Node) -> None:
+    supervisor.refuses = "n2 is down already: it stays down until it is started"
+    answer = client_of("olga").post("/processes/n2/kill/")
+    assert answer.status_code == 409
+    assert supervisor.refuses in words(answer)
+
+
+def test_draining_is_asked_of_the_node_and_named_in_the_story(
+    client_of: ClientOf, supervisor: Supervisor, n2: Node
+) -> None:
+    olga = client_of("olga")
+    assert "No transaction is cut off." in words(olga.get("/processes/n2/drain/"))
+    assert olga.post("/processes/n2/drain/").status_code == 302
+    again = olga.post("/processes/n2/drain/")
+    assert again.status_code == 409
+    assert "n2 is draining already" in words(again)
+    assert olga.post("/processes/n2/undrain/").status_code == 302
+    assert "n2 is not draining" in words(olga.get("/processes/n2/undrain/"))
+    told = [sentence(one.kind, one.payload) for one in StoryEvent.objects.filter(stream="processes").order_by("seq")]
+    assert told == [
+        "olga drained node n2: it takes no new leases.",
+        "olga undrained node n2: it takes leases again.",
+    ]
+    assert told[0] in words(olga.get("/processes/")), "the page of processes is operators' audit trail"
+
+
+def test_without_a_supervisor_nodes_are_drained_and_nothing_else(
+    client_of: ClientOf, supervisor: Supervisor, n2: Node
+) -> None:
+    supervisor.runs = False
+    olga = client_of("olga")
+    refused = olga.post("/processes/n2/kill/")
+    assert refused.status_code == 409
+    assert "no `manage.py up` that this page can reach runs it" in words(refused)
+    olga.post("/first-visit/")
+    shown = olga.get("/").content.decode()
+    assert "/processes/n2/drain/" in shown
+    assert "/processes/n2/kill/" not in shown
+    assert "No manage.py up that this page can reach" in words(olga.get("/processes/"))
+
+
+@pytest.mark.parametrize(
+    ("state", "commands"),
+    [
+        ("up", {"kill", "freeze", "drain"}),
+        ("frozen", {"kill", "thaw"}),
+        ("down", {"start"}),
+        ("starting", {"drain"}),
+    ],
+)
+def test_each_row_offers_what_fits(
+    client_of: ClientOf, supervisor: Supervisor, n2: Node, state: str, commands: set[str]
+) -> None:
+    supervisor.states["n2"] = state
+    olga = client_of("olga")
+    olga.post("/first-visit/")  # the card has a button of its own
+    for page in ("/", "/processes/"):
+        shown = olga.get(page).content.decode()
+        assert {one for one in (*FITS, "drain", "undrain") if f"/processes/n2/{one}/" in shown} == commands
+    assert "data-may-control" in shown
+    assert "data-may-control" not in client_of("lea").get("/").content.decode(), "rows show no buttons to others"
+
+
+@pytest.mark.parametrize("url", ["/processes/n9/kill/", "/processes/n2/dance/", "/processes/redis/drain/"])
+def test_what_there_is_not_is_no_page(client_of: ClientOf, supervisor: Supervisor, n2: Node, url: str) -> None:
+    assert client_of("olga").get(url).status_code == client_of("olga").post(url).status_code == 404
+
+
+def test_nobody_is_sent_to_a_foreign_page(client_of: ClientOf, supervisor: Supervisor, n2: Node) -> None:
+    url, foreign = "/processes/n2/freeze/", {"next": "https://elsewhere.example/"}
+    assert 'href="https://elsewhere' not in words(client_of("olga").get(url, foreign))
+    assert client_of("olga").post(url, foreign)["Location"] == "/"
+
+
+def test_a_form_of_another_site_does_nothing(people: dict[str, Any], supervisor: Supervisor, n2: Node) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(people["olga"])
+    assert strict.post("/processes/n2/kill/").status_code == 403
+    assert supervisor.obeyed == []

@@ -1,0 +1,85 @@
+"""The first-visit card: three things to do, for those who may; put away for one person, and brought back from Help."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils.timezone import now
+
+from catalog.models import Table
+from leases.models import Node
+from nodes.traffic import runs
+
+ClientOf = Callable[[str], Client]
+HEAD = "Is this your first visit?"
+
+pytestmark = pytest.mark.usefixtures("redis_url")
+
+
+def words(answer: Any) -> str:
+    return " ".join(html.unescape(answer.content.decode()).split())
+
+
+@pytest.fixture
+def nodes(db: None) -> None:
+    for number in (1, 2, 3):
+        Node.objects.create(
+            name=f"n{number}", incarnation=1, host="127.0.0.1", port=6000 + number, pid=1, heartbeat_at=now()
+        )
+
+
+def test_it_offers_three_things_and_says_what_one_will_see(client_of: ClientOf, flights: Table, nodes: None) -> None:
+    shown = words(client_of("olga").get("/"))
+    assert HEAD in shown
+    assert 'action="/traffic/start/"' in shown
+    assert "/changes/new/?statement=CREATE%20INDEX%20flights_by_dest%20ON%20flights%20%28dest%29" in shown
+    assert 'href="/processes/n2/kill/?next=/"' in shown
+    assert "wrong answers: 0" in shown
+
+
+@pytest.mark.parametrize(
+    ("who", "writes", "kills"), [("lea", False, False), ("sam", True, False), ("olga", True, True)]
+)
+def test_buttons_are_for_those_who_may(
+    client_of: ClientOf, flights: Table, nodes: None, who: str, writes: bool, kills: bool
+) -> None:
+    shown = words(client_of(who).get("/"))
+    assert HEAD in shown
+    assert ('action="/traffic/start/"' in shown) == writes
+    assert ("Add this index" in shown) == writes
+    assert ("Kill n2…" in shown) == kills
+
+
+def test_without_the_demo_table_it_says_what_comes_first(client_of: ClientOf, nodes: None) -> None:
+    shown = words(client_of("olga").get("/"))
+    assert "manage.py demo load" in shown
+    assert 'action="/traffic/start/"' not in shown
+    assert "Kill n2…" in shown
+
+
+def test_traffic_that_runs_is_not_started_again(client_of: ClientOf, flights: Table, nodes: None) -> None:
+    runs.ask("flights", clients=1, writes_percent=67, minutes=10, who="sam")
+    shown = words(client_of("olga").get("/"))
+    assert "Traffic is running" in shown
+    assert 'action="/traffic/start/"' not in shown
+
+
+def test_it_is_put_away_for_one_person_and_comes_back_from_help(client_of: ClientOf, flights: Table) -> None:
+    olga = client_of("olga")
+    assert olga.post("/first-visit/")["Location"] == "/"
+    assert HEAD not in words(olga.get("/"))
+    sam = client_of("sam")
+    sam.cookies["first_visit"] = olga.cookies["first_visit"].value
+    assert HEAD in words(sam.get("/")), "another person in the same browser"
+    assert "Show that card again" in words(olga.get("/help/"))
+    assert olga.post("/first-visit/", {"again": "1"})["Location"] == "/"
+    assert HEAD in words(olga.get("/"))
+
+
+def test_visitors_have_none(db: None) -> None:
+    assert "Show that card again" not in words(Client().get("/help/"))
+    assert Client().post("/first-visit/")["Location"] == "/sign-in/"
