@@ -199,11 +199,12 @@ class Relay:
         """Render the stream once for each way of showing it, and hand on what differs from the last time.
 
         Whoever follows the stream by then gets it: all who see it the same way have the state that was sent last.
+        What is sampled is read once a second and not at every touch, except for newcomers.
         """
         newcomers = set() if sampled else {newcomer for newcomer in self.newcomers if newcomer[1] == stream}
         ways = {(follower.language, follower.html) for follower in self.followers if stream in follower.streams}
         for language, html in sorted(ways):
-            whole = await self._fresh(stream, language, html, sampled)
+            whole = await self._fresh(stream, language, html, None if newcomers else sampled)
             if whole is None:
                 continue
             changed = self._changed(stream, language, html, whole)
@@ -225,7 +226,7 @@ class Relay:
             self.followers.discard(follower)
             follower.put_broken()
 
-    async def _fresh(self, stream: str, language: str, html: bool, sampled: bool) -> snapshot.Message | None:
+    async def _fresh(self, stream: str, language: str, html: bool, sampled: bool | None) -> snapshot.Message | None:
         try:
             message = await _read(
                 snapshot.in_language, language, lambda: snapshot.state_message(stream, html=html, sampled=sampled)

@@ -47,6 +47,18 @@ class Part:
     is_sampled: bool = False
 
 
+class Drawing(dict[str, Any]):
+    """A part's data when nothing else decides how it looks, and only pages have a use for it.
+
+    As long as `read` returns this very object it is rendered once for each stream and language. It is no part of the
+    state as JSON.
+    """
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        super().__init__(data)
+        self.html: dict[tuple[str, str | None], str] = {}
+
+
 _parts: dict[tuple[str, str], Part] = {}
 _doors: dict[str, Callable[[int], bool]] = {"cluster": lambda _id: True}
 
@@ -80,13 +92,13 @@ def check_may_follow(user: Any, stream: str) -> None:
         raise NoSuchStream(f"there is no {prefix} {number}")
 
 
-def parts_of(stream: str, *, sampled: bool = False) -> list[Part]:
-    """All parts of the stream, or only those that are `sampled`."""
+def parts_of(stream: str, *, sampled: bool | None = None) -> list[Part]:
+    """All parts of the stream, or only those that are `sampled`, or that are not."""
     prefix, _ = split(stream)
-    return [part for part in _parts.values() if part.prefix == prefix and (part.is_sampled or not sampled)]
+    return [part for part in _parts.values() if part.prefix == prefix and sampled in (None, part.is_sampled)]
 
 
-def read_state(stream: str, *, sampled: bool = False) -> dict[str, Mapping[str, Any]]:
+def read_state(stream: str, *, sampled: bool | None = None) -> dict[str, Mapping[str, Any]]:
     """The data of the stream's parts, as of now."""
     _, number = split(stream)
     return {part.name: part.read(number) for part in parts_of(stream, sampled=sampled)}
@@ -94,11 +106,17 @@ def read_state(stream: str, *, sampled: bool = False) -> dict[str, Mapping[str, 
 
 def render_state(stream: str, state: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """The parts as HTML, in the language that is active."""
-    return {
-        part.name: render_to_string(part.template, {"part": state[part.name], "stream": stream}).strip()
-        for part in parts_of(stream)
-        if part.name in state
-    }
+    return {part.name: _rendered(part, state[part.name], stream) for part in parts_of(stream) if part.name in state}
+
+
+def _rendered(part: Part, data: Mapping[str, Any], stream: str) -> str:
+    look = (stream, translation.get_language())
+    if isinstance(data, Drawing) and look in data.html:
+        return data.html[look]
+    html = render_to_string(part.template, {"part": data, "stream": stream}).strip()
+    if isinstance(data, Drawing):
+        data.html[look] = html
+    return html
 
 
 def recent_events(stream: str, limit: int = EVENTS_SHOWN) -> list[Message]:
@@ -122,8 +140,9 @@ def snapshot_of(stream: str, *, html: bool) -> Message:
     return {"type": "snapshot", "stream": stream, "seq": seq, "events": events} | _shown(stream, state, html)
 
 
-def state_message(stream: str, *, html: bool, sampled: bool = False) -> Message:
-    """The state that the stream shows now, without a number: a newer one replaces it. `sampled`: only those parts."""
+def state_message(stream: str, *, html: bool, sampled: bool | None = None) -> Message:
+    """The state that the stream shows now, without a number: a newer one replaces it. `sampled`: only parts that are,
+    or only those that are not."""
     with _one_snapshot():
         state = read_state(stream, sampled=sampled)
     message = {"type": "state", "stream": stream, "at": timezone.now().isoformat(), "busy": is_busy(state)}
@@ -164,7 +183,9 @@ def in_language(language: str, work: Callable[[], Any]) -> Any:
 
 
 def _shown(stream: str, state: Mapping[str, Mapping[str, Any]], html: bool) -> Message:
-    return {"parts": render_state(stream, state)} if html else {"state": state}
+    if html:
+        return {"parts": render_state(stream, state)}
+    return {"state": {name: data for name, data in state.items() if not isinstance(data, Drawing)}}
 
 
 class _one_snapshot:  # noqa: N801  a context manager, read as a phrase
