@@ -6,6 +6,8 @@ holders       the sessions behind a lease, for people
 gossip        how news of a version spreads
 lanes         the cluster page's version lanes
 samples       what a node did in a second
+staircase/    lanes over time: which node used which version when, as a picture
+recorder/     reads and keeps what that picture is drawn from
 asyncio/      the machine's shell in a node
 redis/        gossip and samples over Redis
 """

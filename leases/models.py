@@ -4,7 +4,12 @@
     leases_lease   one row per (table, version, node, incarnation); the expiration is the database's time
 
 Rows of both are written by the server functions of `migrations/lease_functions.sql` alone: each is one
-statement of the client, so no lock ever waits for a client (L3).
+statement of the client, so no lock ever waits for a client (L3). What pictures over time are drawn from:
+
+    leases_pastlease        a lease that is over: left by a trigger when its row is deleted
+    leases_recordedsecond   a second of the cluster: written by the recorder
+
+Both are bounded: `leases.recorder.trim`.
 """
 
 from django.db import models
@@ -13,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 # A database session of a node is named "schemalab node <name> <incarnation>"; PostgreSQL keeps 63 bytes of that.
 NODE_NAME_PATTERN = r"^[a-z][a-z0-9_-]{0,23}$"
+CLOCK = models.Func(function="clock_timestamp", output_field=models.DateTimeField())
 
 
 class Node(models.Model):
@@ -56,6 +62,7 @@ class Lease(models.Model):
     node = models.TextField(_("node"))
     incarnation = models.BigIntegerField(_("incarnation"))
     expires_at = models.DateTimeField(_("expires"))
+    acquired_at = models.DateTimeField(_("acquired"), db_default=CLOCK)
 
     class Meta:
         verbose_name = _("lease")
@@ -74,3 +81,34 @@ class Lease(models.Model):
 
     def __str__(self) -> str:
         return f"{self.node} leases version {self.version} of table {self.table_id}"
+
+
+class PastLease(models.Model):
+    """A lease that ended at `ended_at`: it was given back or taken away, or ran out at `expires_at`."""
+
+    table_id = models.IntegerField()
+    version = models.IntegerField()
+    node = models.TextField()
+    incarnation = models.BigIntegerField()
+    acquired_at = models.DateTimeField()
+    ended_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        indexes = (models.Index(fields=["table_id", "ended_at"], name="past_leases_of_a_table"),)
+
+    def __str__(self) -> str:
+        return f"{self.node} leased version {self.version} of table {self.table_id} until {self.ended_at:%H:%M:%S}"
+
+
+class RecordedSecond(models.Model):
+    """The second that ended at `at` (seconds since 1970), of the `nodes` that reported it."""
+
+    at = models.BigIntegerField(primary_key=True)
+    statements_per_s = models.FloatField()
+    p50_ms = models.FloatField(null=True)
+    p99_ms = models.FloatField(null=True)
+    nodes = models.IntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.statements_per_s:g} statements in the second up to {self.at}"

@@ -1,8 +1,10 @@
-"""Regular tasks: expired leases are deleted, silent nodes reported. Missing a beat costs only time."""
+"""Regular tasks: expired leases are deleted, silent nodes reported, seconds recorded. A missed beat costs only time."""
 
 from celery import shared_task
 
 from leases import services
+from leases.recorder.seconds import record_seconds
+from leases.recorder.trim import trim
 
 BEAT = {
     "leases: delete those that are over": {
@@ -11,6 +13,16 @@ BEAT = {
         "options": {"expires": 2},
     },
     "nodes: report who fell silent": {"task": "leases.tasks.watch_nodes", "schedule": 1.0, "options": {"expires": 1}},
+    "the cluster: record its seconds": {
+        "task": "leases.tasks.record_cluster",
+        "schedule": 2.0,
+        "options": {"expires": 2},
+    },
+    "the cluster: delete what is too old": {
+        "task": "leases.tasks.trim_records",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
 }
 
 
@@ -22,3 +34,13 @@ def expire_leases() -> None:
 @shared_task(name="leases.tasks.watch_nodes", ignore_result=True)
 def watch_nodes() -> None:
     services.watch_nodes()
+
+
+@shared_task(name="leases.tasks.record_cluster", ignore_result=True)
+def record_cluster() -> None:
+    record_seconds()
+
+
+@shared_task(name="leases.tasks.trim_records", ignore_result=True)
+def trim_records() -> None:
+    trim()

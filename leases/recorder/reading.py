@@ -1,0 +1,135 @@
+"""The facts of a window of time, read from leases, versions, the story and the recorded seconds."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection
+
+from catalog.descriptor import Descriptor as Body
+from catalog.descriptor import from_json
+from catalog.models import Descriptor, StoryEvent
+from catalog.selectors import newest_seq
+from catalog.story import CLUSTER
+from leases.lanes import phase
+from leases.models import Lease, Node, PastLease, RecordedSecond
+from leases.recorder.seconds import reported_seconds
+from leases.selectors import moving_elements
+from leases.staircase.facts import MARKS, Facts, Mark, Second, Use, Version, Walk, Work
+
+USES_MAX = 4000
+VERSIONS_MAX = 40
+EVENTS_LOOKED_AT = 5000
+MARKS_MAX = 200
+REST_S = 10.0
+"""So long after the last thing that happened the picture of a table at rest ends."""
+TICK_S = 2.0
+"""Where nothing else happens, time itself moves a picture so often."""
+LEAD_S = 10.0
+"""So long before its first change a window begins."""
+
+
+def clock() -> float:
+    """The database's clock, in seconds since 1970."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
+        return float(cursor.fetchone()[0])
+
+
+def read_facts(tables: Sequence[tuple[int, str]], works: Sequence[Work], *, start: float) -> Facts:
+    """The facts of these tables (id, name) since `start`, with the changes that moved them.
+
+    While a change is under way the window ends now, at the next tick; otherwise a little after the last thing
+    that happened, so that the picture of a table at rest stays as it is.
+    """
+    now = clock()
+    walks = tuple(_walk(table_id, name, start, now) for table_id, name in tables)
+    marks = _marks({use.node for walk in walks for use in walk.uses}, start, now)
+    rest = last_moment(walks, marks, works, start, now) + REST_S
+    is_live = rest > now or any(work.ended is None for work in works)
+    ticks = math.floor(now / TICK_S)
+    end = (ticks + 1.0) * TICK_S if is_live else rest
+    seconds = read_seconds(start, ticks * TICK_S if is_live else rest, is_live=is_live)
+    return Facts(start, end, is_live, walks, marks, seconds, tuple(works))
+
+
+def last_moment(walks: Iterable[Walk], marks: Iterable[Mark], works: Iterable[Work], start: float, now: float) -> float:
+    """When something happened last."""
+    moments = [start, *(mark.at for mark in marks), *(work.ended for work in works if work.ended is not None)]
+    for walk in walks:
+        moments += [version.published_at for version in walk.versions]
+        moments += [use.began for use in walk.uses]
+        moments += [use.ended for use in walk.uses if use.ended is not None]
+    return max(moment for moment in moments if moment <= now)
+
+
+def _walk(table_id: int, name: str, start: float, now: float) -> Walk:
+    uses = _uses(table_id, start, now)
+    used = {use.version for use in uses}
+    newest_first = list(Descriptor.objects.filter(table_id=table_id).order_by("-version")[:VERSIONS_MAX])
+    published = [(row, row.modified_at.timestamp()) for row in reversed(newest_first)]
+    before = max((row.version for row, at in published if at <= start), default=0)
+    shown = [(row, at) for row, at in published if at > start or row.version in used or row.version == before]
+    return Walk(table_id, name, tuple(_version(from_json(_loaded(row.body)), at) for row, at in shown), tuple(uses))
+
+
+def _loaded(body: Any) -> Any:
+    return json.loads(body) if isinstance(body, str) else body
+
+
+def _version(body: Body, at: float) -> Version:
+    moving = moving_elements(body)
+    return Version(body.version, at, phase(moving, body.state.value), tuple(moving))
+
+
+def _uses(table_id: int, start: float, now: float) -> list[Use]:
+    """The uses that last into the window, oldest first; of very many the newest."""
+    since = datetime.fromtimestamp(start, UTC)
+    past = PastLease.objects.filter(table_id=table_id, ended_at__gte=since).order_by("-ended_at", "-id")[:USES_MAX]
+    uses = [
+        Use(
+            one.node,
+            one.version,
+            one.acquired_at.timestamp(),
+            one.ended_at.timestamp(),
+            one.expires_at.timestamp(),
+        )
+        for one in past
+    ]
+    for one in Lease.objects.filter(table_id=table_id):
+        until = one.expires_at.timestamp()
+        uses.append(Use(one.node, one.version, one.acquired_at.timestamp(), until if until <= now else None, until))
+    return sorted((use for use in uses if use.until > start), key=lambda use: (use.began, use.node, use.version))
+
+
+def _marks(used: set[str], start: float, now: float) -> tuple[Mark, ...]:
+    """The marks of nodes, oldest first. A node is marked as silent from its last heartbeat on."""
+    names = used | set(Node.objects.values_list("name", flat=True))
+    rows = StoryEvent.objects.filter(
+        stream=CLUSTER,
+        seq__gt=newest_seq(CLUSTER) - EVENTS_LOOKED_AT,
+        kind__in=list(MARKS),
+        at__gte=datetime.fromtimestamp(start, UTC),
+    ).order_by("-seq")[:MARKS_MAX]
+    marks = []
+    for row in rows:
+        since = row.payload.get("since")
+        at = row.at if since is None else datetime.fromisoformat(since)
+        node = row.payload.get("node") or row.payload.get("process") or ""
+        if node in names and start <= at.timestamp() <= now:
+            marks.append(Mark(at.timestamp(), MARKS[row.kind], node))
+    return tuple(sorted(marks, key=lambda mark: mark.at))
+
+
+def read_seconds(start: float, end: float, *, is_live: bool) -> tuple[Second, ...]:
+    """The recorded seconds of a window; of one that ends now also those that only Redis has yet."""
+    rows = RecordedSecond.objects.filter(at__gte=math.ceil(start), at__lte=math.floor(end)).order_by("at")
+    known = {float(row.at): Second(float(row.at), row.statements_per_s, row.p50_ms, row.p99_ms) for row in rows}
+    if is_live:
+        newest = max(known, default=start)
+        known |= {one.at: one for one in reported_seconds() if one.at > newest and start <= one.at <= end}
+    return tuple(known[at] for at in sorted(known))

@@ -1,0 +1,42 @@
+"""The seconds of the cluster, from the nodes' samples in Redis into the database.
+
+Redis keeps the last minute of each node, so a recorder that comes late loses nothing until then. A second that was
+recorded before all nodes had reported it is written again.
+"""
+
+from django.db import connection, transaction
+
+from leases.models import Node
+from leases.redis.samples import read_all
+from leases.staircase.facts import Second
+from leases.staircase.seconds import seconds_of
+
+AGAIN_S = 5
+"""So many of the recorded seconds may not be whole yet."""
+WRITE = """
+    INSERT INTO leases_recordedsecond AS kept (at, statements_per_s, p50_ms, p99_ms, nodes) VALUES (%s, %s, %s, %s, %s)
+    ON CONFLICT (at) DO UPDATE SET statements_per_s = excluded.statements_per_s, p50_ms = excluded.p50_ms,
+        p99_ms = excluded.p99_ms, nodes = excluded.nodes
+    WHERE kept.nodes < excluded.nodes
+"""
+
+
+def reported_seconds() -> dict[Second, int]:
+    """The last minute of the cluster, with the number of nodes that reported each second; none without Redis."""
+    return seconds_of(read_all(Node.objects.values_list("name", flat=True)))
+
+
+def record_seconds() -> int:
+    """Write down what is new; says how many seconds that were. A crash of the database may lose the last of them."""
+    reported = reported_seconds()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL synchronous_commit = off")
+        cursor.execute("SELECT coalesce(max(at), 0) FROM leases_recordedsecond")
+        since = cursor.fetchone()[0] - AGAIN_S
+        new = [
+            (int(one.at), one.statements_per_s, one.p50_ms, one.p99_ms, nodes)
+            for one, nodes in reported.items()
+            if one.at > since
+        ]
+        cursor.executemany(WRITE, new)
+    return len(new)

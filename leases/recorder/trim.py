@@ -1,0 +1,20 @@
+"""Nothing is kept for ever. What a finished change needs of it is kept with the change, before it goes from here."""
+
+from django.db import connection
+
+SECONDS_KEPT_S = 2 * 3600
+PAST_KEPT_S = 24 * 3600
+PAST_KEPT = 100_000
+TRIM_SECONDS = "DELETE FROM leases_recordedsecond WHERE at < extract(epoch FROM clock_timestamp()) - %s"
+TRIM_PAST = """
+    DELETE FROM leases_pastlease
+    WHERE id <= (SELECT max(id) FROM leases_pastlease) - %s
+       OR ended_at < clock_timestamp() - make_interval(secs => %s)
+"""
+
+
+def trim() -> None:
+    """Delete the seconds and the past leases that are too old, or too many."""
+    with connection.cursor() as cursor:
+        cursor.execute(TRIM_SECONDS, [SECONDS_KEPT_S])
+        cursor.execute(TRIM_PAST, [PAST_KEPT, PAST_KEPT_S])

@@ -1,0 +1,187 @@
+"""A window of time as values. Times are seconds since 1970 on the database's clock.
+
+    Use       n1 leased v7 of a table from 3.1 to 9.4, and gave it back
+    Version   v7 was published at 3.0; in it the index is write-only
+    Mark      n2 was killed at 5.0
+    Second    the second that ended at 4: 400 statements, p99 9 ms
+    Work      change 12 moved tables from 2.9 to 9.5
+
+As JSON they are kept with the change that they are about, long after the rows they were read from have gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean
+from typing import Any
+
+Json = dict[str, Any]
+SECONDS_MAX = 600
+"""So many seconds are kept of a window; a longer one keeps the mean of several as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """`node` leased `version` from `began` to `ended` (None: it still does, until `until` at most)."""
+
+    node: str
+    version: int
+    began: float
+    ended: float | None
+    until: float
+
+    @property
+    def ran_out(self) -> bool:
+        """Nobody gave it back: it was over when its time was."""
+        return self.ended is not None and self.ended >= self.until
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """`phase` is the state in which it is drawn; `moving` are its elements that are neither public nor absent."""
+
+    version: int
+    published_at: float
+    phase: str
+    moving: tuple[Json, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something happened to a node: "killed", "frozen", "thawed", "silent", "joined", .. (`MARKS`)."""
+
+    at: float
+    kind: str
+    node: str
+
+
+MARKS = {
+    "process killed": "killed",
+    "process crashed": "crashed",
+    "process frozen": "frozen",
+    "process thawed": "thawed",
+    "node silent": "silent",
+    "node silent without leases": "silent",
+    "node back": "back",
+    "node joined": "joined",
+    "node left": "left",
+    "node draining": "draining",
+    "node undrained": "undrained",
+    "lease revoked": "revoked",
+}
+"""Kinds of the story's events that are marked in a node's lane."""
+FALLS = frozenset({"killed", "crashed", "frozen", "silent"})
+RISES = frozenset({"thawed", "back", "joined"})
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """The second that ended at `at`, of all nodes together: p50 over their statements, p99 of the slowest node."""
+
+    at: float
+    statements_per_s: float
+    p50_ms: float | None
+    p99_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A change that moved tables of the picture. `ended` is None while it is under way."""
+
+    change: int
+    began: float
+    ended: float | None
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A table's versions and uses in the window, the version in force at its start included."""
+
+    table_id: int
+    name: str
+    versions: tuple[Version, ...]
+    uses: tuple[Use, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A window of time. `is_live`: it ends now, and grows."""
+
+    start: float
+    end: float
+    is_live: bool
+    walks: tuple[Walk, ...]
+    marks: tuple[Mark, ...] = ()
+    seconds: tuple[Second, ...] = ()
+    works: tuple[Work, ...] = ()
+
+    def until(self, end: float) -> Facts:
+        """The part of the window before `end`, as it was then."""
+        if end >= self.end:
+            return self
+        walks = tuple(
+            Walk(
+                walk.table_id,
+                walk.name,
+                tuple(one for one in walk.versions if one.published_at <= end),
+                tuple(
+                    replace(use, ended=None) if use.ended is not None and use.ended > end else use
+                    for use in walk.uses
+                    if use.began <= end
+                ),
+            )
+            for walk in self.walks
+        )
+        marks = tuple(mark for mark in self.marks if mark.at <= end)
+        seconds = tuple(one for one in self.seconds if one.at <= end)
+        return Facts(self.start, end, False, walks, marks, seconds, self.works)
+
+
+def to_json(facts: Facts) -> Json:
+    """The facts as they are kept: JSON values only."""
+    return asdict(replace(facts, seconds=thinned(facts.seconds)))
+
+
+def from_json(kept: Mapping[str, Any]) -> Facts:
+    """The facts that `to_json` wrote."""
+    walks = tuple(
+        Walk(
+            one["table_id"],
+            one["name"],
+            tuple(Version(**version | {"moving": tuple(version["moving"])}) for version in one["versions"]),
+            tuple(Use(**use) for use in one["uses"]),
+        )
+        for one in kept["walks"]
+    )
+    return Facts(
+        kept["start"],
+        kept["end"],
+        kept["is_live"],
+        walks,
+        tuple(Mark(**one) for one in kept["marks"]),
+        tuple(Second(**one) for one in kept["seconds"]),
+        tuple(Work(**one) for one in kept["works"]),
+    )
+
+
+def thinned(seconds: Sequence[Second], most: int = SECONDS_MAX) -> tuple[Second, ...]:
+    """At most about `most` seconds: each stands for several neighbours, with their mean and their worst p99."""
+    each = -(-len(seconds) // most) or 1
+    return tuple(together(seconds[at : at + each]) for at in range(0, len(seconds), each))
+
+
+def together(seconds: Sequence[Second]) -> Second:
+    """Several seconds as one: rate and p50 on average, p99 at worst, as of the last."""
+    return Second(
+        seconds[-1].at,
+        round(fmean(one.statements_per_s for one in seconds), 1),
+        _mean(one.p50_ms for one in seconds),
+        max((one.p99_ms for one in seconds if one.p99_ms is not None), default=None),
+    )
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(fmean(known), 3) if known else None

@@ -1,0 +1,281 @@
+"""The picture of a window as the page draws it: bars, hatches, marks, waits, curves and sentences, each at its place.
+
+x is in hundredths of the picture's width, y and heights in letters (em), so that it fits a phone and a projector alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from leases.staircase import plots
+from leases.staircase.axis import WIDTH, Axis, axis
+from leases.staircase.facts import FALLS, RISES, Facts, Json, Mark, Version, Walk
+from leases.staircase.lanes import Bar, Lane, counts, lanes, uses_by_node
+from leases.staircase.stops import stops
+
+LETTER = 0.85
+"""A letter is about so wide, in hundredths of the picture."""
+FLAG_ROWS = 4
+FLAG, BAR, PAD, COUNT, TEXT = 1.7, 1.7, 0.5, 2.4, 1.2
+RISE_LEAST, RISE_MOST, STEP = 1.3, 6.0, 0.6
+LANES = 20.0
+"""All lanes together are not higher than this, as long as each can rise a little: three fill a projector."""
+TICK = 10.0
+STATE_LETTERS = 13
+NODES_SHOWN_APART = 8
+HEARTBEAT_LATE_S = 5.0
+
+
+def picture(facts: Facts) -> Json:
+    """Everything that is drawn. Without a table there is nothing to draw."""
+    facts = _news_only(facts)
+    scale = axis(_moments(facts), start=facts.start, end=facts.end)
+    return {
+        "is_live": facts.is_live,
+        "start": iso(facts.start),
+        "end": iso(facts.end),
+        "tables": [_table(walk, facts.marks, scale) for walk in facts.walks],
+        "folds": [asdict(one) | {"middle": round(one.x + one.width / 2, 2)} for one in scale.folds()],
+        "ticks": _ticks(facts, scale),
+        "works": [_work(facts, scale, number) for number in range(len(facts.works))],
+        "rates": asdict(plots.plot(facts.seconds, scale, (plots.rate,))),
+        "latencies": asdict(plots.plot(facts.seconds, scale, (plots.p50, plots.p99))),
+        "figures": plots.sentence(facts.seconds, facts.works),
+        "seconds": [asdict(one) | {"at": iso(one.at)} for one in plots.rows(facts.seconds)],
+        "stops": [asdict(one) | {"at": iso(one.at)} for one in stops(facts, scale)],
+    }
+
+
+def iso(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
+
+
+def _news_only(facts: Facts) -> Facts:
+    """Without marks that say what others say: a node that was killed is silent, and is back by joining."""
+    down: set[str] = set()
+    kept: list[Mark] = []
+    marks = sorted(facts.marks, key=lambda mark: mark.at)
+    for number, mark in enumerate(marks):
+        if (mark.kind == "silent" and mark.node in down) or (mark.kind == "back" and mark.node not in down):
+            continue
+        if mark.kind == "silent" and any(_explains(later, mark) for later in marks[number + 1 :]):
+            continue
+        if mark.kind in FALLS:
+            down.add(mark.node)
+        elif mark.kind in RISES:
+            down.discard(mark.node)
+        kept.append(mark)
+    return Facts(facts.start, facts.end, facts.is_live, facts.walks, tuple(kept), facts.seconds, facts.works)
+
+
+def _explains(fall: Mark, silence: Mark) -> bool:
+    """The node fell soon after its last heartbeat, from which on it is called silent."""
+    return fall.node == silence.node and fall.kind in FALLS - {"silent"} and fall.at - silence.at < HEARTBEAT_LATE_S
+
+
+def _moments(facts: Facts) -> Iterable[float]:
+    """The moments that the axis makes room for.
+
+    Of many nodes that come to a version, or leave it, one after the other: the first and the last, so that a hundred
+    need no more room than a few.
+    """
+    for work in facts.works:
+        yield from (moment for moment in (work.began, work.ended) if moment is not None)
+    yield from (mark.at for mark in facts.marks)
+    for walk in facts.walks:
+        yield from (version.published_at for version in walk.versions)
+        for version in walk.versions:
+            uses = [use for use in walk.uses if use.version == version.version]
+            for moments in ([use.began for use in uses], [use.ended for use in uses if use.ended is not None]):
+                within = sorted(moment for moment in moments if facts.start < moment < facts.end)
+                yield from within if len(within) <= NODES_SHOWN_APART else (within[0], within[-1])
+
+
+def _table(walk: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
+    flags = _flags(walk.versions, scale)
+    drawn = lanes(walk, marks, scale)
+    room = LANES / max(len(drawn), 1) - BAR - 2 * PAD
+    rise = max(min(STEP * (len(walk.versions) - 1), RISE_MOST, room), RISE_LEAST)
+    top = round(FLAG * (1 + max((flag["row"] for flag in flags), default=-1)) + PAD, 2)
+    counted, y = [], top
+    for count in counts(walk, scale):
+        slices = [asdict(one) | {"height": round(COUNT * one.share, 2)} for one in count.slices]
+        for one in slices:
+            one["y"] = round(y + COUNT - one["height"], 2)
+        counted.append(asdict(count) | {"slices": slices, "text_y": round(y + TEXT, 2)})
+        y = round(y + COUNT + PAD, 2)
+    shown = []
+    height = round(rise + BAR + 2 * PAD, 2)
+    for lane in drawn:
+        shown.append(_lane(lane, y, rise, len(walk.versions)))
+        y = round(y + height, 2)
+    return {
+        "id": walk.table_id,
+        "name": walk.name,
+        "flags": flags,
+        "counts": counted,
+        "lanes": shown,
+        "top": top,
+        "lane_height": height,
+        "height": y,
+        "summary": _summary(walk, marks, scale.times[-1]),
+        "twin": _twin(walk, [lane["node"] for lane in shown]),
+    }
+
+
+def _lane(lane: Lane, y: float, rise: float, versions: int) -> Json:
+    """A lane's bars climb from its lower edge: the oldest version lies lowest."""
+    step = rise / max(versions - 1, 1)
+
+    def at(number: int) -> float:
+        return round(y + PAD + rise - number * step, 2)
+
+    return {
+        "node": lane.node,
+        "y": y,
+        "text_y": round(y + TEXT, 2),
+        "bars": [asdict(bar) | {"y": at(bar.step), "label": _label(bar)} for bar in lane.bars],
+        "gaps": [
+            asdict(gap) | {"y": at(gap.step), "until": iso(gap.until), "label": _gap_label(gap.width)}
+            for gap in lane.gaps
+        ],
+        "marks": _marks(lane),
+    }
+
+
+def _label(bar: Bar) -> str:
+    """The text that fits into a bar: version and state, the version, or nothing."""
+    letters = bar.width / LETTER
+    short = len(f"v{bar.version}") + 1
+    return "long" if letters >= short + STATE_LETTERS else "short" if letters >= short else ""
+
+
+def _gap_label(width: float) -> str:
+    return "long" if width / LETTER >= 34 else "short" if width / LETTER >= 16 else ""
+
+
+def _marks(lane: Lane) -> list[Json]:
+    """The words of a mark are left out where they would lie over the next one's."""
+    following = [*(mark.x for mark in lane.marks[1:]), WIDTH][: len(lane.marks)]
+    return [
+        asdict(mark) | {"at": iso(mark.at), "is_named": after - mark.x > LETTER * (len(mark.kind) + 4)}
+        for mark, after in zip(lane.marks, following, strict=True)
+    ]
+
+
+def _flags(versions: Sequence[Version], scale: Axis) -> list[Json]:
+    """The versions that were published in the window, each in the lowest row with room for its words."""
+    free = [0.0] * FLAG_ROWS
+    flags = []
+    for version in versions:
+        if version.published_at <= scale.times[0]:
+            continue
+        x, letters = scale.place(version.published_at), len(f"v{version.version}") + STATE_LETTERS + 3
+        row = next((number for number in range(FLAG_ROWS) if free[number] <= x), None)
+        is_long = row is not None
+        row = min(range(FLAG_ROWS), key=lambda number: free[number]) if row is None else row
+        # Words that would leave the picture stand before their line.
+        is_before = x + letters * LETTER > WIDTH
+        free[row] = x + letters * LETTER
+        flags.append(
+            {
+                "x": x,
+                "row": row,
+                "y": round(row * FLAG, 2),
+                "version": version.version,
+                "phase": version.phase,
+                "at": iso(version.published_at),
+                "is_long": is_long,
+                "is_before": is_before,
+            }
+        )
+    return flags
+
+
+def _ticks(facts: Facts, scale: Axis) -> list[Json]:
+    """Times below the axis, where there is room: the window's ends first, then the ends of folds, then publishes."""
+    folds = [time for left, time in zip(scale.times, scale.times[1:], strict=False) if time - left >= 1]
+    wanted = [facts.start, facts.end, *folds, *(one.published_at for walk in facts.walks for one in walk.versions)]
+    shown: list[float] = []
+    for time in wanted:
+        if facts.start <= time <= facts.end and all(
+            abs(scale.place(time) - scale.place(other)) >= TICK for other in shown
+        ):
+            shown.append(time)
+    return [
+        {
+            "x": scale.place(time),
+            "text": f"{datetime.fromtimestamp(time, UTC):%H:%M:%S}",
+            "anchor": "start" if time == facts.start else "end" if time == facts.end else "middle",
+        }
+        for time in sorted(shown)
+    ]
+
+
+def _work(facts: Facts, scale: Axis, number: int) -> Json:
+    work = facts.works[number]
+    ended = facts.end if work.ended is None else work.ended
+    x = scale.place(work.began)
+    return {"change": work.change, "status": work.status, "x": x, "width": round(max(scale.place(ended) - x, 0.2), 2)}
+
+
+def _summary(walk: Walk, marks: Sequence[Mark], end: float) -> Json:
+    """The lanes in a sentence: from which version to which, how many at once, and the longest wait, for whom."""
+    fallen = {mark.node for mark in marks if mark.kind in FALLS}
+    waits = []
+    for older, newer in zip(walk.versions, walk.versions[1:], strict=False):
+        for use in walk.uses:
+            left = end if use.ended is None else use.ended
+            if use.version == older.version and left > newer.published_at:
+                waits.append((round(left - newer.published_at, 3), use.node, older.version))
+    longest = max(waits, default=None)
+    return {
+        "first": walk.versions[0].version if walk.versions else None,
+        "last": walk.versions[-1].version if walk.versions else None,
+        "nodes": len(uses_by_node(walk)),
+        "at_once": most_at_once(walk),
+        "wait": None if longest is None else {"seconds": longest[0], "node": longest[1], "version": longest[2]},
+        "is_fallen": longest is not None and longest[1] in fallen,
+    }
+
+
+def most_at_once(walk: Walk) -> int:
+    """The most versions that were in use at one time (L2 allows two)."""
+    edges = sorted(
+        [(use.began, 1, use.version) for use in walk.uses]
+        + [(use.ended, 0, use.version) for use in walk.uses if use.ended is not None]
+    )
+    using: dict[int, int] = {}
+    most = 0
+    for _, begins, version in edges:
+        using[version] = using.get(version, 0) + (1 if begins else -1)
+        most = max(most, sum(count > 0 for count in using.values()))
+    return most
+
+
+def _twin(walk: Walk, shown: Sequence[str]) -> Json:
+    """The lanes as a table: a row for each node, a column for each version, from when to when."""
+    by_node = uses_by_node(walk)
+    return {
+        "versions": [asdict(one) | {"published_at": iso(one.published_at)} for one in walk.versions],
+        "rows": [
+            {
+                "node": node,
+                "cells": [
+                    [
+                        {
+                            "began": iso(use.began),
+                            "ended": None if use.ended is None else iso(use.ended),
+                            "ran_out": use.ran_out,
+                        }
+                        for use in uses
+                        if use.version == version.version
+                    ]
+                    for version in walk.versions
+                ],
+            }
+            for node, uses in ((node, by_node[node]) for node in shown)
+        ],
+    }

@@ -1,0 +1,123 @@
+"""Statements a second and latencies on the axis of the lanes. A second that nobody recorded is a gap, not a zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from leases.staircase.axis import WIDTH, Axis
+from leases.staircase.facts import Second, Work, together
+
+GAP_S = 2.5
+"""Two seconds further apart than this are not joined."""
+POINTS_MAX = 240
+HEIGHT = 100
+TWIN_ROWS = 12
+Figure = Callable[[Second], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A figure over time, as points "x,y" of polylines: x from 0 to 100, y from 0 (above) to 100."""
+
+    name: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Curves under one scale, whose upper edge is `top`."""
+
+    top: float
+    curves: tuple[Curve, ...]
+
+
+def rate(second: Second) -> float | None:
+    return second.statements_per_s
+
+
+def p50(second: Second) -> float | None:
+    return second.p50_ms
+
+
+def p99(second: Second) -> float | None:
+    return second.p99_ms
+
+
+def plot(seconds: Sequence[Second], axis: Axis, figures: Sequence[Figure]) -> Plot:
+    """The curves of some figures of the seconds."""
+    stretches = [_narrowed(stretch, axis) for stretch in _stretches(seconds)]
+    shown = [one for stretch in stretches for one in stretch]
+    top = max((value for figure in figures for value in _known(figure, shown)), default=0.0)
+    return Plot(top, tuple(_curve(figure, stretches, axis, top) for figure in figures))
+
+
+def sentence(seconds: Sequence[Second], works: Sequence[Work]) -> dict[str, Any]:
+    """Figures while changes moved tables, and while none did; None where there is none."""
+    during = [one for one in seconds if _is_within(one, works)]
+    before = [one for one in seconds if not _is_within(one, works)]
+    return {
+        "rate": _mean(rate, during),
+        "rate_before": _mean(rate, before),
+        "rate_least": min(_known(rate, during), default=None),
+        "p50": _mean(p50, during),
+        "p50_before": _mean(p50, before),
+        "p99": _mean(p99, during),
+        "p99_before": _mean(p99, before),
+        "p99_worst": max(_known(p99, during), default=None),
+    }
+
+
+def rows(seconds: Sequence[Second]) -> list[Second]:
+    """The table twin: a few rows, each of several seconds."""
+    each = -(-len(seconds) // TWIN_ROWS) or 1
+    return [together(seconds[at : at + each]) for at in range(0, len(seconds), each)]
+
+
+def _stretches(seconds: Sequence[Second]) -> list[list[Second]]:
+    """The seconds between gaps of the recorder."""
+    found: list[list[Second]] = []
+    for one in seconds:
+        if not found or one.at - found[-1][-1].at > GAP_S:
+            found.append([])
+        found[-1].append(one)
+    return found
+
+
+def _narrowed(stretch: Sequence[Second], axis: Axis) -> list[Second]:
+    """Seconds too close to be told apart on the axis are one."""
+    groups: list[list[Second]] = []
+    for one in stretch:
+        if groups and axis.place(one.at) - axis.place(groups[-1][0].at) < WIDTH / POINTS_MAX:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return [together(group) for group in groups]
+
+
+def _curve(figure: Figure, stretches: Sequence[Sequence[Second]], axis: Axis, top: float) -> Curve:
+    lines = []
+    for stretch in stretches:
+        points = [f"{axis.place(one.at)},{_y(value, top)}" for one in stretch if (value := figure(one)) is not None]
+        if points:
+            lines.append(" ".join(points if len(points) > 1 else points * 2))
+    return Curve(figure.__name__, tuple(lines))
+
+
+def _y(value: float, top: float) -> float:
+    return round(HEIGHT * (1 - value / top), 1) if top else HEIGHT
+
+
+def _known(figure: Figure, seconds: Sequence[Second]) -> list[float]:
+    return [value for one in seconds if (value := figure(one)) is not None]
+
+
+def _mean(figure: Figure, seconds: Sequence[Second]) -> float | None:
+    known = _known(figure, seconds)
+    return round(fmean(known), 2) if known else None
+
+
+def _is_within(second: Second, works: Sequence[Work]) -> bool:
+    return any(work.began <= second.at and (work.ended is None or second.at - 1 <= work.ended) for work in works)

@@ -1,0 +1,85 @@
+"""The moments of a window at which one may stop and look back: what happened, and who used which version then.
+
+What happened almost at once is one stop; of very many moments neighbours are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from leases.staircase.axis import Axis
+from leases.staircase.facts import Facts, Json, Walk
+
+APART = 0.5
+"""In hundredths of the axis: what is nearer is one stop."""
+STOPS_MAX = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """`used` is what was so from then on: for each table its versions in use, and the nodes that used each."""
+
+    at: float
+    x: float
+    happened: tuple[Json, ...]
+    used: tuple[Json, ...]
+
+
+def stops(facts: Facts, axis: Axis) -> list[Stop]:
+    """The stops, in order."""
+    happened = sorted(_happened(facts), key=lambda one: one[0])
+    apart = APART
+    while len(groups := _groups(happened, axis, apart)) > STOPS_MAX:
+        apart *= 2
+    return [_stop(group, facts, axis) for group in groups]
+
+
+def _happened(facts: Facts) -> Iterator[tuple[float, Json]]:
+    """Everything within the window, with its time."""
+    for at, one in _all(facts):
+        if facts.start <= at <= facts.end:
+            yield at, one
+
+
+def _all(facts: Facts) -> Iterator[tuple[float, Json]]:
+    for work in facts.works:
+        yield work.began, {"what": "change began", "change": work.change}
+        if work.ended is not None:
+            yield work.ended, {"what": "change ended", "change": work.change, "status": work.status}
+    for mark in facts.marks:
+        yield mark.at, {"what": "mark", "kind": mark.kind, "node": mark.node}
+    for walk in facts.walks:
+        for one in walk.versions:
+            published = {"what": "published", "table": walk.name, "version": one.version, "phase": one.phase}
+            yield one.published_at, published
+        for use in walk.uses:
+            used = {"table": walk.name, "version": use.version, "node": use.node}
+            yield use.began, used | {"what": "used"}
+            if use.ended is not None:
+                yield use.ended, used | {"what": "ran out" if use.ran_out else "given back"}
+
+
+def _groups(happened: Sequence[tuple[float, Json]], axis: Axis, apart: float) -> list[list[tuple[float, Json]]]:
+    groups: list[list[tuple[float, Json]]] = []
+    for at, one in happened:
+        if groups and axis.place(at) - axis.place(groups[-1][0][0]) < apart:
+            groups[-1].append((at, one))
+        else:
+            groups.append([(at, one)])
+    return groups
+
+
+def _stop(group: Sequence[tuple[float, Json]], facts: Facts, axis: Axis) -> Stop:
+    at = group[-1][0]
+    used = tuple({"table": walk.name, "versions": in_use(walk, at)} for walk in facts.walks)
+    return Stop(group[0][0], axis.place(at), tuple(one for _, one in group), used)
+
+
+def in_use(walk: Walk, at: float) -> list[Json]:
+    """The versions in use just after `at`, oldest first, each with its nodes."""
+    found: dict[int, set[str]] = {}
+    for use in walk.uses:
+        if use.began <= at and (use.ended is None or use.ended > at):
+            found.setdefault(use.version, set()).add(use.node)
+    return [{"version": version, "nodes": sorted(nodes)} for version, nodes in sorted(found.items())]

@@ -1,0 +1,172 @@
+"""What a picture over time says: counts of many nodes, marks, sentences, the moments one may look back at."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from leases.samples import Sample
+from leases.staircase.facts import SECONDS_MAX, Facts, Second, from_json, to_json
+from leases.staircase.lanes import LAGGARDS, LANES_MAX
+from leases.staircase.plots import POINTS_MAX
+from leases.staircase.seconds import seconds_of
+from leases.staircase.stops import STOPS_MAX
+from tests.leases.staircase.drawn import Mark, Work, facts, picture, steady, use, version
+
+LADDER = [version(1, -9.0), version(2, 10.0, "delete-only"), version(3, 40.0)]
+
+
+def crowd(nodes: int, slow: int = 0) -> Facts:
+    """Many nodes, the last of which are slow to leave v1."""
+    uses = []
+    for number in range(nodes):
+        lag = 20.0 if number >= nodes - slow else 0.1
+        uses += [
+            use(f"n{number:03}", 1, -5.0, 10.1 + lag),
+            use(f"n{number:03}", 2, 10.05 + lag, 40.1),
+            use(f"n{number:03}", 3, 40.05),
+        ]
+    return facts(LADDER, uses, end=50.0)
+
+
+def test_as_long_as_there_is_room_every_node_has_a_lane() -> None:
+    [table] = picture(crowd(LANES_MAX))["tables"]
+    assert (len(table["lanes"]), table["counts"]) == (LANES_MAX, [])
+
+
+def test_of_many_nodes_counts_are_drawn_and_the_laggards_lanes() -> None:
+    [table] = picture(crowd(LANES_MAX + 40, slow=3))["tables"]
+    assert {"n097", "n098", "n099"} <= {lane["node"] for lane in table["lanes"]}
+    assert len(table["lanes"]) == LAGGARDS
+    assert [row["node"] for row in table["twin"]["rows"]] == [lane["node"] for lane in table["lanes"]]
+    assert [(one["version"], one["most"]) for one in table["counts"]] == [(1, 100), (2, 100), (3, 100)]
+    first = table["counts"][0]["slices"]
+    assert [one["nodes"] for one in first] == [100, 3]  # all but the laggards have left
+    assert table["height"] == pytest.approx(table["lanes"][-1]["y"] + table["lane_height"])
+
+
+def test_a_fallen_node_has_a_lane_however_quick_it_was() -> None:
+    many = crowd(LANES_MAX + 40, slow=LAGGARDS)
+    fallen = Facts(many.start, many.end, False, many.walks, (Mark(45.0, "killed", "n000"),))
+    assert "n000" in {lane["node"] for lane in picture(fallen)["tables"][0]["lanes"]}
+
+
+def test_what_is_known_is_not_marked_again() -> None:
+    """A killed node is silent, and a node that joined answers: neither is news."""
+    kinds = ("killed", "silent", "joined", "back", "frozen", "silent", "thawed", "silent", "back")
+    marks = tuple(Mark(float(at), kind, "n1") for at, kind in enumerate(kinds, 1))
+    shown = picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, marks=marks))
+    told = [mark["kind"] for mark in shown["tables"][0]["lanes"][0]["marks"]]
+    assert told == ["killed", "joined", "frozen", "thawed", "silent", "back"]
+
+
+def test_a_node_that_was_killed_after_its_last_heartbeat_is_not_called_silent() -> None:
+    marks = (Mark(7.5, "silent", "n1"), Mark(8.0, "killed", "n1"), Mark(30.0, "silent", "n1"))
+    shown = picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, marks=marks))
+    assert [mark["kind"] for mark in shown["tables"][0]["lanes"][0]["marks"]] == ["killed"]
+
+
+def test_the_sentence_names_the_longest_wait() -> None:
+    uses = [use("n1", 1, -5.0, 10.1), use("n1", 2, 10.05), use("n2", 1, -5.0, 38.0, until=38.0)]
+    shown = picture(facts(LADDER[:2], uses, end=50.0, marks=(Mark(9.0, "killed", "n2"),)))
+    summary = shown["tables"][0]["summary"]
+    assert summary["wait"] == {"seconds": 28.0, "node": "n2", "version": 1}
+    assert summary["is_fallen"]
+    assert (summary["first"], summary["last"], summary["nodes"], summary["at_once"]) == (1, 2, 2, 2)
+
+
+def test_a_third_version_in_use_would_be_counted() -> None:
+    uses = [use("n1", 1, 1.0), use("n2", 2, 11.0), use("n3", 3, 41.0)]
+    assert picture(facts(LADDER, uses, end=50.0))["tables"][0]["summary"]["at_once"] == 3
+
+
+def test_one_may_stop_at_each_moment_and_see_who_used_what_then() -> None:
+    uses = [use("n1", 1, -5.0, 11.0), use("n1", 2, 10.5), use("n2", 1, -5.0, 15.0, until=15.0)]
+    work = Work(12, 9.0, 20.0, "done")
+    shown = picture(facts(LADDER[:2], uses, end=30.0, marks=(Mark(10.2, "killed", "n2"),), works=(work,)))
+    told = [(stop["happened"][0]["what"], stop["used"][0]["versions"]) for stop in shown["stops"]]
+    both = [{"version": 1, "nodes": ["n1", "n2"]}]
+    assert told == [
+        ("change began", both),
+        ("published", both),
+        ("mark", both),
+        ("used", [*both, {"version": 2, "nodes": ["n1"]}]),
+        ("given back", [{"version": 1, "nodes": ["n2"]}, {"version": 2, "nodes": ["n1"]}]),
+        ("ran out", [{"version": 2, "nodes": ["n1"]}]),
+        ("change ended", [{"version": 2, "nodes": ["n1"]}]),
+    ]
+
+
+def test_of_very_many_moments_neighbours_are_one_stop() -> None:
+    many = picture(facts(LADDER, [use("n1", 1, at / 3, at / 3 + 0.1) for at in range(900)], end=400.0))
+    assert 10 < len(many["stops"]) <= STOPS_MAX
+
+
+def test_a_long_window_is_drawn_with_few_points() -> None:
+    shown = picture(facts(LADDER, [], end=7000.0, seconds=steady(1, 6999)))
+    [line] = shown["rates"]["curves"][0]["lines"]
+    assert len(line.split()) <= POINTS_MAX + 1
+    assert len(shown["seconds"]) <= 12
+
+
+def test_the_sentence_of_the_charts_compares_a_change_with_the_time_without() -> None:
+    seconds = (*steady(1, 9), *steady(11, 19, rate=300.0, p99=40.0))
+    shown = picture(facts(LADDER, [], end=30.0, seconds=seconds, works=(Work(1, 10.0, 20.0, "done"),)))
+    figures = shown["figures"]
+    assert (figures["rate_before"], figures["rate"], figures["rate_least"]) == (400.0, 300.0, 300.0)
+    assert (figures["p99_before"], figures["p99"], figures["p99_worst"]) == (8.0, 40.0, 40.0)
+
+
+def test_facts_are_kept_and_drawn_the_same() -> None:
+    many = crowd(3)
+    kept = Facts(
+        many.start,
+        many.end,
+        False,
+        many.walks,
+        (Mark(1.0, "killed", "n1"),),
+        steady(1, 40),
+        (Work(1, 9.0, 41.0, "done"),),
+    )
+    assert from_json(json.loads(json.dumps(to_json(kept)))) == kept
+    assert picture(from_json(to_json(kept))) == picture(kept)
+
+
+def test_of_a_long_window_few_seconds_are_kept() -> None:
+    kept = to_json(facts(LADDER, [], end=9000.0, seconds=(*steady(1, 5000), Second(5001.0, 400.0, 1.0, 99.0))))
+    assert len(kept["seconds"]) <= SECONDS_MAX
+    assert max(one["p99_ms"] for one in kept["seconds"]) == 99.0
+
+
+def test_what_came_after_a_change_does_not_belong_to_it() -> None:
+    uses = [use("n1", 1, -5.0, 11.0), use("n1", 2, 10.5, 40.1), use("n1", 3, 40.05)]
+    part = facts(LADDER, uses, end=50.0, marks=(Mark(45.0, "killed", "n1"),), seconds=steady(1, 49)).until(30.0)
+    [walk] = part.walks
+    assert [(one.version, one.ended) for one in walk.uses] == [(1, 11.0), (2, None)]
+    assert [one.version for one in walk.versions] == [1, 2]
+    assert (part.end, part.marks, part.seconds[-1].at) == (30.0, (), 30.0)
+
+
+def sample(at: float, rate: float, p50: float | None = 1.0, p99: float | None = 2.0) -> Sample:
+    return Sample(at, rate, p50, p99)
+
+
+def test_the_seconds_of_nodes_add_up() -> None:
+    reported = {
+        "n1": [sample(10.2, 100, 1.0, 5.0), sample(11.2, 100, 1.0, 5.0)],
+        "n2": [sample(9.9, 300, 2.0, 9.0), sample(10.9, 300, 2.0, 9.0)],
+        "n3": [sample(10.5, 0, None, None)],
+    }
+    assert seconds_of(reported) == {
+        Second(10.0, 300.0, 2.0, 9.0): 1,
+        Second(11.0, 400.0, 1.75, 9.0): 3,
+    }
+    assert seconds_of({}) == {}
+
+
+def test_a_node_that_reports_no_more_counts_no_more() -> None:
+    reported = {"n1": [sample(at + 0.1, 100) for at in range(10, 16)], "n2": [sample(10.2, 50)]}
+    rates = {second.at: (second.statements_per_s, nodes) for second, nodes in seconds_of(reported).items()}
+    assert rates[11.0] == (150.0, 2)
+    assert rates[13.0] == (100.0, 1)
