@@ -6,6 +6,7 @@
     SchemaChangeLease  which worker may move a table's schema, and its token (X2)
     Reservation        the names that a transaction on some node holds for the table it is making (T9)
     Proof              what the explorer says of a plan, whoever asked for it
+    Record             the window of time around it, for its lanes over time, once it has ended
 
 That one change at a time moves a table (X1) is a constraint of the database, not a habit of the workers: a change
 that moves has a claim on each of its tables, and a table has room for one.
@@ -164,3 +165,14 @@ class Proof(models.Model):
 
     def __str__(self) -> str:
         return f"proof {self.key[:8]}: {self.answer['verdict'] if self.answer else 'not answered yet'}"
+
+
+class Record(models.Model):
+    """The facts of the time around a finished change (`leases.staircase.facts`), after they have gone elsewhere."""
+
+    change = models.OneToOneField(Change, on_delete=models.CASCADE, primary_key=True, related_name="record")
+    facts = models.JSONField()
+    kept_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"record of change {self.change_id}"

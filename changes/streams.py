@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from catalog.live import snapshot as live
 from changes import selectors
-from changes.models import ENDED, Change
+from changes.models import ENDED, Change, Record
 from changes.pages import change_page
+from changes.records import windows
 from leases.lanes import lanes
 from leases.selectors import lane_snapshot, leases_on
+from leases.staircase.facts import Facts
+from leases.staircase.picture import picture
 
 ENDED_SHOWN = 5
 ENDED_OF_TABLE_SHOWN = 20
+PICTURES_KEPT = 32
 Json = dict[str, Any]
 
 
@@ -69,6 +77,54 @@ def _headline(_id: int) -> Json:
     }
 
 
+def _over_time(_id: int) -> live.Drawing:
+    """Lanes over time of the table that moves, or moved last."""
+    table_id = windows.table_of_interest()
+    if table_id is None:
+        return _drawn("cluster", None)
+    return _drawn("cluster", windows.of_table(table_id), windows.other_tables(table_id))
+
+
+def _over_time_of_table(table_id: int) -> live.Drawing:
+    return _drawn(f"table {table_id}", windows.of_table(table_id))
+
+
+def _over_time_of_change(change_id: int) -> live.Drawing:
+    kept_at = Record.objects.filter(pk=change_id).values_list("kept_at", flat=True).first()
+    if kept_at is not None:
+        return _over_time_kept(change_id, kept_at)
+    return _drawn(f"change {change_id}", windows.of_change(Change.objects.get(pk=change_id)))
+
+
+@lru_cache(PICTURES_KEPT)
+def _over_time_kept(change_id: int, _kept_at: datetime) -> live.Drawing:
+    """Lanes over time as they were kept: they do not change any more."""
+    return _drawn(f"change {change_id}", windows.of_change(Change.objects.get(pk=change_id)))
+
+
+_drawing = Lock()
+_drawn_last: dict[str, tuple[Facts | None, list[tuple[int, str]], live.Drawing]] = {}
+
+
+def _drawn(of: str, facts: Facts | None, others: Sequence[tuple[int, str]] = ()) -> live.Drawing:
+    """The picture of these facts; the one that was drawn last while the facts are the same."""
+    with _drawing:
+        known = _drawn_last.pop(of, None)
+        if known is None or (known[0], known[1]) != (facts, list(others)):
+            shown = picture(facts) if facts is not None and facts.walks else None
+            known = facts, list(others), live.Drawing({"picture": shown, "others": others})
+        _drawn_last[of] = known
+        while len(_drawn_last) > PICTURES_KEPT:
+            del _drawn_last[next(iter(_drawn_last))]
+        return known[2]
+
+
+for _prefix, _read in (
+    ("cluster", _over_time),
+    ("table", _over_time_of_table),
+    ("change", _over_time_of_change),
+):
+    live.register(_prefix, "over_time", "parts/over_time.html", _read, is_sampled=True)
 live.register("cluster", "headline", "parts/headline.html", _headline)
 live.register("cluster", "changes", "parts/changes.html", _in_flight)
 live.register("table", "changes", "parts/changes.html", _of_table)

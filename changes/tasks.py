@@ -12,10 +12,12 @@ from django.db import connection
 from changes import new_tables, notices, selectors
 from changes.driver import driver
 from changes.queue import free_to_move
+from changes.records import keeping
 
 BEAT = {
     "find-stuck-changes": {"task": "changes.tasks.find_stuck", "schedule": 2.0, "options": {"expires": 2}},
     "free-orphaned-tables": {"task": "changes.tasks.free_orphaned_tables", "schedule": 5.0, "options": {"expires": 5}},
+    "keep-records": {"task": "changes.tasks.keep_records", "schedule": 5.0, "options": {"expires": 5}},
 }
 
 STUCK = """
@@ -53,3 +55,9 @@ def find_stuck() -> list[int]:
 def free_orphaned_tables() -> None:
     """Free names that died nodes had reserved."""
     new_tables.free_orphaned_tables()
+
+
+@shared_task
+def keep_records() -> None:
+    """Keep the time around changes that ended."""
+    keeping.keep_records()

@@ -62,6 +62,7 @@ app.conf.update(
         "leases.tasks.*": {"queue": "maintenance"},
         "changes.tasks.find_stuck": {"queue": "maintenance"},
         "changes.tasks.free_orphaned_tables": {"queue": "maintenance"},
+        "changes.tasks.keep_records": {"queue": "maintenance"},
     },
     task_acks_late=True,
     task_reject_on_worker_lost=True,

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from schemalab.testing.cluster import RunningCluster
-from tests.product.browser.people import happen, sign_in
+from tests.product.browser.people import happen, overflow, sign_in
 from tests.rounds import rounds
 
 NewPage = Callable[..., Page]
@@ -43,6 +43,32 @@ def test_an_index_change_is_submitted_and_watched_until_public(
     seqs = page.evaluate(STORY)
     assert seqs == list(range(len(seqs), 0, -1))
     expect(page.get_by_text('DROP INDEX "by_name"')).to_be_visible()
+
+
+def test_one_looks_back_over_a_change_and_shows_it_on_a_projector(
+    new_page: NewPage, cluster: RunningCluster, birds: None
+) -> None:
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as connection:
+        connection.execute("CREATE INDEX by_both ON birds (name, id)")
+    page = new_page(width=1920, height=1080)
+    sign_in(page, cluster)
+    page.goto(f"{cluster.address}/tables/named/birds/")
+    lanes = page.get_by_role("region", name="Lanes over time")
+    expect(lanes.locator("figcaption").last).to_contain_text("At most 2 versions were in use at once.")
+    expect(lanes.locator("svg.use").first).to_be_attached()
+    slider = page.get_by_label("Look back")
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(lanes.locator("[data-cursor]").first).to_have_attribute("visibility", "visible")
+    first = lanes.locator("[data-stop]").inner_text()
+    page.keyboard.press("ArrowRight")
+    expect(lanes.locator("[data-stop]")).not_to_have_text(first)
+    page.keyboard.press("p")
+    expect(page.get_by_role("heading", name="Elements")).to_be_hidden()
+    assert lanes.locator("svg.walk").bounding_box()["width"] > 1800
+    assert overflow(page) == 0
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="Elements")).to_be_visible()
 
 
 @rounds(few=3.0, many=10.0)

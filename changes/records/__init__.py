@@ -1,0 +1,5 @@
+"""The window of time around a change, for the lanes over time: read while it is fresh, kept when the change is over.
+
+windows    which tables, changes and times belong together; what is kept of a change that ended
+keeping    writes that down, before it goes
+"""

@@ -1,0 +1,34 @@
+"""Keeps the window of each change that ended, once what followed it belongs into the picture too."""
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils.timezone import now
+
+from changes.models import ENDED, Change, Record
+from changes.records.windows import fresh
+from leases.recorder.reading import REST_S
+from leases.recorder.trim import SECONDS_KEPT_S
+from leases.staircase.facts import to_json
+
+AT_ONCE = 20
+SETTLED = timedelta(seconds=REST_S + 5)
+"""Seconds are recorded by then."""
+
+
+def keep_records() -> list[int]:
+    """Write down the windows of changes that ended while they could still be read; says which changes. Once each."""
+    is_over = now() - SETTLED
+    ended = Change.objects.filter(
+        status__in=ENDED,
+        started_at__isnull=False,
+        ended_at__lte=is_over,
+        ended_at__gt=is_over - timedelta(seconds=SECONDS_KEPT_S),
+        record=None,
+    ).order_by("id")[:AT_ONCE]
+    kept = []
+    for change in ended:
+        with transaction.atomic():
+            Record.objects.bulk_create([Record(change=change, facts=to_json(fresh(change)))], ignore_conflicts=True)
+        kept.append(change.pk)
+    return kept

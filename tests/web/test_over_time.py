@@ -1,0 +1,117 @@
+"""Lanes over time on the pages: of the table that moves, of each table, and kept with a finished change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils.timezone import now
+
+from catalog.live import snapshot
+from catalog.models import Table
+from changes.models import Change, Record
+from changes.records import keeping, windows
+from leases.models import PastLease, RecordedSecond
+
+ClientOf = Callable[[str], Client]
+ENDED = timedelta(seconds=60)
+
+
+@pytest.fixture
+def finished(flights: Table) -> Change:
+    """A change of flights that ended a minute ago; n1 used both of its versions, n2 has died."""
+    ended = now() - ENDED
+    began = ended - timedelta(seconds=20)
+    made = Change.objects.create(
+        table_id=flights.pk,
+        table_ids=[flights.pk],
+        table_name="flights",
+        statement="CREATE INDEX by_dest ON flights (dest)",
+        plan={},
+        who="sam",
+        status="done",
+        started_at=began,
+        ended_at=ended,
+    )
+    flights.descriptors.filter(version=1).update(modified_at=began - timedelta(hours=1))
+    flights.descriptors.filter(version=2).update(modified_at=began)
+    for node, version, left in (("n1", 1, 1), ("n2", 1, 15), ("n1", 2, None)):
+        _used(flights, node, version, began, None if left is None else began + timedelta(seconds=left))
+    for second in range(5):
+        at = int(began.timestamp()) + second
+        RecordedSecond.objects.create(at=at, statements_per_s=400.0, p50_ms=1.0, p99_ms=9.0, nodes=2)
+    return made
+
+
+def _used(table: Table, node: str, version: int, began: object, ended: object | None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO leases_lease (table_id, version, node, incarnation, acquired_at, expires_at)"
+            " VALUES (%s, %s, %s, 1, %s, coalesce(%s, clock_timestamp() + interval '1 minute'))",
+            [table.pk, version, node, began, ended],
+        )
+        if ended is not None:
+            cursor.execute("DELETE FROM leases_lease WHERE version = %s AND node = %s", [version, node])
+
+
+def page(client_of: ClientOf, path: str) -> str:
+    return client_of("lea").get(path).content.decode()
+
+
+def test_before_the_first_change_the_page_says_what_will_come(client_of: ClientOf, flights: Table) -> None:
+    assert "No change has begun yet." in page(client_of, "/")
+
+
+@pytest.mark.parametrize("path", ["/", "/tables/{table}/"])
+def test_the_table_that_was_changed_last_is_drawn(
+    client_of: ClientOf, flights: Table, finished: Change, path: str
+) -> None:
+    body = page(client_of, path.format(table=flights.pk))
+    for words in (
+        "2 nodes went from v1 to v2.",
+        "At most 2 versions were in use at once.",
+        "The longest wait was 15 s, until n2 left v1.",
+        'fill="url(#look-delete-only)"',
+        "n2 leaves v1.",  # its words, moment by moment
+        "Statements a second",
+        "p99 of the slowest node",
+    ):
+        assert words in body.replace("The lease of n2 on v1 runs out.", "n2 leaves v1."), words
+    assert re.search(r'<svg class="walk" width="100%" height="[\d.]+em" role="img"', body)
+    assert "style=" not in body
+
+
+def test_a_finished_changes_picture_is_kept_with_it(flights: Table, finished: Change) -> None:
+    before = windows.of_change(finished)
+    assert keeping.keep_records() == [finished.pk]
+    assert keeping.keep_records() == []
+    PastLease.objects.all().delete()
+    RecordedSecond.objects.all().delete()
+    kept = windows.of_change(finished)
+    assert kept == before
+    assert kept is not None
+    assert {use.node for walk in kept.walks for use in walk.uses} == {"n1", "n2"}
+    assert len(kept.seconds) == 5
+
+
+def test_what_has_just_ended_is_not_kept_yet(finished: Change) -> None:
+    Change.objects.update(ended_at=now())
+    assert keeping.keep_records() == []
+    assert not Record.objects.exists()
+
+
+def test_a_table_that_nobody_changed_is_not_offered(flights: Table, finished: Change) -> None:
+    assert windows.table_of_interest() == flights.pk
+    assert windows.other_tables(flights.pk) == []
+    assert windows.other_tables(0) == [(flights.pk, "flights")]
+
+
+def test_a_picture_at_rest_is_the_same_each_second(flights: Table, finished: Change) -> None:
+    """So that nobody is sent it again."""
+    first, second = (snapshot.render_state("cluster", snapshot.read_state("cluster", sampled=True)) for _ in range(2))
+    assert first["over_time"] == second["over_time"]
+    assert len(first["over_time"]) < 40_000
