@@ -76,7 +76,8 @@ def own(request: HttpRequest) -> HttpResponse:
             check_length(form.statement, LINK_CHARACTERS_MAX)
         context = _planned(form)
     except DdlError as refusal:
-        return render(request, "lab/own.html", _page(request, form) | refused(form.statement, refusal), status=422)
+        status = 422 if request.method == "POST" else 200
+        return render(request, "lab/own.html", _page(request, form) | refused(form.statement, refusal), status=status)
     return render(request, "lab/own.html", _page(request, form) | context)
 
 

@@ -29,6 +29,8 @@ PAGES = [
     "/console/?panes=2",
     "/lab/",
     "/lab/explorer/",
+    "/lab/own/?tables=cluster&statement=CREATE%20INDEX%20soon%20ON%20axe_table%20(b);DROP%20INDEX%20soon",
+    "/lab/own/?statement=CREATE%20INDEX%20soon%20ON%20nothing%20(b)",
     "/lab/stage/",
     "/lab/stage/?setup=fill",
     "/lab/stage/?present=1",
@@ -113,6 +115,20 @@ def test_a_page_works_without_javascript(new_page: NewPage, cluster: RunningClus
     page.fill("#statement", "CREATE INDEX soon ON axe_table (b)")
     page.get_by_role("button", name="Show the plan").click()
     assert page.get_by_text("Publish axe_table@").first.is_visible()
+
+
+def test_a_table_of_ones_own_is_asked_about_in_place(new_page: NewPage, cluster: RunningCluster) -> None:
+    page = new_page(width=NARROW)
+    page.goto(f"{cluster.address}/lab/own/")
+    page.fill("#statement", "CREATE TABLE pets (id bigint PRIMARY KEY, kind text); CREATE INDEX by_kind ON pets (kind)")
+    page.get_by_role("button", name="Show the plan").click()
+    page.get_by_label("by_kind is delete-only").check()
+    page.get_by_role("button", name="See what happens").click()
+    page.wait_for_selector("[data-own=violated]", timeout=60_000)
+    assert page.get_by_label("by_kind is delete-only").is_checked()
+    assert (violations(page, without=COLOURS), overflow(page)) == ([], 0)
+    page.get_by_role("link", name="Open on the stage").click()
+    assert page.get_by_text("by_kind has an entry for row 1").first.is_visible()
 
 
 def test_a_foreign_key_leads_from_one_table_to_the_other(
