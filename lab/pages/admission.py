@@ -1,8 +1,8 @@
 """Admission to the lab, decided here and written down beside each address in `lab/urls.py`.
 
-anybody    no guard: chapters, stage, explorer, tables of one's own, questions, handouts. Who has no account is a visitor:
-           progress is kept in the browser's session and taken over at sign-in, and all visitors together have one turn
-           in the queue of questions (`lab.services`)
+anybody    no guard: chapters, stage, explorer, tables of one's own, questions, handouts. Who has no account is a
+           visitor: progress is kept in the browser's session and taken over at sign-in, and all visitors together have
+           one turn in the queue of questions (`lab.services`)
 teachers   courses: who has not signed in is sent to do so, others may not
 """
 
