@@ -42,7 +42,7 @@ WORDS = """(() => {
 ENGLISH = re.compile(r"[A-Za-z]{2,}(?: [a-z]{2,}){2,}")
 """Three words in a row, the last two not names."""
 
-JUDGED_MS_MAX = 60_000
+JUDGED_MS_MAX, LOOK_MS_MAX = 60_000, 30_000
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Learner:
         self.page.goto(f"{self.address}/lab/")
         if self.language != "en":
             self.page.locator("#language").select_option(self.language)
-            expect(self.page.locator("html")).to_have_attribute("data-language", self.language)
+            expect(self.page.locator("html")).to_have_attribute("data-language", self.language, timeout=LOOK_MS_MAX)
 
     def does(self, book: Book) -> None:
         """A whole chapter, from the list of chapters to its end."""
@@ -71,7 +71,8 @@ class Learner:
         self.page.goto(f"{self.address}/lab/")
         self.page.locator(f'h4 a[href$="/{book.folder}/"]').click()
         for screen in book.chapter.screens:
-            expect(self.page.locator("#screen-title")).to_have_text(book.text(self.language, f"{screen.id}.title"))
+            title = book.text(self.language, f"{screen.id}.title")
+            expect(self.page.locator("#screen-title")).to_have_text(title, timeout=LOOK_MS_MAX)
             self._reads()
             self._acts(screen)
             self._reads()
@@ -93,7 +94,7 @@ class Learner:
             case None if screen.do:
                 assert screen.start is not None
                 self._takes(screen.start, screen.do)
-                expect(self.page.locator("[data-next]")).to_have_class(re.compile(r"\bfirst\b"))
+                expect(self.page.locator("[data-next]")).to_have_class(re.compile(r"\bfirst\b"), timeout=LOOK_MS_MAX)
             case Predict() as task:
                 self._predicts(task, screen.start)
                 self._is_right(screen)
@@ -115,7 +116,8 @@ class Learner:
                 for used, move in enumerate(task.solution, 1):
                     self.page.locator(f'.moves button[value="{move}"]').click()
                     if used < len(task.solution):
-                        expect(self.page.locator("input[name=moves]")).to_have_value(json.dumps(task.solution[:used]))
+                        made = json.dumps(task.solution[:used])
+                        expect(self.page.locator("input[name=moves]")).to_have_value(made, timeout=LOOK_MS_MAX)
                 self._is_right(screen)
             case Live() as task:
                 asked = self.page.locator(".task li").all_inner_texts()
@@ -136,7 +138,7 @@ class Learner:
             self.page.locator(f'.step[data-offer="{offer.id}"]').click()
             taken, ahead = (*taken, *offer.takes), ahead[len(offer.takes) :]
             played = json.dumps(taken, separators=(",", ":"))
-            expect(self.page.locator("html")).to_have_attribute("data-played", played)
+            expect(self.page.locator("html")).to_have_attribute("data-played", played, timeout=LOOK_MS_MAX)
 
     def _predicts(self, task: Predict, start: Start | None) -> None:
         right = right_answer(task, start)
