@@ -123,7 +123,7 @@ class Learner:
                 asked = self.page.locator(".task li").all_inner_texts()
                 assert len(asked) == len(task.asks)
                 why = "it is done on the cluster by whoever may submit changes, and takes killed nodes or a minute"
-                self.left += [f"{screen.id}: {one} ({why})" for one in asked]
+                self.left += [f"{screen.id}: {' '.join(one.split())} ({why})" for one in asked]
 
     def _takes(self, start: Start, steps: tuple[str, ...]) -> None:
         """By the buttons of the stage; a statement is one where the stage offers it as one."""
