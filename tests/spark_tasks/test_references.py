@@ -4,14 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import psycopg
 import pytest
 
 from catalog.elements import CHECK, Constraint, ConstraintId, State
 from spark_tasks.checks import range_check
 from spark_tasks.checks.audit import Report, audit_table
 from spark_tasks.jobs.reorganisations import RUNS
-from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import NAMED_MAX, Finding
 from spark_tasks.services import RunStatus, run_status
 from spark_tasks.spark import session
@@ -151,10 +149,10 @@ def before_the_second_range(monkeypatch: pytest.MonkeyPatch, then: Callable[[], 
     """Do something once a range was judged; the numbers of rows that the ranges had."""
     judge_range, rows = range_check.Judge.range, []
 
-    def judged(self: range_check.Judge, connection: psycopg.Connection[Any], key_range: KeyRange) -> Finding:
+    def judged(self: range_check.Judge, *where: Any) -> Finding:
         if len(rows) == 1:
             then()
-        finding = judge_range(self, connection, key_range)
+        finding = judge_range(self, *where)
         rows.append(finding.rows)
         return finding
 

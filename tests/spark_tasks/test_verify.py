@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import psycopg
 import pytest
 
 from catalog.database import database_dsn
@@ -17,7 +16,6 @@ from spark_tasks.jobs.lifecycle import WasClosed
 from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.reorganise import repair, verify
-from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import NAMED_MAX, Finding, first_of_each_kind
 from spark_tasks.services import close_run, run_status
 from storage import encoding
@@ -59,8 +57,8 @@ def ranged(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> int:
 def after_each_range(monkeypatch: pytest.MonkeyPatch, then: Any) -> None:
     judge_range = range_check.Judge.range
 
-    def judged(self: range_check.Judge, connection: psycopg.Connection[Any], key_range: KeyRange) -> Finding:
-        found = judge_range(self, connection, key_range)
+    def judged(self: range_check.Judge, *where: Any) -> Finding:
+        found = judge_range(self, *where)
         then(found)
         return found
 
