@@ -206,6 +206,9 @@ class Replay(models.Model):
     outcome = models.JSONField(null=True)
     """What both verdicts are, or why it came to none."""
 
+    away = models.JSONField(default=list)
+    """[command, node] for each node that it has taken away: what brings it back (`lab.live.absent_nodes`)."""
+
     class Meta:
         constraints = (
             models.UniqueConstraint(

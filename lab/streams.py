@@ -8,11 +8,21 @@ from typing import Any
 from catalog.live import snapshot
 from lab.models import Replay
 from lab.pages.words import say
-from lab.replays.translation import NotReplayable, translated
+from lab.replays.actions import PUBLIC, ROLLED_BACK
+from lab.replays.trace import NotReplayable
+from lab.replays.translation import translated
 from lab.sessions.session import BadLink, BadSession, decode
 from lab.texts import Text
 
 TEXTS_KEPT = 64
+FAILED = "failed"
+ENDS = {
+    PUBLIC: Text("the index is public"),
+    ROLLED_BACK: Text("rows violate the index, and it is rolled back"),
+    "cancelled": Text("somebody has cancelled it"),
+    FAILED: Text("it has failed for another reason"),
+}
+"""The ends of a real change, in words."""
 
 
 def _steps(pk: int) -> dict[str, Any]:
@@ -28,6 +38,7 @@ def _steps(pk: int) -> dict[str, Any]:
         "outcome": outcome,
         "model": ", ".join(outcome.get("model", [])),
         "cluster": ", ".join(outcome.get("cluster", [])),
+        "ends": {side: say(ENDS.get(end, ENDS[FAILED])) for side, end in outcome.get("ends", {}).items()},
     }
 
 

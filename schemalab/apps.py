@@ -7,10 +7,24 @@ class SchemalabConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from lab.live import supervisor
         from schemalab import checks
         from schemalab.celery import app  # shared tasks of this process go to our broker
         from schemalab.people import roles
 
         assert checks
         assert app
+        supervisor.controlled_by(_control)
         post_migrate.connect(roles.keep_roles, dispatch_uid="schemalab.people.roles")
+
+
+def _control(command: str, name: str, who: str) -> None:
+    """For replays of the lab. Raises `lab.live.supervisor.NotControlled`."""
+    from lab.live.supervisor import NotControlled
+    from schemalab.supervisor.control import CommandRefused, NotRunning
+    from schemalab.supervisor.process_control import control_process
+
+    try:
+        control_process(command, name, who=who)
+    except (CommandRefused, NotRunning) as refused:
+        raise NotControlled(str(refused)) from refused

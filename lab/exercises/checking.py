@@ -32,7 +32,8 @@ from lab.exercises.observations import BadQuestion, end_of
 from lab.exercises.shelf import Book
 from lab.replays.comparison import faults_at_end
 from lab.replays.feats import FEATS, Feat
-from lab.replays.translation import NotReplayable, translated
+from lab.replays.trace import NotReplayable
+from lab.replays.translation import translated
 from lab.sessions.session import BadSession
 
 

@@ -1,6 +1,6 @@
 """One replay on live nodes: its actions in order, then the audit's verdict beside the model's.
 
-    sandbox made ─► actions: SQL through nodes, versions past the rules ─► audit ─► sandbox dropped, whatever happened
+    sandbox made ─► actions: SQL through nodes, versions past the rules, or a real change ─► audit ─► sandbox dropped
 
 A node that must lag behind the news may hear of them too early, and transactions may fail to serialize: then all is
 done again on a new sandbox, a few times. Everything ends with the replay: transactions are rolled back, connections
@@ -21,11 +21,13 @@ from psycopg import sql
 
 from catalog.descriptor import Descriptor
 from catalog.selectors import newest_descriptor
+from changes import services as changes
 from changes.ddl.errors import DdlError
-from changes.models import Change
+from changes.models import Change, Status, Step
 from changes.services import ChangeError
-from lab.live import replays, sandbox
+from lab.live import absent_nodes, replays, sandbox
 from lab.live.publish import NotPublished, lab_publish
+from lab.live.supervisor import NotControlled
 from lab.models import Replay
 from lab.replays import actions
 from lab.replays.actions import Action, Script
@@ -33,7 +35,7 @@ from lab.replays.comparison import compared
 from lab.replays.translation import on_sandbox, translated
 from lab.sessions.session import Session
 from leases.asyncio.session import shut_down
-from leases.models import Node
+from leases.models import Lease, Node
 from nodes.people.vouching import vouched_address
 from spark_tasks.models import AuditJob
 from spark_tasks.services import request_audit
@@ -47,6 +49,7 @@ WAIT_MS = 5_000
 transaction of the same session, which would only end after it."""
 
 NAMED_MAX = 20
+UNIQUE_VIOLATION = "23505"
 AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
 
@@ -72,7 +75,7 @@ def carry_out(pk: int) -> None:
         outcome = _outcome(replay, time.monotonic() + replays.SECONDS_MAX)
     except Unable as error:
         outcome = {"result": "unable", "why": error.why, "detail": error.detail}
-    except (DdlError, ChangeError, NotPublished, psycopg.Error) as error:
+    except (DdlError, ChangeError, NotPublished, NotControlled, psycopg.Error) as error:
         log.info("replay %s: %s", pk, error)
         outcome = {"result": "unable", "why": "refused", "detail": str(error)}
     finally:
@@ -89,7 +92,7 @@ def _outcome(replay: Replay, deadline: float) -> dict[str, Any]:
             base = _made(replay, making, deadline)
             with closing(Attempt(replay, script, base, deadline)) as attempted:
                 attempted.run()
-            return _judged(session, base, deadline)
+            return _judged(session, attempted, deadline)
         except TooEarly as error:
             log.info("replay %s, attempt %s: %s", replay.pk, attempt, error)
         finally:
@@ -128,6 +131,13 @@ class Attempt:
 
         self.nodes: dict[str, Node] = {}
         """The node that stands for each of the model, once it has answered."""
+
+        self.change: Change | None = None
+        self.ended = ""
+        """How the change that was submitted has ended."""
+
+        self.otherwise: list[str] = []
+        """Actions that came out otherwise than the model says."""
 
         first = script.actions[0].action if script.actions else None
         self.ahead = 0 if isinstance(first, actions.Publish) and first.version == 1 else 1
@@ -171,8 +181,9 @@ class Attempt:
         return True
 
     def close(self) -> None:
-        """End all transactions that are open: those that have not committed are rolled back."""
+        """End all transactions that are open: those that have not committed are rolled back. Nodes come back."""
         self.timer.cancel()
+        absent_nodes.bring_back(self.replay)
         for opened in self.transactions.values():
             opened.close()
         self.transactions.clear()
@@ -215,6 +226,95 @@ class Attempt:
             case actions.Publish(version, table):
                 new = on_sandbox(table, self.base, version - self.ahead)
                 lab_publish(new, who=self.replay.owner, what=f"v{version} of a replay")
+            case actions.Submit(is_unique):
+                self._submit(is_unique=is_unique)
+            case actions.Await(version):
+                self._await_version(self._there(version))
+            case actions.Finish():
+                self._await_end()
+            case actions.Blocked(node, waits):
+                self._await_block(self.nodes[node].name, waits=waits)
+            case actions.Process(command, node):
+                self._process(command, self.nodes[node])
+            case actions.LateCommit(number, is_refused):
+                self._late_commit(number, is_refused=is_refused)
+
+    # A real change
+
+    def _submit(self, *, is_unique: bool) -> None:
+        kind = "UNIQUE INDEX" if is_unique else "INDEX"
+        statement = f'CREATE {kind} by_a_{self.base.table_id} ON "{self.base.name}" (a)'
+        self.change = changes.submit(statement, who=self.replay.owner)
+
+    def _await_version(self, version: int) -> None:
+        """Whoever else still uses an older version is waited for, as long as the replay may last."""
+        assert self.change is not None
+        while (newest := self._newest()) < version:
+            self._check_time()
+            self.change.refresh_from_db()
+            if not self.change.is_open:
+                raise Unable("ended", f"{self.change}")
+            time.sleep(LOOK_S)
+        if newest > version:
+            raise TooEarly(f"version {newest} is out, not {version}")
+
+    def _await_end(self) -> None:
+        assert self.change is not None
+        change = sandbox.wait(self.change, seconds=self.deadline - time.monotonic())
+        if change.is_open:
+            raise Unable("time", str(change))
+        is_violated = (change.error or {}).get("sqlstate") == UNIQUE_VIOLATION
+        ends = {Status.DONE: actions.PUBLIC, Status.FAILED: actions.ROLLED_BACK if is_violated else "failed"}
+        self.ended = ends.get(Status(change.status), change.status)
+
+    def _await_block(self, node: str, *, waits: bool) -> None:
+        """The change waits for a node, or goes on without having waited for it for long."""
+        assert self.change is not None
+        before = self._newest()
+        while not self._has_waited(node) and self._newest() == before:
+            self._check_time()
+            time.sleep(LOOK_S)
+        has_waited = self._has_waited(node)
+        if has_waited != waits:
+            self.otherwise.append(f"the change {'waited' if has_waited else 'did not wait'} for {node}")
+
+    def _has_waited(self, node: str) -> bool:
+        """True if the change has waited for it, or does now. A node without a lease is never waited for."""
+        assert self.change is not None
+        waits = Step.objects.filter(change=self.change).values_list("waited_for", flat=True)
+        return any(one.partition(" on ")[0] == node for nodes in waits for one in nodes)
+
+    def _newest(self) -> int:
+        found = newest_descriptor(self.base.table_id)
+        assert found is not None, self.base
+        return found.version
+
+    # Nodes
+
+    def _process(self, command: str, node: Node) -> None:
+        absent_nodes.do(self.replay, command, node.name)
+        if command == absent_nodes.DRAIN:
+            while Lease.objects.filter(table_id=self.base.table_id, node=node.name).exists():
+                self._check_time()
+                time.sleep(LOOK_S)
+        elif command == "start":
+            while not self._answers(Node.objects.get(name=node.name)):
+                self._check_time()
+                time.sleep(5 * LOOK_S)
+
+    def _late_commit(self, number: int, *, is_refused: bool) -> None:
+        opened = self.transactions.pop(number)
+        try:
+            opened.execute("COMMIT")
+        except psycopg.Error as error:
+            log.info("replay %s: a late commit: %s", self.replay.pk, error)
+            was_refused = True
+        else:
+            was_refused = False
+        finally:
+            opened.close()
+        if was_refused != is_refused:
+            self.otherwise.append(f"a commit was {'refused' if was_refused else 'accepted'}")
 
     def _there(self, version: int) -> int:
         """The sandbox's version that stands for one of the model."""
@@ -270,9 +370,9 @@ class Attempt:
             time.sleep(LOOK_S)
 
 
-def _judged(session: Session, base: Descriptor, deadline: float) -> dict[str, Any]:
+def _judged(session: Session, attempted: Attempt, deadline: float) -> dict[str, Any]:
     """Both verdicts, once the audit has its own."""
-    job = AuditJob.objects.get(pk=request_audit(base.table_id))
+    job = AuditJob.objects.get(pk=request_audit(attempted.base.table_id))
     while job.ended_at is None:
         if time.monotonic() > deadline:
             raise Unable("time", "the audit has not ended")
@@ -280,6 +380,12 @@ def _judged(session: Session, base: Descriptor, deadline: float) -> dict[str, An
         job.refresh_from_db()
     if job.error:
         raise Unable("audit", job.error)
-    found = compared(session, job.violations, judged_before=len(job.versions) > 1)
+    found = compared(
+        session,
+        job.violations,
+        judged_before=len(job.versions) > 1,
+        ends=(attempted.script.ends, attempted.ended),
+        otherwise=attempted.otherwise,
+    )
     named = [{"clause": one["clause"], "why": one["why"]} for one in job.violations[:NAMED_MAX]]
     return {"result": "compared", **found.to_json(), "violations": named, "rows": job.rows, "pairs": job.pairs}

@@ -20,13 +20,13 @@ from catalog.models import StoryEvent, Table
 from catalog.story import CLUSTER, change_stream
 from changes.models import Change, Status, Step
 from changes.plan.model import plan_from_json
+from lab.live.carry_out import UNIQUE_VIOLATION
 from lab.live.holding import HELD_BACK
 from lab.live.replays import session_of
 from lab.models import Replay
 from lab.replays.feats import Feat
 from spark_tasks.models import AuditJob, Kind, ReorgPulse
 
-UNIQUE_VIOLATION = "23505"
 ENDS_OF = {"process killed": ("process restarted", "process started"), "process frozen": ("process thawed",)}
 """The events with which a node that was killed, or frozen, is back."""
 
@@ -40,7 +40,10 @@ def _has_replayed(who: str, feat: Feat) -> bool:
     assert feat.replay is not None
     agreed = Replay.objects.filter(owner=who, outcome__result="compared", outcome__agree=True)
     return any(
-        feat.clauses <= set(one.outcome["cluster"]) and session_of(one).setup == feat.replay.setup for one in agreed
+        feat.clauses <= set(one.outcome["cluster"])
+        and feat.ends in ("", one.outcome.get("ends", {}).get("cluster"))
+        and session_of(one).setup == feat.replay.setup
+        for one in agreed
     )
 
 

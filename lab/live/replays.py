@@ -12,23 +12,34 @@ from functools import partial
 from typing import Any
 
 from celery import current_app
+from django.conf import settings
 from django.db import connection, transaction
 from django.utils.timezone import now
 
 from catalog.hints import sent
 from catalog.services import append_event
+from lab.live.absent_nodes import bring_back
 from lab.models import Replay
+from lab.replays.actions import Script
+from lab.replays.trace import NotReplayable
 from lab.replays.translation import translated
 from lab.sessions.session import Session, decode, encode
+from lab.texts import Text, Values
 
 TASK = "lab.tasks.replay"
 AT_ONCE_MAX = 3
 """Of the whole cluster: each holds a worker's thread, and disturbs the nodes."""
 KEPT_MAX = 500
-SECONDS_MAX = 60.0
+SECONDS_MAX = 120.0
+LEASE_S_MAX = 45.0
+"""Of a cluster on which a change may wait for the lease of a node that is away."""
 LOST = timedelta(seconds=2 * SECONDS_MAX)
 REPLAYS = (0x5C4E, 3)
 """The advisory lock under which they are counted."""
+
+
+class MayNotHarm(Exception):
+    """This person may submit changes, and may not kill nodes."""
 
 
 class Busy(Exception):
@@ -43,9 +54,25 @@ def stream_of(pk: int) -> str:
     return f"replay:{pk}"
 
 
-def ask(owner: str, session: Session) -> Replay:
-    """A replay of a session, sent to a worker. Raises `Busy`, `NotReplayable`, `BadSession`."""
-    translated(session)
+def ready(session: Session) -> Script:
+    """The script of a session, which this cluster can carry out. Raises `NotReplayable`, `BadSession`."""
+    script = translated(session)
+    if script.harms and settings.LEASE_S > LEASE_S_MAX:
+        values: Values = {"seconds": f"{settings.LEASE_S:g}", "most": f"{LEASE_S_MAX:g}"}
+        raise NotReplayable(
+            Text("leases of this cluster last {seconds} s: a replay waits for a lease {most} s at most", values)
+        )
+    return script
+
+
+def ask(owner: str, session: Session, *, may_harm: bool) -> Replay:
+    """A replay of a session, sent to a worker. `may_harm`: they may kill and freeze nodes.
+
+    Raises `Busy`, `MayNotHarm`, `NotReplayable`, `BadSession`. One that harms nodes has the cluster for itself.
+    """
+    script = ready(session)
+    if script.harms and not may_harm:
+        raise MayNotHarm
     link = encode(session, len(session.steps))
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", REPLAYS)
@@ -53,8 +80,9 @@ def ask(owner: str, session: Session) -> Replay:
         own = under_way.filter(owner=owner).first()
         if own is not None:
             raise Busy("your last replay has not ended", own=own.pk)
-        if under_way.count() >= AT_ONCE_MAX:
-            raise Busy(f"{AT_ONCE_MAX} replays are under way; try again when one has ended")
+        others = [translated(session_of(one)).harms for one in under_way]
+        if len(others) >= AT_ONCE_MAX or any(others) or (others and script.harms):
+            raise Busy(f"replays under way: {len(others)}; try again when they have ended")
         made = Replay.objects.create(owner=owner, link=link, asked_at=now())
         forgotten = Replay.objects.order_by("-pk").values_list("pk", flat=True)[KEPT_MAX:]
         Replay.objects.filter(pk__in=list(forgotten)).delete()
@@ -91,8 +119,9 @@ def end(pk: int, outcome: dict[str, Any]) -> None:
 
 def end_lost() -> None:
     """End replays that nobody carries out any more."""
-    for pk in Replay.objects.filter(ended_at__isnull=True, asked_at__lt=now() - LOST).values_list("pk", flat=True):
-        end(pk, {"result": "unable", "why": "lost"})
+    for replay in Replay.objects.filter(ended_at__isnull=True, asked_at__lt=now() - LOST):
+        bring_back(replay)
+        end(replay.pk, {"result": "unable", "why": "lost"})
 
 
 def session_of(replay: Replay) -> Session:

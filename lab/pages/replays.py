@@ -17,11 +17,11 @@ from changes.services import ChangeError
 from lab.exercises.chapter import Live, Screen
 from lab.live import replays, sandbox
 from lab.live.feats import has_done
-from lab.live.replays import Busy
+from lab.live.replays import Busy, MayNotHarm
 from lab.models import Replay
 from lab.pages.words import say
 from lab.replays.feats import FEATS
-from lab.replays.translation import NotReplayable, translated
+from lab.replays.trace import NotReplayable
 from lab.sessions.session import BadLink, BadSession, decode, encode
 from lab.sessions.setups import setup_named
 
@@ -79,7 +79,9 @@ def live(request: HttpRequest) -> HttpResponse:
 def _asked(request: HttpRequest) -> HttpResponse:
     link = request.POST.get("s", "")
     try:
-        made = replays.ask(request.user.get_username(), decode(link).session)
+        made = replays.ask(request.user.get_username(), decode(link).session, may_harm=request.user.has_perm(MAY_KILL))
+    except MayNotHarm:
+        return _page(request, link, status=403)
     except Busy as busy:
         return _page(request, link, why=_words(busy), under_way=busy.own, status=409)
     except (NotReplayable, BadLink, BadSession):
@@ -103,13 +105,14 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     lines: list[str] = []
-    title, lags = "", False
+    title, lags, harms = "", False, False
     if link:
         try:
             session = decode(link).session
             title = say(setup_named(session.setup).title)
-            script = translated(session)
+            script = replays.ready(session)
             lines, lags = [say(narrated.text) for narrated in script.actions], script.lags
+            harms = script.harms
         except NotReplayable as problem:
             why = why or say(problem.why)
         except (BadLink, BadSession) as problem:
@@ -123,9 +126,11 @@ def _page(
         "title": title,
         "lines": lines,
         "lags": lags,
+        "harms": harms,
         "why_not": why,
         "under_way": under_way,
         "may": request.user.has_perm(MAY_REPLAY),
+        "may_kill": request.user.has_perm(MAY_KILL),
         "replays": own,
         "sandboxes": sandbox.sandboxes(request.user.get_username()) if request.user.is_authenticated else [],
         "refused": refused,

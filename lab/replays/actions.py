@@ -68,7 +68,66 @@ class Use:
     version: int
 
 
-Action = Given | Warm | AfterHeartbeat | Begin | Run | End | Publish | Use
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """The index by_a is asked for as any change is, and goes its way by the rules."""
+
+    unique: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    """A wait until the change has published this version of the model."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """A wait until the change has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A wait until the change waits for this node; or, not `waits`, until it has gone on without having waited."""
+
+    node: str
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """An accident of a node's process, or an operator's act after it: `drain`, or a command of the supervisor: `kill`,
+    `start`, `freeze`, `thaw`."""
+
+    command: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class LateCommit:
+    """A transaction tries to commit; by the model it is refused, or it is not."""
+
+    transaction: int
+    is_refused: bool
+
+
+Action = (
+    Given
+    | Warm
+    | AfterHeartbeat
+    | Begin
+    | Run
+    | End
+    | Publish
+    | Use
+    | Submit
+    | Await
+    | Finish
+    | Blocked
+    | Process
+    | LateCommit
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +141,18 @@ class Narrated:
 @dataclass(frozen=True, slots=True)
 class Script:
     """A replay: its actions in order. `lags`: a node must be behind the news for a moment, so it may take several
-    attempts."""
+    attempts. `ends`: how the change that is submitted ends by the model, "" where none is."""
 
     actions: tuple[Narrated, ...]
     nodes: tuple[str, ...]
     lags: bool = False
+    ends: str = ""
+
+    @property
+    def harms(self) -> bool:
+        """True if it kills, freezes or drains a node, which others use, too."""
+        return any(isinstance(narrated.action, Process) for narrated in self.actions)
+
+
+PUBLIC, ROLLED_BACK = "public", "rolled back"
+"""The ends of a change: its index is public, or it has failed and nothing of it is left."""

@@ -11,7 +11,10 @@ from typing import Any
 
 from lab.explorer.contents.numbered import Fault
 from lab.replays.translation import machine_for
+from lab.sessions import world_session
 from lab.sessions.session import Session
+from lab.sessions.setup import WORLD
+from lab.sessions.setups import setup_named
 
 INTEGRITY = frozenset({"C2", "C4", "C6"})
 COMPARED = frozenset({"C1", "C3", "C5"}) | INTEGRITY
@@ -19,21 +22,35 @@ COMPARED = frozenset({"C1", "C3", "C5"}) | INTEGRITY
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The clauses that the model says are broken, and those the audit found."""
+    """The clauses that the model says are broken, and those the audit found; `ends` of a real change, by both."""
 
     model: tuple[str, ...]
     cluster: tuple[str, ...]
+    ends: tuple[str, str] = ("", "")
+    otherwise: tuple[str, ...] = ()
+    """Actions that came out otherwise than the model says."""
 
     @property
     def agree(self) -> bool:
-        return self.model == self.cluster
+        return self.model == self.cluster and len(set(self.ends)) == 1 and not self.otherwise
 
     def to_json(self) -> dict[str, Any]:
-        return {"model": list(self.model), "cluster": list(self.cluster), "agree": self.agree}
+        model, cluster = self.ends
+        ends = {"ends": {"model": model, "cluster": cluster}} if model else {}
+        others = {"otherwise": list(self.otherwise)} if self.otherwise else {}
+        return {"model": list(self.model), "cluster": list(self.cluster), "agree": self.agree} | ends | others
 
 
-def compared(session: Session, violations: Iterable[Mapping[str, Any]], *, judged_before: bool) -> Comparison:
-    """The verdicts on the end of a session. `judged_before`: the audit judged the version before the newest, too."""
+def compared(
+    session: Session,
+    violations: Iterable[Mapping[str, Any]],
+    *,
+    judged_before: bool,
+    ends: tuple[str, str] = ("", ""),
+    otherwise: Iterable[str] = (),
+) -> Comparison:
+    """The verdicts on the end of a session. `judged_before`: the audit judged the version before the newest, too;
+    `ends`: how the change ended by the model, and on the cluster."""
     faults, newest = faults_at_end(session)
     in_force = {newest, newest - 1} if judged_before else {newest}
     model = {
@@ -42,11 +59,15 @@ def compared(session: Session, violations: Iterable[Mapping[str, Any]], *, judge
         if fault.version == newest or (fault.version in in_force and fault.clause in INTEGRITY)
     }
     found = {str(violation["clause"]) for violation in violations}
-    return Comparison(tuple(sorted(model & COMPARED)), tuple(sorted(found & COMPARED)))
+    return Comparison(tuple(sorted(model & COMPARED)), tuple(sorted(found & COMPARED)), ends, tuple(otherwise))
 
 
 def faults_at_end(session: Session) -> tuple[tuple[Fault, ...], int]:
     """The faults of the model at the end of a session, and its newest version. Raises `NotReplayable`."""
+    setup = setup_named(session.setup)
+    if setup.kind == WORLD:
+        end = world_session.followed(setup, session)[0][-1]
+        return end.faults, end.newest
     machine, _ = machine_for(session)
     with machine.lock:
         position = machine.follow(session.steps)[0][-1]

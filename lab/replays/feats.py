@@ -4,6 +4,7 @@ it is a replay. Whether somebody has done it is a look at rows: `lab.live.feats`
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lab.replays.actions import PUBLIC, ROLLED_BACK
 from lab.sessions.session import Session
 from lab.texts import Text
 
@@ -16,6 +17,9 @@ class Feat:
     text: Text
     replay: Session | None = None
     clauses: frozenset[str] = frozenset()
+    ends: str = ""
+    """How its change must end on the cluster."""
+
     by_operators: bool = False
     """Only operators kill and freeze nodes."""
 
@@ -25,6 +29,9 @@ def _statement(node: str, write: str) -> tuple[str, ...]:
 
 
 BOTH = ("n1.acquire", "n2.acquire")
+TO_THE_FILL = ("publish.2", *BOTH, "publish.3", *BOTH, "drain.3")
+FILLED = ("clear", "fill.read.1.1", "fill.put.1.1", "close")
+BACK = ("verify", "publish.4", *BOTH, "drain.4", "delete", "publish.5")
 ALL = (
     Feat(
         "missing-entry",
@@ -50,6 +57,24 @@ ALL = (
             steps=("publish.2", *BOTH, "publish.3", "n2.acquire", *_statement("n1", "insert.1.1")),
         ),
         frozenset({"C4"}),
+    ),
+    Feat(
+        "correct-run",
+        Text("replay: the correct run, as a real change, with a writer under the old version before its fill"),
+        Session(
+            "fill",
+            steps=(
+                *("publish.2", *BOTH, "publish.3", "n2.acquire", *_statement("n1", "update.1.2"), "n1.acquire"),
+                *("drain.3", *FILLED, "publish.4", "n2.acquire", *_statement("n2", "update.1.1")),
+            ),
+        ),
+        ends=PUBLIC,
+    ),
+    Feat(
+        "violated",
+        Text("replay: rows 1 and 2 have the same value, the verification fails, and the change is rolled back"),
+        Session("unique-index", steps=(*TO_THE_FILL, *FILLED[:3], "fill.read.2.1", "fill.put.2.1", "close", *BACK)),
+        ends=ROLLED_BACK,
     ),
     Feat("full-ladder", Text("create an index on a sandbox of yours with rows, then audit it: every clause holds")),
     Feat("filled", Text("insert rows first, then create the index: its fill puts their entries; audit it")),

@@ -186,8 +186,19 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
 
 def taken(setup: Setup, session: Session) -> int:
     """The number of its steps that can be taken. Raises `BadSession`."""
+    return len(followed(setup, session)[0]) - 1
+
+
+def followed(setup: Setup, session: Session) -> tuple[list[Position], Refused | None]:
+    """The positions that a session leads through, as far as its steps can be taken. Raises `BadSession`."""
     with _machine.lock:
-        return len(_followed(setup, session)[0]) - 1
+        return _followed(setup, session)
+
+
+def refusal(position: Position, line: Line) -> Text:
+    """Why a line of the palette cannot be taken at a position; nothing when it can."""
+    with _machine.lock:
+        return _offered(position, line).why_not
 
 
 def _followed(setup: Setup, session: Session) -> tuple[list[Position], Refused | None]:

@@ -59,7 +59,7 @@ const Head = ({ setup }) => html`<div class="stage-head"><div class="names"><p c
     <button onClick=${copyLink}><${Icon} name=${page.copied ? "check" : "link"} /><span>${page.copied ? say("copied") : say("copy link")}</span></button>
     ${stage.link && root.dataset.polls && html`<a class="button" href=${`${root.dataset.polls}?s=${stage.link}`}><${Icon} name="users" /><span>${say("poll")}</span></a>`}
     ${stage.link && html`<${Export} kind=${setup?.kind} />`}
-    ${stage.link && setup?.kind === "model" && root.dataset.live && html`<a class="button" href=${`${root.dataset.live}?s=${stage.link}`} title=${say("replay live")}><${Icon} name="play" /><span class="hush">${say("replay live")}</span></a>`}
+    ${stage.link && setup?.kind !== "handbooks" && root.dataset.live && html`<a class="button" href=${`${root.dataset.live}?s=${stage.link}`} title=${say("replay live")}><${Icon} name="play" /><span class="hush">${say("replay live")}</span></a>`}
     <button title=${page.isPresenting ? say("end presenting") : say("present")} onClick=${present}><${Icon} name=${page.isPresenting ? "x" : "presentation"} /><span class="hush">${page.isPresenting ? say("end presenting") : say("present")}</span></button>
     <button title=${say("keyboard")} onClick=${() => open("help")}><${Icon} name="keyboard" /><span class="hush">${say("keyboard")}</span></button></div></div>`;
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from lab.replays.feats import FEATS
 from lab.sessions.session import Session, encode
 from tests.nodes.conftest import ROOT, Cluster
 
@@ -17,8 +18,11 @@ def statement(node: str, write: str) -> tuple[str, ...]:
 
 
 def replayed(cluster: Cluster, *steps: str) -> dict[str, object]:
-    session = Session("one-jump", steps=steps)
-    command = [sys.executable, "manage.py", "lab", "replay", "--json", encode(session, len(steps))]
+    return outcome_of(cluster, Session("one-jump", steps=steps))
+
+
+def outcome_of(cluster: Cluster, session: Session) -> dict[str, object]:
+    command = [sys.executable, "manage.py", "lab", "replay", "--json", encode(session, len(session.steps))]
     done = subprocess.run(command, cwd=ROOT, env=cluster.environ(), capture_output=True, text=True, timeout=120)
     assert done.returncode in (0, 3), done.stderr + done.stdout
     return json.loads(done.stdout)  # type: ignore[no-any-return]
@@ -65,4 +69,14 @@ def test_the_orphan_on_live_nodes_or_none(cluster: Cluster) -> None:
         assert (outcome["model"], outcome["cluster"], outcome["agree"]) == (["C5"], ["C5"], True)
     else:
         assert outcome["why"] in ("early", "time")
+    assert sandboxes_left(cluster) == 0
+
+
+@pytest.mark.usefixtures("worker")
+def test_an_old_version_that_is_not_the_first_on_live_nodes(cluster: Cluster) -> None:
+    """n1 uses delete-only before it keeps a transaction open under it: v3 waits until it has heard of v2."""
+    session = FEATS["missing-entry-delete-only"].replay
+    assert session is not None
+    outcome = outcome_of(cluster, session)
+    assert (outcome["result"], outcome["cluster"], outcome["agree"]) == ("compared", ["C4"], True)
     assert sandboxes_left(cluster) == 0

@@ -15,7 +15,7 @@ from changes.management.refusals import refusals
 from changes.models import Change, Status
 from lab.live import replays, sandbox
 from lab.live.replays import Busy
-from lab.replays.translation import NotReplayable
+from lab.replays.trace import NotReplayable
 from lab.sessions.session import BadLink, BadSession, decode
 
 UNKNOWN = 3
@@ -71,7 +71,7 @@ class Command(BaseCommand):
     def _replay(self, who: str, link: str, *, as_json: bool) -> None:
         """Ask for a replay, wait for its end, and say both verdicts."""
         try:
-            replay = replays.ask(who, decode(link).session)
+            replay = replays.ask(who, decode(link).session, may_harm=True)
         except (BadLink, BadSession) as error:
             raise CommandError(str(error), returncode=2) from error
         except (NotReplayable, Busy) as error:

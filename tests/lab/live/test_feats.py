@@ -43,11 +43,18 @@ def test_a_replay_counts_when_the_verdicts_agree(monkeypatch: pytest.MonkeyPatch
     feat = FEATS["missing-entry"]
     assert feat.replay is not None
     for outcome in ({"agree": False, "cluster": ["C4"]}, {"agree": True, "cluster": ["C5"]}):
-        end(ask("ann", feat.replay).pk, {"result": "compared", **outcome})
+        end(ask("ann", feat.replay, may_harm=False).pk, {"result": "compared", **outcome})
     assert feats_of("ann") == {"orphan"}
-    end(ask("ann", feat.replay).pk, {"result": "compared", "agree": True, "cluster": ["C4"]})
+    end(ask("ann", feat.replay, may_harm=False).pk, {"result": "compared", "agree": True, "cluster": ["C4"]})
     assert feats_of("ann") == {"orphan", "missing-entry"}
     assert feats_of("bo") == set()
+    fill = FEATS["correct-run"].replay
+    assert fill is not None
+    for cluster in ("rolled back", "public"):
+        assert "correct-run" not in feats_of("ann")
+        ends = {"model": "public", "cluster": cluster}
+        end(ask("ann", fill, may_harm=False).pk, {"result": "compared", "agree": True, "cluster": [], "ends": ends})
+    assert "correct-run" in feats_of("ann")
 
 
 def index_on(table: str, who: str, unique: str = "") -> Change:

@@ -1,0 +1,175 @@
+"""A session on a model as a replay looks at it: steps, transactions, and what nodes do in them as actions.
+
+n1.begin under v2, and v2 is the newest   the node begins a transaction, once it uses v2
+n1.begin under v1, and v2 is out          two ways to have it use v1 still:
+    pin    its transaction begins before v2 is published and waits: its snapshot is older, so no row that it
+           touches may have been written by then (the missing entry)
+    lag    the node is made to lease v1, no news is sent, and all is done before its next heartbeat tells it of
+           v2 (the orphan: it must see what was written under v2)
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lab.explorer.contents.statements import DELETE, INSERT, MOVE, NO_VALUE, UPDATE, Statement
+from lab.explorer.spaces.fill import Step
+from lab.explorer.spaces.full_space import Plain
+from lab.replays import actions
+from lab.replays.actions import Narrated
+from lab.sessions.model_session import Position
+from lab.texts import Text, Values
+
+TRANSACTIONS_MAX = 40
+NO_ROW = "-"
+
+
+class NotReplayable(Exception):
+    """The session cannot be carried out on live nodes; says what in it, and why."""
+
+    def __init__(self, why: Text) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
+@dataclass(slots=True)
+class Transaction:
+    """A transaction of the trace: where it begins and ends, and the row that it is about."""
+
+    number: int
+    node: str
+    version: int
+    begins: int
+    row: object = None
+    ends: int | None = None
+    commits: bool = False
+
+
+class Trace:
+    """Steps of a model's world, `steps[n]` from `positions[n]` on, and its first rows. Raises `NotReplayable` when it
+    has too many transactions."""
+
+    def __init__(
+        self, plain: Plain, positions: Sequence[Position], steps: Sequence[Step], rows: Sequence[str | int]
+    ) -> None:
+        self.plain, self.positions, self.steps, self.rows = plain, positions, steps, rows
+        self.names = tuple(map(str, plain.names))
+        self.transactions = self._transactions()
+        if len(self.transactions) > TRANSACTIONS_MAX:
+            raise NotReplayable(Text("a replay has at most {most} transactions", {"most": TRANSACTIONS_MAX}))
+        self.published = {step[1]: at for at, step in enumerate(steps) if step[0] == "publish"}
+        late = [one for one in self.transactions if self._is_late(one)]
+        self.pinned = [one for one in late if self._may_pin(one)]
+        self.lagging = [one for one in late if one not in self.pinned]
+
+    @property
+    def reorganises(self) -> bool:
+        """True if somebody else than the nodes changes pairs: the fill, a deletion, a purge."""
+        return any(self.changes_pairs(at) for at in range(len(self.steps)))
+
+    def changes_pairs(self, at: int) -> bool:
+        step = self.steps[at]
+        is_nodes = step[0] in self.plain.names or step[0] == "given"
+        return not is_nodes and self.positions[at].config.contents != self.positions[at + 1].config.contents
+
+    def _transactions(self) -> list[Transaction]:
+        found: list[Transaction] = []
+        opened: dict[object, Transaction] = {}
+        for at, step in enumerate(self.steps):
+            node = step[0]
+            match step[1:]:
+                case ("begin",):
+                    version = self.positions[at].config.nodes[self.plain.names.index(node)].use[0]  # type: ignore[arg-type]
+                    opened[node] = Transaction(len(found) + 1, str(node), version, at)
+                    found.append(opened[node])
+                case ("read", row) if node in opened:
+                    opened[node].row = row
+                case ("commit",) | ("rollback",):
+                    one = opened.pop(node)
+                    one.ends, one.commits = at, step[1] == "commit"
+        return found
+
+    def _is_late(self, one: Transaction) -> bool:
+        """It begins under a version that is not the newest any more."""
+        return one.version < self.positions[one.begins].newest
+
+    def _may_pin(self, one: Transaction) -> bool:
+        """A snapshot from before the next version would show it the same: nobody has written its row since."""
+        since = self.published[one.version + 1]
+        return not any(
+            other.row == one.row and other.commits and other.ends is not None and since < other.ends < one.begins
+            for other in self.transactions
+        )
+
+    # As actions
+
+    def first_rows(self) -> Iterator[Narrated]:
+        """The rows of the session's parameters; those that a step gives come with that step."""
+        yield from self._given(self.rows)
+
+    def step_of_node(self, at: int) -> Iterator[Narrated]:
+        """The actions of a step of a node, or of the first rows."""
+        step = self.steps[at]
+        node = str(step[0])
+        match step[1:]:
+            case _ if node == "given":
+                yield from self._given(step[1:])  # type: ignore[arg-type]
+            case ("acquire",) | ("read", *_):
+                return
+            case ("begin",):
+                one = self.at(node, at)
+                if one not in self.pinned:
+                    yield from self._begins(one)
+            case ("write", statement):
+                sql = statement_sql(statement)  # type: ignore[arg-type]
+                text = Text("{node}: {sql}", {"node": node, "sql": sql})
+                yield Narrated(actions.Run(self.at(node, at).number, sql), text)
+            case ("commit",):
+                ends = actions.End(self.at(node, at).number, commits=True)
+                yield Narrated(ends, Text("{node} commits", {"node": node}))
+            case ("rollback",):
+                ends = actions.End(self.at(node, at).number, commits=False)
+                yield Narrated(ends, Text("{node} rolls back", {"node": node}))
+            case _:
+                raise NotReplayable(
+                    Text("{node} freezes until its lease runs out: others use the nodes, too", {"node": node})
+                )
+
+    def pinned_before(self, version: int) -> Iterator[Narrated]:
+        """The transactions that begin before this version is published, because they are to keep the one before."""
+        for one in self.pinned:
+            if one.version + 1 == version:
+                values: Values = {"node": one.node, "version": one.version}
+                if one.version > 1:
+                    yield Narrated(actions.Use(one.node, one.version), Text("{node} comes to use v{version}", values))
+                text = Text("{node} begins a transaction under v{version}, and keeps it open", values)
+                yield Narrated(actions.Begin(one.number, one.node, one.version), text)
+
+    def at(self, node: str, at: int) -> Transaction:
+        """The transaction that the node has open at a step, or begins with it."""
+        return max((one for one in self.transactions if one.node == node and one.begins <= at), key=lambda o: o.begins)
+
+    def _begins(self, one: Transaction) -> Iterator[Narrated]:
+        values: Values = {"node": one.node, "version": one.version}
+        if one not in self.lagging:
+            yield Narrated(actions.Use(one.node, one.version), Text("{node} comes to use v{version}", values))
+        text = Text("{node} begins a transaction under v{version}", values)
+        yield Narrated(actions.Begin(one.number, one.node, one.version), text)
+
+    def _given(self, rows: Sequence[str | int]) -> Iterator[Narrated]:
+        values = tuple((row, int(value) or None) for row, value in enumerate(rows, 1) if value != NO_ROW)
+        if values:
+            yield Narrated(actions.Given(values), Text("the first rows are inserted"))
+
+
+def statement_sql(statement: Statement) -> str:
+    """A statement of the model as SQL on the table t (id, a)."""
+    what, row, value = statement
+    shown = "NULL" if value == 0 else str(value)
+    if what == INSERT:
+        return f"INSERT INTO t (id) VALUES ({row})" if value == NO_VALUE else f"INSERT INTO t VALUES ({row}, {shown})"
+    if what == UPDATE:
+        return f"UPDATE t SET a = {shown} WHERE id = {row}"
+    if what == MOVE:
+        return f"UPDATE t SET id = {value} WHERE id = {row}"
+    assert what == DELETE, statement
+    return f"DELETE FROM t WHERE id = {row}"

@@ -1,0 +1,95 @@
+"""Nodes that a replay takes away come back, also when its worker dies; whoever may not kill nodes takes none away."""
+
+import pytest
+from django.utils.timezone import now
+
+from lab.live import absent_nodes, replays, supervisor
+from lab.live.supervisor import NotControlled
+from lab.models import Replay
+from lab.replays.trace import NotReplayable
+from lab.sessions.session import Session
+from leases.models import Node
+
+pytestmark = pytest.mark.django_db(transaction=True)
+KILLS = Session("leases", steps=("n1: crash", "step"))
+HARMLESS = Session("one-jump", steps=("publish.2", "n2.acquire"))
+
+
+@pytest.fixture(autouse=True)
+def commands(monkeypatch: pytest.MonkeyPatch, settings) -> list[str]:
+    """What the supervisor was asked for, by whom; no task is sent. Leases are as long as in the demo."""
+    asked: list[str] = []
+    monkeypatch.setattr(supervisor, "_controls", [lambda *words: asked.append(" ".join(words))])
+    monkeypatch.setattr(replays.current_app, "send_task", lambda *_, **__: None)
+    settings.LEASE_S = 30.0
+    return asked
+
+
+def under_way() -> Replay:
+    return Replay.objects.create(owner="ann", link="", asked_at=now(), begun_at=now())
+
+
+def test_what_was_taken_away_comes_back_the_last_first(commands: list[str]) -> None:
+    replay = under_way()
+    Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=1, pid=1)
+    absent_nodes.do(replay, "drain", "n1")
+    absent_nodes.do(replay, "kill", "n1")
+    absent_nodes.do(replay, "freeze", "n2")
+    absent_nodes.do(replay, "thaw", "n2")
+    assert Replay.objects.get().away == [["undrain", "n1"], ["start", "n1"]]
+    absent_nodes.bring_back(replay)
+    who = f"ann (replay {replay.pk})"
+    assert commands == [f"{one} {who}" for one in ("kill n1", "freeze n2", "thaw n2", "start n1")]
+    assert not Node.objects.get().is_drain_asked
+    absent_nodes.bring_back(replay)
+    assert len(commands) == 4
+
+
+def test_what_a_dead_worker_took_away_comes_back(commands: list[str]) -> None:
+    replay = under_way()
+    absent_nodes.do(replay, "freeze", "n2")
+    Replay.objects.update(asked_at=now() - replays.LOST)
+    replays.end_lost()
+    assert commands[-1].startswith("thaw n2 ")
+    assert Replay.objects.get().away == []
+
+
+def test_a_supervisor_that_refuses_is_no_reason_to_leave_the_others_away(
+    commands: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay = under_way()
+    for node in ("n1", "n2"):
+        absent_nodes.do(replay, "kill", node)
+
+    def refuses(command: str, name: str, who: str) -> None:
+        commands.append(f"{command} {name}")
+        raise NotControlled(f"{name} is running already")
+
+    monkeypatch.setattr(supervisor, "_controls", [refuses])
+    absent_nodes.bring_back(replay)
+    assert commands[-2:] == ["start n2", "start n1"]
+    monkeypatch.setattr(supervisor, "_controls", [])
+    with pytest.raises(NotControlled, match="have no supervisor"):
+        absent_nodes.do(replay, "kill", "n1")
+
+
+def test_only_who_may_kill_nodes_asks_for_it() -> None:
+    with pytest.raises(replays.MayNotHarm):
+        replays.ask("ann", KILLS, may_harm=False)
+    assert not Replay.objects.exists()
+
+
+@pytest.mark.parametrize(("first", "second"), [(KILLS, HARMLESS), (HARMLESS, KILLS)], ids=["before", "after"])
+def test_it_has_the_cluster_for_itself(first: Session, second: Session) -> None:
+    replays.ask("ann", first, may_harm=True)
+    with pytest.raises(replays.Busy, match="replays under way: 1; try again"):
+        replays.ask("bo", second, may_harm=True)
+
+
+def test_leases_must_end_within_a_replay(settings) -> None:
+    settings.LEASE_S = 300.0
+    with pytest.raises(
+        NotReplayable, match="leases of this cluster last 300 s: a replay waits for a lease 45 s at most"
+    ):
+        replays.ask("ann", KILLS, may_harm=True)
+    assert replays.ask("ann", HARMLESS, may_harm=False).pk

@@ -1,0 +1,110 @@
+"""Sessions in which a node dies, freezes or is drained: which moments a real change has for that."""
+
+import pytest
+
+from lab.replays import actions
+from lab.replays.actions import PUBLIC
+from lab.replays.comparison import Comparison, compared
+from lab.replays.trace import NotReplayable
+from lab.replays.translation import translated
+from lab.sessions.session import Session
+
+KILLED = ("n1: crash", "step", "tick 18 s", "step", "step")
+FROZEN = ("n1: freeze", "step", "tick 10 s", "step", "step")
+
+
+def words(setup: str, *steps: str) -> list[str]:
+    return [str(narrated.text) for narrated in translated(Session(setup, steps=steps)).actions]
+
+
+def test_a_change_waits_for_the_lease_of_a_node_that_died() -> None:
+    """It is started again in the end; how long it takes is for the cluster's leases to say."""
+    script = translated(Session("leases", steps=KILLED))
+    assert (script.harms, script.ends) == (True, PUBLIC)
+    assert words("leases", *KILLED) == [
+        "n1 leases v1",
+        "n2 leases v1",
+        "the process of n1 is killed",
+        "the change is submitted, as any other",
+        "it publishes v2, by the rules",
+        "it waits for n1, whose lease is not over",
+        "it publishes v3, by the rules",
+        "the change goes on to its end",
+        "the process of n1 is started again",
+    ]
+
+
+def test_for_a_node_that_was_drained_before_it_waits_for_nothing() -> None:
+    shown = words("leases", "n1: drain", "n1: crash", "step", "step", "step")
+    assert "it waits for no lease of n1" in shown
+    assert shown[2] == "n1 is drained: it gives its leases back"
+
+
+def test_a_node_comes_back_while_the_change_waits_for_it() -> None:
+    shown = words("leases", "n1: crash", "step", "n1: start", "step", "step")
+    assert shown[-3:] == [
+        "the process of n1 is started again",
+        "it publishes v3, by the rules",
+        "the change goes on to its end",
+    ]
+
+
+@pytest.mark.parametrize("steps", [FROZEN, (*FROZEN, "n1: thaw")], ids=["frozen to the end", "thawed"])
+def test_who_wakes_up_too_late_is_refused(steps: tuple[str, ...]) -> None:
+    assert words("frozen-node", *steps)[-3:] == [
+        "the change goes on to its end",
+        "the process of n1 is thawed",
+        "n1 tries to commit, and is refused",
+    ]
+    last = translated(Session("frozen-node", steps=steps)).actions[-1].action
+    assert last == actions.LateCommit(1, is_refused=True)
+
+
+def test_who_wakes_up_in_time_commits() -> None:
+    shown = words("frozen-node", "n1: freeze", "step", "n1: thaw", "n1: commit", "step", "step")
+    assert shown[6:10] == [
+        "it waits for n1, whose lease is not over",
+        "the process of n1 is thawed",
+        "n1 commits",
+        "it publishes v3, by the rules",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "why"),
+    [
+        (
+            Session("frozen-node", left_out=frozenset({"deadline"}), steps=FROZEN),
+            "it leaves out deadline: the nodes of the cluster keep every rule",
+        ),
+        (
+            Session("news", steps=("lose news", "step")),
+            "messages of the cluster are neither held nor lost for a replay: all tables' news go one way",
+        ),
+        (
+            Session("news", steps=("n1: hold", "step")),
+            "messages of the cluster are neither held nor lost for a replay: all tables' news go one way",
+        ),
+        (
+            Session("leases", steps=("step", "n1: crash")),
+            "n1 goes away while the change is on its way: it does not wait for that",
+        ),
+        (
+            Session("leases", steps=("n1: crash", "step", "n2: insert t (1, 1)")),
+            "n2 writes while the change is on its way: it does not wait for that",
+        ),
+    ],
+    ids=["a rule", "lost news", "held news", "a late crash", "a late statement"],
+)
+def test_what_has_no_moment_on_the_cluster_is_said_by_name(one: Session, why: str) -> None:
+    with pytest.raises(NotReplayable) as refused:
+        translated(one)
+    assert str(refused.value) == why
+
+
+def test_an_action_that_comes_out_otherwise_is_our_bug() -> None:
+    session = Session("leases", steps=KILLED)
+    assert compared(session, [], judged_before=True, ends=(PUBLIC, PUBLIC)).agree
+    other = compared(session, [], judged_before=True, ends=(PUBLIC, PUBLIC), otherwise=["a commit was accepted"])
+    assert other == Comparison((), (), (PUBLIC, PUBLIC), ("a commit was accepted",))
+    assert not other.agree
