@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy
 
 from catalog.models import Descriptor, StoryEvent, Table
@@ -26,11 +28,24 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 
 class ActingAdmin(ReadOnlyAdmin):
-    """Runs a service for each chosen object, logs it, and shows what was refused, by `refusal`."""
+    """Runs a service for each chosen object, logs it, and shows what was refused, by `refusal`.
+
+    It asks first, on a page of its own, and says by `follows` what the action does to each of them.
+    """
 
     refusal: type[Exception]
+    follows_template: str | None = None
+    """Of a chosen object: gets what `follows` returns, and the name of the action as `act`."""
 
-    def for_each(self, request: HttpRequest, chosen: QuerySet[Any], act: Callable[[Any], Any], log: str) -> None:
+    def follows(self, thing: Any) -> dict[str, Any]:
+        return {}
+
+    def for_each(
+        self, request: HttpRequest, chosen: QuerySet[Any], act: Callable[[Any], Any], log: str
+    ) -> HttpResponse | None:
+        """The page that asks; once it was answered, the acts."""
+        if "confirmed" not in request.POST:
+            return self._ask(request, chosen)
         done = 0
         for thing in chosen:
             try:
@@ -42,6 +57,21 @@ class ActingAdmin(ReadOnlyAdmin):
                 done += 1
         if done:
             self.message_user(request, f"{log}: {done}", messages.SUCCESS)
+        return None
+
+    def _ask(self, request: HttpRequest, chosen: QuerySet[Any]) -> HttpResponse:
+        name = request.POST["action"]
+        _act, _name, description = self.get_actions(request)[name]
+        context = self.admin_site.each_context(request) | {
+            "title": description,
+            "opts": self.opts,
+            "act": name,
+            "checkbox": ACTION_CHECKBOX_NAME,
+            "chosen": [(thing, self.follows(thing)) for thing in chosen],
+            "follows_template": self.follows_template,
+            "media": self.media,
+        }
+        return TemplateResponse(request, "admin/act_confirmation.html", context)
 
 
 @admin.register(Table)

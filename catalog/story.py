@@ -14,6 +14,8 @@ from typing import Any
 CLUSTER = "cluster"
 PROCESSES = "processes"
 """What happened to processes, and who did it: operators' audit trail."""
+LEASES = "leases"
+"""What operators did to leases, and to nodes that take them: who did what."""
 TEXT_MAX = 500  # of one detail of an event
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 

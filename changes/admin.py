@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -26,20 +26,22 @@ class ChangeAdmin(ActingAdmin):
         return request.user.has_perm("changes.change_change")
 
     @admin.action(description=gettext_lazy("Pause"), permissions=["steer"])
-    def pause(self, request: HttpRequest, chosen: QuerySet[Change]) -> None:
-        self._for_each(request, chosen, services.pause, _("Pause asked for"))
+    def pause(self, request: HttpRequest, chosen: QuerySet[Change]) -> HttpResponse | None:
+        return self._for_each(request, chosen, services.pause, _("Pause asked for"))
 
     @admin.action(description=gettext_lazy("Resume"), permissions=["steer"])
-    def resume(self, request: HttpRequest, chosen: QuerySet[Change]) -> None:
-        self._for_each(request, chosen, services.resume, _("Resume asked for"))
+    def resume(self, request: HttpRequest, chosen: QuerySet[Change]) -> HttpResponse | None:
+        return self._for_each(request, chosen, services.resume, _("Resume asked for"))
 
     @admin.action(description=gettext_lazy("Cancel: roll back to the table as it was"), permissions=["steer"])
-    def cancel(self, request: HttpRequest, chosen: QuerySet[Change]) -> None:
-        self._for_each(request, chosen, services.cancel, _("Cancel asked for"))
+    def cancel(self, request: HttpRequest, chosen: QuerySet[Change]) -> HttpResponse | None:
+        return self._for_each(request, chosen, services.cancel, _("Cancel asked for"))
 
-    def _for_each(self, request: HttpRequest, chosen: QuerySet[Change], act: Callable[..., None], log: str) -> None:
+    def _for_each(
+        self, request: HttpRequest, chosen: QuerySet[Change], act: Callable[..., None], log: str
+    ) -> HttpResponse | None:
         rights = {"who": request.user.get_username(), "may_steer_all": selectors.may_steer_all(request.user)}
-        self.for_each(request, chosen, lambda change: act(change.pk, **rights), log)
+        return self.for_each(request, chosen, lambda change: act(change.pk, **rights), log)
 
 
 @admin.register(Step)

@@ -251,6 +251,18 @@ def _in_the_way(cursor: Any, table: TableId, version: int, kind: StepKind) -> tu
     return () if hindrance is None else hindrance.leases
 
 
+def waits_for_leases() -> list[dict[str, Any]]:
+    """The changes that leases hold back now, each with its step and the leases in its way, the last to end first."""
+    found = []
+    for change in open_changes():
+        state = execution_of(change)
+        held = blockers(change, state) if change.status in MOVING else []
+        if held:
+            shown = {"element": state.plan.title, "step": current_step(change, state), "blockers": held}
+            found.append(change_line(change) | shown)
+    return found
+
+
 SILENT_S = 5.0
 YIELDING = frozenset({"fill", "delete", "purge"})
 """The runs that give way to traffic, and that a throttle slows down; a verification only reads."""

@@ -2,6 +2,7 @@
 
 rules         who may use, publish, drain, enter; the SQL of `enter` is a twin of the last
 node/         one node's leases as a state machine
+ranking       the order for people: what decides when the next step may go comes first
 holders       the sessions behind a lease, for people
 gossip        how news of a version spreads
 lanes         the cluster page's version lanes

@@ -80,7 +80,8 @@ class Lease(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.node} leases version {self.version} of table {self.table_id}"
+        """With the table's name, when it was read with it."""
+        return f"{self.node} leases version {self.version} of table {getattr(self, 'table_name', self.table_id)}"
 
 
 class PastLease(models.Model):

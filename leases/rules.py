@@ -98,10 +98,15 @@ def outside_two_versions(leases: Iterable[Lease], *, table: TableId, newest: int
     return [lease for lease in live if lease.version not in (newest, newest - 1)]
 
 
+def is_in_the_way(version: int, *, newest: int) -> bool:
+    """True if the next step of a table waits for leases on `version`: publishing after `newest`, or draining at it."""
+    return version < newest
+
+
 def blockers(leases: Iterable[Lease], *, table: TableId, next_version: int, now: float) -> list[Lease]:
     """The live leases that forbid publishing `next_version`: all older than its predecessor."""
     live = live_leases(leases, table=table, now=now)
-    return [lease for lease in live if lease.version < next_version - 1]
+    return [lease for lease in live if is_in_the_way(lease.version, newest=next_version - 1)]
 
 
 def publish_hindrance(
@@ -121,7 +126,7 @@ def drain_hindrance(
 ) -> Hindrance | None:
     """The hindrance to draining at `version` (L9): live leases, or held locks, of any older version."""
     live = live_leases(leases, table=table, now=now)
-    leased = tuple(lease for lease in live if lease.version < version)
+    leased = tuple(lease for lease in live if is_in_the_way(lease.version, newest=version))
     held = tuple(sorted(older for older in locked if older < version))
     return Hindrance(leased, held) if leased or held else None
 

@@ -1,6 +1,7 @@
 """Reads leases and nodes: who leases what, and until when at most. Times are the database's."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -12,7 +13,7 @@ from catalog.elements import FOREIGN_KEY, REFERENCED, Constraint, NodeId, State,
 from leases import rules
 from leases.holders import Holder, of_lease
 from leases.holders import to_json as holder_json
-from leases.models import Node
+from leases.models import Lease, Node
 from leases.redis.samples import read_holders
 
 LINKS = (FOREIGN_KEY, REFERENCED)
@@ -76,19 +77,30 @@ def held_leases(table_id: int | None = None) -> list[LeaseOn]:
     """The same with who holds each one."""
     found = leases_on(table_id)
     reported = read_holders(lease.node for lease in found)
-    return [
-        replace(
-            lease,
-            holders=of_lease(
-                reported,
-                node=lease.node,
-                incarnation=lease.incarnation,
-                table_id=lease.table_id,
-                version=lease.version,
-            ),
+    return [replace(lease, holders=holders_of(lease, reported)) for lease in found]
+
+
+def holders_of(lease: LeaseOn | Lease, reported: Mapping[str, tuple[int, tuple[Holder, ...]]]) -> tuple[Holder, ...]:
+    """Holders of a lease, from what its node `reported`."""
+    return of_lease(
+        reported, node=lease.node, incarnation=lease.incarnation, table_id=lease.table_id, version=lease.version
+    )
+
+
+def held_lease(lease_id: int) -> LeaseOn | None:
+    """One live lease with who holds it; None: it was given back, or is over."""
+    return next((lease for lease in held_leases() if lease.id == lease_id), None)
+
+
+def sessions_using(table_id: int, version: int, *, node: str) -> list[int]:
+    """The database sessions of a node whose transactions use a version now, as the database sees it."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT u.pid FROM lease_users(%s, %s) u WHERE starts_with(u.session_name, node_session_prefix(%s))"
+            " ORDER BY u.pid",
+            [table_id, version, node],
         )
-        for lease in found
-    ]
+        return [pid for (pid,) in cursor.fetchall()]
 
 
 def nodes() -> list[NodeWithLeases]:

@@ -4,19 +4,23 @@ Nodes themselves do not come this way: their keeper calls the server functions d
 Lease rows first, the story's counter rows last (L14).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+
+from django.db import DatabaseError
 
 from catalog.models import Table
 from catalog.services import append_event, control_transaction
-from catalog.story import CLUSTER, PROCESSES, table_stream
+from catalog.story import CLUSTER, LEASES, PROCESSES, table_stream
 from leases.models import Lease, Node
+from leases.selectors import sessions_using
 
 SILENT_AFTER_S = 3.0
 """A node sends a heartbeat each second; one that missed three does not answer."""
 
-Cursor = Any
+WOULD_NOT_END = "SL103"
 
 
 class CannotBeDone(Exception):
@@ -33,6 +37,10 @@ class NoSuchLease(CannotBeDone):
 
 class LeaseInUse(CannotBeDone):
     """Transactions run under the lease: it can be revoked, not released."""
+
+
+class SessionStays(CannotBeDone):
+    """A session of a lease was told to end and did not within a second: the lease stays as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +96,10 @@ def release_lease(lease_id: int, *, who: str) -> Lease:
         lease = Lease.objects.filter(id=lease_id).first()
         if lease is None:
             raise NoSuchLease(f"lease {lease_id} does not exist any more: it was given back, or is over")
-        users = _users_of(cursor, lease)
+        users = len(sessions_using(lease.table_id, lease.version, node=lease.node))
         if users:
-            raise LeaseInUse(f"cannot release: {lease} and {users} of its transactions run; revoke ends them")
+            what = f"{lease.node} leases {_table_name(lease.table_id)} v{lease.version}"
+            raise LeaseInUse(f"cannot release: {what} and {users} of its transactions run; revoke ends them")
         cursor.execute(
             "SELECT lease_release(%s, %s, %s, %s), pg_notify('schemalab_node', %s)",
             [lease.table_id, lease.version, lease.node, lease.incarnation, lease.node],
@@ -99,20 +108,12 @@ def release_lease(lease_id: int, *, who: str) -> Lease:
     return lease
 
 
-def _users_of(cursor: Cursor, lease: Lease) -> int:
-    cursor.execute(
-        "SELECT count(*) FROM lease_users(%s, %s) u WHERE starts_with(u.session_name, node_session_prefix(%s))",
-        [lease.table_id, lease.version, lease.node],
-    )
-    return cursor.fetchone()[0]
-
-
 def revoke_lease(table_id: int, node: str, *, who: str, version: int | None = None) -> list[Revocation]:
     """Take a node's leases on a table (or one version) away and end the sessions that use them (L10).
 
-    Raises `NoSuchLease` when the node leases nothing there.
+    Raises `NoSuchLease` when the node leases nothing there, `SessionStays`.
     """
-    with control_transaction() as cursor:
+    with control_transaction() as cursor, _ending_sessions():
         cursor.execute("SELECT version, sessions_ended FROM lease_revoke(%s, %s, %s)", [table_id, node, version])
         revoked = [Revocation(*row) for row in cursor.fetchall()]
         if not revoked:
@@ -123,10 +124,20 @@ def revoke_lease(table_id: int, node: str, *, who: str, version: int | None = No
     return revoked
 
 
+@contextmanager
+def _ending_sessions() -> Iterator[None]:
+    try:
+        yield
+    except DatabaseError as error:
+        if getattr(error.__cause__, "sqlstate", None) != WOULD_NOT_END:
+            raise
+        raise SessionStays(f"nothing was revoked: {error}; try again") from error
+
+
 def _append_lease_event(kind: str, table_id: int, version: int, *, node: str, who: str) -> None:
     name = _table_name(table_id)
     payload = {"who": who, "node": node, "table": name, "version": version}
-    append_event(kind, name, payload, [CLUSTER, table_stream(table_id)])
+    append_event(kind, name, payload, [CLUSTER, LEASES, table_stream(table_id)])
 
 
 def _table_name(table_id: int) -> str:
@@ -148,7 +159,7 @@ def _ask_drain(name: str, *, who: str, is_asked: bool, kind: str) -> None:
         cursor.execute("SELECT node_drain(%s, %s)", [name, is_asked])
         if not cursor.fetchone()[0]:
             raise _unknown(name)
-        append_event(kind, name, {"node": name, "who": who}, [CLUSTER, PROCESSES])
+        append_event(kind, name, {"node": name, "who": who}, [CLUSTER, LEASES, PROCESSES])
 
 
 def check_node(name: str) -> None:

@@ -1,22 +1,24 @@
-"""Live parts for which the supervisor is asked as well: the nodes' rows, and the list of processes."""
+"""Live parts of what operators look at: the nodes' rows, the list of processes, the leases."""
 
 from typing import Any
 
 from catalog.live import snapshot
-from catalog.story import PROCESSES
+from catalog.story import LEASES, PROCESSES
 from leases.lanes import lanes
 from leases.models import Node
 from leases.selectors import lane_snapshot
+from schemalab.operations import lease_list
 from schemalab.operations.consequences import does
 from schemalab.operations.faults import offered
 from schemalab.supervisor.process_control import processes_for_a_page
 
 
-def _nodes(_id: int) -> dict[str, Any]:
-    """Nodes as the database knows them, with the state of their process and what may be done to it."""
+def _nodes(back: str) -> dict[str, Any]:
+    """Nodes as the database knows them, with their process's state and what may be done to it, and then `back`."""
     states = {process["name"]: process["state"] for process in processes_for_a_page()}
     nodes = lanes(lane_snapshot())["nodes"]
     return {
+        "back": back,
         "nodes": [
             node
             | {
@@ -26,7 +28,7 @@ def _nodes(_id: int) -> dict[str, Any]:
                 ),
             }
             for node in nodes
-        ]
+        ],
     }
 
 
@@ -47,6 +49,10 @@ def _processes(_id: int) -> dict[str, Any]:
     }
 
 
-snapshot.register("cluster", "nodes", "parts/nodes.html", _nodes)
+snapshot.register("cluster", "nodes", "parts/nodes.html", lambda _id: _nodes("/"))
 snapshot.register(PROCESSES, "processes", "parts/processes.html", _processes, is_sampled=True)
 snapshot.register_stream(PROCESSES, lambda number: number == 0)
+snapshot.register(LEASES, "held", "parts/leases_held.html", lambda _id: lease_list.held(), is_sampled=True)
+snapshot.register(LEASES, "leases", "parts/leases_all.html", lambda _id: lease_list.every_lease())
+snapshot.register(LEASES, "nodes", "parts/nodes.html", lambda _id: _nodes("/leases/"))
+snapshot.register_stream(LEASES, lambda number: number == 0)

@@ -7,7 +7,7 @@ from django.urls import include, path
 from django.views.i18n import JavaScriptCatalog
 
 from schemalab import views
-from schemalab.operations import faults, first_visit, traffic
+from schemalab.operations import faults, first_visit, leases, traffic
 from schemalab.people import account
 
 APPS_WITH_PAGES = ("lab", "nodes", "changes", "spark_tasks", "leases", "storage", "catalog")
@@ -25,6 +25,9 @@ urlpatterns = [
     path("traffic/start/", traffic.start, name="traffic-start"),
     path("traffic/<int:number>/stop/", traffic.stop, name="traffic-stop"),
     path("first-visit/", first_visit.show, name="first-visit"),
+    path("leases/", leases.leases, name="leases"),
+    path("leases/<int:lease_id>/release/", leases.release, name="lease-release"),
+    path("leases/<int:lease_id>/revoke/", leases.revoke, name="lease-revoke"),
     path("admin/", admin.site.urls),
     path("language/", include("django.conf.urls.i18n")),
     path("jsi18n/", JavaScriptCatalog.as_view(), name="javascript-catalog"),

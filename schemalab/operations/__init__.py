@@ -4,4 +4,6 @@ consequences  what each fault does, and what it cannot break
 faults        the pages of processes: asked first, then done
 traffic       load on the nodes: started, watched, stopped
 first_visit   the card for newcomers, put away and brought back
+lease_list    leases and the changes that wait for them, as the lease console shows them
+leases        the lease console: asked first, then done
 """

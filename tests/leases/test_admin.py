@@ -1,5 +1,6 @@
 """Leases and nodes in Django's admin: to look at, and to act on with permission and a row in the log."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -7,8 +8,11 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
+from leases.admin import deciding_first as admin_order
 from leases.models import Lease, Node
-from tests.leases.rows import Connection, acquire, leased, make_table, register
+from leases.ranking import deciding_first
+from leases.selectors import leases_on
+from tests.leases.rows import Connection, acquire, leased, make_table, publish, register, users, using
 
 LEASES, NODES = "/admin/leases/lease/", "/admin/leases/node/"
 CATALOG = ("/admin/catalog/table/", "/admin/catalog/descriptor/", "/admin/catalog/storyevent/")
@@ -34,10 +38,23 @@ def staff(client: Client, node: None) -> Callable[..., Client]:
     return signed_in
 
 
-def act(client: Client, page: str, action: str, *chosen: object) -> str:
+def ask(client: Client, page: str, action: str, *chosen: object) -> str:
     response = client.post(page, {"action": action, "_selected_action": list(chosen)}, follow=True)
     assert response.status_code == 200
     return response.content.decode()
+
+
+def act(client: Client, page: str, action: str, *chosen: object) -> str:
+    """Ask, and answer that it is meant."""
+    assert 'name="confirmed"' in ask(client, page, action, *chosen) or action not in offered(client, page)
+    wish = {"action": action, "_selected_action": list(chosen), "confirmed": "yes"}
+    response = client.post(page, wish, follow=True)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def offered(client: Client, page: str) -> set[str]:
+    return set(re.findall(r'<option value="(\w+)">', client.get(page).content.decode()))
 
 
 def test_revoking_deletes_the_lease_and_is_logged(staff: Callable[..., Client], database: Connection) -> None:
@@ -46,13 +63,50 @@ def test_revoking_deletes_the_lease_and_is_logged(staff: Callable[..., Client], 
     assert leased(database) == []
     entry = LogEntry.objects.get()
     assert (entry.user.username, entry.change_message) == ("ada", "Revoked")
-    assert entry.object_repr == "n1 leases version 1 of table 7"
+    assert entry.object_repr == "n1 leases version 1 of table users"
 
 
 def test_releasing_deletes_the_lease_and_is_logged(staff: Callable[..., Client], database: Connection) -> None:
     assert "Released: 1" in act(staff("release_lease"), LEASES, "release", Lease.objects.get().pk)
     assert leased(database) == []
     assert LogEntry.objects.get().change_message == "Released"
+
+
+@pytest.mark.parametrize("action", ["release", "revoke"])
+def test_nothing_is_done_before_it_is_confirmed(
+    staff: Callable[..., Client], database: Connection, dsn: str, action: str
+) -> None:
+    with using(dsn) as session:
+        shown = ask(staff(f"{action}_lease"), LEASES, action, Lease.objects.get().pk)
+        session.execute("COMMIT")
+    assert "n1 leases version 1 of table users" in shown
+    says = "1 more transaction uses it at the database" if action == "revoke" else "Transactions run under it"
+    assert says in shown
+    assert len(leased(database)) == 1
+    assert not LogEntry.objects.exists()
+
+
+def test_the_list_names_tables_and_shows_seconds_what_decides_first(
+    staff: Callable[..., Client], database: Connection, publisher: Connection
+) -> None:
+    """In the order of `leases.ranking`, which SQL says again here."""
+    publish(publisher, users(2))
+    register(database, "n2")
+    acquire(database, "n2")
+    make_table(database, users(table_id=8, name="aliens"))
+    acquire(database, "n2", table_id=8)
+    register(database, "n3")
+    acquire(database, "n3", table_id=8)
+    publish(publisher, users(2, table_id=8, name="aliens"))
+    acquire(database, "n3", table_id=8)
+    expected = [(lease.table, lease.version, lease.node) for lease in deciding_first(leases_on())]
+    listed = [(one.table_name, one.version, one.node) for one in admin_order(Lease.objects.all())]
+    assert listed == expected
+    assert [one[1] for one in expected] == [1, 1, 1, 2, 2]
+    page = staff().get(LEASES).content.decode()
+    assert "v1, newest: v2" in page
+    assert re.search(r'class="field-left">2\d\.\d<', page)
+    assert page.index(">users<") < page.index(">aliens<") or expected[0][0] == "aliens"
 
 
 @pytest.mark.parametrize("action", ["release", "revoke"])
@@ -83,5 +137,8 @@ def test_nothing_is_added_changed_or_deleted_here(node: None, admin_client: Clie
 
 def test_lists_can_be_filtered(staff: Callable[..., Client]) -> None:
     client = staff()
+    assert "1 lease" in client.get(f"{LEASES}?table=7").content.decode()
+    assert "0 leases" in client.get(f"{LEASES}?table=8").content.decode()
+    assert "1 lease" in client.get(f"{LEASES}?q=user").content.decode()
     assert "1 lease" in client.get(f"{LEASES}?node=n1").content.decode()
     assert "0 leases" in client.get(f"{LEASES}?node=n2").content.decode()

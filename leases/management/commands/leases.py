@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from catalog.models import Table
 from catalog.selectors import live_tables, table_named
 from leases import selectors, services
+from leases.ranking import deciding_first
 
 USAGE = "usage: manage.py leases [TABLE] [--json], or manage.py leases revoke TABLE NODE"
 
@@ -32,7 +33,7 @@ class Command(BaseCommand):
                 raise CommandError(USAGE, returncode=2)
 
     def _show(self, table: Table | None, *, as_json: bool) -> None:
-        leases = selectors.held_leases(None if table is None else table.id)
+        leases = deciding_first(selectors.held_leases(None if table is None else table.id))
         if as_json:
             self.stdout.write(json.dumps([selectors.lease_json(lease) for lease in leases], indent=2))
         elif not leases:

@@ -15,6 +15,8 @@ from schemalab.testing.cluster import RunningCluster
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 COLOURS = ["color-contrast", "link-in-text-block"]
+SETTLED = "Promise.all(document.getAnimations().filter(one => one instanceof CSSTransition).map(one => one.finished))"
+"""No colour is on its way to another one any more."""
 RUN_AXE = """([tags, without]) => axe.run(document, {
   runOnly: tags, rules: Object.fromEntries(without.map(rule => [rule, {enabled: false}])),
 }).then(found => found.violations.map(

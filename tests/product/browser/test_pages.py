@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from schemalab.testing.cluster import RunningCluster
-from tests.product.browser.people import COLOURS, overflow, sign_in, violations
+from tests.product.browser.people import COLOURS, SETTLED, overflow, sign_in, violations
 from tests.rounds import every
 
 NewPage = Callable[..., Page]
@@ -61,7 +61,6 @@ def a_table(cluster: RunningCluster) -> None:
 
 
 NARROW, WIDE = 320, 1280
-SETTLED = "Promise.all(document.getAnimations().filter(one => one instanceof CSSTransition).map(one => one.finished))"
 
 
 @every(3)

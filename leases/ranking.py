@@ -1,0 +1,55 @@
+"""The order in which people look at leases: first the one that decides when the next step may go.
+
+a change waits for it      the last to end comes first: before that nothing goes on
+of an older version        the next step of any change of its table would wait for it; the last to end first
+of the newest version      in nobody's way; by table and node
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Protocol, TypeVar
+
+from leases.rules import is_in_the_way
+
+Place = tuple[int, float, str, int, str, int]
+
+
+class LiveLease(Protocol):
+    """A live lease, and the newest version of its table."""
+
+    @property
+    def table_id(self) -> int: ...
+    @property
+    def table(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def newest(self) -> int: ...
+    @property
+    def node(self) -> str: ...
+    @property
+    def incarnation(self) -> int: ...
+    @property
+    def remaining_s(self) -> float: ...
+
+
+Some = TypeVar("Some", bound=LiveLease)
+Held = tuple[int, int, str]
+"""What a change waits for: the table's id, the version, the node."""
+
+
+def key(lease: LiveLease) -> Held:
+    return lease.table_id, lease.version, lease.node
+
+
+def deciding_first(leases: Iterable[Some], waited_for: Collection[Held] = ()) -> list[Some]:
+    """The leases in that order, given those that changes wait for."""
+    return sorted(leases, key=lambda lease: place(lease, is_waited_for=key(lease) in waited_for))
+
+
+def place(lease: LiveLease, *, is_waited_for: bool = False) -> Place:
+    """Less is earlier."""
+    is_old = is_in_the_way(lease.version, newest=lease.newest)
+    rank = 0 if is_waited_for else 1 if is_old else 2
+    return rank, -lease.remaining_s if rank < 2 else 0.0, lease.table, lease.version, lease.node, lease.incarnation

@@ -1,0 +1,114 @@
+"""The lease console on the real cluster: who holds a change back is found and revoked; the administration's look."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+from playwright.sync_api import Page, expect
+
+from schemalab.polling import wait_for
+from schemalab.testing.cluster import ROOT, RunningCluster
+from tests.product.browser.people import COLOURS, SETTLED, overflow, sign_in, violations
+
+NewPage = Callable[..., Page]
+CHANGE_MS_MAX = 60_000
+NODE_S_MAX = 60.0
+LONG_LEASE_S = "120"
+"""Nobody has to be quick: with the cluster's leases of two seconds the transaction would end by itself."""
+ADMIN = (
+    "/admin/",
+    "/admin/leases/lease/",
+    "/admin/leases/node/",
+    "/admin/changes/change/",
+    "/admin/catalog/storyevent/",
+)
+
+
+@pytest.fixture(scope="module")
+def patient(cluster: RunningCluster) -> Iterator[str]:
+    """The address of a further node of the cluster, whose leases last."""
+    command = (sys.executable, "manage.py", "node", "patient", "--port", "0")
+    process = subprocess.Popen(command, cwd=ROOT, env=cluster.env | {"LEASE_S": LONG_LEASE_S})
+    try:
+        with psycopg.connect(cluster.database_url, autocommit=True) as store:
+            question = "SELECT host, port FROM leases_node WHERE name = 'patient' AND state = 'up' AND port > 0"
+            wait_for(lambda: store.execute(question).fetchone() is not None, what="patient", seconds_max=NODE_S_MAX)
+            host, port = store.execute(question).fetchone() or ("", 0)
+            yield f"host={host} port={port} user=owner dbname=schemalab"
+            process.terminate()
+            process.wait(NODE_S_MAX)
+            store.execute("DELETE FROM leases_node WHERE name = 'patient'")
+    finally:
+        process.kill()
+
+
+def test_who_holds_a_change_back_is_found_and_revoked(new_page: NewPage, cluster: RunningCluster, patient: str) -> None:
+    """Its transaction ends with 40001 and is not there afterwards; what was acknowledged is; the change goes on."""
+    page = new_page()
+    sign_in(page, cluster)
+    with psycopg.connect(patient, application_name="report", autocommit=True) as holder:
+        holder.execute("CREATE TABLE held (id bigint PRIMARY KEY, note text)")
+        holder.execute("INSERT INTO held VALUES (1, 'acknowledged')")
+        holder.execute("BEGIN")
+        holder.execute("INSERT INTO held VALUES (2, 'not committed')")
+        assert cluster.manage("change", "submit", "CREATE INDEX held_note ON held (note)").returncode == 0
+        page.goto(f"{cluster.address}/leases/")
+        expect(page.locator("h1")).to_have_text("1 change waits for leases", timeout=CHANGE_MS_MAX)
+        first = page.locator("article.held").first
+        expect(first).to_contain_text("patient uses held v")
+        expect(first).to_contain_text("This one decides when the next step may go.")
+        row = first.locator("tbody tr")
+        expect(row).to_contain_text("report")
+        expect(row).to_contain_text("idle after INSERT INTO held VALUES (2, 'not committed')")
+        looks_right(page)
+        first.get_by_role("link", name="Revoke").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("It loses all that it did since its BEGIN")
+        expect(dialog).to_contain_text("goes on then: no other lease is in its way.")
+        assert violations(page) == []
+        dialog.get_by_label("Type patient to confirm").fill("patient")
+        dialog.get_by_role("button", name="Revoke it").click()
+        expect(page.locator(".toasts")).to_have_text("Revoked: 1 session was ended.")
+        expect(page.locator("[data-story]")).to_contain_text(re.compile("owner revoked the lease of patient on held v"))
+        with pytest.raises(psycopg.errors.SerializationFailure, match="the transaction had to end"):
+            holder.execute("COMMIT")
+        holder.execute("ROLLBACK")
+        expect(page.locator("h1")).to_have_text("No change waits for a lease", timeout=CHANGE_MS_MAX)
+        assert holder.execute("SELECT note FROM held").fetchall() == [("acknowledged",)]
+    page.goto(f"{cluster.address}/changes/")
+    page.get_by_role("link", name="CREATE INDEX held_note").click()
+    expect(page.locator(".outcome").first).to_contain_text("done", timeout=CHANGE_MS_MAX)
+
+
+def looks_right(page: Page) -> None:
+    """In both themes and on a phone."""
+    assert violations(page) == []
+    page.emulate_media(color_scheme="dark")
+    page.evaluate(SETTLED)
+    assert violations(page, COLOURS) == []
+    page.emulate_media(color_scheme="light")
+    page.evaluate(SETTLED)
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert overflow(page) == 0
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_the_administration_is_accessible_and_asks_first(new_page: NewPage, cluster: RunningCluster) -> None:
+    page = new_page()
+    sign_in(page, cluster)
+    for path in ADMIN:
+        page.goto(f"{cluster.address}{path}")
+        looks_right(page)
+    page.goto(f"{cluster.address}/admin/leases/node/")
+    page.get_by_role("row").filter(has_text="n1").get_by_role("checkbox").check()
+    page.get_by_label("Action:").select_option("drain")
+    page.get_by_role("button", name="Run").or_(page.get_by_role("button", name="Go")).click()
+    expect(page.locator(".chosen")).to_contain_text("No transaction is cut off.")
+    looks_right(page)
+    page.get_by_role("link", name="Leave it as it is").click()
+    expect(page.locator("#result_list")).to_contain_text("up")
