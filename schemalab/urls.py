@@ -26,6 +26,7 @@ urlpatterns = [
     path("traffic/<int:number>/stop/", traffic.stop, name="traffic-stop"),
     path("first-visit/", first_visit.show, name="first-visit"),
     path("leases/", leases.leases, name="leases"),
+    path("leases/history/", leases.history, name="lease-history"),
     path("leases/<int:lease_id>/release/", leases.release, name="lease-release"),
     path("leases/<int:lease_id>/revoke/", leases.revoke, name="lease-revoke"),
     path("admin/", admin.site.urls),

@@ -5,5 +5,6 @@ faults        the pages of processes: asked first, then done
 traffic       load on the nodes: started, watched, stopped
 first_visit   the card for newcomers, put away and brought back
 lease_list    leases and the changes that wait for them, as the lease console shows them
+lease_history who leased what, and how it ended
 leases        the lease console: asked first, then done
 """

@@ -3,6 +3,7 @@
     /leases/                     live; staff
     /leases/12/release/          GET: what it will do; POST: done. Refused with 409 while a transaction uses it
     /leases/12/revoke/           GET: which sessions end and what they lose; POST with the node's name typed: done
+    /leases/history/             who leased what, of a table or a node
 
 Nodes are drained where everything else is done to them (`faults`). What is done here is `leases.services`, as the
 command and the admin do it, and appended to the story with who did it.
@@ -28,9 +29,10 @@ from catalog.story import LEASES
 from changes.selectors import waits_for_leases
 from leases import selectors, services
 from leases.selectors import LeaseOn
-from schemalab.operations import lease_list
+from schemalab.operations import lease_history, lease_list
 
 View = Callable[..., HttpResponse]
+DIGITS_MAX = 10
 REFUSALS = (services.CannotBeDone, OutOfTime)
 
 
@@ -86,6 +88,16 @@ def revoke(request: HttpRequest, lease_id: int) -> HttpResponse:
     words = ngettext("Revoked: %(n)s session was ended.", "Revoked: %(n)s sessions were ended.", ended)
     messages.success(request, words % {"n": ended})
     return redirect("leases")
+
+
+@for_staff
+@require_GET
+def history(request: HttpRequest) -> HttpResponse:
+    table, node = request.GET.get("table", ""), request.GET.get("node", "")
+    is_number = table.isascii() and table.isdigit() and len(table) < DIGITS_MAX
+    table_id = int(table) if is_number else None
+    context = {"section": "leases", "table_id": table_id, "node": node}
+    return render(request, "leases_history.html", context | lease_history.history(table_id=table_id, node=node or None))
 
 
 def _ask(

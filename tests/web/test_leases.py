@@ -102,7 +102,7 @@ def transaction_under(lease: Lease, dsn: str) -> Iterator[psycopg.Connection[Any
 
 
 def addresses(lease: Lease) -> list[str]:
-    return [*(f"/leases/{lease.pk}/{act}/" for act in ACTS), "/leases/"]
+    return [*(f"/leases/{lease.pk}/{act}/" for act in ACTS), "/leases/", "/leases/history/"]
 
 
 @pytest.mark.parametrize(("who", "status"), [("lea", 403), ("sam", 403), ("ines", 403), ("nobody", 302), ("olga", 200)])
@@ -273,3 +273,31 @@ def test_a_reader_of_chinese_gets_chinese(
         shown = words(olga.get(address, headers={"accept-language": "zh-hans"}))
         assert "租约" in shown
         assert not re.search(r"waits for|Open transactions|What this will do", shown)
+
+
+def test_history_says_who_leased_what_and_how_it_ended(
+    client_of: ClientOf, leased: dict[str, Lease], flights: Table
+) -> None:
+    """n1's lease is revoked, n2's runs out, n3 gives its own back and takes another one."""
+    olga = client_of("olga")
+    assert olga.post(f"/leases/{leased['n1'].pk}/revoke/", {"typed": "n1"}).status_code == 302
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE leases_lease SET expires_at = acquired_at + interval '1 ms' WHERE node = 'n2'")
+        cursor.execute("SELECT pg_sleep(0.002), lease_release(%s, 3, 'n3', 1)", [flights.pk])
+        cursor.execute("SELECT version FROM lease_acquire(%s, 'n3', 1, 30)", [flights.pk])
+        cursor.execute("SELECT * FROM lease_sweep()")
+    shown = words(olga.get("/leases/history/", {"table": flights.pk}))
+    assert re.search(r"flights v2 n1 incarnation 1 \S+ \S+ [\d.]+ m?s revoked by olga", shown)
+    assert re.search(r"flights v2 n2 incarnation 1 \S+ \S+ 1 ms ran out: its node did not renew it", shown)
+    assert re.search(r"flights v3 n3 incarnation 1 \S+ \S+ [\d.]+ m?s given back", shown)
+    assert re.search(r"flights v3 n3 incarnation 1 \S+ – lasts, at most until", shown)
+    of_n3 = words(olga.get("/leases/history/", {"node": "n3"}))
+    assert "given back" in of_n3
+    assert "revoked" not in of_n3
+
+
+@pytest.mark.parametrize("query", [{}, {"table": "0"}, {"table": "x"}, {"table": "9" * 40}, {"node": "no such"}])
+def test_history_of_nothing_says_so(client_of: ClientOf, db: None, query: dict[str, str]) -> None:
+    assert "Nothing of that was leased, as far as is remembered." in words(
+        client_of("olga").get("/leases/history/", query)
+    )

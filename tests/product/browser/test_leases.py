@@ -83,6 +83,10 @@ def test_who_holds_a_change_back_is_found_and_revoked(new_page: NewPage, cluster
     page.goto(f"{cluster.address}/changes/")
     page.get_by_role("link", name="CREATE INDEX held_note").click()
     expect(page.locator(".outcome").first).to_contain_text("done", timeout=CHANGE_MS_MAX)
+    page.goto(f"{cluster.address}/leases/")
+    page.get_by_role("link", name="history", exact=True).click()
+    expect(page.get_by_text("revoked by owner")).to_be_visible()
+    looks_right(page)
 
 
 def looks_right(page: Page) -> None:

@@ -1,0 +1,65 @@
+"""Leases from beginning to end: whose, of what, and how each ended: given back, run out, or taken away by somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from catalog.models import StoryEvent, Table
+from catalog.story import LEASES
+from leases.models import Lease, Node, PastLease
+
+SHOWN_MAX = 200
+APART = timedelta(seconds=2)
+"""A lease that an operator takes ends in the transaction that says so: no control transaction lasts longer."""
+ENDED_BY = {"lease released": "released", "lease revoked": "revoked"}
+Json = dict[str, Any]
+
+
+def history(*, table_id: int | None, node: str | None) -> Json:
+    """The leases of a table, a node, both or all, newest first: those that last, then those that are over."""
+    of: dict[str, Any] = ({"table_id": table_id} if table_id is not None else {}) | ({"node": node} if node else {})
+    now = list(Lease.objects.filter(**of).order_by("-acquired_at", "-pk")[:SHOWN_MAX])
+    past = list(PastLease.objects.filter(**of).order_by("-ended_at", "-pk")[: SHOWN_MAX + 1])
+    names = dict(Table.objects.filter(pk__in={one.table_id for one in (*now, *past)}).values_list("pk", "name"))
+    acts = _acts(past)
+    return {
+        "leases": [
+            *(_row(one, names, ended_at=None, how="lasts") for one in now),
+            *(_row(one, names, ended_at=one.ended_at, **_how(one, names, acts)) for one in past[:SHOWN_MAX]),
+        ],
+        "more": len(past) > SHOWN_MAX,
+        "tables": list(Table.objects.exclude(state=Table.State.RESERVED).order_by("name").values_list("pk", "name")),
+        "nodes": list(Node.objects.order_by("name").values_list("name", flat=True)),
+    }
+
+
+def _row(lease: Lease | PastLease, names: dict[int, str], *, ended_at: datetime | None, **how: str) -> Json:
+    return {
+        "table": names.get(lease.table_id, str(lease.table_id)),
+        "version": lease.version,
+        "node": lease.node,
+        "incarnation": lease.incarnation,
+        "acquired_at": lease.acquired_at,
+        "ended_at": ended_at,
+        "expires_at": lease.expires_at,
+        "lasted_s": None if ended_at is None else (ended_at - lease.acquired_at).total_seconds(),
+    } | how
+
+
+def _how(lease: PastLease, names: dict[int, str], acts: Iterable[StoryEvent]) -> dict[str, str]:
+    """The end of a lease: how it came, and by whom, if somebody did it."""
+    was = {"node": lease.node, "table": names.get(lease.table_id), "version": lease.version}
+    for act in acts:
+        if abs(act.at - lease.ended_at) <= APART and was.items() <= act.payload.items():
+            return {"how": ENDED_BY[act.kind], "who": act.payload["who"]}
+    return {"how": "ran out" if lease.ended_at >= lease.expires_at else "given back"}
+
+
+def _acts(past: Sequence[PastLease]) -> list[StoryEvent]:
+    """Acts of operators on leases while these ended."""
+    if not past:
+        return []
+    between = (past[-1].ended_at - APART, past[0].ended_at + APART)
+    return list(StoryEvent.objects.filter(stream=LEASES, kind__in=ENDED_BY, at__range=between))
