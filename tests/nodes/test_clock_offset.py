@@ -12,7 +12,11 @@ KNOWN = {
     "catalog/live/snapshot.py",  # pages and the web's greeting
     "catalog/templatetags/look.py",  # pages
     "changes/proofs.py",  # page and lab worker
+    "changes/records/keeping.py",  # which changes have been over for long enough to be drawn for good
     "changes/selectors.py",  # how long a run has been silent, for a page
+    "leases/admin.py",  # seconds that are left, for a page
+    "nodes/traffic/running.py",  # the second that a figure is of, on its page
+    "nodes/traffic/runs.py",  # when a run of traffic ends, and whether it still reports
     "changes/rate_limits.py",  # how many in a minute; a far clock's rows do not count
 }
 """Where a wall clock is read. Whoever adds one says why nothing is judged by it."""

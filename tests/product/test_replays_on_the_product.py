@@ -28,9 +28,11 @@ AS_THE_MODEL = {
 @pytest.mark.parametrize(
     "session",
     [
-        FEATS["correct-run"].replay,
+        pytest.param(FEATS["correct-run"].replay, marks=pytest.mark.soak),
         Session("leases", steps=("n1: crash", "step", "tick 18 s", "step", "step")),
-        Session("frozen-node", steps=("n1: freeze", "step", "tick 10 s", "step", "step")),
+        pytest.param(
+            Session("frozen-node", steps=("n1: freeze", "step", "tick 10 s", "step", "step")), marks=pytest.mark.soak
+        ),
     ],
     ids=["the correct run", "killed", "frozen: its late commit is refused"],
 )

@@ -10,7 +10,8 @@ from lab.questions.goal import Goal, goal_from_json
 from lab.questions.search import Answer, Question, ask, from_json, last_point, to_json
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import BadSession, Session
-from lab.sessions.shown import Severity
+from lab.sessions.shown import NOTHING, Severity
+from lab.texts import Text
 from tests.lab.questions.sessions import session, statement
 
 PATIENTLY = Budget(seconds=120.0)
@@ -94,13 +95,16 @@ def test_from_here_is_refused_where_a_transaction_is_open_and_the_last_such_poin
     at = len(begun.steps)
     with pytest.raises(BadSession, match="n1 has an open transaction"):
         ask(Question(begun, at=at, from_here=True), budget=PATIENTLY)
-    assert last_point(begun, at) == (at - 1, "n1 has an open transaction")
-    assert last_point(begun, at - 1) == (at - 1, "")
+    assert last_point(begun, at) == (at - 1, Text("{node} has an open transaction", {"node": "n1"}))
+    assert last_point(begun, at - 1) == (at - 1, NOTHING)
 
 
 def test_a_lease_that_ran_out_is_no_point_to_ask_from() -> None:
     begun = session("one-jump", ("n1.expire",))
-    assert last_point(begun, len(begun.steps)) == (len(begun.steps) - 1, "a lease of n1 has run out")
+    assert last_point(begun, len(begun.steps)) == (
+        len(begun.steps) - 1,
+        Text("a lease of {node} has run out", {"node": "n1"}),
+    )
 
 
 def test_the_rows_of_the_session_are_there_unless_any_rows_are_asked_for() -> None:

@@ -42,7 +42,7 @@ WORDS = """(() => {
 ENGLISH = re.compile(r"[A-Za-z]{2,}(?: [a-z]{2,}){2,}")
 """Three words in a row, the last two not names."""
 
-JUDGED_MS_MAX, LOOK_MS_MAX = 60_000, 30_000
+JUDGED_MS_MAX, LOOK_MS_MAX = 150_000, 30_000
 
 
 @dataclass

@@ -140,7 +140,7 @@ def test_a_foreign_key_leads_from_one_table_to_the_other(
     assert page.get_by_role("heading", level=1).inner_text() == "axe_table → axe_parent: foreign key axe_table_b_fkey"
     assert violations(page) == []
     assert overflow(page) == 0
-    page.get_by_role("link", name="axe_parent", exact=True).click()
+    page.get_by_role("link", name="axe_parent", exact=True).first.click()
     page.get_by_role("region", name="Elements").get_by_role("link", name="axe_table").click()
     page.wait_for_url("**/tables/*/")
     assert page.get_by_role("heading", level=1).inner_text() == "axe_table"
