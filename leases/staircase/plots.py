@@ -55,12 +55,16 @@ def plot(seconds: Sequence[Second], axis: Axis, figures: Sequence[Figure]) -> Pl
 
 
 def sentence(seconds: Sequence[Second], works: Sequence[Work]) -> dict[str, Any]:
-    """Figures while changes moved tables, and while none did; None where there is none."""
+    """Figures while changes moved tables, and while none did; None where there is none.
+
+    `were_short`: no second lies within a change because each was over within one, not because nobody recorded it.
+    """
     during = [one for one in seconds if _is_within(one, works)]
     before = [one for one in seconds if not _is_within(one, works)]
     return {
         "rate": _mean(rate, during),
         "rate_before": _mean(rate, before),
+        "were_short": all(work.ended is not None and work.ended - work.began < 1 for work in works),
         "rate_least": min(_known(rate, during), default=None),
         "p50": _mean(p50, during),
         "p50_before": _mean(p50, before),
