@@ -17,7 +17,6 @@ from catalog.selectors import newest_seq
 from catalog.story import CLUSTER
 from leases.lanes import phase
 from leases.models import Lease, Node, PastLease, RecordedSecond
-from leases.recorder.seconds import reported_seconds
 from leases.selectors import moving_elements
 from leases.staircase.facts import MARKS, Facts, Mark, Second, Use, Version, Walk, Work
 
@@ -29,6 +28,8 @@ REST_S = 10.0
 """So long after the last thing that happened the picture of a table at rest ends."""
 TICK_S = 2.0
 """Where nothing else happens, time itself moves a picture so often."""
+FALLS_SOUGHT_S = 3600.0
+"""A node that fell so long before a window, and did not come back, is known to be down in it."""
 LEAD_S = 10.0
 """So long before its first change a window begins."""
 
@@ -53,7 +54,7 @@ def read_facts(tables: Sequence[tuple[int, str]], works: Sequence[Work], *, star
     is_live = rest > now or any(work.ended is None for work in works)
     ticks = math.floor(now / TICK_S)
     end = (ticks + 1.0) * TICK_S if is_live else rest
-    seconds = read_seconds(start, ticks * TICK_S if is_live else rest, is_live=is_live)
+    seconds = read_seconds(start, ticks * TICK_S if is_live else rest)
     return Facts(start, end, is_live, walks, marks, seconds, tuple(works))
 
 
@@ -107,29 +108,29 @@ def _uses(table_id: int, start: float, now: float) -> list[Use]:
 
 
 def _marks(used: set[str], start: float, now: float) -> tuple[Mark, ...]:
-    """The marks of nodes, oldest first. A node is marked as silent from its last heartbeat on."""
+    """The marks of nodes, oldest first, those before the window too: they say who was down when it began.
+
+    A node is marked as silent from its last heartbeat on.
+    """
     names = used | set(Node.objects.values_list("name", flat=True))
     rows = StoryEvent.objects.filter(
         stream=CLUSTER,
         seq__gt=newest_seq(CLUSTER) - EVENTS_LOOKED_AT,
         kind__in=list(MARKS),
-        at__gte=datetime.fromtimestamp(start, UTC),
+        at__gte=datetime.fromtimestamp(start - FALLS_SOUGHT_S, UTC),
     ).order_by("-seq")[:MARKS_MAX]
     marks = []
     for row in rows:
         since = row.payload.get("since")
         at = row.at if since is None else datetime.fromisoformat(since)
         node = row.payload.get("node") or row.payload.get("process") or ""
-        if node in names and start <= at.timestamp() <= now:
+        if node in names and at.timestamp() <= now:
             marks.append(Mark(at.timestamp(), MARKS[row.kind], node))
     return tuple(sorted(marks, key=lambda mark: mark.at))
 
 
-def read_seconds(start: float, end: float, *, is_live: bool) -> tuple[Second, ...]:
-    """The recorded seconds of a window; of one that ends now also those that only Redis has yet."""
+def read_seconds(start: float, end: float) -> tuple[Second, ...]:
+    """The recorded seconds of a window. Redis is not asked: a snapshot of the database does not wait for it."""
     rows = RecordedSecond.objects.filter(at__gte=math.ceil(start), at__lte=math.floor(end)).order_by("at")
-    known = {float(row.at): Second(float(row.at), row.statements_per_s, row.p50_ms, row.p99_ms) for row in rows}
-    if is_live:
-        newest = max(known, default=start)
-        known |= {one.at: one for one in reported_seconds() if one.at > newest and start <= one.at <= end}
-    return tuple(known[at] for at in sorted(known))
+    known = rows.values_list("at", "statements_per_s", "p50_ms", "p99_ms")
+    return tuple(Second(float(at), rate, p50_ms, p99_ms) for at, rate, p50_ms, p99_ms in known)

@@ -88,7 +88,7 @@ class Count:
 def lanes(walk: Walk, marks: Sequence[Mark], axis: Axis) -> list[Lane]:
     """A lane for each node, by name; of many nodes those of the laggards, and of nodes that something happened to."""
     by_node = uses_by_node(walk)
-    shown = by_node if len(by_node) <= LANES_MAX else laggards(walk, marks)
+    shown = by_node if len(by_node) <= LANES_MAX else laggards(walk, marks, axis)
     steps = {version.version: step for step, version in enumerate(walk.versions)}
     phases = {version.version: version.phase for version in walk.versions}
     return [_lane(node, by_node[node], marks, axis, steps, phases) for node in sorted(shown)]
@@ -112,15 +112,17 @@ def uses_by_node(walk: Walk) -> dict[str, list[Use]]:
     return found
 
 
-def laggards(walk: Walk, marks: Sequence[Mark]) -> set[str]:
-    """The nodes that used a version longest after the next one was published, and those that fell."""
+def laggards(walk: Walk, marks: Sequence[Mark], axis: Axis) -> set[str]:
+    """The nodes that used a version longest after the next one was published, and those that were down."""
     following = {one.version: later.published_at for one, later in zip(walk.versions, walk.versions[1:], strict=False)}
     lag: dict[str, float] = {}
     for node, uses in uses_by_node(walk).items():
         ends = [(use.until if use.ended is None else use.ended) - following.get(use.version, use.until) for use in uses]
         lag[node] = max(ends)
     slowest = sorted(lag, key=lambda node: (-lag[node], node))[:LAGGARDS]
-    fallen = sorted({mark.node for mark in marks if mark.kind in FALLS and mark.node in lag})[:LAGGARDS]
+    start, end = axis.times[0], axis.times[-1]
+    down = {node for node, spans in falls(marks, end).items() if any(rose > start for _, rose, _ in spans)}
+    fallen = sorted(down & lag.keys())[:LAGGARDS]
     return {*slowest, *fallen}
 
 
@@ -161,7 +163,7 @@ def _lane(
             left, right = max(fell, began), min(rose, ended)
             if left < right:
                 gaps.append(Gap(kind, step, *_span(axis, left, right), use.until if use.ended is None else use.ended))
-    placed = tuple(Placed(mark.kind, axis.place(mark.at), mark.at) for mark in own)
+    placed = tuple(Placed(mark.kind, axis.place(mark.at), mark.at) for mark in own if mark.at >= axis.times[0])
     return Lane(node, tuple(bars), tuple(gaps), placed)
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from leases.staircase import plots
 from leases.staircase.axis import WIDTH, Axis, axis
 from leases.staircase.facts import FALLS, RISES, Facts, Json, Mark, Version, Walk
-from leases.staircase.lanes import Bar, Lane, counts, lanes, uses_by_node
+from leases.staircase.lanes import Bar, Lane, counts, falls, lanes, uses_by_node
 from leases.staircase.stops import stops
 
 LETTER = 0.85
@@ -223,21 +223,24 @@ def _work(facts: Facts, scale: Axis, number: int) -> Json:
 
 def _summary(walk: Walk, marks: Sequence[Mark], end: float) -> Json:
     """The lanes in a sentence: from which version to which, how many at once, and the longest wait, for whom."""
-    fallen = {mark.node for mark in marks if mark.kind in FALLS}
     waits = []
     for older, newer in zip(walk.versions, walk.versions[1:], strict=False):
         for use in walk.uses:
             left = end if use.ended is None else use.ended
             if use.version == older.version and left > newer.published_at:
-                waits.append((round(left - newer.published_at, 3), use.node, older.version))
-    longest = max(waits, default=None)
+                waits.append((left - newer.published_at, use.node, older.version, newer.published_at))
+    wait, is_fallen = None, False
+    if waits:
+        length, node, version, since = max(waits)
+        wait = {"seconds": round(length, 3), "node": node, "version": version}
+        is_fallen = any(fell < since + length and rose > since for fell, rose, _ in falls(marks, end).get(node, ()))
     return {
         "first": walk.versions[0].version if walk.versions else None,
         "last": walk.versions[-1].version if walk.versions else None,
         "nodes": len(uses_by_node(walk)),
         "at_once": most_at_once(walk),
-        "wait": None if longest is None else {"seconds": longest[0], "node": longest[1], "version": longest[2]},
-        "is_fallen": longest is not None and longest[1] in fallen,
+        "wait": wait,
+        "is_fallen": is_fallen,
     }
 
 

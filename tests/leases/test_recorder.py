@@ -80,6 +80,13 @@ def test_the_facts_of_a_window_are_read(database: Connection, node: None) -> Non
     assert facts.end > began
 
 
+def test_a_node_that_fell_before_the_window_is_known_to_be_down(database: Connection, node: None) -> None:
+    with control_transaction():
+        append_event("process killed", "n1", {"process": "n1", "who": "ada"}, [CLUSTER])
+    facts = read_facts([(USERS, "users")], [], start=clock())
+    assert [(mark.kind, mark.at < facts.start) for mark in facts.marks] == [("killed", True)]
+
+
 def test_a_silent_node_is_marked_from_its_last_heartbeat_on(database: Connection, node: None) -> None:
     began = clock()
     since = "2100-01-01T00:00:00+00:00"

@@ -62,6 +62,17 @@ def test_a_dead_node_is_hatched_until_its_lease_ended() -> None:
         """)
 
 
+def test_a_node_that_died_before_the_window_is_hatched_from_its_start() -> None:
+    uses = [*walk("n1", 0.003, steps=2), use("n2", 1, -50.0, 18.0, until=18.0)]
+    marks = (Mark(-400.0, "killed", "n1"), Mark(-390.0, "joined", "n1"), Mark(-12.0, "killed", "n2"))
+    assert drawn(versions=LADDER[:2], uses=uses, end=24.0, marks=marks) == golden("""
+        flags   |                   2                                        |
+        n1      |111111111111111111111222222222222222222222222222222222222222|
+        n2      |//////////////////////////////////////////                  |
+        folds   |~~~~~~~~~~~~~~~~~~~   ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ |
+        """)
+
+
 def test_a_frozen_node_that_thaws_goes_on() -> None:
     uses = [
         *walk("n1", 0.003),

@@ -76,6 +76,28 @@ def test_the_sentence_names_the_longest_wait() -> None:
     assert (summary["first"], summary["last"], summary["nodes"], summary["at_once"]) == (1, 2, 2, 2)
 
 
+@pytest.mark.parametrize(
+    "marks",
+    [
+        (Mark(2.0, "killed", "n2"), Mark(5.0, "joined", "n2")),
+        (Mark(39.0, "killed", "n2"),),
+        (Mark(12.0, "killed", "n1"),),
+    ],
+    ids=["before it", "after it", "another node"],
+)
+def test_a_fall_explains_no_wait_at_another_time(marks: tuple[Mark, ...]) -> None:
+    uses = [use("n1", 1, -5.0, 10.1), use("n2", 1, -5.0, 38.0)]
+    summary = picture(facts(LADDER[:2], uses, end=50.0, marks=marks))["tables"][0]["summary"]
+    assert (summary["wait"]["node"], summary["is_fallen"]) == ("n2", False)
+
+
+def test_a_node_that_fell_and_rose_before_the_window_needs_no_lane_of_its_own() -> None:
+    many = crowd(LANES_MAX + 40, slow=LAGGARDS)
+    risen = (Mark(-45.0, "killed", "n000"), Mark(-40.0, "joined", "n000"), Mark(-30.0, "killed", "n001"))
+    shown = picture(Facts(many.start, many.end, False, many.walks, risen))["tables"][0]["lanes"]
+    assert {"n000", "n001"} & {lane["node"] for lane in shown} == {"n001"}
+
+
 def test_a_third_version_in_use_would_be_counted() -> None:
     uses = [use("n1", 1, 1.0), use("n2", 2, 11.0), use("n3", 3, 41.0)]
     assert picture(facts(LADDER, uses, end=50.0))["tables"][0]["summary"]["at_once"] == 3
@@ -116,6 +138,15 @@ def test_the_sentence_of_the_charts_compares_a_change_with_the_time_without() ->
     figures = shown["figures"]
     assert (figures["rate_before"], figures["rate"], figures["rate_least"]) == (400.0, 300.0, 300.0)
     assert (figures["p99_before"], figures["p99"], figures["p99_worst"]) == (8.0, 40.0, 40.0)
+
+
+@pytest.mark.parametrize(
+    ("ended", "were_short"), [(10.6, True), (20.0, False), (None, False)], ids=["short", "long", "under way"]
+)
+def test_only_changes_that_were_over_within_a_second_are_said_to_be(ended: float | None, were_short: bool) -> None:
+    works = (Work(1, 10.1, ended, "done"), Work(2, 8.0, 8.5, "done"))
+    figures = picture(facts(LADDER, [], end=30.0, seconds=steady(1, 6), works=works))["figures"]
+    assert (figures["rate"], figures["rate_before"], figures["were_short"]) == (None, 400.0, were_short)
 
 
 def test_facts_are_kept_and_drawn_the_same() -> None:
