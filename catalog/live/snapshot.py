@@ -127,7 +127,7 @@ def recent_events(stream: str, limit: int = EVENTS_SHOWN) -> list[Message]:
 
 def page_context(stream: str) -> dict[str, Any]:
     """The context that a template needs to show a stream and to go on from there."""
-    with _one_snapshot():
+    with one_snapshot():
         seq, events, state = selectors.newest_seq(stream), recent_events(stream), read_state(stream)
     parts = render_state(stream, state)
     return {"stream": stream, "seq": seq, "events": events, "parts": parts, "state": state}
@@ -135,7 +135,7 @@ def page_context(stream: str) -> dict[str, Any]:
 
 def snapshot_of(stream: str, *, html: bool) -> Message:
     """All that is known of the stream, as one message; events after its `seq` come one by one."""
-    with _one_snapshot():
+    with one_snapshot():
         seq, events, state = selectors.newest_seq(stream), recent_events(stream), read_state(stream)
     return {"type": "snapshot", "stream": stream, "seq": seq, "events": events} | _shown(stream, state, html)
 
@@ -143,7 +143,7 @@ def snapshot_of(stream: str, *, html: bool) -> Message:
 def state_message(stream: str, *, html: bool, sampled: bool | None = None) -> Message:
     """The state that the stream shows now, without a number: a newer one replaces it. `sampled`: only parts that are,
     or only those that are not."""
-    with _one_snapshot():
+    with one_snapshot():
         state = read_state(stream, sampled=sampled)
     message = {"type": "state", "stream": stream, "at": timezone.now().isoformat(), "busy": is_busy(state)}
     return message | _shown(stream, state, html)
@@ -188,7 +188,7 @@ def _shown(stream: str, state: Mapping[str, Mapping[str, Any]], html: bool) -> M
     return {"state": {name: data for name, data in state.items() if not isinstance(data, Drawing)}}
 
 
-class _one_snapshot:  # noqa: N801  a context manager, read as a phrase
+class one_snapshot:  # noqa: N801  a context manager, read as a phrase
     """Several reads that see the same moment; inside somebody's transaction (a test) they see that one."""
 
     def __enter__(self) -> None:

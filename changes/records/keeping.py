@@ -1,15 +1,18 @@
 """Keeps the window of each change that ended, once what followed it belongs into the picture too."""
 
+import logging
 from datetime import timedelta
 
-from django.db import transaction
 from django.utils.timezone import now
 
+from catalog.live.snapshot import one_snapshot
 from changes.models import ENDED, Change, Record
 from changes.records.windows import fresh
 from leases.recorder.reading import REST_S
 from leases.recorder.trim import SECONDS_KEPT_S
 from leases.staircase.facts import to_json
+
+log = logging.getLogger(__name__)
 
 AT_ONCE = 20
 SETTLED = timedelta(seconds=REST_S + 5)
@@ -17,7 +20,11 @@ SETTLED = timedelta(seconds=REST_S + 5)
 
 
 def keep_records() -> list[int]:
-    """Write down the windows of changes that ended while they could still be read; says which changes. Once each."""
+    """Write down the windows of changes that ended while they could still be read; says which changes. Once each.
+
+    A change whose window cannot be read does not cost the others theirs. A lease that is deleted meanwhile is in one
+    place or the other: all is read of one moment.
+    """
     is_over = now() - SETTLED
     ended = Change.objects.filter(
         status__in=ENDED,
@@ -28,7 +35,12 @@ def keep_records() -> list[int]:
     ).order_by("id")[:AT_ONCE]
     kept = []
     for change in ended:
-        with transaction.atomic():
-            Record.objects.bulk_create([Record(change=change, facts=to_json(fresh(change)))], ignore_conflicts=True)
+        try:
+            with one_snapshot():
+                facts = to_json(fresh(change))
+            Record.objects.bulk_create([Record(change=change, facts=facts)], ignore_conflicts=True)
+        except Exception:
+            log.exception("the time around change %s is not kept", change.pk)
+            continue
         kept.append(change.pk)
     return kept

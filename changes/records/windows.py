@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
+from django.db.models import Case, When
+from django.utils.timezone import now
+
 from catalog.models import Descriptor, Table
-from changes.models import ENDED, MOVING, Change, Record
+from changes.models import ENDED, MOVING, Change, Record, Status
 from leases.recorder import reading
+from leases.recorder.trim import SECONDS_KEPT_S
 from leases.staircase.facts import Facts, Work, from_json
 
 CHANGES_SHOWN = 3
@@ -19,8 +24,8 @@ def of_change(change: Change) -> Facts | None:
     """The window of a change that has begun: as it was kept, or as it is now."""
     if change.started_at is None:
         return None
-    kept = Record.objects.filter(pk=change.pk).first()
-    return from_json(kept.facts) if kept is not None else fresh(change)
+    kept = _kept(change)
+    return fresh(change) if kept is None else kept
 
 
 def fresh(change: Change) -> Facts:
@@ -29,25 +34,42 @@ def fresh(change: Change) -> Facts:
     facts = reading.read_facts(
         _named(change.table_ids), [_work(change)], start=change.started_at.timestamp() - reading.LEAD_S
     )
-    return facts if change.ended_at is None else facts.until(change.ended_at.timestamp() + reading.REST_S)
+    if change.ended_at is None:
+        return facts
+    return replace(facts.until(change.ended_at.timestamp() + reading.REST_S), is_partial=_is_late(change))
 
 
 def of_table(table_id: int) -> Facts | None:
-    """The window of a table's last changes; None when none has begun."""
+    """The window of a table's last changes; None when none has begun.
+
+    Once the newest one has ended and its time was kept, it is shown as it was kept.
+    """
     begun = Change.objects.filter(table_ids__contains=[table_id], started_at__isnull=False).order_by("-started_at")
     changes = list(begun[:CHANGES_SHOWN])
     if not changes:
         return None
+    kept = _kept(changes[0])
+    if kept is not None:
+        return kept.of_table(table_id)
     shown = [one for one in changes if one.started_at > changes[0].started_at - TOGETHER]
     start = shown[-1].started_at.timestamp() - reading.LEAD_S
-    return reading.read_facts(_named([table_id]), [_work(one) for one in reversed(shown)], start=start)
+    facts = reading.read_facts(_named([table_id]), [_work(one) for one in reversed(shown)], start=start)
+    return replace(facts, is_partial=_is_late(changes[0]))
 
 
 def table_of_interest() -> int | None:
-    """The table with a change under way, or else the one that was changed last."""
-    moving = Change.objects.filter(status__in=MOVING, started_at__isnull=False).order_by("started_at").first()
-    found = moving or Change.objects.filter(status__in=ENDED, started_at__isnull=False).order_by("-started_at").first()
-    return None if found is None else found.table_id
+    """The table with a change under way (paused ones last), or else the one that was changed last; a sandbox only
+    when no other table was changed."""
+    there = Table.objects.filter(state=Table.State.LIVE, descriptors__isnull=False)
+    moving_first = Case(When(status=Status.PAUSED, then=1), When(status__in=MOVING, then=0), default=2)
+    for tables in (there.filter(sandbox_of=None), there.exclude(sandbox_of=None)):
+        begun = Change.objects.filter(
+            table_id__in=tables.values("pk"), status__in=(*MOVING, *ENDED), started_at__isnull=False
+        )
+        found = begun.order_by(moving_first, "-started_at").values_list("table_id", flat=True).first()
+        if found is not None:
+            return found
+    return None
 
 
 def other_tables(table_id: int) -> list[tuple[int, str]]:
@@ -63,6 +85,19 @@ def _named(table_ids: list[int]) -> list[tuple[int, str]]:
     versions = Descriptor.objects.filter(table_id__in=table_ids).values_list("table_id", flat=True)
     names = dict(Table.objects.filter(pk__in=versions).values_list("id", "name"))
     return [(table_id, names[table_id]) for table_id in table_ids if table_id in names]
+
+
+def _kept(change: Change) -> Facts | None:
+    """The time that was kept of a change that has ended."""
+    if change.status not in ENDED:
+        return None
+    kept = Record.objects.filter(pk=change.pk).first()
+    return None if kept is None else from_json(kept.facts)
+
+
+def _is_late(change: Change) -> bool:
+    """It ended so long ago that not all of its time can be read any more."""
+    return change.ended_at is not None and change.ended_at < now() - timedelta(seconds=SECONDS_KEPT_S)
 
 
 def _work(change: Change) -> Work:

@@ -107,7 +107,10 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A window of time. `is_live`: it ends now, and grows."""
+    """A window of time. `is_live`: it ends now, and grows.
+
+    `is_partial`: it was read so late that some of its leases and seconds may have gone.
+    """
 
     start: float
     end: float
@@ -116,6 +119,11 @@ class Facts:
     marks: tuple[Mark, ...] = ()
     seconds: tuple[Second, ...] = ()
     works: tuple[Work, ...] = ()
+    is_partial: bool = False
+
+    def of_table(self, table_id: int) -> Facts:
+        """The same with no other table."""
+        return replace(self, walks=tuple(walk for walk in self.walks if walk.table_id == table_id))
 
     def until(self, end: float) -> Facts:
         """The part of the window before `end`, as it was then."""
@@ -136,7 +144,7 @@ class Facts:
         )
         marks = tuple(mark for mark in self.marks if mark.at <= end)
         seconds = tuple(one for one in self.seconds if one.at <= end)
-        return Facts(self.start, end, False, walks, marks, seconds, self.works)
+        return replace(self, end=end, is_live=False, walks=walks, marks=marks, seconds=seconds)
 
 
 def to_json(facts: Facts) -> Json:
@@ -163,6 +171,7 @@ def from_json(kept: Mapping[str, Any]) -> Facts:
         tuple(Mark(**one) for one in kept["marks"]),
         tuple(Second(**one) for one in kept["seconds"]),
         tuple(Work(**one) for one in kept["works"]),
+        kept.get("is_partial", False),
     )
 
 

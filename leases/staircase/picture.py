@@ -6,7 +6,7 @@ x is in hundredths of the picture's width, y and heights in letters (em), so tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 from leases.staircase import plots
@@ -34,6 +34,7 @@ def picture(facts: Facts) -> Json:
     scale = axis(_moments(facts), start=facts.start, end=facts.end)
     return {
         "is_live": facts.is_live,
+        "is_partial": facts.is_partial,
         "start": iso(facts.start),
         "end": iso(facts.end),
         "tables": [_table(walk, facts.marks, scale) for walk in facts.walks],
@@ -67,7 +68,7 @@ def _news_only(facts: Facts) -> Facts:
         elif mark.kind in RISES:
             down.discard(mark.node)
         kept.append(mark)
-    return Facts(facts.start, facts.end, facts.is_live, facts.walks, tuple(kept), facts.seconds, facts.works)
+    return replace(facts, marks=tuple(kept))
 
 
 def _explains(fall: Mark, silence: Mark) -> bool:

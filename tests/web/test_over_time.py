@@ -13,30 +13,36 @@ from django.utils.timezone import now
 
 from catalog.live import snapshot
 from catalog.models import Table
-from changes.models import Change, Record
+from changes.models import ENDED, Change, Record
 from changes.records import keeping, windows
 from leases.models import PastLease, RecordedSecond
+from leases.staircase.facts import Facts
 
 ClientOf = Callable[[str], Client]
-ENDED = timedelta(seconds=60)
+
+
+def _change(table: Table, status: str, seconds_ago: float, *, lasted: float = 5.0) -> Change:
+    """A change of the table that began so long ago."""
+    began = now() - timedelta(seconds=seconds_ago)
+    return Change.objects.create(
+        table_id=table.pk,
+        table_ids=[table.pk],
+        table_name=table.name,
+        statement="CREATE INDEX by_dest ON flights (dest)",
+        plan={},
+        who="sam",
+        status=status,
+        started_at=began,
+        ended_at=began + timedelta(seconds=lasted) if status in ENDED else None,
+    )
 
 
 @pytest.fixture
 def finished(flights: Table) -> Change:
     """A change of flights that ended a minute ago; n1 used both of its versions, n2 has died."""
-    ended = now() - ENDED
-    began = ended - timedelta(seconds=20)
-    made = Change.objects.create(
-        table_id=flights.pk,
-        table_ids=[flights.pk],
-        table_name="flights",
-        statement="CREATE INDEX by_dest ON flights (dest)",
-        plan={},
-        who="sam",
-        status="done",
-        started_at=began,
-        ended_at=ended,
-    )
+    made = _change(flights, "done", 80.0, lasted=20.0)
+    began = made.started_at
+    assert began is not None
     flights.descriptors.filter(version=1).update(modified_at=began - timedelta(hours=1))
     flights.descriptors.filter(version=2).update(modified_at=began)
     for node, version, left in (("n1", 1, 1), ("n2", 1, 15), ("n1", 2, None)):
@@ -98,6 +104,43 @@ def test_a_finished_changes_picture_is_kept_with_it(flights: Table, finished: Ch
     assert len(kept.seconds) == 5
 
 
+def test_the_picture_of_a_table_is_that_which_was_kept(client_of: ClientOf, flights: Table, finished: Change) -> None:
+    """Leases and seconds go after a while, and nodes go on."""
+    keeping.keep_records()
+    before = windows.of_table(flights.pk)
+    assert before is not None
+    assert [walk.table_id for walk in before.walks] == [flights.pk]
+    PastLease.objects.all().delete()
+    RecordedSecond.objects.all().delete()
+    assert windows.of_table(flights.pk) == before
+    assert "2 nodes went from v1 to v2." in page(client_of, f"/tables/{flights.pk}/")
+
+
+def test_of_a_change_whose_time_was_not_kept_nothing_is_claimed(flights: Table, finished: Change) -> None:
+    long_ago = now() - timedelta(hours=3)
+    Change.objects.update(started_at=long_ago, ended_at=long_ago + timedelta(seconds=20))
+    for stream in (f"table:{flights.pk}", f"change:{finished.pk}"):
+        shown = snapshot.render_state(stream, snapshot.read_state(stream, sampled=True))["over_time"]
+        assert "No record was kept of this time" in shown, stream
+        assert "At most" not in shown, stream
+
+
+def test_a_change_that_cannot_be_read_does_not_cost_the_next_one_its_record(
+    flights: Table, finished: Change, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    later = _change(flights, "done", 40)
+    read = keeping.fresh
+
+    def fresh(change: Change) -> Facts:
+        if change.pk == finished.pk:
+            raise ValueError("a descriptor of another release")
+        return read(change)
+
+    monkeypatch.setattr(keeping, "fresh", fresh)
+    assert keeping.keep_records() == [later.pk]
+    assert f"the time around change {finished.pk} is not kept" in caplog.text
+
+
 def test_what_has_just_ended_is_not_kept_yet(finished: Change) -> None:
     Change.objects.update(ended_at=now())
     assert keeping.keep_records() == []
@@ -108,6 +151,37 @@ def test_a_table_that_nobody_changed_is_not_offered(flights: Table, finished: Ch
     assert windows.table_of_interest() == flights.pk
     assert windows.other_tables(flights.pk) == []
     assert windows.other_tables(0) == [(flights.pk, "flights")]
+
+
+def test_the_table_of_interest_is_one_that_moves(flights: Table, finished: Change) -> None:
+    tables = [_table(f"t{number}") for number in range(4)]
+    _change(tables[0], "running", 300)
+    _change(tables[1], "waiting", 200)
+    _change(tables[2], "paused", 100)
+    _change(tables[3], "done", 50)
+    seen = []
+    for table in (tables[1], tables[0], tables[2], tables[3], flights):
+        seen.append(windows.table_of_interest())
+        Change.objects.filter(table_id=table.pk).delete()
+    assert seen == [tables[1].pk, tables[0].pk, tables[2].pk, tables[3].pk, flights.pk]
+    assert windows.table_of_interest() is None
+
+
+def test_a_sandbox_and_a_table_that_is_gone_are_of_no_interest(flights: Table, finished: Change) -> None:
+    _change(_table("gone", Table.State.DROPPED), "done", 10)
+    _change(Table.objects.create(pk=990, name="never", state=Table.State.LIVE), "failed", 10)
+    sandbox = _table("sandbox", sandbox_of="lea")
+    _change(sandbox, "running", 10)
+    assert windows.table_of_interest() == flights.pk
+    finished.delete()
+    assert windows.table_of_interest() == sandbox.pk  # nothing else was changed
+
+
+def _table(name: str, state: Table.State = Table.State.LIVE, *, sandbox_of: str | None = None) -> Table:
+    table = Table.objects.create(pk=900 + Table.objects.count(), name=name, sandbox_of=sandbox_of)
+    table.descriptors.create(version=1, body={}, schema_hash="", sharding_hash="")
+    Table.objects.filter(pk=table.pk).update(state=state)
+    return table
 
 
 def test_a_picture_at_rest_is_the_same_each_second(flights: Table, finished: Change) -> None:
