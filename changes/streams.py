@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-from functools import lru_cache
+from collections.abc import Callable
 from threading import Lock
-from typing import Any
+from time import monotonic
+from typing import Any, NamedTuple
 
 from catalog.live import snapshot as live
+from catalog.live.relay import SAMPLE_S
 from changes import selectors
-from changes.models import ENDED, Change, Record
+from changes.models import ENDED, Change
 from changes.pages import change_page
 from changes.records import windows
 from leases.lanes import lanes
@@ -22,6 +22,8 @@ ENDED_SHOWN = 5
 ENDED_OF_TABLE_SHOWN = 20
 PICTURES_KEPT = 32
 Json = dict[str, Any]
+Shown = tuple[Facts | None, list[tuple[int, str]]]
+"""The facts of a picture, and the other tables that are named below it."""
 
 
 def summaries(table_id: int | None = None) -> list[Json]:
@@ -79,44 +81,52 @@ def _headline(_id: int) -> Json:
 
 def _over_time(_id: int) -> live.Drawing:
     """Lanes over time of the table that moves, or moved last."""
-    table_id = windows.table_of_interest()
-    if table_id is None:
-        return _drawn("cluster", None)
-    return _drawn("cluster", windows.of_table(table_id), windows.other_tables(table_id))
+    return _drawn("cluster", _of_cluster)
 
 
 def _over_time_of_table(table_id: int) -> live.Drawing:
-    return _drawn(f"table {table_id}", windows.of_table(table_id))
+    return _drawn(f"table {table_id}", lambda: (windows.of_table(table_id), []))
 
 
 def _over_time_of_change(change_id: int) -> live.Drawing:
-    kept_at = Record.objects.filter(pk=change_id).values_list("kept_at", flat=True).first()
-    if kept_at is not None:
-        return _over_time_kept(change_id, kept_at)
-    return _drawn(f"change {change_id}", windows.of_change(Change.objects.get(pk=change_id)))
+    return _drawn(f"change {change_id}", lambda: (windows.of_change(Change.objects.get(pk=change_id)), []))
 
 
-@lru_cache(PICTURES_KEPT)
-def _over_time_kept(change_id: int, _kept_at: datetime) -> live.Drawing:
-    """Lanes over time as they were kept: they do not change any more."""
-    return _drawn(f"change {change_id}", windows.of_change(Change.objects.get(pk=change_id)))
+def _of_cluster() -> Shown:
+    table_id = windows.table_of_interest()
+    return (None, []) if table_id is None else (windows.of_table(table_id), windows.other_tables(table_id))
+
+
+class _Drawn(NamedTuple):
+    """A picture, of which facts it is, and when (by `monotonic`) those were read."""
+
+    read_at: float
+    shown: Shown
+    drawing: live.Drawing
 
 
 _drawing = Lock()
-_drawn_last: dict[str, tuple[Facts | None, list[tuple[int, str]], live.Drawing]] = {}
+_drawn_last: dict[str, _Drawn] = {}
 
 
-def _drawn(of: str, facts: Facts | None, others: Sequence[tuple[int, str]] = ()) -> live.Drawing:
-    """The picture of these facts; the one that was drawn last while the facts are the same."""
+def _drawn(of: str, read: Callable[[], Shown]) -> live.Drawing:
+    """The picture of these facts, read once a second for all who look; the same one while the facts are the same."""
+    began = monotonic()
+    known = _drawn_last.get(of)
+    if known is not None and began - known.read_at < SAMPLE_S:
+        return known.drawing
+    facts, others = read()
     with _drawing:
         known = _drawn_last.pop(of, None)
-        if known is None or (known[0], known[1]) != (facts, list(others)):
-            shown = picture(facts) if facts is not None and facts.walks else None
-            known = facts, list(others), live.Drawing({"picture": shown, "others": others})
-        _drawn_last[of] = known
+        if known is None or known.shown != (facts, others):
+            drawn = picture(facts) if facts is not None and facts.walks else None
+            drawing = live.Drawing({"picture": drawn, "others": others})
+        else:
+            drawing = known.drawing
+        _drawn_last[of] = _Drawn(began, (facts, others), drawing)
         while len(_drawn_last) > PICTURES_KEPT:
             del _drawn_last[next(iter(_drawn_last))]
-        return known[2]
+        return drawing
 
 
 for _prefix, _read in (
@@ -124,7 +134,7 @@ for _prefix, _read in (
     ("table", _over_time_of_table),
     ("change", _over_time_of_change),
 ):
-    live.register(_prefix, "over_time", "parts/over_time.html", _read, is_sampled=True)
+    live.register(_prefix, "over_time", "parts/over_time.html", _read, is_sampled=True, is_html_only=True)
 live.register("cluster", "headline", "parts/headline.html", _headline)
 live.register("cluster", "changes", "parts/changes.html", _in_flight)
 live.register("table", "changes", "parts/changes.html", _of_table)

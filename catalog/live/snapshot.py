@@ -37,7 +37,8 @@ class NoSuchStream(LookupError):
 class Part:
     """One thing that streams called `prefix` or `prefix:<id>` show; `read` takes the id (0 without one).
 
-    `is_sampled`: it changes by itself, and is read anew every second while somebody looks.
+    `is_sampled`: it changes by itself, and is read anew every second while somebody looks. `is_html_only`: it is for
+    pages, and no part of the state as JSON.
     """
 
     prefix: str
@@ -45,13 +46,13 @@ class Part:
     template: str
     read: Callable[[int], Mapping[str, Any]]
     is_sampled: bool = False
+    is_html_only: bool = False
 
 
 class Drawing(dict[str, Any]):
-    """A part's data when nothing else decides how it looks, and only pages have a use for it.
+    """A part's data when nothing else decides how it looks.
 
-    As long as `read` returns this very object it is rendered once for each stream and language. It is no part of the
-    state as JSON.
+    As long as `read` returns this very object it is rendered once for each stream and language.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -64,10 +65,16 @@ _doors: dict[str, Callable[[int], bool]] = {"cluster": lambda _id: True}
 
 
 def register(
-    prefix: str, name: str, template: str, read: Callable[[int], Mapping[str, Any]], *, is_sampled: bool = False
+    prefix: str,
+    name: str,
+    template: str,
+    read: Callable[[int], Mapping[str, Any]],
+    *,
+    is_sampled: bool = False,
+    is_html_only: bool = False,
 ) -> None:
     """Add a part to every stream of this prefix; called while Django starts."""
-    _parts[prefix, name] = Part(prefix, name, template, read, is_sampled)
+    _parts[prefix, name] = Part(prefix, name, template, read, is_sampled, is_html_only)
 
 
 def register_stream(prefix: str, exists: Callable[[int], bool]) -> None:
@@ -98,10 +105,11 @@ def parts_of(stream: str, *, sampled: bool | None = None) -> list[Part]:
     return [part for part in _parts.values() if part.prefix == prefix and sampled in (None, part.is_sampled)]
 
 
-def read_state(stream: str, *, sampled: bool | None = None) -> dict[str, Mapping[str, Any]]:
-    """The data of the stream's parts, as of now."""
+def read_state(stream: str, *, sampled: bool | None = None, html: bool = True) -> dict[str, Mapping[str, Any]]:
+    """The data of the stream's parts, as of now; without `html` not of those that are for pages only."""
     _, number = split(stream)
-    return {part.name: part.read(number) for part in parts_of(stream, sampled=sampled)}
+    parts = parts_of(stream, sampled=sampled)
+    return {part.name: part.read(number) for part in parts if html or not part.is_html_only}
 
 
 def render_state(stream: str, state: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
@@ -136,7 +144,7 @@ def page_context(stream: str) -> dict[str, Any]:
 def snapshot_of(stream: str, *, html: bool) -> Message:
     """All that is known of the stream, as one message; events after its `seq` come one by one."""
     with one_snapshot():
-        seq, events, state = selectors.newest_seq(stream), recent_events(stream), read_state(stream)
+        seq, events, state = selectors.newest_seq(stream), recent_events(stream), read_state(stream, html=html)
     return {"type": "snapshot", "stream": stream, "seq": seq, "events": events} | _shown(stream, state, html)
 
 
@@ -144,7 +152,7 @@ def state_message(stream: str, *, html: bool, sampled: bool | None = None) -> Me
     """The state that the stream shows now, without a number: a newer one replaces it. `sampled`: only parts that are,
     or only those that are not."""
     with one_snapshot():
-        state = read_state(stream, sampled=sampled)
+        state = read_state(stream, sampled=sampled, html=html)
     message = {"type": "state", "stream": stream, "at": timezone.now().isoformat(), "busy": is_busy(state)}
     return message | _shown(stream, state, html)
 
@@ -185,7 +193,7 @@ def in_language(language: str, work: Callable[[], Any]) -> Any:
 def _shown(stream: str, state: Mapping[str, Mapping[str, Any]], html: bool) -> Message:
     if html:
         return {"parts": render_state(stream, state)}
-    return {"state": {name: data for name, data in state.items() if not isinstance(data, Drawing)}}
+    return {"state": state}
 
 
 class one_snapshot:  # noqa: N801  a context manager, read as a phrase

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import lru_cache
 
 from django.db.models import Case, When
 from django.utils.timezone import now
@@ -18,6 +19,7 @@ CHANGES_SHOWN = 3
 TOGETHER = timedelta(hours=2)
 """Changes that began no longer before a table's newest one are shown with it."""
 OTHERS_SHOWN = 8
+RECORDS_KEPT = 16
 
 
 def of_change(change: Change) -> Facts | None:
@@ -91,8 +93,14 @@ def _kept(change: Change) -> Facts | None:
     """The time that was kept of a change that has ended."""
     if change.status not in ENDED:
         return None
-    kept = Record.objects.filter(pk=change.pk).first()
-    return None if kept is None else from_json(kept.facts)
+    kept_at = Record.objects.filter(pk=change.pk).values_list("kept_at", flat=True).first()
+    return None if kept_at is None else _facts(change.pk, kept_at)
+
+
+@lru_cache(RECORDS_KEPT)
+def _facts(change_id: int, _kept_at: datetime) -> Facts:
+    """A record does not change any more."""
+    return from_json(Record.objects.get(pk=change_id).facts)
 
 
 def _is_late(change: Change) -> bool:

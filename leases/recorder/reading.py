@@ -71,11 +71,15 @@ def last_moment(walks: Iterable[Walk], marks: Iterable[Mark], works: Iterable[Wo
 def _walk(table_id: int, name: str, start: float, now: float) -> Walk:
     uses = _uses(table_id, start, now)
     used = {use.version for use in uses}
-    newest_first = list(Descriptor.objects.filter(table_id=table_id).order_by("-version")[:VERSIONS_MAX])
-    published = [(row, row.modified_at.timestamp()) for row in reversed(newest_first)]
-    before = max((row.version for row, at in published if at <= start), default=0)
-    shown = [(row, at) for row, at in published if at > start or row.version in used or row.version == before]
-    return Walk(table_id, name, tuple(_version(from_json(_loaded(row.body)), at) for row, at in shown), tuple(uses))
+    rows = Descriptor.objects.filter(table_id=table_id)
+    newest_first = rows.order_by("-version").values_list("version", "modified_at")[:VERSIONS_MAX]
+    published = [(version, at.timestamp()) for version, at in reversed(list(newest_first))]
+    before = max((version for version, at in published if at <= start), default=0)
+    shown = [(version, at) for version, at in published if at > start or version in used or version == before]
+    bodies = dict(rows.filter(version__in=[version for version, _ in shown]).values_list("version", "body"))
+    return Walk(
+        table_id, name, tuple(_version(from_json(_loaded(bodies[version])), at) for version, at in shown), tuple(uses)
+    )
 
 
 def _loaded(body: Any) -> Any:
@@ -90,16 +94,12 @@ def _version(body: Body, at: float) -> Version:
 def _uses(table_id: int, start: float, now: float) -> list[Use]:
     """The uses that last into the window, oldest first; of very many the newest."""
     since = datetime.fromtimestamp(start, UTC)
-    past = PastLease.objects.filter(table_id=table_id, ended_at__gte=since).order_by("-ended_at", "-id")[:USES_MAX]
+    past = PastLease.objects.filter(table_id=table_id, ended_at__gte=since).order_by("-ended_at", "-id")
     uses = [
-        Use(
-            one.node,
-            one.version,
-            one.acquired_at.timestamp(),
-            one.ended_at.timestamp(),
-            one.expires_at.timestamp(),
-        )
-        for one in past
+        Use(node, version, began.timestamp(), ended.timestamp(), until.timestamp())
+        for node, version, began, ended, until in past.values_list(
+            "node", "version", "acquired_at", "ended_at", "expires_at"
+        )[:USES_MAX]
     ]
     for one in Lease.objects.filter(table_id=table_id):
         until = one.expires_at.timestamp()

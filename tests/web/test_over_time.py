@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
 
 import pytest
@@ -13,12 +14,19 @@ from django.utils.timezone import now
 
 from catalog.live import snapshot
 from catalog.models import Table
+from changes import streams
 from changes.models import ENDED, Change, Record
 from changes.records import keeping, windows
 from leases.models import PastLease, RecordedSecond
 from leases.staircase.facts import Facts
 
 ClientOf = Callable[[str], Client]
+Queries = Callable[[int], AbstractContextManager[object]]
+
+
+@pytest.fixture(autouse=True)
+def nothing_drawn_yet() -> None:
+    streams._drawn_last.clear()
 
 
 def _change(table: Table, status: str, seconds_ago: float, *, lasted: float = 5.0) -> Change:
@@ -151,6 +159,28 @@ def test_a_table_that_nobody_changed_is_not_offered(flights: Table, finished: Ch
     assert windows.table_of_interest() == flights.pk
     assert windows.other_tables(flights.pk) == []
     assert windows.other_tables(0) == [(flights.pk, "flights")]
+
+
+def test_all_who_look_share_one_reading_a_second(
+    flights: Table, finished: Change, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Queries
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(streams, "monotonic", lambda: clock[0])
+    first = streams._over_time_of_table(flights.pk)
+    with django_assert_num_queries(0):
+        assert streams._over_time_of_table(flights.pk) is first
+    clock[0] += streams.SAMPLE_S
+    assert streams._over_time_of_table(flights.pk) is first  # read again, and still the same
+    Change.objects.update(status="failed")
+    assert streams._over_time_of_table(flights.pk) is first
+    clock[0] += streams.SAMPLE_S
+    assert streams._over_time_of_table(flights.pk) is not first
+
+
+def test_whoever_wants_no_pages_does_not_have_it_drawn(finished: Change, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "of_change", lambda change: pytest.fail("it was read"))
+    state = snapshot.state_message(f"change:{finished.pk}", html=False, sampled=True)["state"]
+    assert "over_time" not in state
 
 
 def test_the_table_of_interest_is_one_that_moves(flights: Table, finished: Change) -> None:
