@@ -7,12 +7,16 @@ recorded before all nodes had reported it is written again.
 from django.db import connection, transaction
 
 from leases.models import Node
+from leases.recorder.reading import clock
 from leases.redis.samples import read_all
 from leases.staircase.facts import Second
-from leases.staircase.seconds import seconds_of
+from leases.staircase.seconds import AHEAD_S, seconds_of
 
 AGAIN_S = 5
 """So many of the recorded seconds may not be whole yet."""
+NEWEST = """
+    SELECT coalesce(max(at), 0) FROM leases_recordedsecond WHERE at <= extract(epoch FROM clock_timestamp()) + %s
+"""
 WRITE = """
     INSERT INTO leases_recordedsecond AS kept (at, statements_per_s, p50_ms, p99_ms, nodes) VALUES (%s, %s, %s, %s, %s)
     ON CONFLICT (at) DO UPDATE SET statements_per_s = excluded.statements_per_s, p50_ms = excluded.p50_ms,
@@ -23,7 +27,7 @@ WRITE = """
 
 def reported_seconds() -> dict[Second, int]:
     """The last minute of the cluster, with the number of nodes that reported each second; none without Redis."""
-    return seconds_of(read_all(Node.objects.values_list("name", flat=True)))
+    return seconds_of(read_all(Node.objects.values_list("name", flat=True)), clock())
 
 
 def record_seconds() -> int:
@@ -31,7 +35,7 @@ def record_seconds() -> int:
     reported = reported_seconds()
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL synchronous_commit = off")
-        cursor.execute("SELECT coalesce(max(at), 0) FROM leases_recordedsecond")
+        cursor.execute(NEWEST, [AHEAD_S])
         since = cursor.fetchone()[0] - AGAIN_S
         new = [
             (int(one.at), one.statements_per_s, one.p50_ms, one.p99_ms, nodes)

@@ -1,7 +1,7 @@
 """The seconds of a whole cluster, from the samples of its nodes.
 
-Nodes take their samples at moments of their own. At each whole second every node counts with its newest sample, as
-long as that is not older than a sample may be.
+Nodes take their samples at moments of their own, by their own clocks. At each whole second every node counts with its
+newest sample, as long as that is not older than a sample may be. A node whose clock is far off does not count.
 """
 
 from __future__ import annotations
@@ -9,18 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor
 
-from leases.samples import Sample
+from leases.samples import SECONDS, Sample
 from leases.staircase.facts import Second
 
 STALE_S = 1.5
+AHEAD_S = 5.0
+"""So far a node's clock may be ahead of the database's."""
+BEHIND_S = 2.0 * SECONDS
 
 
-def seconds_of(reported: Mapping[str, Sequence[Sample]]) -> dict[Second, int]:
-    """Each second of the samples, in order, with the number of nodes that reported it."""
-    every = [sample.at for samples in reported.values() for sample in samples]
+def seconds_of(reported: Mapping[str, Sequence[Sample]], now: float) -> dict[Second, int]:
+    """Each second of the samples, in order, with the number of nodes that reported it; `now`: the database's clock."""
+    ordered = [
+        sorted((one for one in samples if now - BEHIND_S < one.at <= now + AHEAD_S), key=lambda sample: sample.at)
+        for samples in reported.values()
+    ]
+    every = [sample.at for samples in ordered for sample in samples]
     if not every:
         return {}
-    ordered = [sorted(samples, key=lambda sample: sample.at) for samples in reported.values()]
     found: dict[Second, int] = {}
     for at in range(ceil(min(every)), floor(max(every)) + 1):
         newest = [one for samples in ordered if (one := _newest(samples, at)) is not None]

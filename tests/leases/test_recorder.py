@@ -145,6 +145,13 @@ def test_a_second_is_written_again_when_more_nodes_have_reported_it(reported: li
     assert (rates[reported[-1]], rates[reported[-2]]) == (150.0, 999.0)
 
 
+def test_a_second_that_has_yet_to_come_does_not_silence_the_recorder(reported: list[int]) -> None:
+    RecordedSecond.objects.create(at=reported[-1] + 3600, statements_per_s=1.0, nodes=1)
+    assert seconds.record_seconds() == 3
+    trim.trim()
+    assert list(RecordedSecond.objects.order_by("at").values_list("at", flat=True)) == reported
+
+
 def test_nothing_is_kept_for_ever(database: Connection, node: None, monkeypatch: pytest.MonkeyPatch) -> None:
     now = int(clock())
     RecordedSecond.objects.create(at=now - trim.SECONDS_KEPT_S - 5, statements_per_s=1.0, nodes=1)

@@ -189,15 +189,23 @@ def test_the_seconds_of_nodes_add_up() -> None:
         "n2": [sample(9.9, 300, 2.0, 9.0), sample(10.9, 300, 2.0, 9.0)],
         "n3": [sample(10.5, 0, None, None)],
     }
-    assert seconds_of(reported) == {
+    assert seconds_of(reported, 12.0) == {
         Second(10.0, 300.0, 2.0, 9.0): 1,
         Second(11.0, 400.0, 1.75, 9.0): 3,
     }
-    assert seconds_of({}) == {}
+    assert seconds_of({}, 12.0) == {}
 
 
 def test_a_node_that_reports_no_more_counts_no_more() -> None:
     reported = {"n1": [sample(at + 0.1, 100) for at in range(10, 16)], "n2": [sample(10.2, 50)]}
-    rates = {second.at: (second.statements_per_s, nodes) for second, nodes in seconds_of(reported).items()}
+    rates = {second.at: (second.statements_per_s, nodes) for second, nodes in seconds_of(reported, 16.0).items()}
     assert rates[11.0] == (150.0, 2)
     assert rates[13.0] == (100.0, 1)
+
+
+@pytest.mark.parametrize("off", [-36_000.0, 6.0, 36_000.0])
+def test_a_node_whose_clock_is_off_adds_no_seconds(off: float) -> None:
+    right = {"n1": [sample(at + 0.1, 100) for at in range(100, 106)]}
+    wrong = right | {"n2": [sample(106 + off + at, 50) for at in range(60)]}
+    assert seconds_of(wrong, 106.0) == seconds_of(right, 106.0)
+    assert seconds_of({"n2": wrong["n2"]}, 106.0) == {}
