@@ -133,3 +133,12 @@ def test_progress_stands_while_more_rows_are_found(claim: Claim) -> None:
     page = progress({"step": {"kind": "fill", "version": 1, "is_reorganisation": True}, "runs": [shown]})
     assert page is not None
     assert (page["done"], page["total"], page["percent"], page["permille"]) == (1000, 1800, 90, 900)
+
+
+def test_a_run_whose_ranges_are_still_looked_for_has_done_nothing(claim: Claim) -> None:
+    """In SQL the least of 1 and of what nobody knows is 1, and what is shown never goes back."""
+    ReorgRange.objects.filter(run=claim.run).delete()
+    ReorgPulse.objects.filter(run=claim.run).update(share=0)
+    with run_heartbeat(claim.run):
+        pass
+    assert run_status(claim.run.pk).share == 0
