@@ -1,12 +1,15 @@
 """The book of a traffic client: the rows it believes to be in its range of keys, and what it does next.
 
-Each client owns a range of keys that nobody else writes, so every answer can be checked: a row it
+Each client has a range of keys that no other client writes, so every answer can be checked: a row it
 wrote must be there as written, and a look by another column must find exactly its rows with that
 value, whether an index answers or a scan. An acknowledged write that is missing is an error.
 
 When a connection is lost at the wrong moment the client cannot know whether its statement took
 effect: the row becomes *uncertain* and the next read settles it. When it did not wait for the end (a node that stands
 still), the statement may take effect later: the row is *abandoned*, and nothing is expected of it any more.
+
+An application may insert rows in the range, too: such a row is *foreign*. It is never written, nothing is expected of
+it, and it stays there at the end.
 """
 
 import random
@@ -107,6 +110,9 @@ class Book:
     rows: dict[int, Row] = field(default_factory=dict)
     uncertain: set[int] = field(default_factory=set)
     abandoned: set[int] = field(default_factory=set)
+    foreign: set[int] = field(default_factory=set)
+    inserting: dict[int, Row] = field(default_factory=dict)
+    """Rows whose insert has an unknown outcome: what is found under such a key is its own only if it is the same."""
     next_key: int = 0
 
     @property
@@ -129,7 +135,10 @@ class Book:
             return Update(key, column, sample[column])
         if kind == "look":
             return Look(column, sample[column])
-        return Delete(key) if kind == "delete" else Read(key)
+        is_newest = (
+            key == self.first + self.next_key - 1
+        )  # stays: who inserts behind the greatest key meets no used one
+        return Delete(key) if kind == "delete" and not is_newest else Read(key)
 
     def _insert(self) -> Insert:
         self.next_key += 1
@@ -153,19 +162,47 @@ class Book:
         row[action.column] = action.value
         return tuple(row)
 
+    def doubt(self, action: Write) -> None:
+        """Nobody knows whether the statement took effect: the next read shows it."""
+        self.uncertain.add(action.key)
+        if isinstance(action, Insert):
+            self.inserting[action.key] = action.row
+
     def settle(self, key: int, found: Row | None) -> None:
         """An uncertain row was read."""
         self.uncertain.discard(key)
+        inserted = self.inserting.pop(key, found)
         if found is None:
             self.rows.pop(key, None)
-        else:
+        elif found == inserted:
             self.rows[key] = found
+        else:
+            self.foreign.add(key)
 
-    def abandon(self, key: int) -> None:
+    def abandon(self, action: Write) -> None:
         """Nobody knows whether, or when, the last statement on the row takes effect."""
-        self.rows.pop(key, None)
-        self.uncertain.discard(key)
-        self.abandoned.add(key)
+        self.rows.pop(action.key, None)
+        self.uncertain.discard(action.key)
+        self.abandoned.add(action.key)
+        if isinstance(action, Insert):
+            self.inserting[action.key] = action.row
+
+    def leave(self, key: int) -> None:
+        """An insert met a row that somebody else has inserted, or whose values somebody else has."""
+        self.foreign.add(key)
+
+    @property
+    def has_written(self) -> bool:
+        """True when a row may be there that it wrote."""
+        return bool(self.rows or self.uncertain or self.abandoned or self.inserting)
+
+    def written(self) -> list[int]:
+        """The keys of rows that it has written and that may be there, but for inserts of unknown outcome."""
+        return sorted((self.rows.keys() | self.uncertain | self.abandoned) - self.inserting.keys())
+
+    def expects(self, key: int) -> bool:
+        """False for a row of somebody else, and for one that may or may not be there."""
+        return key < self.first + self.next_key and key not in self.foreign and key not in self.abandoned
 
     def having(self, column: int, value: Any) -> list[int]:
         """The keys of own rows with `value` in a column; NULL equals nothing."""

@@ -5,19 +5,21 @@ is tried again, a lost connection is replaced (by another node's when its own is
 outcome is read before anything else is written. It has a node of its own, the first of its addresses, and
 returns to it when that is back. A node that does not answer for long (frozen, say) is left, and the row of
 the statement that was under way is abandoned.
+
+At the end it deletes the rows that it wrote, and no others.
 """
 
-import os
-import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import psycopg
 from psycopg import errors, sql
 
 from catalog.text.mistakes import in_words
+from leases.asyncio.session import shut_down
 from nodes.traffic.book import Action, Book, Delete, Insert, Look, Read, Row, Shape, Update, Write
 from nodes.traffic.meter import Meter
 
@@ -25,11 +27,17 @@ RETRIES_MAX = 50
 CONNECT_S_MAX = 3
 RECONNECTS_IN_A_ROW_MAX = 120
 STALLED_S = 10.0
+STALLED_AT_THE_END_S = 1.0
+DELETED_AT_ONCE = 500
+DELETING_S_MAX = 5.0
+"""For each list of rows at each node."""
 HOME_S_MIN, HOME_S_MAX = 2.0, 16.0
 """How often a client that is elsewhere tries its own node: each time twice as long after the last."""
 CONNECTION_LOST = "08006"
 Answered = Callable[[float, bool], None]
 """Takes the seconds that a statement took, and whether it was refused."""
+UNIQUE = "23505"
+NO_TABLE = "42P01"
 AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
 
 
@@ -59,20 +67,32 @@ class Client(threading.Thread):
         self._connection: psycopg.Connection[Any] | None = None
         self._began: float | None = None
         self._has_stalled = False
+        self._is_deleting = False
+        self._rows_deleted = keep_rows
 
     @property
     def is_away(self) -> bool:
         """True while it is served by another node than its own."""
         return self._at != 0
 
+    @property
+    def rows_remain(self) -> bool:
+        """True while rows that it wrote are there, and should not."""
+        return not self._rows_deleted and self._book.has_written
+
     def end_stalled(self, now: float) -> None:
         """Cut the connection when its statement has been under way for too long; called by another thread."""
         with self._guard:
-            if self._connection is None or self._began is None or now - self._began < STALLED_S:
+            if self._connection is None or self._began is None or now - self._began < self._stalled_s():
                 return
             self._began, self._has_stalled = None, True
-            with socket.socket(fileno=os.dup(self._connection.fileno())) as end:
-                end.shutdown(socket.SHUT_RDWR)
+            with suppress(psycopg.Error):  # it was lost meanwhile
+                shut_down(self._connection)
+
+    def _stalled_s(self) -> float:
+        if self._is_deleting:
+            return DELETING_S_MAX
+        return STALLED_AT_THE_END_S if self._stop_event.is_set() else STALLED_S
 
     def run(self) -> None:
         try:
@@ -89,13 +109,37 @@ class Client(threading.Thread):
             self._change_connection(None)
 
     def _delete_own_rows(self) -> None:
-        """Leave the table as it was found."""
-        query = sql.SQL("DELETE FROM {} WHERE {} >= {} AND {} < {}").format(
-            sql.Identifier(self._shape.table),
-            sql.Identifier(self._shape.key), sql.Placeholder(),
-            sql.Identifier(self._shape.key), sql.Placeholder(),
-        )  # fmt: skip
-        self._rows(query, (self._book.first, self._book.limit))
+        """Leave the table as it was found, and the rows of others as they are."""
+        self._is_deleting = True
+        keys = self._book.written()
+        try:
+            for key, row in self._book.inserting.items():
+                if self._at_any_node(self._query_of(Read(key)), (key,)) == [row]:
+                    keys.append(key)
+            for start in range(0, len(keys), DELETED_AT_ONCE):
+                self._at_any_node(self._delete(keys[start : start + DELETED_AT_ONCE]), ())
+        except psycopg.Error as error:
+            if error.sqlstate != NO_TABLE:
+                self.meter.fail(f"its rows are left: {in_words(error)}")
+                return
+        self._rows_deleted = True
+
+    def _delete(self, keys: Sequence[int]) -> sql.Composed:
+        listed = sql.SQL(", ").join(map(sql.Literal, keys))
+        table, key = sql.Identifier(self._shape.table), sql.Identifier(self._shape.key)
+        return sql.SQL("DELETE FROM {} WHERE {} IN ({})").format(table, key, listed)
+
+    def _at_any_node(self, query: sql.Composed, params: Sequence[Any]) -> list[Row]:
+        """Its rows from the first node that answers; the next is asked when one is lost. Raises `psycopg.Error`."""
+        for _ in self._addresses[1:]:
+            try:
+                return self._rows(query, params)
+            except psycopg.Error as error:
+                if self._connection is None or not self._is_lost(error):  # None: all have been tried
+                    raise
+                self._change_connection(None)
+                self._leave_node()
+        return self._rows(query, params)
 
     def _act(self, action: Action) -> None:
         began = time.monotonic()
@@ -108,7 +152,10 @@ class Client(threading.Thread):
                 self._lost(action)
                 return
             self.meter.fail(f"{error.sqlstate} {str(error).splitlines()[0]} ({action})")
-            self._doubt(action)
+            if isinstance(action, Insert) and error.sqlstate == UNIQUE:
+                self._book.leave(action.key)
+            else:
+                self._doubt(action)
         else:
             seconds = time.monotonic() - began
             self._answered(seconds, False)
@@ -140,7 +187,7 @@ class Client(threading.Thread):
             has_stalled, self._has_stalled = self._has_stalled, False
         if has_stalled and isinstance(action, (Insert, Update, Delete)):
             self.meter.uncertain += 1
-            self._book.abandon(action.key)
+            self._book.abandon(action)
         else:
             self._doubt(action)
 
@@ -170,7 +217,7 @@ class Client(threading.Thread):
     def _doubt(self, action: Action) -> None:
         if isinstance(action, (Insert, Update, Delete)):
             self.meter.uncertain += 1
-            self._book.uncertain.add(action.key)
+            self._book.doubt(action)
 
     def _rows(self, query: sql.Composed, params: Sequence[Any]) -> list[Row]:
         for _ in range(RETRIES_MAX):
@@ -219,7 +266,7 @@ class Client(threading.Thread):
             self.meter.fail(f"row {action.key} is {row}, was written as {written}", is_wrong=True)
 
     def _check_look(self, action: Look, found: list[Row]) -> None:
-        keys = sorted(row[0] for row in found if row[0] not in self._book.abandoned)
+        keys = sorted(row[0] for row in found if self._book.expects(row[0]))
         expected = self._book.having(action.column, action.value)
         if keys != expected:
             column = self._shape.columns[action.column]

@@ -12,6 +12,7 @@ from django.conf import settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from leases.asyncio.session import shut_down
 from leases.samples import Sample
 from nodes import metrics
 from nodes.people.vouching import vouched_address
@@ -22,7 +23,12 @@ from nodes.traffic.meter import Meter
 SAMPLES_MAX = 200
 RANGES_APART_MAX = 30
 """Two runs begun in the same moment choose different ranges of keys, most likely."""
-END_S_MAX = 5.0
+LOOK_S = 1.0
+END_S_MAX = 30.0
+END_AT_ONCE_S_MAX = 5.0
+"""When whoever runs them is told to end: the supervisor waits for little longer."""
+ANSWER_S_MAX = 10.0
+"""For a question before the start: a node that stands still takes connections and says nothing."""
 
 
 class Second:
@@ -61,11 +67,27 @@ class Running:
         """The number of clients that are served by another node than their own."""
         return sum(client.is_away for client in self.clients)
 
-    def end(self) -> None:
+    def end(self, *, seconds_max: float = END_S_MAX, looked: Callable[[], object] = lambda: None) -> int:
+        """Let them delete their rows and end; the number of clients whose rows remain.
+
+        What stalls is cut meanwhile. `looked` is called every second until all have ended, or the time is over.
+        """
         self.stop.set()
-        until = time.monotonic() + END_S_MAX
-        for client in self.clients:
-            client.join(max(0.0, until - time.monotonic()))
+        until = time.monotonic() + seconds_max
+        while any(client.is_alive() for client in self.clients) and time.monotonic() < until:
+            look_next = min(time.monotonic() + LOOK_S, until)
+            for client in self.clients:
+                client.join(max(0.0, look_next - time.monotonic()))
+            if any(client.is_alive() for client in self.clients):
+                for client in self.clients:
+                    client.end_stalled(time.monotonic())
+                looked()
+        return sum(client.rows_remain for client in self.clients)
+
+
+def remain(clients: int) -> str:
+    """What is said of so many clients whose rows remain; an empty text for none."""
+    return f"rows of {clients} client{'s' if clients > 1 else ''} remain" if clients else ""
 
 
 def start_clients(
@@ -126,7 +148,17 @@ def _ask_any(addresses: list[str], question: Callable[[psycopg.Connection[Any]],
 
 def _ask(address: str, question: Callable[[psycopg.Connection[Any]], Any]) -> Any:
     with psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_S_MAX) as connection:
-        return question(connection)
+        cut = threading.Timer(ANSWER_S_MAX, _cut, (connection,))
+        cut.start()
+        try:
+            return question(connection)
+        finally:
+            cut.cancel()
+
+
+def _cut(connection: psycopg.Connection[Any]) -> None:
+    with suppress(psycopg.Error):  # it was lost meanwhile
+        shut_down(connection)
 
 
 def address_of(host: str, port: int) -> str:

@@ -104,8 +104,43 @@ def test_nothing_is_expected_of_an_abandoned_row() -> None:
     own = book()
     own.done(Insert(1000, ("a", 1)))
     own.uncertain.add(1000)
-    own.abandon(1000)
+    own.abandon(Update(1000, 0, "b"))
     assert (own.rows, own.uncertain, own.having(0, "a")) == ({}, set(), [])
+
+
+def test_a_row_of_somebody_else_in_the_range_is_left_alone() -> None:
+    own = book()
+    own.next_key = 4
+    own.done(Insert(1000, ("a", 1)))
+    own.leave(1001)
+    for key in (1002, 1003):
+        own.doubt(Insert(key, ("b", 2)))
+    own.settle(1002, ("theirs", 9))
+    own.settle(1003, ("b", 2))
+    assert own.rows == {1000: ("a", 1), 1003: ("b", 2)}
+    assert own.written() == [1000, 1003]
+    assert [key for key in range(1000, 1006) if own.expects(key)] == [1000, 1003]
+    assert own.uncertain == set()
+
+
+def test_an_insert_of_unknown_outcome_is_its_own_only_if_the_row_found_is_the_one_inserted() -> None:
+    own = book()
+    own.doubt(Insert(1000, ("a", 1)))
+    own.abandon(Insert(1001, ("b", 2)))
+    own.done(Insert(1002, ("a", 1)))
+    own.abandon(Update(1002, 0, "b"))
+    assert own.inserting == {1000: ("a", 1), 1001: ("b", 2)}
+    assert own.written() == [1002]
+
+
+def test_the_newest_key_stays_so_that_who_inserts_behind_it_meets_no_key_that_was_used() -> None:
+    own = book()
+    for _ in range(2000):
+        action = own.choose()
+        if isinstance(action, Delete):
+            assert action.key != own.first + own.next_key - 1
+        if isinstance(action, Insert | Update | Delete):
+            own.done(action)
 
 
 def test_meters_add_up() -> None:
