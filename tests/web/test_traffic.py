@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -14,9 +16,13 @@ from django.utils.timezone import now
 
 from catalog.models import StoryEvent, Table
 from catalog.story import sentence
+from leases.samples import Sample
+from nodes.management.commands.traffic import Command
 from nodes.models import TrafficRun
 from nodes.streams import MEANINGS
 from nodes.traffic import runs
+from nodes.traffic.meter import Meter
+from nodes.traffic.running import END_AT_ONCE_S_MAX, END_S_MAX
 from schemalab.supervisor.control import CommandRefused, NotRunning
 
 ClientOf = Callable[[str], Client]
@@ -202,3 +208,61 @@ def test_the_process_of_a_run_that_is_not_to_be_carried_out_says_why(run: Traffi
     assert run.why == "no node has joined"
     with pytest.raises(CommandError, match="has ended: no node has joined"):
         call_command("traffic", run=run.pk)
+
+
+class Running:
+    """Clients that are told to end."""
+
+    def __init__(self, looks: list[BaseException]) -> None:
+        self.stop, self.clients, self.ended, self.looks = self, (), [], looks  # type: ignore[var-annotated]
+
+    def wait(self, _seconds: float) -> None: ...
+
+    def look(self) -> Any:
+        if self.looks:
+            raise self.looks.pop()
+        return Sample(*[0] * len(dataclasses.fields(Sample)))
+
+    def meter(self) -> Meter:
+        return Meter()
+
+    def away(self) -> int:
+        return 0
+
+    def end(self, *, seconds_max: float, looked: Callable[[], object]) -> int:
+        looked()
+        self.ended.append(seconds_max)
+        return 2
+
+
+@pytest.mark.parametrize(
+    ("error", "why", "seconds"),
+    [
+        (KeyboardInterrupt(), "the cluster stopped; rows of 2 clients remain", END_AT_ONCE_S_MAX),
+        (None, "its time was over; rows of 2 clients remain", END_S_MAX),
+        (ValueError("an odd figure"), "an odd figure", END_AT_ONCE_S_MAX),
+    ],
+)
+def test_however_its_process_ends_the_run_has_ended_and_its_clients_too(
+    run: TrafficRun, monkeypatch: pytest.MonkeyPatch, error: BaseException | None, why: str, seconds: float
+) -> None:
+    TrafficRun.objects.update(ends_at=now() - timedelta(seconds=1))
+    running = Running([error] if error else [])
+    monkeypatch.setattr(Command, "_start_run", lambda _self, _run: running)
+    with pytest.raises(ValueError, match="an odd figure") if isinstance(error, ValueError) else nullcontext():
+        call_command("traffic", run=run.pk)
+    run.refresh_from_db()
+    assert run.why == why
+    assert running.ended == [seconds]
+
+
+def test_a_process_that_is_told_to_end_while_it_starts_ends_its_run(
+    run: TrafficRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Command, "_start_run", interrupted)
+    call_command("traffic", run=run.pk)
+    run.refresh_from_db()
+    assert run.why == "the cluster stopped"

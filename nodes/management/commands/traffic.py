@@ -15,15 +15,24 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connection
 
 from catalog.selectors import newest_descriptor, table_named
+from catalog.text.mistakes import in_words
 from leases.models import Node
 from leases.selectors import nodes
 from nodes.models import TrafficRun
 from nodes.traffic import runs
 from nodes.traffic.book import WRITES_PERCENT, NotSuitable, Shape, shape_of
 from nodes.traffic.meter import Meter
-from nodes.traffic.running import Running, address_of, start_clients
+from nodes.traffic.running import (
+    END_AT_ONCE_S_MAX,
+    END_S_MAX,
+    Running,
+    address_of,
+    remain,
+    start_clients,
+)
 
 log = logging.getLogger(__name__)
+CLUSTER_STOPPED = "the cluster stopped"
 
 
 class Command(BaseCommand):
@@ -102,7 +111,9 @@ class Command(BaseCommand):
         except KeyboardInterrupt:
             if not quiet:
                 self.stdout.write("")  # behind the terminal's ^C
-        running.end()
+        left = remain(running.end())
+        if left:
+            self.stderr.write(left)
         return running.meter(), time.monotonic() - began
 
     def _report(self, meter: Meter, seconds: float, *, as_json: bool) -> None:
@@ -121,15 +132,36 @@ class Command(BaseCommand):
             run = runs.begin(number)
         except runs.TrafficRefused as refused:
             raise CommandError(str(refused), returncode=2) from None
+        why = ""
         try:
-            running = self._start_run(run)
-        except CommandError as error:
-            runs.finish(run, str(error))
+            why = self._carry_out(run)
+        except KeyboardInterrupt:
+            why = CLUSTER_STOPPED
+        except Exception as error:
+            why = in_words(error)
             raise
-        why = self._until_it_ends(run, running)
-        running.end()
-        runs.finish(run, why)
+        finally:
+            self._finish(run, why or "its process ended")
         self.stdout.write(f"traffic on {run.table_name} ended: {why}")
+
+    def _carry_out(self, run: TrafficRun) -> str:
+        """Why it ended, and whether rows remain."""
+        running, seconds_max = self._start_run(run), END_AT_ONCE_S_MAX
+        why = ""
+        try:
+            why = self._until_it_ends(run, running)
+            seconds_max = END_S_MAX
+        except KeyboardInterrupt:
+            why = CLUSTER_STOPPED
+        finally:
+            left = remain(running.end(seconds_max=seconds_max, looked=lambda: self._tell(run, running)))
+        return "; ".join(filter(None, (why, left)))
+
+    def _finish(self, run: TrafficRun, why: str) -> None:
+        try:
+            runs.finish(run, why)
+        except DatabaseError as error:  # it does not report any more: the timetable ends it
+            log.warning("that traffic has ended is not stored: %s", error)
 
     def _start_run(self, run: TrafficRun) -> Running:
         """A client's own node may be down now: it goes there when it is back."""
@@ -142,18 +174,19 @@ class Command(BaseCommand):
         return self._start(shape, addresses, each=each, rate=rate, writes_percent=run.writes_percent)
 
     def _until_it_ends(self, run: TrafficRun, running: Running) -> str:
+        why = ""
+        while not why:
+            running.stop.wait(1.0)
+            why = self._tell(run, running)
+        return why
+
+    def _tell(self, run: TrafficRun, running: Running) -> str:
+        """Store the figures of the last second; why it is to end, or an empty text."""
+        second, total = running.look(), running.meter()
+        figures = asdict(second) | asdict(total) | {"away": running.away(), "all": len(running.clients)}
         try:
-            while True:
-                running.stop.wait(1.0)
-                second, total = running.look(), running.meter()
-                figures = asdict(second) | asdict(total) | {"away": running.away(), "all": len(running.clients)}
-                try:
-                    why = runs.report(run, figures)
-                except DatabaseError as error:  # its clients go on, as they would anywhere
-                    log.warning("figures of traffic are not stored: %s", error)
-                    connection.close()
-                    why = ""
-                if why:
-                    return why
-        except KeyboardInterrupt:
-            return "the cluster stopped"
+            return runs.report(run, figures)
+        except DatabaseError as error:  # its clients go on, as they would anywhere
+            log.warning("figures of traffic are not stored: %s", error)
+            connection.close()
+            return ""
