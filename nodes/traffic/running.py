@@ -86,7 +86,7 @@ class Running:
 
 
 def remain(clients: int) -> str:
-    """What is said of so many clients whose rows remain; an empty text for none."""
+    """A clause about so many clients whose rows remain; an empty text for none."""
     return f"rows of {clients} client{'s' if clients > 1 else ''} remain" if clients else ""
 
 

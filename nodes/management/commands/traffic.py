@@ -154,7 +154,7 @@ class Command(BaseCommand):
         except KeyboardInterrupt:
             why = CLUSTER_STOPPED
         finally:
-            left = remain(running.end(seconds_max=seconds_max, looked=lambda: self._tell(run, running)))
+            left = remain(running.end(seconds_max=seconds_max, looked=lambda: self._store_figures(run, running)))
         return "; ".join(filter(None, (why, left)))
 
     def _finish(self, run: TrafficRun, why: str) -> None:
@@ -177,10 +177,10 @@ class Command(BaseCommand):
         why = ""
         while not why:
             running.stop.wait(1.0)
-            why = self._tell(run, running)
+            why = self._store_figures(run, running)
         return why
 
-    def _tell(self, run: TrafficRun, running: Running) -> str:
+    def _store_figures(self, run: TrafficRun, running: Running) -> str:
         """Store the figures of the last second; why it is to end, or an empty text."""
         second, total = running.look(), running.meter()
         figures = asdict(second) | asdict(total) | {"away": running.away(), "all": len(running.clients)}
