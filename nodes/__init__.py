@@ -10,6 +10,7 @@ foreign_keys/  what a statement asks of other tables
 store/         transactions at PostgreSQL
 console/       the SQL console of the page
 traffic/       steady load that checks what it reads
+tasks          the timetable: lost runs of traffic are ended
 server         a node's life
 context        what all its sessions share
 beside         work beside its clients

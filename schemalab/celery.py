@@ -60,6 +60,7 @@ app.conf.update(
         "lab.tasks.end_lost_replays": {"queue": "maintenance"},
         "lab.tasks.replay": {"queue": "default"},
         "leases.tasks.*": {"queue": "maintenance"},
+        "nodes.tasks.end_lost_traffic": {"queue": "maintenance"},
         "changes.tasks.find_stuck": {"queue": "maintenance"},
         "changes.tasks.free_orphaned_tables": {"queue": "maintenance"},
         "changes.tasks.keep_records": {"queue": "maintenance"},

@@ -6,16 +6,17 @@
     finish  at its end, with why it ended
 
 One run of a table at a time, and a few in all. A run that has not reported for long is *lost*: its process ended
-without a word, or stands still; the next run may begin, and this one ends should it go on.
+without a word, or stands still; the next run may begin, and this one ends should it go on. The timetable ends it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError
+from django.db.models import QuerySet
 from django.utils.timezone import now
 
 from catalog.selectors import newest_descriptor, table_named
@@ -59,12 +60,12 @@ def ask(table_name: str, *, clients: int, writes_percent: int, minutes: int, who
     except NotSuitable as error:
         raise TrafficRefused(str(error)) from None
     end_lost()
-    going_on = list(TrafficRun.objects.filter(ended_at=None))
-    same = next((run for run in going_on if run.table_id == table.pk), None)
+    others = list(going_on())
+    same = next((run for run in others if run.table_id == table.pk), None)
     if same is not None:
         raise TrafficRefused(f"{same.who} has traffic on {table_name} already: stop that first")
-    if len(going_on) >= RUNS_MAX:
-        raise TrafficRefused(f"{len(going_on)} runs of traffic go on, {RUNS_MAX} are the limit: stop one first")
+    if len(others) >= RUNS_MAX:
+        raise TrafficRefused(f"{len(others)} runs of traffic go on, {RUNS_MAX} are the limit: stop one first")
     wanted = {"clients": clients, "writes_percent": writes_percent, "who": who}
     try:
         with control_transaction():
@@ -94,13 +95,18 @@ def begin(number: int) -> TrafficRun:
 
 def report(run: TrafficRun, figures: Mapping[str, Any]) -> str:
     """Store the figures of the last second; why the run is to end now, or an empty text."""
-    going_on = TrafficRun.objects.filter(pk=run.pk, ended_at=None)
-    if not going_on.update(figures=dict(figures), reported_at=now()):
+    mine = TrafficRun.objects.filter(pk=run.pk, ended_at=None)
+    wanted = mine.values_list("stopped_by", "ends_at").first() if mine.update(**_news(figures)) else None
+    if wanted is None:
         return "another run took its place"
-    stopped_by, ends_at = going_on.values_list("stopped_by", "ends_at").get()
+    stopped_by, ends_at = wanted
     if stopped_by:
         return f"{stopped_by} stopped it"
     return TIME_OVER if now() >= ends_at else ""
+
+
+def _news(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {"figures": dict(figures), "reported_at": now()}
 
 
 def stop(number: int, *, who: str) -> TrafficRun:
@@ -125,14 +131,23 @@ def finish(run: TrafficRun, why: str) -> None:
             _append("traffic ended", run, why=why, **counted)
 
 
+def going_on() -> QuerySet[TrafficRun]:
+    """Runs that have not ended and are not lost."""
+    return TrafficRun.objects.filter(ended_at=None, reported_at__gte=_heard_since())
+
+
 def end_lost() -> None:
-    for run in TrafficRun.objects.filter(ended_at=None):
-        if is_lost(run):
-            finish(run, LOST)
+    """Make an end to the lost ones, so that nobody takes them for runs that go on."""
+    for run in TrafficRun.objects.filter(ended_at=None, reported_at__lt=_heard_since()):
+        finish(run, LOST)
 
 
 def is_lost(run: TrafficRun) -> bool:
-    return run.ended_at is None and (now() - run.reported_at).total_seconds() > LOST_AFTER_S
+    return run.ended_at is None and run.reported_at < _heard_since()
+
+
+def _heard_since() -> datetime:
+    return now() - timedelta(seconds=LOST_AFTER_S)
 
 
 def _append(kind: str, run: TrafficRun, **facts: Any) -> None:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 from catalog import selectors
 from catalog.models import Table
 from leases.models import Node
-from nodes.models import TrafficRun
+from nodes.traffic import runs
 from schemalab.operations.traffic import DEMO_TABLE
 
 COOKIE = "first_visit"
@@ -45,7 +45,7 @@ def card(request: HttpRequest) -> dict[str, Any]:
     return {
         "is_shown": True,
         "demo": DEMO_TABLE if demo else None,
-        "has_traffic": demo is not None and TrafficRun.objects.filter(table_id=demo.pk, ended_at=None).exists(),
+        "has_traffic": demo is not None and runs.going_on().filter(table_id=demo.pk).exists(),
         "statement": demo and index_statement(demo),
         "node": _node(),
         "may_write": request.user.has_perm("changes.add_change"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from django.utils.timezone import now
 
 from catalog.models import Table
 from leases.models import Node
+from nodes.models import TrafficRun
 from nodes.traffic import runs
 
 ClientOf = Callable[[str], Client]
@@ -66,6 +68,8 @@ def test_traffic_that_runs_is_not_started_again(client_of: ClientOf, flights: Ta
     shown = words(client_of("olga").get("/"))
     assert "Traffic is running" in shown
     assert 'action="/traffic/start/"' not in shown
+    TrafficRun.objects.update(reported_at=now() - timedelta(seconds=runs.LOST_AFTER_S + 1))
+    assert "Traffic is running" not in words(client_of("olga").get("/")), "its process is gone"
 
 
 def test_it_is_put_away_for_one_person_and_comes_back_from_help(client_of: ClientOf, flights: Table) -> None:

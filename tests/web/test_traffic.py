@@ -20,6 +20,7 @@ from leases.samples import Sample
 from nodes.management.commands.traffic import Command
 from nodes.models import TrafficRun
 from nodes.streams import MEANINGS
+from nodes.tasks import end_lost_traffic
 from nodes.traffic import runs
 from nodes.traffic.meter import Meter
 from nodes.traffic.running import END_AT_ONCE_S_MAX, END_S_MAX
@@ -266,3 +267,23 @@ def test_a_process_that_is_told_to_end_while_it_starts_ends_its_run(
     call_command("traffic", run=run.pk)
     run.refresh_from_db()
     assert run.why == "the cluster stopped"
+
+
+def test_a_lost_run_is_ended_by_the_timetable_and_counts_nowhere_before(
+    run: TrafficRun, linked: tuple[Table, Table]
+) -> None:
+    other = runs.ask(linked[0].name, clients=1, writes_percent=1, minutes=10, who="sam")
+    TrafficRun.objects.filter(pk=run.pk).update(reported_at=now() - timedelta(seconds=runs.LOST_AFTER_S + 1))
+    assert [one.pk for one in runs.going_on()] == [other.pk]
+    end_lost_traffic()
+    run.refresh_from_db()
+    other.refresh_from_db()
+    assert (run.why, other.ended_at) == (runs.LOST, None)
+
+
+def test_a_run_that_is_ended_while_it_reports_is_told_to_end(run: TrafficRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended_meanwhile(_figures: object) -> dict[str, Any]:
+        return {"ended_at": now()}
+
+    monkeypatch.setattr(runs, "_news", ended_meanwhile)
+    assert runs.report(run, FIGURES) == "another run took its place"
