@@ -19,12 +19,14 @@ class SchemalabConfig(AppConfig):
 
 
 def _control(command: str, name: str, who: str) -> None:
-    """For replays of the lab. Raises `lab.live.supervisor.NotControlled`."""
-    from lab.live.supervisor import NotControlled
+    """For replays of the lab. Raises `NotControlled` and `NotReached` of `lab.live.supervisor`."""
+    from lab.live.supervisor import NotControlled, NotReached
     from schemalab.supervisor.control import CommandRefused, NotRunning
     from schemalab.supervisor.process_control import control_process
 
     try:
         control_process(command, name, who=who)
-    except (CommandRefused, NotRunning) as refused:
+    except CommandRefused as refused:
         raise NotControlled(str(refused)) from refused
+    except (NotRunning, OSError, ValueError) as error:  # away, too slow, or gone in the middle of its answer
+        raise NotReached(f"{command} {name}: {error}") from error

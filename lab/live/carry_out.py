@@ -27,7 +27,7 @@ from changes.models import Change, Status, Step
 from changes.services import ChangeError
 from lab.live import absent_nodes, replays, sandbox
 from lab.live.publish import NotPublished, lab_publish
-from lab.live.supervisor import NotControlled
+from lab.live.supervisor import NotControlled, NotReached
 from lab.models import Replay
 from lab.replays import actions
 from lab.replays.actions import Action, Script
@@ -78,6 +78,9 @@ def carry_out(pk: int) -> None:
     except (DdlError, ChangeError, NotPublished, NotControlled, psycopg.Error) as error:
         log.info("replay %s: %s", pk, error)
         outcome = {"result": "unable", "why": "refused", "detail": str(error)}
+    except NotReached as error:
+        log.warning("replay %s: %s", pk, error)
+        outcome = {"result": "unable", "why": "supervisor", "detail": str(error)}
     finally:
         replays.end(pk, outcome)
 
@@ -183,10 +186,12 @@ class Attempt:
     def close(self) -> None:
         """End all transactions that are open: those that have not committed are rolled back. Nodes come back."""
         self.timer.cancel()
-        absent_nodes.bring_back(self.replay)
-        for opened in self.transactions.values():
-            opened.close()
-        self.transactions.clear()
+        try:
+            for opened in self.transactions.values():
+                opened.close()
+            self.transactions.clear()
+        finally:
+            absent_nodes.bring_back(self.replay)
 
     def _used(self) -> list[str]:
         named = (getattr(narrated.action, "node", None) for narrated in self.script.actions)

@@ -14,6 +14,7 @@ from typing import Any
 from celery import current_app
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Q
 from django.utils.timezone import now
 
 from catalog.hints import sent
@@ -33,7 +34,12 @@ KEPT_MAX = 500
 SECONDS_MAX = 120.0
 LEASE_S_MAX = 45.0
 """Of a cluster on which a change may wait for the lease of a node that is away."""
-LOST = timedelta(seconds=2 * SECONDS_MAX)
+BEGUN_WITHIN = timedelta(seconds=SECONDS_MAX + 10)
+"""Its task is thrown away before."""
+LOST_AFTER = timedelta(seconds=SECONDS_MAX + 20)
+"""Since it began; its own time is over, and what it waits for last has come or not."""
+ENDED_WITHIN = BEGUN_WITHIN + LOST_AFTER + timedelta(seconds=20)
+"""Whatever becomes of it, the timetable's own pace included."""
 REPLAYS = (0x5C4E, 3)
 """The advisory lock under which they are counted."""
 
@@ -85,7 +91,7 @@ def ask(owner: str, session: Session, *, may_harm: bool) -> Replay:
             raise Busy(f"replays under way: {len(others)}; try again when they have ended")
         made = Replay.objects.create(owner=owner, link=link, asked_at=now())
         forgotten = Replay.objects.order_by("-pk").values_list("pk", flat=True)[KEPT_MAX:]
-        Replay.objects.filter(pk__in=list(forgotten)).delete()
+        Replay.objects.filter(pk__in=list(forgotten), away=[]).delete()
         transaction.on_commit(lambda: _send(made.pk))
     return made
 
@@ -118,10 +124,12 @@ def end(pk: int, outcome: dict[str, Any]) -> None:
 
 
 def end_lost() -> None:
-    """End replays that nobody carries out any more."""
-    for replay in Replay.objects.filter(ended_at__isnull=True, asked_at__lt=now() - LOST):
-        bring_back(replay)
+    """End replays that nobody carries out any more, and bring back the nodes that any of those that ended left away."""
+    never = Q(begun_at__isnull=True, asked_at__lt=now() - BEGUN_WITHIN)
+    for replay in Replay.objects.filter(never | Q(begun_at__lt=now() - LOST_AFTER), ended_at__isnull=True):
         end(replay.pk, {"result": "unable", "why": "lost"})
+    for replay in Replay.objects.filter(ended_at__isnull=False).exclude(away=[]):
+        bring_back(replay)
 
 
 def session_of(replay: Replay) -> Session:

@@ -75,7 +75,7 @@ def test_what_a_dead_worker_leaves_is_ended() -> None:
     made = replays.ask("ann", SESSION, may_harm=False)
     replays.end_lost()
     assert Replay.objects.get().ended_at is None
-    Replay.objects.update(asked_at=now() - replays.LOST)
+    Replay.objects.update(asked_at=now() - replays.BEGUN_WITHIN)
     replays.end_lost()
     assert Replay.objects.get().outcome == {"result": "unable", "why": "lost"}
     carry_out.carry_out(made.pk)  # the task that comes late finds nothing to do

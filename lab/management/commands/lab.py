@@ -76,7 +76,7 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=2) from error
         except (NotReplayable, Busy) as error:
             raise CommandError(str(error), returncode=1) from error
-        until = time.monotonic() + replays.LOST.total_seconds()
+        until = time.monotonic() + replays.ENDED_WITHIN.total_seconds()
         while replay.ended_at is None and time.monotonic() < until:
             time.sleep(LOOK_S)
             replay.refresh_from_db()

@@ -1,14 +1,23 @@
 """Nodes that a replay takes away come back, also when its worker dies; whoever may not kill nodes takes none away."""
 
+import json
+import time
+
 import pytest
 from django.utils.timezone import now
 
 from lab.live import absent_nodes, replays, supervisor
-from lab.live.supervisor import NotControlled
+from lab.live.carry_out import Attempt
+from lab.live.supervisor import NotControlled, NotReached
 from lab.models import Replay
+from lab.replays.actions import Script
 from lab.replays.trace import NotReplayable
 from lab.sessions.session import Session
 from leases.models import Node
+from schemalab.apps import _control
+from schemalab.supervisor import process_control
+from schemalab.supervisor.control import NotRunning
+from tests.lab.live.boxes import box
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KILLS = Session("leases", steps=("n1: crash", "step"))
@@ -48,10 +57,90 @@ def test_what_was_taken_away_comes_back_the_last_first(commands: list[str]) -> N
 def test_what_a_dead_worker_took_away_comes_back(commands: list[str]) -> None:
     replay = under_way()
     absent_nodes.do(replay, "freeze", "n2")
-    Replay.objects.update(asked_at=now() - replays.LOST)
+    replays.end_lost()
+    assert Replay.objects.get().ended_at is None
+    Replay.objects.update(begun_at=now() - replays.LOST_AFTER)
     replays.end_lost()
     assert commands[-1].startswith("thaw n2 ")
+    found = Replay.objects.get()
+    assert (found.away, found.outcome) == ([], {"result": "unable", "why": "lost"})
+
+
+def test_a_replay_that_waited_long_for_its_worker_is_not_lost(commands: list[str]) -> None:
+    replay = under_way()
+    Replay.objects.update(asked_at=now() - replays.BEGUN_WITHIN)
+    replays.end_lost()
+    assert Replay.objects.get(pk=replay.pk).ended_at is None
+
+
+def test_what_the_supervisor_did_not_answer_is_tried_again(
+    commands: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other nodes come back, and the timetable goes on for a replay that has ended."""
+    replay = under_way()
+    for node in ("n1", "n2"):
+        absent_nodes.do(replay, "kill", node)
+
+    def is_slow(command: str, name: str, who: str) -> None:
+        commands.append(f"{command} {name}")
+        if name == "n2":
+            raise NotReached("timed out")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(supervisor, "_controls", [is_slow])
+        absent_nodes.bring_back(replay)
+    assert commands[-2:] == ["start n2", "start n1"]
+    assert Replay.objects.get().away == [["start", "n2"]]
+    replays.end(replay.pk, {"result": "unable", "why": "supervisor"})
+    replays.end_lost()
+    assert commands[-1].startswith("start n2 ann")
     assert Replay.objects.get().away == []
+
+
+@pytest.mark.parametrize(
+    "answer", [TimeoutError("timed out"), ConnectionResetError(), json.JSONDecodeError("", "", 0), NotRunning("away")]
+)
+def test_no_answer_of_the_supervisor_is_no_refusal(monkeypatch: pytest.MonkeyPatch, answer: Exception) -> None:
+    def silent(*_: object, **__: object) -> None:
+        raise answer
+
+    monkeypatch.setattr(process_control, "send", silent)
+    with pytest.raises(NotReached, match="start n1"):
+        _control("start", "n1", "ann")
+
+
+def test_what_an_operator_took_away_stays_away(commands: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = under_way()
+    Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=1, pid=1, is_drain_asked=True)
+    with pytest.raises(NotControlled, match="n1 is drained already"):
+        absent_nodes.do(replay, "drain", "n1")
+
+    def refuses(command: str, name: str, who: str) -> None:
+        raise NotControlled(f"{name} is down already")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(supervisor, "_controls", [refuses])
+        with pytest.raises(NotControlled):
+            absent_nodes.do(replay, "kill", "n2")
+    assert Replay.objects.get().away == []
+    absent_nodes.bring_back(replay)
+    assert commands == []
+    assert Node.objects.get().is_drain_asked
+
+
+def test_nodes_come_back_although_a_transaction_cannot_be_closed(commands: list[str]) -> None:
+    replay = under_way()
+    absent_nodes.do(replay, "kill", "n1")
+    attempt = Attempt(replay, Script((), ()), box(), time.monotonic() + 60)
+
+    class Broken:
+        def close(self) -> None:
+            raise OSError("broken")
+
+    attempt.transactions[1] = Broken()  # type: ignore[assignment]
+    with pytest.raises(OSError, match="broken"):
+        attempt.close()
+    assert commands[-1].startswith("start n1 ")
 
 
 def test_a_supervisor_that_refuses_is_no_reason_to_leave_the_others_away(
