@@ -269,6 +269,7 @@ class Attempt:
         if change.is_open:
             raise Unable("time", str(change))
         is_violated = (change.error or {}).get("sqlstate") == UNIQUE_VIOLATION
+        self._check_not_cancelled()
         ends = {Status.DONE: actions.PUBLIC, Status.FAILED: actions.ROLLED_BACK if is_violated else "failed"}
         self.ended = ends.get(Status(change.status), change.status)
 
@@ -276,12 +277,21 @@ class Attempt:
         """The change waits for a node, or goes on without having waited for it for long."""
         assert self.change is not None
         before = self._newest()
-        while not self._has_waited(node) and self._newest() == before:
+        while not self._has_waited(node) and self._newest() == before and self.change.is_open:
             self._check_time()
             time.sleep(LOOK_S)
+            self.change.refresh_from_db()
+        self._check_not_cancelled()
         has_waited = self._has_waited(node)
         if has_waited != waits:
             self.otherwise.append(f"the change {'waited' if has_waited else 'did not wait'} for {node}")
+
+    def _check_not_cancelled(self) -> None:
+        """Somebody may cancel it meanwhile: then no verdict says anything."""
+        assert self.change is not None
+        self.change.refresh_from_db()
+        if self.change.status == Status.CANCELLED:
+            raise Unable("ended", str(self.change))
 
     def _has_waited(self, node: str) -> bool:
         """True if the change has waited for it, or does now. A node without a lease is never waited for."""

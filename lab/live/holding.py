@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from catalog.models import StoryEvent, Table
+from catalog.models import StoryEvent
+from catalog.selectors import sandboxes
 from catalog.services import append_event
 from catalog.story import change_stream
 from changes.models import Change, Status
@@ -20,8 +21,7 @@ HELD_BACK = "sandbox held back"
 
 def note_who_holds() -> int:
     """Note whose open transactions keep changes of sandboxes waiting now; how many were not known before."""
-    sandboxes = Table.objects.filter(sandbox_of__isnull=False).values_list("id", flat=True)
-    waiting = Change.objects.filter(status=Status.WAITING, table_id__in=list(sandboxes))
+    waiting = Change.objects.filter(status=Status.WAITING, table_id__in=sandboxes().values("id"))
     return sum(_note(change) for change in waiting)
 
 

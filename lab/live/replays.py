@@ -7,6 +7,7 @@ A replay whose worker dies is ended by the timetable, and its sandbox is dropped
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -24,8 +25,10 @@ from lab.models import Replay
 from lab.replays.actions import Script
 from lab.replays.trace import NotReplayable
 from lab.replays.translation import translated
-from lab.sessions.session import Session, decode, encode
+from lab.sessions.session import BadLink, BadSession, Session, decode, encode
 from lab.texts import Text, Values
+
+log = logging.getLogger(__name__)
 
 TASK = "lab.tasks.replay"
 AT_ONCE_MAX = 3
@@ -51,9 +54,10 @@ class MayNotHarm(Exception):
 class Busy(Exception):
     """There is one under way already: this person's own, or as many of others as the cluster takes."""
 
-    def __init__(self, why: str, *, own: int | None = None) -> None:
+    def __init__(self, why: str, *, own: int | None = None, alone: bool = False) -> None:
         super().__init__(why)
-        self.own = own
+        self.own, self.alone = own, alone
+        """The number of one's own; or one of them needs the cluster for itself."""
 
 
 def stream_of(pk: int) -> str:
@@ -86,14 +90,25 @@ def ask(owner: str, session: Session, *, may_harm: bool) -> Replay:
         own = under_way.filter(owner=owner).first()
         if own is not None:
             raise Busy("your last replay has not ended", own=own.pk)
-        others = [translated(session_of(one)).harms for one in under_way]
-        if len(others) >= AT_ONCE_MAX or any(others) or (others and script.harms):
+        others = [_harms(one) for one in under_way]
+        if any(others) or (others and script.harms):
+            raise Busy(f"replays under way: {len(others)}; one that takes a node away needs the cluster", alone=True)
+        if len(others) >= AT_ONCE_MAX:
             raise Busy(f"replays under way: {len(others)}; try again when they have ended")
         made = Replay.objects.create(owner=owner, link=link, asked_at=now())
         forgotten = Replay.objects.order_by("-pk").values_list("pk", flat=True)[KEPT_MAX:]
         Replay.objects.filter(pk__in=list(forgotten), away=[]).delete()
         transaction.on_commit(lambda: _send(made.pk))
     return made
+
+
+def _harms(replay: Replay) -> bool:
+    """True if it takes nodes away; of one that this version cannot read any more, nobody knows."""
+    try:
+        return translated(session_of(replay)).harms
+    except (BadLink, BadSession, NotReplayable) as error:
+        log.warning("replay %s cannot be read: %s", replay.pk, error)
+        return True
 
 
 def _send(pk: int) -> None:

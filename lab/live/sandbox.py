@@ -17,10 +17,13 @@ from typing import Any
 
 from django.utils.timezone import now
 
+from catalog import selectors as catalog
 from catalog.models import Table
 from changes import notices, selectors
 from changes import services as changes
+from changes.ddl.errors import DdlError
 from changes.models import Change
+from changes.plan.undo import quoted
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +56,7 @@ class Sandbox:
 
 def sandboxes(owner: str | None = None) -> list[Sandbox]:
     """Those there are, of one person or of all, oldest first; the ones that are being made or dropped included."""
-    found = Table.objects.exclude(state=Table.State.DROPPED).filter(sandbox_of__isnull=False)
+    found = catalog.sandboxes()
     if owner is not None:
         found = found.filter(sandbox_of=owner)
     return [_sandbox(table) for table in found.order_by("created_at", "id")]
@@ -67,12 +70,12 @@ def _sandbox(table: Table) -> Sandbox:
 def make(who: str, name: str = "") -> Change:
     """Submit the change that makes a sandbox of `who`. Raises what `changes.services.submit` raises."""
     chosen = name or f"sandbox_{secrets.token_hex(3)}"
-    return changes.submit(f"CREATE TABLE {_quoted(chosen)} ({COLUMNS})", who=who, is_sandbox=True)
+    return changes.submit(f"CREATE TABLE {quoted(chosen)} ({COLUMNS})", who=who, is_sandbox=True)
 
 
 def drop(name: str, *, who: str, may_drop_all: bool = False) -> Change:
     """The change that drops a sandbox, submitted now or before; raises `NoSuchSandbox` and what `submit` raises."""
-    table = Table.objects.exclude(state=Table.State.DROPPED).filter(name=name, sandbox_of__isnull=False).first()
+    table = catalog.sandboxes().filter(name=name).first()
     if table is None or not (may_drop_all or table.sandbox_of == who):
         raise NoSuchSandbox(f"{who} has no sandbox called {name}")
     return _dropping(table) or _drop(table, who)
@@ -80,17 +83,18 @@ def drop(name: str, *, who: str, may_drop_all: bool = False) -> Change:
 
 def drop_one_that_is_over() -> int | None:
     """The change that drops the oldest sandbox whose hour is over, if there is one; one at a time is pace enough."""
-    over = Table.objects.filter(state=Table.State.LIVE, sandbox_of__isnull=False, created_at__lt=now() - LIFE).order_by(
-        "created_at"
-    )
-    for table in over:
-        if _dropping(table) is None:
+    for table in catalog.sandboxes().filter(state=Table.State.LIVE, created_at__lt=now() - LIFE).order_by("created_at"):
+        if _dropping(table) is not None:
+            continue
+        try:
             return int(_drop(table, TIMETABLE).pk)
+        except (changes.ChangeError, DdlError) as error:
+            log.warning("sandbox %s is not dropped now: %s", table.name, error)
     return None
 
 
 def _drop(table: Table, who: str) -> Change:
-    return changes.submit(f"DROP TABLE {_quoted(table.name)}", who=who, may_change_all=True)
+    return changes.submit(f"DROP TABLE {quoted(table.name)}", who=who, may_change_all=True)
 
 
 def wait(change: Change, *, seconds: float) -> Change:
@@ -107,7 +111,3 @@ def _dropping(table: Table) -> Change | None:
         change for change in selectors.open_changes(table.pk) if selectors.execution_of(change).plan.drops_table
     )
     return next(dropping, None)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

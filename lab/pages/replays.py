@@ -92,6 +92,10 @@ def _asked(request: HttpRequest) -> HttpResponse:
 def _words(busy: Busy) -> str:
     if busy.own is not None:
         return _("Your last replay has not ended: one at a time.")
+    if busy.alone:
+        return _(
+            "A replay that takes a node away has the cluster for itself: try again when those under way have ended."
+        )
     return _("As many replays as the cluster takes at once are under way: try again when one has ended.")
 
 

@@ -102,6 +102,19 @@ def test_a_node_is_taken_away_by_operators_only(client_of: ClientOf, monkeypatch
     assert client_of("sam").post(reverse("replays"), {"s": link}).status_code == 403
     assert 'name="s"' in client_of("olga").get(reverse("replays"), {"s": link}).content.decode()
     assert client_of("olga").post(reverse("replays"), {"s": link}).status_code == 302
+    alone = client_of("sam").post(reverse("replays"), {"s": LINK})
+    assert alone.status_code == 409
+    assert "A replay that takes a node away has the cluster for itself" in alone.content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_replay_that_cannot_be_read_any_more_is_waited_for(client_of: ClientOf) -> None:
+    Replay.objects.create(owner="lea", link="of an older version", asked_at=now())
+    client = client_of("sam")
+    assert client.post(reverse("replays"), {"s": LINK}).status_code == 409
+    Replay.objects.update(asked_at=now() - replays.BEGUN_WITHIN)
+    replays.end_lost()
+    assert client.post(reverse("replays"), {"s": LINK}).status_code == 302
 
 
 def test_both_verdicts_stand_side_by_side(client_of: ClientOf) -> None:
@@ -119,7 +132,10 @@ def test_both_verdicts_stand_side_by_side(client_of: ClientOf) -> None:
     assert "by the model: rows violate the index, and it is rolled back. On the cluster: the index is public." in page
 
 
-@pytest.mark.parametrize("why", ["early", "behind", "nodes", "time", "lost", "broker", "audit", "refused", "failed"])
+UNABLE = ["early", "behind", "nodes", "time", "ended", "lost", "broker", "audit", "supervisor", "refused", "failed"]
+
+
+@pytest.mark.parametrize("why", UNABLE)
 def test_no_verdict_says_why(client_of: ClientOf, why: str) -> None:
     made = ended("sam", result="unable", why=why, detail="n3")
     page = client_of("sam").get(reverse("replay", args=(made.pk,))).content.decode()

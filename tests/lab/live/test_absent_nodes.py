@@ -6,10 +6,12 @@ import time
 import pytest
 from django.utils.timezone import now
 
+from changes import services
 from lab.live import absent_nodes, replays, supervisor
-from lab.live.carry_out import Attempt
+from lab.live.carry_out import Attempt, Unable
 from lab.live.supervisor import NotControlled, NotReached
 from lab.models import Replay
+from lab.replays import actions
 from lab.replays.actions import Script
 from lab.replays.trace import NotReplayable
 from lab.sessions.session import Session
@@ -162,6 +164,20 @@ def test_a_supervisor_that_refuses_is_no_reason_to_leave_the_others_away(
         absent_nodes.do(replay, "kill", "n1")
 
 
+def test_a_change_that_somebody_cancels_is_no_verdict() -> None:
+    """While it is waited for, and at its end."""
+    base = box()
+    attempt = Attempt(under_way(), Script((), ()), base, time.monotonic() + 60)
+    attempt.nodes["one"] = Node(name="n1")
+    attempt._do(actions.Submit(unique=False))
+    assert attempt.change is not None
+    services.cancel(attempt.change.pk, who="bo")
+    for waits in (actions.Blocked("one", waits=True), actions.Finish()):
+        with pytest.raises(Unable, match="ended: change .*cancelled"):
+            attempt._do(waits)
+    attempt.close()
+
+
 def test_only_who_may_kill_nodes_asks_for_it() -> None:
     with pytest.raises(replays.MayNotHarm):
         replays.ask("ann", KILLS, may_harm=False)
@@ -171,7 +187,7 @@ def test_only_who_may_kill_nodes_asks_for_it() -> None:
 @pytest.mark.parametrize(("first", "second"), [(KILLS, HARMLESS), (HARMLESS, KILLS)], ids=["before", "after"])
 def test_it_has_the_cluster_for_itself(first: Session, second: Session) -> None:
     replays.ask("ann", first, may_harm=True)
-    with pytest.raises(replays.Busy, match="replays under way: 1; try again"):
+    with pytest.raises(replays.Busy, match="replays under way: 1; one that takes a node away needs the cluster"):
         replays.ask("bo", second, may_harm=True)
 
 

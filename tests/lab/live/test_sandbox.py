@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
+from django.utils.timezone import now
 
 from catalog.models import Table
 from changes import services
@@ -147,6 +148,21 @@ def test_the_timetable_drops_it_after_an_hour() -> None:
     assert str(drive(Change.objects.get(pk=change_id))) == "done"
     assert Table.objects.get(pk=table.table_id).state == "dropped"
     assert Table.objects.get(pk=other.table_id).state == "live"
+
+
+def test_one_that_cannot_be_dropped_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = box("ann"), box("bo")
+    Table.objects.filter(pk__in=[first.table_id, second.table_id]).update(created_at=now() - 2 * sandbox.LIFE)
+    submit = services.submit
+
+    def refuses(statement: str, **how: object) -> Change:
+        if first.name in statement:
+            raise services.ChangeError("not now")
+        return submit(statement, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(services, "submit", refuses)
+    change_id = sandbox.drop_one_that_is_over()
+    assert Change.objects.get(pk=change_id).table_id == second.table_id
 
 
 def test_the_command_lists_them() -> None:
