@@ -17,6 +17,7 @@ from typing import Any
 
 import psycopg
 from django.conf import settings
+from django.db.models.functions import Now
 from psycopg import sql
 
 from catalog.descriptor import Descriptor
@@ -241,6 +242,8 @@ class Attempt:
                 self._await_block(self.nodes[node].name, waits=waits)
             case actions.Process(command, node):
                 self._process(command, self.nodes[node])
+            case actions.LeaseOver(node):
+                self._await_end_of_lease(self.nodes[node].name)
             case actions.LateCommit(number, is_refused):
                 self._late_commit(number, is_refused=is_refused)
 
@@ -316,6 +319,13 @@ class Attempt:
             while not self._answers(Node.objects.get(name=node.name)):
                 self._check_time()
                 time.sleep(5 * LOOK_S)
+
+    def _await_end_of_lease(self, node: str) -> None:
+        """By the database's clock, which all leases go by."""
+        live = Lease.objects.filter(table_id=self.base.table_id, node=node, expires_at__gt=Now())
+        while live.exists():
+            self._check_time()
+            time.sleep(5 * LOOK_S)
 
     def _late_commit(self, number: int, *, is_refused: bool) -> None:
         opened = self.transactions.pop(number)

@@ -105,6 +105,13 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaseOver:
+    """A wait until no lease of this node is live: it is away and extends none."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
 class LateCommit:
     """A transaction tries to commit; by the model it is refused, or it is not."""
 
@@ -126,6 +133,7 @@ Action = (
     | Finish
     | Blocked
     | Process
+    | LeaseOver
     | LateCommit
 )
 

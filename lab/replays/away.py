@@ -4,7 +4,8 @@
 
 crash, start, freeze, thaw, drain    the same to a real process, by the product's own commands
 step                                 the change goes on by itself: it is waited for where it has published, or waits
-s pass                               nothing: how long a wait takes is for the cluster's own leases to say
+s pass                               how long a wait takes is for the cluster's own leases to say: where the lease of a
+                                     node that is away ends, its real one is waited for
 messages held or lost                refused: all tables' news go the same way
 
 While n1 is away the change waits at v2, so what comes between v2 and v3 has its moment; later nothing keeps it. A
@@ -22,6 +23,7 @@ from lab.scripts.commands_of import perform
 from lab.sessions import world_session
 from lab.sessions.session import Session
 from lab.sessions.setups import setup_named
+from lab.sessions.world_cluster import T
 from lab.sessions.world_session import Position
 from lab.sessions.world_setups import SCENERY
 from lab.texts import Text, Values
@@ -67,6 +69,8 @@ class _Translation:
     open_one: int = 0
     is_submitted: bool = False
     is_over: bool = False
+    leaseless: set[str] = field(default_factory=set)
+    """Nodes whose lease ended while they were away, since the change was submitted."""
 
     def begin(self) -> Iterator[Narrated]:
         """The scene before a session begins: leases, and on n1 a transaction."""
@@ -86,7 +90,9 @@ class _Translation:
                 yield from self._step(at)
             elif line is not None:
                 yield from self._line(at, line[1], line[2])
-            elif not step.startswith("tick "):
+            elif step.startswith("tick "):
+                yield from self._pass(at)
+            else:
                 raise NotReplayable(NEWS)
 
     def end(self) -> Iterator[Narrated]:
@@ -124,6 +130,17 @@ class _Translation:
             )
             yield Narrated(actions.Blocked(node, waits=waits), Text(text.template, {"node": node}))
 
+    def _pass(self, at: int) -> Iterator[Narrated]:
+        """A change that is on its way waits for the lease itself."""
+        before, after = (_leasing(self.positions[number]) for number in (at, at + 1))
+        for node in self.away:
+            if node not in before - after:
+                continue
+            if self.is_submitted:
+                self.leaseless.add(node)
+            else:
+                yield Narrated(actions.LeaseOver(node), Text("the lease of {node} is over", {"node": node}))
+
     def _line(self, at: int, node: str, what: str) -> Iterator[Narrated]:
         if what in PROCESS:
             yield from self._process(at, node, what)
@@ -148,7 +165,7 @@ class _Translation:
             raise NotReplayable(
                 Text("{node} goes away while the change is on its way: it does not wait for that", {"node": node})
             )
-        if command == "thaw" and self.positions[at].newest > 2:
+        if command == "thaw" and (self.positions[at].newest > 2 or node in self.leaseless):
             yield from self._finish()
         if command in BACK:
             self.away[node] = BACK[command]
@@ -174,6 +191,12 @@ class _Translation:
         if self.is_submitted and not self.is_over:
             self.is_over = True
             yield Narrated(actions.Finish(), Text("the change goes on to its end"))
+
+
+def _leasing(position: Position) -> set[str]:
+    """The nodes that have a live lease on the table."""
+    world = position.lab().world
+    return {lease.node for lease in world.control.live(T, world.now)}
 
 
 def _waits(position: Position) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from datetime import timedelta
 
 import pytest
 from django.utils.timezone import now
@@ -9,17 +10,18 @@ from django.utils.timezone import now
 from changes import services
 from lab.live import absent_nodes, replays, supervisor
 from lab.live.carry_out import Attempt, Unable
+from lab.live.sandbox import LIFE
 from lab.live.supervisor import NotControlled, NotReached
 from lab.models import Replay
 from lab.replays import actions
 from lab.replays.actions import Script
 from lab.replays.trace import NotReplayable
 from lab.sessions.session import Session
-from leases.models import Node
+from leases.models import Lease, Node
 from schemalab.apps import _control
 from schemalab.supervisor import process_control
 from schemalab.supervisor.control import NotRunning
-from tests.lab.live.boxes import box
+from tests.lab.live.boxes import box, newest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KILLS = Session("leases", steps=("n1: crash", "step"))
@@ -162,6 +164,19 @@ def test_a_supervisor_that_refuses_is_no_reason_to_leave_the_others_away(
     monkeypatch.setattr(supervisor, "_controls", [])
     with pytest.raises(NotControlled, match="have no supervisor"):
         absent_nodes.do(replay, "kill", "n1")
+
+
+def test_the_lease_of_a_node_that_is_away_is_waited_for() -> None:
+    """Those of others, and on other tables, are not."""
+    table, soon = box().table_id, now() + timedelta(seconds=0.5)
+    ends = {("n1", table): soon, ("n2", table): soon + LIFE, ("n1", table + 1): soon + LIFE}
+    for (node, on), expires_at in ends.items():
+        Lease.objects.create(table_id=on, version=1, node=node, incarnation=1, expires_at=expires_at)
+    attempt = Attempt(under_way(), Script((), ()), newest(table), time.monotonic() + 60)
+    attempt.nodes["one"] = Node(name="n1")
+    attempt._do(actions.LeaseOver("one"))
+    attempt.close()
+    assert now() > soon
 
 
 def test_a_change_that_somebody_cancels_is_no_verdict() -> None:

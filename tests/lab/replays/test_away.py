@@ -34,6 +34,32 @@ def test_a_change_waits_for_the_lease_of_a_node_that_died() -> None:
     ]
 
 
+def test_a_lease_that_ends_before_the_change_begins_is_waited_for() -> None:
+    """On the cluster it lasts longer than on the stage: until then, nothing is as the model says."""
+    assert words("leases", "n1: crash", "tick 18 s", "tick 1 s", "step", "step")[2:6] == [
+        "the process of n1 is killed",
+        "the lease of n1 is over",
+        "the change is submitted, as any other",
+        "it publishes v2, by the rules",
+    ]
+    assert words("frozen-node", "n1: freeze", "tick 10 s", "n1: thaw")[3:] == [
+        "the process of n1 is frozen",
+        "the lease of n1 is over",
+        "the process of n1 is thawed",
+        "n1 tries to commit, and is refused",
+    ]
+    assert "the lease of n1 is over" not in words("leases", "n1: crash", "tick 1 s", "step", "step")
+
+
+def test_a_node_whose_lease_ended_wakes_up_after_the_change_that_waited_for_it() -> None:
+    assert words("frozen-node", "n1: freeze", "step", "tick 10 s", "n1: thaw", "step")[-4:] == [
+        "it waits for n1, whose lease is not over",
+        "the change goes on to its end",
+        "the process of n1 is thawed",
+        "n1 tries to commit, and is refused",
+    ]
+
+
 def test_for_a_node_that_was_drained_before_it_waits_for_nothing() -> None:
     shown = words("leases", "n1: drain", "n1: crash", "step", "step", "step")
     assert "it waits for no lease of n1" in shown
