@@ -32,6 +32,7 @@ from lab.models import Question
 from lab.own.cases import STEPS, Case, Cases, Omission, cases_of, states_of
 from lab.own.findings import finding_of
 from lab.own.statements import NO_TABLES, Planned, check_moves, planned
+from lab.pages.questions import worded
 from lab.pages.words import say
 from lab.questions import search
 from lab.sessions.model_setups import PROTECTS, model_of, names_of
@@ -88,8 +89,13 @@ def ask(request: HttpRequest) -> HttpResponse:
     try:
         session = _case(form, _number(request.POST.get("case", ""))).session(request.POST.getlist("leave_out"))
     except DdlError as refusal:
-        return render(request, "lab/own.html", _page(request, form) | refused(form.statement, refusal), status=422)
+        context = refused(form.statement, refusal)
+        if _is_part(request):
+            return render(request, "parts/refusal.html", context, status=422)
+        return render(request, "lab/own.html", _page(request, form) | context, status=422)
     except BadSession as problem:
+        if _is_part(request):
+            return render(request, "parts/refusal.html", refused(form.statement, problem), status=404)
         raise Http404(str(problem)) from problem
     made = services.ask(learner_of(request, named=True).owner, search.Question(session, any_rows=True))
     if _is_part(request):
@@ -228,10 +234,12 @@ def _stands_for(names: Names) -> dict[str, Any]:
 
 
 def _answer(question: Question) -> dict[str, Any]:
-    """A question as its card shows it."""
+    """A question as its card shows it: until it is done it is looked at twice a second, and tells how far it is."""
+    shown = worded(question)
+    if shown["state"] != "done":
+        return {"question": shown}
     session = search.from_json(question.asked).session
     setup = setup_named(session.setup)
-    shown = services.shown(question)
     context: dict[str, Any] = {
         "question": shown,
         "left_out": [_left_out_json(rule) for rule in sorted(session.left_out)],

@@ -71,12 +71,14 @@ def test_an_answer_comes_in_place_and_is_nobody_elses(client_of: ClientOf) -> No
     lea = client_of("lea")
     card = lea.post(ASK, {"statement": TEXT, "case": "0", "leave_out": ["skipped"]}, headers={"HX-Request": "true"})
     assert 'hx-trigger="every 400ms"' in card.content.decode()
+    assert 'aria-live="off"' in card.content.decode()  # it is replaced each time; only the last one is read out
     assert "<html" not in card.content.decode()
     tasks.answer_next_question()
     [made] = Question.objects.all()
     found = lea.get(f"/lab/own/answers/{made.pk}/", headers={"HX-Request": "true"})
     assert "SELECT id FROM pets WHERE kind = 'x'" in words_of(found)
     assert "hx-trigger" not in found.content.decode()
+    assert "aria-live" not in found.content.decode()
     assert client_of("sam").get(f"/lab/own/answers/{made.pk}/").status_code == 404
 
 
@@ -93,6 +95,52 @@ def test_nothing_left_out_is_proved(client_of: ClientOf) -> None:
     where = asked(lea)["Location"]
     tasks.answer_next_question()
     assert "Nobody meets any damage" in words_of(lea.get(where))
+
+
+def test_until_it_is_done_only_the_question_is_looked_at(
+    client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lea = client_of("lea")
+    where = asked(lea, "state-2")["Location"]
+
+    def never(*_: object) -> None:
+        raise AssertionError("nothing of this is shown yet")
+
+    monkeypatch.setattr("lab.pages.own.model_of", never)
+    assert "Waiting for the explorer" in words_of(lea.get(where))
+
+
+def test_a_refusal_in_place_is_no_page(client_of: ClientOf) -> None:
+    lea = client_of("lea")
+    for sent, status, words in (
+        ({"statement": "CREATE TABLE"}, 422, "syntax error"),
+        ({"leave_out": "gravity"}, 404, "gravity"),
+    ):
+        form = {"statement": TEXT, "case": "0"} | sent
+        answer = lea.post(ASK, form, headers={"HX-Request": "true"})
+        assert (answer.status_code, words in words_of(answer)) == (status, True)
+        assert "This cannot be done" in words_of(answer)
+        assert "<html" not in answer.content.decode()
+
+
+@pytest.mark.parametrize("left_out", [(), ("state-2",)], ids=["proved", "violated"])
+def test_a_proof_in_chinese_has_its_bounds_and_reasons_in_chinese(
+    client_of: ClientOf, left_out: tuple[str, ...]
+) -> None:
+    lea = client_of("lea")
+    lea.cookies["django_language"] = "zh-hans"
+    where = asked(lea, *left_out)["Location"]
+    tasks.answer_next_question()
+    card = words_of(lea.get(where, headers={"HX-Request": "true"}))
+    assert not re.search(r"\b(nodes|transactions|rows|has an entry)\b", card), card
+
+
+def test_why_there_is_no_answer_is_said_in_chinese(client_of: ClientOf) -> None:
+    lea = client_of("lea")
+    lea.cookies["django_language"] = "zh-hans"
+    where = asked(lea, "state-2")["Location"]
+    Question.objects.update(answer={"verdict": "unknown", "why": "gave up after 60 s", "steps": [], "states": 5})
+    assert "gave up" not in words_of(lea.get(where))
 
 
 def test_the_answer_in_chinese(client_of: ClientOf) -> None:
