@@ -136,7 +136,7 @@ def _ending_sessions() -> Iterator[None]:
 
 def _append_lease_event(kind: str, table_id: int, version: int, *, node: str, who: str) -> None:
     name = _table_name(table_id)
-    payload = {"who": who, "node": node, "table": name, "version": version}
+    payload = {"who": who, "node": node, "table": name, "table_id": table_id, "version": version}
     append_event(kind, name, payload, [CLUSTER, LEASES, table_stream(table_id)])
 
 

@@ -49,7 +49,8 @@ def read_facts(tables: Sequence[tuple[int, str]], works: Sequence[Work], *, star
     """
     now = clock()
     walks = tuple(_walk(table_id, name, start, now) for table_id, name in tables)
-    marks = _marks({use.node for walk in walks for use in walk.uses}, start, now)
+    every = _marks({use.node for walk in walks for use in walk.uses}, start, now)
+    marks = tuple(mark for mark in every if mark.concerns({table_id for table_id, _ in tables}))
     rest = last_moment(walks, marks, works, start, now) + REST_S
     is_live = rest > now or any(work.ended is None for work in works)
     ticks = math.floor(now / TICK_S)
@@ -125,7 +126,7 @@ def _marks(used: set[str], start: float, now: float) -> tuple[Mark, ...]:
         at = row.at if since is None else datetime.fromisoformat(since)
         node = row.payload.get("node") or row.payload.get("process") or ""
         if node in names and at.timestamp() <= now:
-            marks.append(Mark(at.timestamp(), MARKS[row.kind], node))
+            marks.append(Mark(at.timestamp(), MARKS[row.kind], node, row.payload.get("table_id")))
     return tuple(sorted(marks, key=lambda mark: mark.at))
 
 

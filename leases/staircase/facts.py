@@ -11,7 +11,7 @@ As JSON they are kept with the change that they are about, long after the rows t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -49,11 +49,19 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something happened to a node: "killed", "frozen", "thawed", "silent", "joined", .. (`MARKS`)."""
+    """Something happened to a node: "killed", "frozen", "thawed", "silent", "joined", .. (`MARKS`).
+
+    `table_id`: to its lease on that table alone; None: to the node.
+    """
 
     at: float
     kind: str
     node: str
+    table_id: int | None = None
+
+    def concerns(self, table_ids: Container[int]) -> bool:
+        """True of what is marked in the lanes of these tables."""
+        return self.table_id is None or self.table_id in table_ids
 
 
 MARKS = {
@@ -123,7 +131,8 @@ class Facts:
 
     def of_table(self, table_id: int) -> Facts:
         """The same with no other table."""
-        return replace(self, walks=tuple(walk for walk in self.walks if walk.table_id == table_id))
+        walks = tuple(walk for walk in self.walks if walk.table_id == table_id)
+        return replace(self, walks=walks, marks=tuple(mark for mark in self.marks if mark.concerns({table_id})))
 
     def until(self, end: float) -> Facts:
         """The part of the window before `end`, as it was then."""

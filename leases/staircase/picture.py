@@ -95,6 +95,7 @@ def _moments(facts: Facts) -> Iterable[float]:
 
 
 def _table(walk: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
+    marks = [mark for mark in marks if mark.concerns({walk.table_id})]
     flags = _flags(walk.versions, scale)
     drawn = lanes(walk, marks, scale)
     room = LANES / max(len(drawn), 1) - BAR - 2 * PAD

@@ -80,6 +80,16 @@ def test_the_facts_of_a_window_are_read(database: Connection, node: None) -> Non
     assert facts.end > began
 
 
+def test_a_lease_on_another_table_that_is_revoked_is_not_marked(database: Connection, node: None) -> None:
+    began = clock()
+    with control_transaction():
+        for table_id in (USERS, USERS + 1):
+            payload = {"who": "olga", "node": "n1", "table": "users", "table_id": table_id, "version": 1}
+            append_event("lease revoked", "users", payload, [CLUSTER])
+    marks = read_facts([(USERS, "users")], [], start=began).marks
+    assert [(mark.kind, mark.table_id) for mark in marks] == [("revoked", USERS)]
+
+
 def test_a_node_that_fell_before_the_window_is_known_to_be_down(database: Connection, node: None) -> None:
     with control_transaction():
         append_event("process killed", "n1", {"process": "n1", "who": "ada"}, [CLUSTER])

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from leases.samples import Sample
-from leases.staircase.facts import SECONDS_MAX, Facts, Second, from_json, to_json
+from leases.staircase.facts import SECONDS_MAX, Facts, Second, Walk, from_json, to_json
 from leases.staircase.lanes import LAGGARDS, LANES_MAX
 from leases.staircase.plots import POINTS_MAX
 from leases.staircase.seconds import seconds_of
@@ -65,6 +65,18 @@ def test_a_node_that_was_killed_after_its_last_heartbeat_is_not_called_silent() 
     marks = (Mark(7.5, "silent", "n1"), Mark(8.0, "killed", "n1"), Mark(30.0, "silent", "n1"))
     shown = picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, marks=marks))
     assert [mark["kind"] for mark in shown["tables"][0]["lanes"][0]["marks"]] == ["killed"]
+
+
+def test_a_revoked_lease_is_marked_in_the_lanes_of_its_table_alone() -> None:
+    walks = tuple(Walk(number, f"t{number}", tuple(LADDER), (use("n1", 1, 0.5),)) for number in (7, 8))
+    marks = (Mark(5.0, "revoked", "n1", 8), Mark(6.0, "draining", "n1"))
+    both = Facts(0.0, 50.0, False, walks, marks)
+    told = [[mark["kind"] for mark in table["lanes"][0]["marks"]] for table in picture(both)["tables"]]
+    assert told == [["draining"], ["revoked", "draining"]]
+    assert both.of_table(7).marks == marks[1:]
+    old = to_json(both)
+    del old["marks"][0]["table_id"]  # kept by an older release, which did not say of which table
+    assert [mark.table_id for mark in from_json(old).marks] == [None, None]
 
 
 def test_the_sentence_names_the_longest_wait() -> None:
