@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
+
 from catalog.models import StoryEvent, Table
 from catalog.story import LEASES
-from leases.models import Lease, Node, PastLease
+from leases.models import CLOCK, Lease, Node, PastLease
 
 SHOWN_MAX = 200
 APART = timedelta(seconds=2)
@@ -20,19 +22,34 @@ Json = dict[str, Any]
 def history(*, table_id: int | None, node: str | None) -> Json:
     """The leases of a table, a node, both or all, newest first: those that last, then those that are over."""
     of: dict[str, Any] = ({"table_id": table_id} if table_id is not None else {}) | ({"node": node} if node else {})
-    now = list(Lease.objects.filter(**of).order_by("-acquired_at", "-pk")[:SHOWN_MAX])
+    is_over = ExpressionWrapper(Q(expires_at__lte=CLOCK), BooleanField())
+    now = list(
+        Lease.objects.filter(**of).annotate(is_over=is_over).order_by("is_over", "-acquired_at", "-pk")[:SHOWN_MAX]
+    )
     past = list(PastLease.objects.filter(**of).order_by("-ended_at", "-pk")[: SHOWN_MAX + 1])
     names = dict(Table.objects.filter(pk__in={one.table_id for one in (*now, *past)}).values_list("pk", "name"))
     acts = _acts(past)
     return {
         "leases": [
-            *(_row(one, names, ended_at=None, how="lasts") for one in now),
+            *(
+                _row(one, names, ended_at=one.expires_at, how="ran out")  # and is not deleted yet
+                if one.is_over
+                else _row(one, names, ended_at=None, how="lasts")
+                for one in now
+            ),
             *(_row(one, names, ended_at=one.ended_at, **_how(one, names, acts)) for one in past[:SHOWN_MAX]),
         ],
         "more": len(past) > SHOWN_MAX,
-        "tables": list(Table.objects.exclude(state=Table.State.RESERVED).order_by("name").values_list("pk", "name")),
+        "tables": list(_tables().order_by("name").values_list("pk", "name")),
         "nodes": list(Node.objects.order_by("name").values_list("name", flat=True)),
     }
+
+
+def _tables() -> QuerySet[Table]:
+    """The tables that are there, and those of which a lease is remembered."""
+    of_table = {"table_id": OuterRef("pk")}
+    remembered = Exists(Lease.objects.filter(**of_table)) | Exists(PastLease.objects.filter(**of_table))
+    return Table.objects.exclude(state=Table.State.RESERVED).filter(~Q(state=Table.State.DROPPED) | remembered)
 
 
 def _row(lease: Lease | PastLease, names: dict[int, str], *, ended_at: datetime | None, **how: str) -> Json:
@@ -50,11 +67,17 @@ def _row(lease: Lease | PastLease, names: dict[int, str], *, ended_at: datetime 
 
 def _how(lease: PastLease, names: dict[int, str], acts: Iterable[StoryEvent]) -> dict[str, str]:
     """The end of a lease: how it came, and by whom, if somebody did it."""
-    was = {"node": lease.node, "table": names.get(lease.table_id), "version": lease.version}
     for act in acts:
-        if abs(act.at - lease.ended_at) <= APART and was.items() <= act.payload.items():
+        if abs(act.at - lease.ended_at) <= APART and _is_of(act.payload, lease, names):
             return {"how": ENDED_BY[act.kind], "who": act.payload["who"]}
     return {"how": "ran out" if lease.ended_at >= lease.expires_at else "given back"}
+
+
+def _is_of(act: Json, lease: PastLease, names: dict[int, str]) -> bool:
+    """True of an act on this lease. Those of an older release name the table alone."""
+    name = names.get(lease.table_id)
+    is_of_table = act["table_id"] == lease.table_id if "table_id" in act else act["table"] == name
+    return is_of_table and (act["node"], act["version"]) == (lease.node, lease.version)
 
 
 def _acts(past: Sequence[PastLease]) -> list[StoryEvent]:

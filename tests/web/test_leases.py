@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -26,7 +27,8 @@ from changes.executor.state import Execution, Mode
 from changes.models import Change
 from changes.planning.planner import make_plan
 from leases.holders import Holder, to_text
-from leases.models import Lease, Node
+from leases.models import Lease, Node, PastLease
+from schemalab.operations import lease_history
 
 ClientOf = Callable[[str], Client]
 ACTS = ("release", "revoke")
@@ -294,6 +296,35 @@ def test_history_says_who_leased_what_and_how_it_ended(
     of_n3 = words(olga.get("/leases/history/", {"node": "n3"}))
     assert "given back" in of_n3
     assert "revoked" not in of_n3
+
+
+def test_history_knows_who_took_a_lease_of_a_table_that_has_another_name_now(
+    client_of: ClientOf, leased: dict[str, Lease], flights: Table
+) -> None:
+    olga = client_of("olga")
+    olga.post(f"/leases/{leased['n1'].pk}/revoke/", {"typed": "n1"})
+    Table.objects.filter(pk=flights.pk).update(name="departures")
+    shown = words(olga.get("/leases/history/", {"table": flights.pk}))
+    assert re.search(r"departures v2 n1 incarnation 1 \S+ \S+ [\d.]+ m?s revoked by olga", shown)
+
+
+def test_a_lease_that_is_over_does_not_last_until_it_is_deleted(client_of: ClientOf, leased: dict[str, Lease]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE leases_lease SET expires_at = acquired_at + interval '1 ms' WHERE node = 'n2'")
+        cursor.execute("SELECT pg_sleep(0.002)")
+    of_n2 = words(client_of("olga").get("/leases/history/", {"node": "n2"}))
+    assert "ran out: its node did not renew it" in of_n2
+    assert "lasts, at most until" not in of_n2
+
+
+def test_history_offers_no_table_that_is_gone_and_forgotten(db: None) -> None:
+    for pk, name in ((901, "forgotten"), (902, "remembered")):
+        Table.objects.create(pk=pk, name=name, state=Table.State.DROPPED)
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    PastLease.objects.create(
+        table_id=902, version=1, node="n1", incarnation=1, acquired_at=at, ended_at=at, expires_at=at
+    )
+    assert lease_history.history(table_id=None, node=None)["tables"] == [(902, "remembered")]
 
 
 @pytest.mark.parametrize("query", [{}, {"table": "0"}, {"table": "x"}, {"table": "9" * 40}, {"node": "no such"}])
