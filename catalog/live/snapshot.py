@@ -49,6 +49,14 @@ class Part:
     is_html_only: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Door:
+    """The streams of a prefix that exist, and the signed-in people for whom they are."""
+
+    exists: Callable[[int], bool]
+    may: Callable[[Any], bool] = lambda _user: True
+
+
 class Drawing(dict[str, Any]):
     """A part's data when nothing else decides how it looks.
 
@@ -61,7 +69,7 @@ class Drawing(dict[str, Any]):
 
 
 _parts: dict[tuple[str, str], Part] = {}
-_doors: dict[str, Callable[[int], bool]] = {"cluster": lambda _id: True}
+_doors: dict[str, Door] = {"cluster": Door(lambda _id: True)}
 
 
 def register(
@@ -77,9 +85,11 @@ def register(
     _parts[prefix, name] = Part(prefix, name, template, read, is_sampled, is_html_only)
 
 
-def register_stream(prefix: str, exists: Callable[[int], bool]) -> None:
-    """Make "prefix:<id>" a stream for every id that `exists`."""
-    _doors[prefix] = exists
+def register_stream(
+    prefix: str, exists: Callable[[int], bool], *, may: Callable[[Any], bool] = lambda _user: True
+) -> None:
+    """Make "prefix:<id>" a stream for every id that `exists`, for every user who `may` see its page."""
+    _doors[prefix] = Door(exists, may)
 
 
 def split(stream: str) -> tuple[str, int]:
@@ -91,11 +101,14 @@ def split(stream: str) -> tuple[str, int]:
 
 
 def check_may_follow(user: Any, stream: str) -> None:
-    """Everybody who has signed in may follow every stream that exists. Raises `NoSuchStream`."""
+    """A signed-in user follows each stream that exists and whose page is for them. Raises `NoSuchStream`."""
     prefix, number = split(stream)
+    door = _doors[prefix]
     if not user.is_authenticated:
         raise NoSuchStream(f"sign in to follow {stream!r}")
-    if not _doors[prefix](number):
+    if not door.may(user):
+        raise NoSuchStream(f"you may not follow {stream!r}: its page is not for you")
+    if not door.exists(number):
         raise NoSuchStream(f"there is no {prefix} {number}")
 
 

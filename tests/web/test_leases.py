@@ -118,6 +118,16 @@ def test_staff_alone_have_it(client_of: ClientOf, leased: dict[str, Lease], who:
         assert Lease.objects.count() == 3
 
 
+@pytest.mark.parametrize(("who", "status"), [("lea", 404), ("sam", 404), ("ines", 404), ("nobody", 403), ("olga", 200)])
+@pytest.mark.parametrize("stream", ["leases", "leases:0"])
+def test_nobody_else_gets_it_by_polling(
+    client_of: ClientOf, leased: dict[str, Lease], held: None, who: str, status: int, stream: str
+) -> None:
+    answer = (Client() if who == "nobody" else client_of(who)).get("/live/poll", {"stream": stream})
+    assert answer.status_code == status
+    assert ("UPDATE flights" in answer.content.decode()) == (status == 200)
+
+
 @pytest.mark.parametrize(("permission", "statuses"), [("release_lease", (200, 403)), ("revoke_lease", (403, 200))])
 def test_each_act_asks_for_its_own_permission(
     leased: dict[str, Lease], client: Client, permission: str, statuses: tuple[int, int]

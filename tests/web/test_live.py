@@ -338,11 +338,13 @@ def test_figures_of_nodes_come_every_second_and_nothing_else_does(browse: Open, 
     [
         pytest.param({"stream": "weather"}, "there is no stream 'weather'", id="an unknown stream"),
         pytest.param({"stream": "table:999"}, "there is no table 999", id="a table that does not exist"),
+        pytest.param({"stream": "leases"}, "you may not follow 'leases'", id="the stream of a page for staff"),
+        pytest.param({"stream": "leases:0", "html": True}, "you may not follow 'leases:0'", id="by its number"),
         pytest.param({"stream": "table:-1"}, "there is no stream 'table:-1'", id="a number that is none"),
         pytest.param({"stream": "cluster", "since": "x"}, "since must be the number", id="since that is no number"),
     ],
 )
-def test_a_language_that_does_not_exist_is_refused(browse: Open, wish: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_followed_is_refused(browse: Open, wish: dict[str, Any], message: str) -> None:
     with browse() as browser:
         browser.say(type="subscribe", **wish)
         assert message in browser.next("error")["message"]
