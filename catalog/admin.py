@@ -33,7 +33,7 @@ class ActingAdmin(ReadOnlyAdmin):
     It asks first, on a page of its own, and says by `follows` what the action does to each of them.
     """
 
-    refusal: type[Exception]
+    refusal: type[Exception] | tuple[type[Exception], ...]
     follows_template: str | None = None
     """Of a chosen object: gets what `follows` returns, and the name of the action as `act`."""
 

@@ -76,7 +76,7 @@ class Leases(ChangeList):
 
 @admin.register(Lease)
 class LeaseAdmin(ActingAdmin):
-    refusal = services.CannotBeDone
+    refusal = services.REFUSALS
     follows_template = "admin/lease_follows.html"
     list_display = ("table", "shown_version", "node", "incarnation", "until", "left", "held_by")
     list_filter = (OfTable, "node", "version")
@@ -144,7 +144,7 @@ class LeaseAdmin(ActingAdmin):
 
 @admin.register(Node)
 class NodeAdmin(ActingAdmin):
-    refusal = services.CannotBeDone
+    refusal = services.REFUSALS
     follows_template = "admin/node_follows.html"
     list_display = ("name", "incarnation", "state", "host", "port", "pid", "silent_for")
     list_filter = ("state",)

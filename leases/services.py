@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db import DatabaseError
 
 from catalog.models import Table
-from catalog.services import append_event, control_transaction
+from catalog.services import OutOfTime, append_event, control_transaction
 from catalog.story import CLUSTER, LEASES, PROCESSES, table_stream
 from leases.models import Lease, Node
 from leases.selectors import sessions_using
@@ -41,6 +41,10 @@ class LeaseInUse(CannotBeDone):
 
 class SessionStays(CannotBeDone):
     """A session of a lease was told to end and did not within a second: the lease stays as well."""
+
+
+REFUSALS = (CannotBeDone, OutOfTime)
+"""Nothing was done; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)

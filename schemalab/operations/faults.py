@@ -24,7 +24,7 @@ from catalog.live import snapshot
 from catalog.story import PROCESSES
 from leases.models import Node
 from leases.selectors import leases_on
-from leases.services import CannotBeDone, drain_node, undrain_node
+from leases.services import REFUSALS, drain_node, undrain_node
 from schemalab.operations import consequences
 from schemalab.operations.consequences import DRAINS, Consequences, Held
 from schemalab.supervisor.control import COMMANDS, CommandRefused, NotRunning
@@ -69,7 +69,7 @@ def act(request: HttpRequest, name: str, command: str) -> HttpResponse:
             _do(command, name, who=request.user.get_username())
             messages.success(request, consequences.done(command, name))
             return redirect(back_to(request))
-        except (CommandRefused, NotRunning, OnlyByCommand, CannotBeDone, OSError) as refused:
+        except (CommandRefused, NotRunning, OnlyByCommand, *REFUSALS, OSError) as refused:
             refusal = str(refused)
     context = {
         "section": "cluster",

@@ -24,7 +24,6 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods
 
 from catalog.live import snapshot
-from catalog.services import OutOfTime
 from catalog.story import LEASES
 from changes.selectors import waits_for_leases
 from leases import selectors, services
@@ -33,7 +32,6 @@ from schemalab.operations import lease_history, lease_list
 
 View = Callable[..., HttpResponse]
 DIGITS_MAX = 10
-REFUSALS = (services.CannotBeDone, OutOfTime)
 
 
 def for_staff(view: View) -> View:
@@ -62,7 +60,7 @@ def release(request: HttpRequest, lease_id: int) -> HttpResponse:
     if request.method == "POST":
         try:
             services.release_lease(lease_id, who=request.user.get_username())
-        except REFUSALS as refusal:
+        except services.REFUSALS as refusal:
             return _ask(request, "release", lease, refusal=str(refusal))
         messages.success(request, _("Released."))
         return redirect("leases")
@@ -82,7 +80,7 @@ def revoke(request: HttpRequest, lease_id: int) -> HttpResponse:
     who = request.user.get_username()
     try:
         revoked = services.revoke_lease(lease.table_id, lease.node, version=lease.version, who=who)
-    except REFUSALS as refusal:
+    except services.REFUSALS as refusal:
         return _ask(request, "revoke", lease, refusal=str(refusal))
     ended = sum(one.sessions_ended for one in revoked)
     words = ngettext("Revoked: %(n)s session was ended.", "Revoked: %(n)s sessions were ended.", ended)

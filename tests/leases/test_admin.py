@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
+from catalog.services import OutOfTime
+from leases import services
 from leases.admin import deciding_first as admin_order
 from leases.models import Lease, Node
 from leases.ranking import deciding_first
@@ -126,6 +130,40 @@ def test_draining_and_undraining_are_logged(staff: Callable[..., Client]) -> Non
     assert Node.objects.get().state == Node.State.DRAINING
     assert "Undrained: 1" in act(client, NODES, "undrain", "n1")
     assert [entry.change_message for entry in LogEntry.objects.order_by("id")] == ["Drained", "Undrained"]
+
+
+@pytest.mark.parametrize(
+    ("page", "action", "permission", "said"),
+    [
+        (LEASES, "release", "release_lease", "Released: 1"),
+        (LEASES, "revoke", "revoke_lease", "Revoked: 1"),
+        (NODES, "drain", "drain_node", "Drained: 1"),
+    ],
+)
+def test_what_takes_too_long_is_said_and_the_others_are_done(
+    staff: Callable[..., Client],
+    database: Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    page: str,
+    action: str,
+    permission: str,
+    said: str,
+) -> None:
+    register(database, "n2")
+    acquire(database, "n2")
+    work, calls = services.control_transaction, iter((True, False))
+
+    def late_at_first() -> AbstractContextManager[Any]:
+        if next(calls):
+            raise OutOfTime("a control transaction was not over within 2 s")
+        return work()
+
+    chosen = Lease.objects.values_list("pk", flat=True) if page == LEASES else ("n1", "n2")
+    monkeypatch.setattr(services, "control_transaction", late_at_first)
+    shown = act(staff(permission), page, action, *chosen)
+    assert said in shown
+    assert "control transaction was not over within 2 s" in shown
+    assert LogEntry.objects.count() == 1
 
 
 @pytest.mark.parametrize("rows", [LEASES, NODES, *CATALOG])

@@ -15,6 +15,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from catalog.models import StoryEvent, Table
+from catalog.services import OutOfTime
 from catalog.story import sentence
 from leases.models import Node
 from schemalab.supervisor.control import CommandRefused, NotRunning
@@ -173,6 +174,18 @@ def test_draining_is_asked_of_the_node_and_named_in_the_story(
         "olga undrained node n2: it takes leases again.",
     ]
     assert told[0] in words(olga.get("/processes/")), "the page of processes is operators' audit trail"
+
+
+def test_a_database_that_takes_too_long_is_an_answer_not_a_mistake(
+    client_of: ClientOf, supervisor: Supervisor, n2: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_long() -> Any:
+        raise OutOfTime("a control transaction was not over within 2 s: nothing of it was kept")
+
+    monkeypatch.setattr("leases.services.control_transaction", too_long)
+    answer = client_of("olga").post("/processes/n2/drain/")
+    assert answer.status_code == 409
+    assert "was not over within 2 s: nothing of it was kept" in words(answer)
 
 
 def test_without_a_supervisor_nodes_are_drained_and_nothing_else(

@@ -50,7 +50,7 @@ class Command(BaseCommand):
             revoked = services.revoke_lease(table.id, node, who=getpass.getuser())
         except services.UnknownNode as error:
             raise CommandError(str(error), returncode=2) from error
-        except services.NoSuchLease as error:
+        except services.REFUSALS as error:
             raise CommandError(str(error)) from error
         for lease in revoked:
             self.stdout.write(

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from leases.services import UnknownNode, check_node, drain_node, undrain_node
+from leases.services import REFUSALS, UnknownNode, check_node, drain_node, undrain_node
 from schemalab.supervisor.control import COMMANDS, CommandRefused, NotRunning
 from schemalab.supervisor.process_control import control_process, processes
 
@@ -39,6 +39,6 @@ class Command(BaseCommand):
                 text = control_process(action, name, who=getpass.getuser())
         except UnknownNode as unknown:
             raise CommandError(str(unknown), returncode=2) from None
-        except (NotRunning, CommandRefused) as refused:
+        except (NotRunning, CommandRefused, *REFUSALS) as refused:
             raise CommandError(str(refused)) from None
         self.stdout.write(json.dumps({"ok": True, "text": text}) if options["json"] else text)
