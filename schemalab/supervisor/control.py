@@ -50,7 +50,7 @@ def send(
     run: int | None = None,
     seconds_max: float = ANSWER_S_MAX,
 ) -> dict[str, Any]:
-    """Ask the supervisor, return its answer."""
+    """Ask the supervisor, return its answer. Raises NotRunning, CommandRefused, TimeoutError after `seconds_max`."""
     with socket.socket(socket.AF_UNIX) as channel:
         channel.settimeout(seconds_max)
         try:
@@ -58,7 +58,10 @@ def send(
         except (FileNotFoundError, ConnectionRefusedError):
             raise NotRunning("the cluster is not running: start it with `manage.py up`") from None
         channel.sendall(json.dumps({"command": command, "name": name, "who": who, "run": run}).encode() + b"\n")
-        answer: dict[str, Any] = json.loads(channel.makefile().readline())
+        line = channel.makefile().readline()
+    if not line.endswith("\n"):
+        raise NotRunning("the cluster ended before it answered: see whether `manage.py up` still runs")
+    answer: dict[str, Any] = json.loads(line)
     if not answer["ok"]:
         raise CommandRefused(answer["text"])
     return answer

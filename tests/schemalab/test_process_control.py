@@ -2,6 +2,7 @@
 
 import getpass
 import json
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,6 +14,7 @@ from catalog.story import sentence
 from leases.models import Node
 from schemalab.supervisor.control import CommandRefused
 from schemalab.supervisor.crash_events import append
+from schemalab.supervisor.process_control import KnownProcesses, control_process, processes_for_a_page
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_url")]
 
@@ -33,6 +35,50 @@ def supervisor(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
 
     monkeypatch.setattr("schemalab.supervisor.process_control.send", send)
     return heard
+
+
+class Told:
+    """A supervisor and a clock that stand still until they are told otherwise."""
+
+    def __init__(self) -> None:
+        self.now, self.asked, self.answers = 1000.0, 0, True
+
+    def send(self, _socket: object, command: str, *_: object, **__: object) -> dict[str, Any]:
+        self.asked += command == "status"
+        if not self.answers:
+            raise TimeoutError("timed out")
+        return {"ok": True, "text": "", "processes": [{"name": f"as asked {self.asked}"}]}
+
+    def shown_after(self, seconds: float) -> list[str]:
+        self.now += seconds
+        return [process["name"] for process in processes_for_a_page()]
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    one = Told()
+    monkeypatch.setattr("schemalab.supervisor.process_control.send", one.send)
+    monkeypatch.setattr("schemalab.supervisor.process_control.known", KnownProcesses(lambda: one.now))
+    return one
+
+
+def test_pages_that_look_at_the_same_time_share_an_answer(told: Told) -> None:
+    assert told.shown_after(0) == told.shown_after(0.4) == ["as asked 1"]
+    assert told.shown_after(0.2) == ["as asked 2"]
+
+
+def test_what_is_done_to_a_process_is_seen_at_once(told: Told) -> None:
+    told.shown_after(0)
+    control_process("kill", "n3", who="olga")
+    assert told.shown_after(0) == ["as asked 2"]
+
+
+def test_a_supervisor_that_does_not_answer_is_left_alone_for_a_while(told: Told) -> None:
+    told.answers = False
+    assert [told.shown_after(seconds) for seconds in (0, 1, 1, 1, 1.9)] == [[]] * 5
+    assert told.asked == 1
+    told.answers = True
+    assert told.shown_after(0.2) == ["as asked 2"]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -3,7 +3,9 @@
 import asyncio
 import os
 import signal
+import socket
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -257,3 +259,22 @@ def test_the_control_channel_refuses(tmp_path: Path, command: str, name: str, me
 def test_without_a_cluster_there_is_nothing_to_control(tmp_path: Path) -> None:
     with pytest.raises(NotRunning, match="the cluster is not running: start it with `manage.py up`"):
         send(tmp_path / "c.sock", "status")
+
+
+@pytest.mark.parametrize("said", [b"", b'{"ok": tr'])
+def test_a_cluster_that_ends_while_it_is_asked_is_not_running(tmp_path: Path, said: bytes) -> None:
+    with socket.socket(socket.AF_UNIX) as dying:
+        dying.bind(str(tmp_path / "c.sock"))
+        dying.listen()
+
+        def answer() -> None:
+            channel, _ = dying.accept()
+            with channel:
+                channel.recv(4096)
+                channel.sendall(said)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(NotRunning, match="ended before it answered"):
+            send(tmp_path / "c.sock", "status")
+        thread.join()

@@ -19,6 +19,7 @@ from catalog.services import OutOfTime
 from catalog.story import sentence
 from leases.models import Node
 from schemalab.supervisor.control import CommandRefused, NotRunning
+from schemalab.supervisor.process_control import KnownProcesses
 from schemalab.supervisor.refusals import FITS, why_not
 
 ClientOf = Callable[[str], Client]
@@ -53,6 +54,7 @@ class Supervisor:
 def supervisor(monkeypatch: pytest.MonkeyPatch, redis_url: str) -> Supervisor:
     one = Supervisor()
     monkeypatch.setattr("schemalab.supervisor.process_control.send", one.send)
+    monkeypatch.setattr("schemalab.supervisor.process_control.known", KnownProcesses())
     return one
 
 
