@@ -12,7 +12,7 @@ that shows the same is not sent again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 LANES_MAX = 60
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 def lanes(snapshot: Mapping[str, Any]) -> Json:
     """The lanes of the page: nodes, tables in motion with a lane for each node, and tables at rest."""
-    nodes = [_node(node) for node in snapshot["nodes"]]
+    nodes = node_lines(snapshot["nodes"])
     tables = [_table(table, snapshot["nodes"]) for table in snapshot["tables"]]
     return {
         "nodes": nodes,
@@ -32,6 +32,11 @@ def lanes(snapshot: Mapping[str, Any]) -> Json:
         "in_use_most": max((len(table["in_use"]) for table in tables), default=0),
         "down": [node["name"] for node in nodes if node["is_down"]],
     }
+
+
+def node_lines(nodes: Iterable[Mapping[str, Any]]) -> list[Json]:
+    """Each node (`leases.selectors.node_json`) with its state and the versions that it leases."""
+    return [_node(node) for node in nodes]
 
 
 def phase(moving: Sequence[Mapping[str, Any]], table_state: str) -> str:

@@ -1,6 +1,7 @@
 """Reads leases and nodes: who leases what, and until when at most. Times are the database's."""
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -105,7 +106,9 @@ def sessions_using(table_id: int, version: int, *, node: str) -> list[int]:
 
 def nodes() -> list[NodeWithLeases]:
     """Every node that was ever registered, with its live leases."""
-    leases = held_leases()
+    leases: dict[str, list[LeaseOn]] = defaultdict(list)
+    for lease in held_leases():
+        leases[lease.node].append(lease)
     return [
         NodeWithLeases(
             name=node.name,
@@ -115,7 +118,7 @@ def nodes() -> list[NodeWithLeases]:
             pid=node.pid,
             state=node.state,
             heartbeat_at=node.heartbeat_at,
-            leases=tuple(lease for lease in leases if lease.node == node.name),
+            leases=tuple(leases[node.name]),
         )
         for node in Node.objects.all()
     ]

@@ -4,9 +4,10 @@ from typing import Any
 
 from catalog.live import snapshot
 from catalog.story import LEASES, PROCESSES
-from leases.lanes import lanes
+from leases import selectors
+from leases.lanes import node_lines
 from leases.models import Node
-from leases.selectors import lane_snapshot
+from leases.selectors import node_json
 from schemalab.operations import lease_list
 from schemalab.operations.consequences import does
 from schemalab.operations.faults import offered
@@ -16,7 +17,6 @@ from schemalab.supervisor.process_control import processes_for_a_page
 def _nodes(back: str) -> dict[str, Any]:
     """Nodes as the database knows them, with their process's state and what may be done to it, and then `back`."""
     states = {process["name"]: process["state"] for process in processes_for_a_page()}
-    nodes = lanes(lane_snapshot())["nodes"]
     return {
         "back": back,
         "nodes": [
@@ -27,7 +27,7 @@ def _nodes(back: str) -> dict[str, Any]:
                     states.get(node["name"]), node["state"] if node["port"] else None, name=node["name"]
                 ),
             }
-            for node in nodes
+            for node in node_lines(node_json(node) for node in selectors.nodes())
         ],
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from changes.pages.change_page import tables
@@ -17,35 +18,54 @@ LISTED_MAX = 500
 Json = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The nodes by name, the changes that wait, and those by what they wait for: read once for all rows."""
+
+    nodes: Mapping[str, NodeWithLeases]
+    waits: Sequence[Json]
+    changes: Mapping[Held, Sequence[Json]]
+
+    def ranked(self) -> list[LeaseOn]:
+        return deciding_first((lease for node in self.nodes.values() for lease in node.leases), self.changes)
+
+
 def held() -> Json:
     """The leases that hold something back or that transactions use: the one that decides first comes first."""
-    nodes, waits = selectors.nodes(), waits_for_leases()
-    shown = [row(lease, nodes, waits) for lease in ranked(nodes, waits)]
+    seen = _see()
+    found = seen.ranked()
+    older = {lease.id for lease in found if is_in_the_way(lease.version, newest=lease.newest)}
     return {
-        "waits": [_wait(change) for change in waits],
-        "leases": [one for one in shown if one["is_in_the_way"] or one["holders"]],
-        "older": sum(one["is_in_the_way"] for one in shown),
+        "waits": [_wait(change) for change in seen.waits],
+        "leases": [_row(lease, seen) for lease in found if lease.id in older or lease.holders],
+        "older": len(older),
     }
 
 
 def every_lease() -> Json:
     """All leases in the same order."""
-    nodes, waits = selectors.nodes(), waits_for_leases()
-    found = ranked(nodes, waits)
+    seen = _see()
+    found = seen.ranked()
     return {
-        "leases": [row(lease, nodes, waits) | {"holders": len(lease.holders)} for lease in found[:LISTED_MAX]],
+        "leases": [_row(lease, seen) | {"holders": len(lease.holders)} for lease in found[:LISTED_MAX]],
         "more": max(0, len(found) - LISTED_MAX),
     }
 
 
-def ranked(nodes: Sequence[NodeWithLeases], waits: Sequence[Json]) -> list[LeaseOn]:
-    return deciding_first((lease for node in nodes for lease in node.leases), _changes_of(waits))
+def row_of(lease: LeaseOn) -> Json | None:
+    """The row of one lease; None when its node is not there any more."""
+    seen = _see()
+    return _row(lease, seen) if lease.node in seen.nodes else None
 
 
-def row(lease: LeaseOn, nodes: Sequence[NodeWithLeases], waits: Sequence[Json]) -> Json:
+def _see() -> Seen:
+    waits = waits_for_leases()
+    return Seen({node.name: node for node in selectors.nodes()}, waits, _changes_of(waits))
+
+
+def _row(lease: LeaseOn, seen: Seen) -> Json:
     """A lease with the node that has it, the changes that wait for it, and whether it is the last they wait for."""
-    node = next(node for node in nodes if node.name == lease.node)
-    changes = _changes_of(waits).get(key(lease), [])
+    node, changes = seen.nodes[lease.node], seen.changes.get(key(lease), ())
     return selectors.lease_json(lease) | {
         "is_in_the_way": is_in_the_way(lease.version, newest=lease.newest),
         "is_down": node.state == "down",

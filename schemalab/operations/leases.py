@@ -25,7 +25,6 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from catalog.live import snapshot
 from catalog.story import LEASES
-from changes.selectors import waits_for_leases
 from leases import selectors, services
 from leases.selectors import LeaseOn
 from schemalab.operations import lease_history, lease_list
@@ -102,13 +101,15 @@ def _ask(
     request: HttpRequest, act: str, lease: LeaseOn | None, *, refusal: str | None = None, is_mistyped: bool = False
 ) -> HttpResponse:
     """Show what the act would do to the lease now; 409 and why it cannot be done, 422 when the name is wrong."""
+    shown = lease_list.row_of(lease) if lease else None
     context = {"section": "leases", "act": act, "lease": lease, "refusal": refusal, "is_mistyped": is_mistyped}
-    if lease is None:
+    if lease is None or shown is None:
+        context["lease"] = None
         context["refusal"] = refusal or _("There is no such lease any more: it was given back, or is over.")
     else:
         sessions = selectors.sessions_using(lease.table_id, lease.version, node=lease.node)
         context |= {
-            "shown": lease_list.row(lease, selectors.nodes(), waits_for_leases()),
+            "shown": shown,
             "sessions": len(sessions),
             "unreported": max(0, len(sessions) - len(lease.holders)),
         }

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from leases.lanes import LANES_MAX, lanes, phase
+from leases.lanes import LANES_MAX, lanes, node_lines, phase
 
 UNTIL = "2026-01-01T12:00:30+00:00"
 
@@ -39,6 +39,11 @@ def test_a_table_on_which_all_agree_needs_no_lanes() -> None:
     shown = lanes(snapshot([node("n1", 3), node("n2", 3)], version(3), version(2)))
     assert shown["moving"] == []
     assert (shown["settled"][0]["holders"], shown["settled"][0]["alarm"]) == (["n1", "n2"], False)
+
+
+def test_nodes_alone_are_as_they_are_beside_the_lanes() -> None:
+    nodes = [node("n1", 3), node("n2", 2, 3, state="down")]
+    assert node_lines(nodes) == lanes(snapshot(nodes, version(3), version(2)))["nodes"]
 
 
 def test_each_node_has_a_cell_for_each_version() -> None:

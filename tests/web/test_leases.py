@@ -269,6 +269,16 @@ def test_a_lease_that_is_gone_is_refused_with_the_reason(client_of: ClientOf, db
     assert "was given back, or is over" in words(refused)
 
 
+@pytest.mark.parametrize("act", ACTS)
+def test_a_lease_whose_node_goes_meanwhile_is_refused(
+    client_of: ClientOf, leased: dict[str, Lease], monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    monkeypatch.setattr("leases.selectors.nodes", list)
+    refused = client_of("olga").get(f"/leases/{leased['n1'].pk}/{act}/")
+    assert refused.status_code == 409
+    assert "was given back, or is over" in words(refused)
+
+
 def test_draining_is_asked_on_the_same_page_and_leads_back(client_of: ClientOf, leased: dict[str, Lease]) -> None:
     olga = client_of("olga")
     assert "/processes/n1/drain/?next=/leases/" in olga.get("/leases/").content.decode()
