@@ -8,10 +8,14 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from catalog.models import Descriptor, StoryEvent, Table
 from catalog.story import sentence
+
+CHOSEN_MAX = 200
+"""The page that asks says of each what follows, and sends each back as a field: Django takes at most 1,000."""
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -43,7 +47,11 @@ class ActingAdmin(ReadOnlyAdmin):
     def for_each(
         self, request: HttpRequest, chosen: QuerySet[Any], act: Callable[[Any], Any], log: str
     ) -> HttpResponse | None:
-        """The page that asks; once it was answered, the acts."""
+        """The page that asks; once it was answered, the acts. Neither for more than `CHOSEN_MAX` objects."""
+        if chosen[CHOSEN_MAX:].exists():
+            words = _("Nothing was done: choose at most %(n)s at a time.") % {"n": CHOSEN_MAX}
+            self.message_user(request, words, messages.WARNING)
+            return None
         if "confirmed" not in request.POST:
             return self._ask(request, chosen)
         done = 0
@@ -61,7 +69,7 @@ class ActingAdmin(ReadOnlyAdmin):
 
     def _ask(self, request: HttpRequest, chosen: QuerySet[Any]) -> HttpResponse:
         name = request.POST["action"]
-        _act, _name, description = self.get_actions(request)[name]
+        _act, _its_name, description = self.get_actions(request)[name]
         context = self.admin_site.each_context(request) | {
             "title": description,
             "opts": self.opts,

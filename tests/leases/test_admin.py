@@ -10,6 +10,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
+from catalog.admin import CHOSEN_MAX
 from catalog.services import OutOfTime
 from leases import services
 from leases.admin import deciding_first as admin_order
@@ -122,6 +123,20 @@ def test_without_the_permission_an_action_is_not_there(
     act(client, LEASES, action, Lease.objects.get().pk)
     assert len(leased(database)) == 1
     assert not LogEntry.objects.exists()
+
+
+@pytest.mark.parametrize("confirmed", [{}, {"confirmed": "yes"}])
+def test_more_than_a_page_can_ask_about_are_not_taken(staff: Callable[..., Client], confirmed: dict[str, str]) -> None:
+    many = (Node(name=f"m{number}", incarnation=1, host="::1", port=1, pid=1) for number in range(CHOSEN_MAX - 1))
+    Node.objects.bulk_create(many)
+    wish = {"action": "drain", "_selected_action": "n1", "select_across": "1"}
+    client = staff("drain_node")
+    assert 'name="confirmed"' in client.post(NODES, wish).content.decode()
+    Node.objects.create(name="one-more", incarnation=1, host="::1", port=1, pid=1)
+    page = client.post(NODES, wish | confirmed, follow=True).content.decode()
+    assert f"Nothing was done: choose at most {CHOSEN_MAX} at a time." in page
+    assert 'name="confirmed"' not in page
+    assert not Node.objects.filter(is_drain_asked=True).exists()
 
 
 def test_draining_and_undraining_are_logged(staff: Callable[..., Client]) -> None:
