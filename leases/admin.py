@@ -23,7 +23,7 @@ from catalog.admin import ActingAdmin
 from catalog.models import Descriptor, Table
 from leases import selectors, services
 from leases.holders import to_json as holder_json
-from leases.models import Lease, Node
+from leases.models import MAY_CONTROL_NODES, Lease, Node
 from leases.redis.samples import read_holders
 
 ORDER = (F("in_the_way_until").desc(nulls_last=True), "table_name", "version", "node", "incarnation")
@@ -167,4 +167,4 @@ class NodeAdmin(ActingAdmin):
         return self.for_each(request, chosen, lambda node: services.undrain_node(node.name, who=who), _("Undrained"))
 
     def has_drain_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("leases.drain_node")
+        return request.user.has_perm(MAY_CONTROL_NODES)

@@ -18,6 +18,8 @@ from django.utils.translation import gettext_lazy as _
 
 # A database session of a node is named "schemalab node <name> <incarnation>"; PostgreSQL keeps 63 bytes of that.
 NODE_NAME_PATTERN = r"^[a-z][a-z0-9_-]{0,23}$"
+MAY_CONTROL_NODES = "leases.drain_node"
+"""The permission to drain nodes, and to kill, freeze, thaw and start processes."""
 CLOCK = models.Func(function="clock_timestamp", output_field=models.DateTimeField())
 
 

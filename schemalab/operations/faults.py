@@ -22,7 +22,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from catalog.live import snapshot
 from catalog.story import PROCESSES
-from leases.models import Node
+from leases.models import MAY_CONTROL_NODES, Node
 from leases.selectors import leases_on
 from leases.services import REFUSALS, drain_node, undrain_node
 from schemalab.operations import consequences
@@ -36,7 +36,6 @@ from schemalab.supervisor.process_control import (
 )
 from schemalab.supervisor.refusals import fitting, why_not, why_not_from_page
 
-MAY_CONTROL = "leases.drain_node"
 DONE_BY = {"drain": drain_node, "undrain": undrain_node}
 
 
@@ -58,7 +57,7 @@ def processes(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-@permission_required(MAY_CONTROL, raise_exception=True)
+@permission_required(MAY_CONTROL_NODES, raise_exception=True)
 @require_http_methods(["GET", "POST"])
 def act(request: HttpRequest, name: str, command: str) -> HttpResponse:
     """Ask first; on POST do it and go back to the page that asked (`next`)."""

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 
 from catalog import selectors
 from catalog.models import Table
-from leases.models import Node
+from leases.models import MAY_CONTROL_NODES, Node
 from nodes.traffic import runs
 from schemalab.operations.traffic import DEMO_TABLE
 
@@ -49,7 +49,7 @@ def card(request: HttpRequest) -> dict[str, Any]:
         "statement": demo and index_statement(demo),
         "node": _node(),
         "may_write": request.user.has_perm("changes.add_change"),
-        "may_control": request.user.has_perm("leases.drain_node"),
+        "may_control": request.user.has_perm(MAY_CONTROL_NODES),
     }
 
 
