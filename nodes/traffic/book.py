@@ -30,16 +30,38 @@ FIRST_KEY = 10**8
 """Far above the demo's keys."""
 
 
-def first_free_range(highest_key: int | None) -> int:
-    """The number of the first range of keys that an earlier run has left empty."""
-    return 0 if highest_key is None or highest_key < FIRST_KEY else (highest_key - FIRST_KEY) // KEYS_PER_CLIENT + 1
-
-
+LAST_KEYS = {SqlType.INTEGER: 2**31 - 1, SqlType.BIGINT: 2**63 - 1}
 Row = tuple[Any, ...]
 
 
 class NotSuitable(Exception):
     """A table that traffic cannot run on."""
+
+
+def first_free_range(highest_key: int | None) -> int:
+    """The number of the first range of keys that an earlier run has left empty."""
+    return 0 if highest_key is None or highest_key < FIRST_KEY else (highest_key - FIRST_KEY) // KEYS_PER_CLIENT + 1
+
+
+def ranges_before(least_key: int | None, last_key: int) -> int:
+    """The number of empty ranges from the first on: before the least key, and within the type of the key."""
+    end = last_key + 1 if least_key is None else min(least_key, last_key + 1)
+    return max(0, (end - FIRST_KEY) // KEYS_PER_CLIENT)
+
+
+def choose_ranges(count: int, *, least_key: int | None, highest_key: int | None, last_key: int) -> tuple[int, int]:
+    """The first of `count` empty ranges in a row, and how many are empty from there: behind all rows, else before them.
+
+    Least and highest key are those from `FIRST_KEY` on, `last_key` the last of the key's type. Raises `NotSuitable`.
+    """
+    behind = first_free_range(highest_key)
+    for first, there in ((behind, ranges_before(None, last_key) - behind), (0, ranges_before(least_key, last_key))):
+        if there >= count:
+            return first, there
+    raise NotSuitable(
+        f"traffic needs {count} empty ranges of {KEYS_PER_CLIENT:,} keys from {FIRST_KEY:,} on, and the table has rows"
+        f" up to {highest_key:,} of at most {last_key:,}: delete what earlier runs left there"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +71,8 @@ class Shape:
     table: str
     key: str
     columns: tuple[str, ...]
+    last_key: int = 2**63 - 1
+    """Of the key's type."""
 
 
 def shape_of(descriptor: Descriptor, only: Sequence[str] = ()) -> Shape:
@@ -61,7 +85,8 @@ def shape_of(descriptor: Descriptor, only: Sequence[str] = ()) -> Shape:
     unknown = [name for name in only if name not in others]
     if unknown:
         raise NotSuitable(f"table {descriptor.name} has no column {unknown[0]} to use; it has {', '.join(others)}")
-    return Shape(descriptor.name, descriptor.key_columns[0].name, tuple(only) or others)
+    key = descriptor.key_columns[0]
+    return Shape(descriptor.name, key.name, tuple(only) or others, LAST_KEYS[key.type])
 
 
 @dataclass(frozen=True, slots=True)

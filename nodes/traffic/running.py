@@ -16,7 +16,7 @@ from leases.asyncio.session import shut_down
 from leases.samples import Sample
 from nodes import metrics
 from nodes.people.vouching import vouched_address
-from nodes.traffic.book import FIRST_KEY, KEYS_PER_CLIENT, WRITES_PERCENT, Book, Row, Shape, first_free_range
+from nodes.traffic.book import FIRST_KEY, KEYS_PER_CLIENT, WRITES_PERCENT, Book, Row, Shape, choose_ranges
 from nodes.traffic.client import CONNECT_S_MAX, Client
 from nodes.traffic.meter import Meter
 
@@ -101,11 +101,13 @@ def start_clients(
 ) -> Running:
     """`each` clients for every node, `rate` statements a second in all (0: as many as they can).
 
-    Raises `psycopg.OperationalError` when no node answers.
+    Raises `psycopg.OperationalError` when no node answers, `NotSuitable` when there is no room for their keys.
     """
     samples, stop, second = sample_rows(shape, addresses), threading.Event(), Second()
     count = each * len(addresses)
-    free = first_free_range(highest_key(shape, addresses)) + random.SystemRandom().randrange(RANGES_APART_MAX) * count
+    least, highest = keys_there(shape, addresses)
+    free, there = choose_ranges(count, least_key=least, highest_key=highest, last_key=shape.last_key)
+    free += random.SystemRandom().randrange(min(RANGES_APART_MAX, there // count)) * count
     clients = []
     for number in range(count):
         first = FIRST_KEY + (free + number) * KEYS_PER_CLIENT
@@ -129,12 +131,14 @@ def sample_rows(shape: Shape, addresses: list[str]) -> list[Row]:
     return found or [(None,) * len(shape.columns)]
 
 
-def highest_key(shape: Shape, addresses: list[str]) -> int | None:
-    """The greatest key among traffic's, which an earlier run may have left."""
+def keys_there(shape: Shape, addresses: list[str]) -> tuple[int | None, int | None]:
+    """The least and the greatest key from `FIRST_KEY` on: left by an earlier run, or inserted by others."""
     key, table = sql.Identifier(shape.key), sql.Identifier(shape.table)
-    query = sql.SQL("SELECT max({}) FROM {} WHERE {} >= {}").format(key, table, key, sql.Literal(FIRST_KEY))
-    row = _ask_any(addresses, lambda connection: connection.execute(query).fetchone())
-    return None if row is None else row[0]
+    query = sql.SQL("SELECT min({}), max({}) FROM {} WHERE {} >= {}").format(
+        key, key, table, key, sql.Literal(FIRST_KEY)
+    )
+    least, highest = _ask_any(addresses, lambda connection: connection.execute(query).fetchone())
+    return least, highest
 
 
 def _ask_any(addresses: list[str], question: Callable[[psycopg.Connection[Any]], Any]) -> Any:

@@ -17,7 +17,6 @@ from django.db import DatabaseError, connection
 from catalog.selectors import newest_descriptor, table_named
 from catalog.text.mistakes import in_words
 from leases.models import Node
-from leases.selectors import nodes
 from nodes.models import TrafficRun
 from nodes.traffic import runs
 from nodes.traffic.book import WRITES_PERCENT, NotSuitable, Shape, shape_of
@@ -74,11 +73,13 @@ class Command(BaseCommand):
     def _start(self, shape: Shape, addresses: list[str], **options: Any) -> Running:
         try:
             return start_clients(shape, addresses, **options)
+        except NotSuitable as error:
+            raise CommandError(str(error), returncode=2) from None
         except psycopg.OperationalError as error:
             raise CommandError(f"no node answers: {error}") from None
 
     def _addresses(self, names: str) -> list[str]:
-        known = {node.name: node for node in nodes()}
+        known = {node.name: node for node in Node.objects.filter(port__gt=0)}  # a bulk load is a node without a port
         chosen = [n.name for n in known.values() if n.state == "up"] if names == "all" else names.split(",")
         unknown = [name for name in chosen if name not in known]
         if unknown or not chosen:

@@ -15,6 +15,7 @@ from nodes.traffic.book import (
     NotSuitable,
     Read,
     Update,
+    choose_ranges,
     first_free_range,
     shape_of,
 )
@@ -166,3 +167,29 @@ def test_meters_add_up() -> None:
 )
 def test_a_run_begins_behind_what_an_earlier_one_left(highest: int | None, free: int) -> None:
     assert first_free_range(highest) == free
+
+
+INTEGER_MAX = 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    ("least", "highest", "chosen"),
+    [
+        pytest.param(None, None, (0, 2047), id="an empty table"),
+        pytest.param(10**8, 10**8 + 5, (1, 2046), id="behind all rows"),
+        pytest.param(10**9, INTEGER_MAX, (0, 900), id="behind them is no room, before them is"),
+    ],
+)
+def test_ranges_stay_within_the_key_s_type(least: int | None, highest: int | None, chosen: tuple[int, int]) -> None:
+    assert choose_ranges(3, least_key=least, highest_key=highest, last_key=INTEGER_MAX) == chosen
+
+
+def test_a_table_without_room_for_keys_is_refused() -> None:
+    with pytest.raises(NotSuitable, match="3 empty ranges of 1,000,000 keys from 100,000,000 on, .* 2,147,483,647"):
+        choose_ranges(3, least_key=10**8, highest_key=INTEGER_MAX, last_key=INTEGER_MAX)
+
+
+def test_the_last_key_is_that_of_the_type() -> None:
+    for kind, last in ((SqlType.INTEGER, INTEGER_MAX), (SqlType.BIGINT, 2**63 - 1)):
+        made = (Column(ColumnId(1), "id", kind), Column(ColumnId(2), "a", SqlType.TEXT))
+        assert shape_of(Descriptor(TableId(1), "t", 1, made, (ColumnId(1),))).last_key == last
