@@ -8,18 +8,23 @@ would begin again after a crash. What is wanted and what it counts is stored, so
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from catalog import selectors
+from catalog import descriptor as descriptors
 from catalog.live import snapshot
+from catalog.models import Descriptor, Table
 from catalog.story import CLUSTER
+from catalog.text.mistakes import in_words
 from nodes.models import TrafficRun
 from nodes.people.rights import MAY_WRITE
 from nodes.traffic import runs
@@ -54,8 +59,8 @@ def start(request: HttpRequest) -> HttpResponse:
             who=request.user.get_username(),
         )
         _begin(run)
-    except runs.TrafficRefused as refused:
-        return _page(request, wanted, refusal=str(refused))
+    except (runs.TrafficRefused, OperationalError) as refused:
+        return _page(request, wanted, refusal=in_words(refused))
     messages.success(request, _("Traffic on %(table)s starts. It ends by itself.") % {"table": run.table_name})
     return redirect(back_to(request))
 
@@ -74,10 +79,18 @@ def stop(request: HttpRequest, number: int) -> HttpResponse:
             runs.stop(number, who=request.user.get_username())
             messages.success(request, _("Traffic on %(table)s ends in a moment.") % {"table": run.table_name})
             return redirect(back_to(request))
-        except runs.TrafficRefused as refused:
-            refusal = str(refused)
-    context = {"section": "cluster", "run": run, "refusal": refusal, "back": back_to(request)}
+        except (runs.TrafficRefused, OperationalError) as refused:
+            refusal = in_words(refused)
+    context = {"section": "cluster", "run": run, "refusal": refusal, "back": _asked_from(request)}
     return render(request, "traffic_stop.html", context, status=200 if refusal is None else 409)
+
+
+def _asked_from(request: HttpRequest) -> str:
+    """The page whose link was followed: a part is the same on every page, so its link cannot name the page."""
+    came_from = request.headers.get("Referer", "")
+    if request.method == "POST" or not url_has_allowed_host_and_scheme(came_from, {request.get_host()}):
+        return back_to(request)
+    return urlsplit(came_from).path
 
 
 def _begin(run: TrafficRun) -> None:
@@ -111,12 +124,13 @@ def _page(request: HttpRequest, wanted: dict[str, str], *, refusal: str | None =
 
 def suitable_tables() -> list[str]:
     """The names of the tables that traffic can run on."""
+    tables = Table.objects.exclude(state=Table.State.DROPPED).filter(sandbox_of=None)
+    newest = Descriptor.objects.filter(table__in=tables).order_by("table_id", "-version").distinct("table_id")
     found = []
-    for table in selectors.live_tables():
-        descriptor = selectors.newest_descriptor(table.pk)
+    for name, body in newest.values_list("table__name", "body"):
         try:
-            if descriptor is not None and not table.sandbox_of and shape_of(descriptor):
-                found.append(table.name)
+            shape_of(descriptors.from_json(body))
         except NotSuitable:
             continue
-    return found
+        found.append(name)
+    return sorted(found)

@@ -15,7 +15,9 @@ from django.test import Client
 from django.utils.timezone import now
 
 from catalog.models import StoryEvent, Table
+from catalog.services import OutOfTime
 from catalog.story import sentence
+from leases.models import Node
 from leases.samples import Sample
 from nodes.management.commands.traffic import Command
 from nodes.models import TrafficRun
@@ -24,6 +26,7 @@ from nodes.tasks import end_lost_traffic
 from nodes.traffic import runs
 from nodes.traffic.meter import Meter
 from nodes.traffic.running import END_AT_ONCE_S_MAX, END_S_MAX
+from schemalab.operations.traffic import suitable_tables
 from schemalab.supervisor.control import CommandRefused, NotRunning
 
 ClientOf = Callable[[str], Client]
@@ -287,3 +290,38 @@ def test_a_run_that_is_ended_while_it_reports_is_told_to_end(run: TrafficRun, mo
 
     monkeypatch.setattr(runs, "_news", ended_meanwhile)
     assert runs.report(run, FIGURES) == "another run took its place"
+
+
+def test_the_suitable_tables_are_found_by_one_question(
+    flights: Table, linked: tuple[Table, Table], django_assert_num_queries: Any
+) -> None:
+    with django_assert_num_queries(1):
+        assert "flights" in suitable_tables()
+    Table.objects.filter(pk=flights.pk).update(state=Table.State.DROPPED)
+    assert "flights" not in suitable_tables()
+
+
+def test_a_start_that_is_out_of_time_says_so(
+    client_of: ClientOf, flights: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: object, **__: object) -> None:
+        raise OutOfTime("a control transaction was not over within 2 s: nothing of it was kept")
+
+    monkeypatch.setattr(runs, "ask", late)
+    answer = client_of("sam").post("/traffic/start/", {"table": "flights"})
+    assert (answer.status_code, "nothing of it was kept" in words(answer)) == (409, True)
+
+
+def test_a_bulk_load_is_no_node_that_takes_traffic(flights: Table) -> None:
+    Node.objects.create(name="load-1", host="", port=0, pid=1, state="up")
+    with pytest.raises(CommandError, match="no such node: none is up"):
+        call_command("traffic")
+
+
+@pytest.mark.parametrize(
+    ("came_from", "back"),
+    [("http://testserver/traffic/", "/traffic/"), ("http://testserver/", "/"), ("http://elsewhere/traffic/", "/")],
+)
+def test_stop_returns_to_the_page_that_asked(client_of: ClientOf, run: TrafficRun, came_from: str, back: str) -> None:
+    answer = client_of("sam").get(f"/traffic/{run.pk}/stop/", headers={"referer": came_from})
+    assert f'name="next" value="{back}"' in answer.content.decode()
