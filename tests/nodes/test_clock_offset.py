@@ -14,6 +14,7 @@ KNOWN = {
     "changes/proofs.py",  # page and lab worker
     "changes/records/keeping.py",  # which changes have been over for long enough to be drawn for good
     "changes/selectors.py",  # how long a run has been silent, for a page
+    "changes/records/windows.py",  # whether a change ended too long ago for its leases to be kept
     "leases/admin.py",  # seconds that are left, for a page
     "nodes/traffic/running.py",  # the second that a figure is of, on its page
     "nodes/traffic/runs.py",  # when a run of traffic ends, and whether it still reports
