@@ -48,6 +48,17 @@ def read_back(sentence: str, patterns: Patterns) -> Text | None:
     return None
 
 
+def text_of(sentence: str, patterns: Patterns, inner: Mapping[str, Callable[[str], Text]] | None = None) -> Text:
+    """The same, in English where no pattern fits. `inner`: the names whose words are sentences themselves."""
+    text = read_back(sentence, patterns)
+    if text is None:
+        return Text("{why}", {"why": sentence})
+    if inner is None:
+        return text
+    read = {name: inner[name](str(value)) if name in inner else value for name, value in text.values.items()}
+    return Text(text.template, read)
+
+
 def to_json(text: Text) -> list[Any]:
     """The text as JSON: its template, and its values by name."""
     return [text.template, {name: to_json(one) if isinstance(one, Text) else one for name, one in text.values.items()}]

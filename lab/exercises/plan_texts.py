@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from catalog.elements import State
 from lab.explorer.narration import STATES
-from lab.texts import Patterns, Text, clauses, read_back
+from lab.texts import Patterns, Text, clauses, text_of
 
 STATE, KINDS = r"[a-z]+(?:-only)?", r"(?:(?:optional|required) )?column|(?:unique )?index|constraint|foreign key"
 ELEMENT = rf"(?P<element>(?:{KINDS}) \w+)"
@@ -212,11 +212,7 @@ def mistake_of_lines(why: str) -> Text:
 
 
 def _known(sentence: str, patterns: Patterns) -> Text:
-    text = read_back(sentence, patterns)
-    if text is None:
-        return Text("{why}", {"why": sentence})
-    inner = {name: INNER[name](str(value)) if name in INNER else value for name, value in text.values.items()}
-    return Text(text.template, inner)
+    return text_of(sentence, patterns, INNER)
 
 
 def _state(name: str) -> Text:

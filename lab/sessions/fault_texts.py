@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from lab.explorer.contents.statements import assigned_text
 from lab.explorer.plans.small_tables import FIRST_VALUE
-from lab.texts import Patterns, Text, Values, listed, read_back
+from lab.texts import Patterns, Text, Values, listed, read_back, text_of
 
 ROW = r"row id = (?P<row>\d+)"
 PATTERNS: Patterns = (
@@ -169,16 +169,12 @@ UNKNOWN: Patterns = (
 
 def bounds_text(bounds: str) -> Text:
     """The bounds of a verdict."""
-    return listed([_known(one, BOUNDS) for one in bounds.split(", ")])
+    return listed([text_of(one, BOUNDS) for one in bounds.split(", ")])
 
 
 def unknown_text(why: str) -> Text:
     """Why a search came to no verdict; "" when it came to one."""
-    return _known(why, UNKNOWN)
-
-
-def _known(sentence: str, patterns: Patterns) -> Text:
-    return read_back(sentence, patterns) or Text("{why}", {"why": sentence})
+    return text_of(why, UNKNOWN)
 
 
 def _as_named(number: re.Match[str]) -> str:

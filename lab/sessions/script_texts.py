@@ -14,7 +14,7 @@ from itertools import groupby
 
 from catalog.elements import State
 from lab.explorer.narration import STATES
-from lab.texts import Patterns, Text, clauses, listed, read_back
+from lab.texts import Patterns, Text, clauses, listed, text_of
 
 NODE, VERSION = r"(?P<node>n\d+)", r"t@(?P<version>\d+)"
 
@@ -201,11 +201,7 @@ def _written(line: str) -> Text:
 
 def _known(sentence: str, patterns: Patterns) -> Text:
     """The text of a sentence, and of the sentences within it."""
-    text = read_back(sentence, patterns)
-    if text is None:
-        return Text("{why}", {"why": sentence})
-    inner = {name: INNER[name](str(value)) if name in INNER else value for name, value in text.values.items()}
-    return Text(text.template, inner)
+    return text_of(sentence, patterns, INNER)
 
 
 def _state(name: str) -> Text:
