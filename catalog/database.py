@@ -1,8 +1,15 @@
-"""The database that Django is configured for, for sessions that are not Django's own."""
+"""The database that Django is configured for, its clock, and its address for sessions that are not Django's own."""
 
 from django.db import connection
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
+
+
+def database_clock_s() -> float:
+    """The database's clock, by which leases and drains are judged, in seconds since 1970."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
+        return float(cursor.fetchone()[0])
 
 
 def database_dsn() -> str:

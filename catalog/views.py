@@ -24,6 +24,7 @@ from catalog import selectors
 from catalog.live import snapshot
 from catalog.models import Table
 from catalog.story import CLUSTER, table_stream
+from catalog.text.numbers import whole_number
 
 THEMES = ("system", "light", "dark")
 THEME_S = 365 * 24 * 3600
@@ -64,8 +65,9 @@ def table_named(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def poll(request: HttpRequest) -> HttpResponse:
     """The events that a WebSocket would have brought, for browsers that cannot keep one open."""
-    stream, since = request.GET.get("stream", ""), request.GET.get("since", "")
-    if since and not (since.isascii() and since.isdigit() and len(since) < 16):
+    stream, typed = request.GET.get("stream", ""), request.GET.get("since", "")
+    since = whole_number(typed, digits_max=15)
+    if typed and since is None:
         return HttpResponseBadRequest("since must be the number of the last event seen")
     html = request.GET.get("html") == "1"
     try:
@@ -73,8 +75,8 @@ def poll(request: HttpRequest) -> HttpResponse:
     except snapshot.NoSuchStream as refusal:
         status = 404 if request.user.is_authenticated else 403
         return JsonResponse({"type": "error", "stream": stream, "message": str(refusal)}, status=status)
-    if since:
-        news = [*snapshot.missed(stream, int(since), html=html), snapshot.state_message(stream, html=html)]
+    if since is not None:
+        news = [*snapshot.missed(stream, since, html=html), snapshot.state_message(stream, html=html)]
     else:
         news = [snapshot.snapshot_of(stream, html=html)]
     return JsonResponse({"messages": [snapshot.hello(), *news]})

@@ -22,6 +22,7 @@ from django.utils import timezone, translation
 
 from catalog import selectors
 from catalog.models import StoryEvent, Stream
+from catalog.text.numbers import whole_number
 
 EVENTS_SHOWN = 40
 EVENTS_RESENT_MAX = 500
@@ -94,10 +95,11 @@ def register_stream(
 
 def split(stream: str) -> tuple[str, int]:
     """("table", 7) of "table:7". Raises `NoSuchStream`."""
-    prefix, _, number = stream.partition(":")
-    if prefix not in _doors or (number and not (number.isascii() and number.isdigit() and len(number) < 10)):
+    prefix, _, typed = stream.partition(":")
+    number = whole_number(typed or "0", digits_max=9)
+    if prefix not in _doors or number is None:
         raise NoSuchStream(f"there is no stream {stream!r}; streams are: {', '.join(sorted(_doors))}")
-    return prefix, int(number or 0)
+    return prefix, number
 
 
 def check_may_follow(user: Any, stream: str) -> None:
@@ -204,9 +206,7 @@ def in_language(language: str, work: Callable[[], Any]) -> Any:
 
 
 def _shown(stream: str, state: Mapping[str, Mapping[str, Any]], html: bool) -> Message:
-    if html:
-        return {"parts": render_state(stream, state)}
-    return {"state": state}
+    return {"parts": render_state(stream, state)} if html else {"state": state}
 
 
 class one_snapshot:  # noqa: N801  a context manager, read as a phrase

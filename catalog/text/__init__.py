@@ -3,6 +3,7 @@
 descriptors  a descriptor, and what differs between two versions
 marking      where in a statement a mistake stands
 mistakes     an exception as one line for people
+numbers      whole numbers as strangers type them
 plain_text   text of strangers, made harmless for a terminal
 storable     texts that a database takes
 """

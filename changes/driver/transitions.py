@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db import connection
-
+from catalog.database import database_clock_s
 from catalog.elements import State
 from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER, change_stream, table_stream
@@ -291,6 +290,4 @@ class Progress:
 
 def clock_ahead_s() -> float:
     """Seconds by which the database's clock is ahead of the monotonic one."""
-    with connection.cursor() as cur:
-        cur.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
-        return float(cur.fetchone()[0]) - time.monotonic()
+    return database_clock_s() - time.monotonic()

@@ -16,13 +16,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from catalog.text.numbers import whole_number
 from changes.executor.state import Direction, Execution, Mode
 from changes.plan.model import why_no_return
 
 PAUSED = "paused"
 THROTTLE_MIN, THROTTLE_MAX = 1, 1_000_000_000
 """Rows per second. Slower than a row a second would be a pause that hears nothing meanwhile."""
-NUMBER_CHARS_MAX = 20
+DIGITS_MAX = 19
 ENDED = ("done", "failed", "cancelled")
 
 
@@ -104,9 +105,10 @@ class NoRate(ValueError):
 
 def rows_per_s_in(text: str) -> int:
     """The rows per second that somebody typed, within limits or not. Raises `NoRate`."""
-    if not (text.isascii() and text.isdigit() and len(text) < NUMBER_CHARS_MAX):
-        raise NoRate(f"{text[:NUMBER_CHARS_MAX]!r} is no whole number of rows per second")
-    return int(text)
+    number = whole_number(text, digits_max=DIGITS_MAX)
+    if number is None:
+        raise NoRate(f"{text[:DIGITS_MAX]!r} is no whole number of rows per second")
+    return number
 
 
 def why_not_each(standing: Standing) -> dict[str, str | None]:

@@ -158,14 +158,19 @@ def name_of(plan: Plan, table_id: int) -> str:
     return next((partner.name for partner in plan.partners if partner.table_id == table_id), plan.table)
 
 
-def whom(waited_for: Iterable[str]) -> str:
-    """Nodes in one phrase, of several tables by what they use: "n1, n2 on airports and trips; n3 on trips"."""
+def uses_waited_for(waited_for: Iterable[str]) -> dict[str, list[str]]:
+    """The nodes that were waited for, each with the tables that it uses; without, where only one was in question."""
     uses: dict[str, list[str]] = {}
     for one in waited_for:
         node, _, table = one.partition(" on ")
         uses.setdefault(node, []).extend([table] if table else [])
+    return uses
+
+
+def whom(waited_for: Iterable[str]) -> str:
+    """Nodes in one phrase, of several tables by what they use: "n1, n2 on airports and trips; n3 on trips"."""
     by_use: dict[str, list[str]] = {}
-    for node, tables in uses.items():
+    for node, tables in uses_waited_for(waited_for).items():
         by_use.setdefault(" and ".join(tables), []).append(node)
     return "; ".join(f"{', '.join(nodes)} on {use}" if use else ", ".join(nodes) for use, nodes in by_use.items())
 

@@ -24,7 +24,9 @@ from catalog.descriptor import Descriptor
 from catalog.selectors import newest_descriptor
 from changes import services as changes
 from changes.ddl.errors import DdlError
+from changes.executor.state import uses_waited_for
 from changes.models import Change, Status, Step
+from changes.plan.undo import quoted
 from changes.services import ChangeError
 from lab.live import absent_nodes, replays, sandbox
 from lab.live.publish import NotPublished, lab_publish
@@ -251,7 +253,7 @@ class Attempt:
 
     def _submit(self, *, is_unique: bool) -> None:
         kind = "UNIQUE INDEX" if is_unique else "INDEX"
-        statement = f'CREATE {kind} by_a_{self.base.table_id} ON "{self.base.name}" (a)'
+        statement = f"CREATE {kind} by_a_{self.base.table_id} ON {quoted(self.base.name)} (a)"
         self.change = changes.submit(statement, who=self.replay.owner)
 
     def _await_version(self, version: int) -> None:
@@ -300,7 +302,7 @@ class Attempt:
         """True if the change has waited for it, or does now. A node without a lease is never waited for."""
         assert self.change is not None
         waits = Step.objects.filter(change=self.change).values_list("waited_for", flat=True)
-        return any(one.partition(" on ")[0] == node for nodes in waits for one in nodes)
+        return any(node in uses_waited_for(waited_for) for waited_for in waits)
 
     def _newest(self) -> int:
         found = newest_descriptor(self.base.table_id)

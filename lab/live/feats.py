@@ -18,6 +18,7 @@ from datetime import datetime
 from catalog.elements import Index
 from catalog.models import StoryEvent, Table
 from catalog.story import CLUSTER, change_stream
+from changes.executor.state import uses_waited_for
 from changes.models import Change, Status, Step
 from changes.plan.model import plan_from_json
 from lab.live.carry_out import UNIQUE_VIOLATION
@@ -118,7 +119,7 @@ class _Away:
 
     def passed_by(self, step: Step) -> bool:
         """True if the step waited for this node, and went on without it."""
-        if step.ended_at is None or self.node not in {one.partition(" on ")[0] for one in step.waited_for}:
+        if step.ended_at is None or self.node not in uses_waited_for(step.waited_for):
             return False
         return self.since < step.ended_at and (self.until is None or step.ended_at < self.until)
 

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from catalog.live.snapshot import NoSuchStream, check_may_follow
 from catalog.story import change_stream
+from catalog.text.numbers import whole_number
 from changes import tables_ahead
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import CatalogView
@@ -45,7 +46,7 @@ LINK_CHARACTERS_MAX = 2_000
 """A statement in a link; longer ones are sent by the form."""
 
 CLUSTER = "cluster"
-NUMBER_CHARACTERS_MAX = 9
+DIGITS_MAX = 9
 CASES_SHOWN_MAX = 6
 EXAMPLES = (
     "CREATE TABLE flights (flight bigint PRIMARY KEY, dest text);\nCREATE INDEX flights_by_dest ON flights (dest);",
@@ -137,9 +138,8 @@ def _change(request: HttpRequest, pk: int) -> Change | None:
     return Change.objects.get(pk=pk)
 
 
-def _number(text: str) -> int:
-    is_one = text.isascii() and text.isdigit() and len(text) <= NUMBER_CHARACTERS_MAX
-    return int(text) if is_one else 0
+def _number(typed: str) -> int:
+    return whole_number(typed, digits_max=DIGITS_MAX) or 0
 
 
 def _page(request: HttpRequest, form: Form) -> dict[str, Any]:

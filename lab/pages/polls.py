@@ -18,6 +18,7 @@ from django.utils.translation import get_language, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from catalog.text.numbers import whole_number
 from lab.classroom.selectors import learner_of
 from lab.diagrams.handout import picture_of_session
 from lab.models import Poll
@@ -122,7 +123,8 @@ def vote(request: HttpRequest, token: str) -> HttpResponse:
         if request.method == "POST":
             voter = learner_of(request, named=True).owner
             try:
-                services.vote(found, voter, _place(request.POST.get("choice", "")))
+                choice = whole_number(request.POST.get("choice", ""), digits_max=2)
+                services.vote(found, voter, -1 if choice is None else choice)
                 return redirect("vote", token)
             except BadPoll as error:
                 problem = str(PROBLEMS[str(error)])
@@ -178,10 +180,6 @@ def _after(found: Poll) -> str:
 def _until_the_question(found: Poll) -> Session:
     linked = decode(found.link)
     return replace(linked.session, steps=linked.session.steps[: linked.at])
-
-
-def _place(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 3 else -1
 
 
 def _mine(request: HttpRequest, pk: int) -> Poll:

@@ -24,12 +24,10 @@ from lab.replays.feats import FEATS
 from lab.replays.trace import NotReplayable
 from lab.sessions.session import BadLink, BadSession, decode, encode
 from lab.sessions.setups import setup_named
+from leases.models import MAY_CONTROL_NODES
 
 MAY_REPLAY = "changes.add_change"
 """A replay makes a table and publishes versions: whoever may submit changes may ask for one."""
-
-MAY_KILL = "leases.drain_node"
-"""Who may kill and freeze nodes (`schemalab.operations.faults`)."""
 
 LISTED_MAX = 20
 
@@ -45,7 +43,7 @@ def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
             "text": say(feat.text),
             "is_done": may and has_done(who, feat),
             "link": "" if feat.replay is None else encode(feat.replay, len(feat.replay.steps)),
-            "needs_operator": feat.by_operators and not request.user.has_perm(MAY_KILL),
+            "needs_operator": feat.by_operators and not request.user.has_perm(MAY_CONTROL_NODES),
         }
         for feat in (FEATS[name] for name in screen.task.asks)
     ]
@@ -79,7 +77,8 @@ def live(request: HttpRequest) -> HttpResponse:
 def _asked(request: HttpRequest) -> HttpResponse:
     link = request.POST.get("s", "")
     try:
-        made = replays.ask(request.user.get_username(), decode(link).session, may_harm=request.user.has_perm(MAY_KILL))
+        may_harm = request.user.has_perm(MAY_CONTROL_NODES)
+        made = replays.ask(request.user.get_username(), decode(link).session, may_harm=may_harm)
     except MayNotHarm:
         return _page(request, link, status=403)
     except Busy as busy:
@@ -134,7 +133,7 @@ def _page(
         "why_not": why,
         "under_way": under_way,
         "may": request.user.has_perm(MAY_REPLAY),
-        "may_kill": request.user.has_perm(MAY_KILL),
+        "may_kill": request.user.has_perm(MAY_CONTROL_NODES),
         "replays": own,
         "sandboxes": sandbox.sandboxes(request.user.get_username()) if request.user.is_authenticated else [],
         "refused": refused,

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from catalog.text.numbers import whole_number
 from lab import texts
 from lab.exercises.adversary import Game, Standing, play
 from lab.exercises.chapter import Chapter, Design, Explain, Predict, Reach, Screen, Start, Survive
@@ -106,10 +107,10 @@ def _shared(solution: Start, start: Start | None) -> int:
 
 def _question(request: HttpRequest, screen: Screen, learner: Learner) -> Question | None:
     """The search that the address names, if this learner asked it."""
-    pk = request.GET.get("asked", "")
-    if not isinstance(screen.task, Design) or not (pk.isascii() and pk.isdecimal() and len(pk) < 19):
+    pk = whole_number(request.GET.get("asked", ""), digits_max=18)
+    if not isinstance(screen.task, Design) or pk is None:
         return None
-    found = Question.objects.filter(pk=int(pk), owner=learner.owner).first()
+    found = Question.objects.filter(pk=pk, owner=learner.owner).first()
     return found if found is not None and "lines" in found.asked else None
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
+from catalog.text.numbers import whole_number
 from lab.explorer.plans.small_tables import INDEX_NAMES, LINK_NAME, NAMES, OWN_LINK
 from lab.sessions.session import BadSession
 from lab.texts import Text
@@ -50,8 +51,8 @@ class Names:
 
     def value(self, number: str) -> str:
         """The word for a value, by its number; NULL stays what it is."""
-        at = int(number) - 1 if number.isascii() and number.isdigit() else -1
-        return self.values[at] if 0 <= at < len(self.values) else number
+        position = whole_number(number, digits_max=9)
+        return self.values[position - 1] if position and position <= len(self.values) else number
 
     def text(self, text: Text) -> Text:
         """The text with these names for those in it."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
-from django.db import connection
-
+from catalog.database import database_clock_s
 from catalog.descriptor import Descriptor as Body
 from catalog.descriptor import from_json
 from catalog.models import Descriptor, StoryEvent
@@ -34,20 +31,13 @@ LEAD_S = 10.0
 """So long before its first change a window begins."""
 
 
-def clock() -> float:
-    """The database's clock, in seconds since 1970."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
-        return float(cursor.fetchone()[0])
-
-
 def read_facts(tables: Sequence[tuple[int, str]], works: Sequence[Work], *, start: float) -> Facts:
     """The facts of these tables (id, name) since `start`, with the changes that moved them.
 
     While a change is under way the window ends now, at the next tick; otherwise a little after the last thing
     that happened, so that the picture of a table at rest stays as it is.
     """
-    now = clock()
+    now = database_clock_s()
     walks = tuple(_walk(table_id, name, start, now) for table_id, name in tables)
     every = _marks({use.node for walk in walks for use in walk.uses}, start, now)
     marks = tuple(mark for mark in every if mark.concerns({table_id for table_id, _ in tables}))
@@ -78,13 +68,7 @@ def _walk(table_id: int, name: str, start: float, now: float) -> Walk:
     before = max((version for version, at in published if at <= start), default=0)
     shown = [(version, at) for version, at in published if at > start or version in used or version == before]
     bodies = dict(rows.filter(version__in=[version for version, _ in shown]).values_list("version", "body"))
-    return Walk(
-        table_id, name, tuple(_version(from_json(_loaded(bodies[version])), at) for version, at in shown), tuple(uses)
-    )
-
-
-def _loaded(body: Any) -> Any:
-    return json.loads(body) if isinstance(body, str) else body
+    return Walk(table_id, name, tuple(_version(from_json(bodies[version]), at) for version, at in shown), tuple(uses))
 
 
 def _version(body: Body, at: float) -> Version:

@@ -6,8 +6,8 @@ recorded before all nodes had reported it is written again.
 
 from django.db import connection, transaction
 
+from catalog.database import database_clock_s
 from leases.models import Node
-from leases.recorder.reading import clock
 from leases.redis.samples import read_all
 from leases.staircase.facts import Second
 from leases.staircase.seconds import AHEAD_S, seconds_of
@@ -27,7 +27,7 @@ WRITE = """
 
 def reported_seconds() -> dict[Second, int]:
     """The last minute of the cluster, with the number of nodes that reported each second; none without Redis."""
-    return seconds_of(read_all(Node.objects.values_list("name", flat=True)), clock())
+    return seconds_of(read_all(Node.objects.values_list("name", flat=True)), database_clock_s())
 
 
 def record_seconds() -> int:

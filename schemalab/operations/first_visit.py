@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 from catalog import selectors
 from catalog.models import Table
 from leases.models import MAY_CONTROL_NODES, Node
+from nodes.people.rights import MAY_WRITE
 from nodes.traffic import runs
 from schemalab.operations.traffic import DEMO_TABLE
 
@@ -48,7 +49,7 @@ def card(request: HttpRequest) -> dict[str, Any]:
         "has_traffic": demo is not None and runs.going_on().filter(table_id=demo.pk).exists(),
         "statement": demo and index_statement(demo),
         "node": _node(),
-        "may_write": request.user.has_perm("changes.add_change"),
+        "may_write": request.user.has_perm(MAY_WRITE),
         "may_control": request.user.has_perm(MAY_CONTROL_NODES),
     }
 

@@ -25,12 +25,12 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from catalog.live import snapshot
 from catalog.story import LEASES
+from catalog.text.numbers import whole_number
 from leases import selectors, services
 from leases.selectors import LeaseOn
 from schemalab.operations import lease_history, lease_list
 
 View = Callable[..., HttpResponse]
-DIGITS_MAX = 10
 
 
 def for_staff(view: View) -> View:
@@ -90,9 +90,8 @@ def revoke(request: HttpRequest, lease_id: int) -> HttpResponse:
 @for_staff
 @require_GET
 def history(request: HttpRequest) -> HttpResponse:
-    table, node = request.GET.get("table", ""), request.GET.get("node", "")
-    is_number = table.isascii() and table.isdigit() and len(table) < DIGITS_MAX
-    table_id = int(table) if is_number else None
+    node = request.GET.get("node", "")
+    table_id = whole_number(request.GET.get("table", ""), digits_max=9)
     context = {"section": "leases", "table_id": table_id, "node": node}
     return render(request, "leases_history.html", context | lease_history.history(table_id=table_id, node=node or None))
 

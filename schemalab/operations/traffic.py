@@ -25,6 +25,7 @@ from catalog.live import snapshot
 from catalog.models import Descriptor, Table
 from catalog.story import CLUSTER
 from catalog.text.mistakes import in_words
+from catalog.text.numbers import whole_number
 from nodes.models import TrafficRun
 from nodes.people.rights import MAY_WRITE
 from nodes.traffic import runs
@@ -103,9 +104,10 @@ def _begin(run: TrafficRun) -> None:
 
 
 def _number(typed: str) -> int:
-    if not (typed.isascii() and typed.isdigit() and len(typed) <= DIGITS_MAX):
+    number = whole_number(typed, digits_max=DIGITS_MAX)
+    if number is None:
         raise runs.TrafficRefused(f"{typed[:DIGITS_MAX]!r} is no whole number")
-    return int(typed)
+    return number
 
 
 def _page(request: HttpRequest, wanted: dict[str, str], *, refusal: str | None = None) -> HttpResponse:

@@ -8,10 +8,11 @@ import time
 import pytest
 from redis import Redis
 
+from catalog.database import database_clock_s
 from catalog.story import CLUSTER
 from leases.models import Lease, PastLease, RecordedSecond
 from leases.recorder import seconds, trim
-from leases.recorder.reading import clock, read_facts
+from leases.recorder.reading import read_facts
 from leases.redis import samples as redis_samples
 from leases.samples import Sample
 from leases.services import append_event, control_transaction, sweep_expired
@@ -57,7 +58,7 @@ def test_leases_that_are_taken_away_leave_their_rows(database: Connection, node:
 
 
 def test_the_facts_of_a_window_are_read(database: Connection, node: None) -> None:
-    began = clock()
+    began = database_clock_s()
     publish(database, users(2))
     register(database, "n2")
     acquire(database)
@@ -81,7 +82,7 @@ def test_the_facts_of_a_window_are_read(database: Connection, node: None) -> Non
 
 
 def test_a_lease_on_another_table_that_is_revoked_is_not_marked(database: Connection, node: None) -> None:
-    began = clock()
+    began = database_clock_s()
     with control_transaction():
         for table_id in (USERS, USERS + 1):
             payload = {"who": "olga", "node": "n1", "table": "users", "table_id": table_id, "version": 1}
@@ -93,12 +94,12 @@ def test_a_lease_on_another_table_that_is_revoked_is_not_marked(database: Connec
 def test_a_node_that_fell_before_the_window_is_known_to_be_down(database: Connection, node: None) -> None:
     with control_transaction():
         append_event("process killed", "n1", {"process": "n1", "who": "ada"}, [CLUSTER])
-    facts = read_facts([(USERS, "users")], [], start=clock())
+    facts = read_facts([(USERS, "users")], [], start=database_clock_s())
     assert [(mark.kind, mark.at < facts.start) for mark in facts.marks] == [("killed", True)]
 
 
 def test_a_silent_node_is_marked_from_its_last_heartbeat_on(database: Connection, node: None) -> None:
-    began = clock()
+    began = database_clock_s()
     since = "2100-01-01T00:00:00+00:00"
     with control_transaction():
         append_event("node silent", "n1", {"node": "n1", "since": since, "until": since}, [CLUSTER])
@@ -110,12 +111,12 @@ def test_a_silent_node_is_marked_from_its_last_heartbeat_on(database: Connection
 
 def test_the_picture_of_a_table_at_rest_stays_as_it_is(database: Connection, node: None) -> None:
     """Its window ends a little after the last thing that happened, whatever the time is."""
-    start = clock() - 1000
+    start = database_clock_s() - 1000
     database.execute("UPDATE leases_lease SET acquired_at = clock_timestamp() - interval '500 s'")
     database.execute("UPDATE catalog_descriptor SET modified_at = clock_timestamp() - interval '600 s'")
     first = read_facts([(USERS, "users")], [], start=start)
     assert not first.is_live
-    assert first.end < clock() - 400
+    assert first.end < database_clock_s() - 400
     assert read_facts([(USERS, "users")], [], start=start) == first
 
 
@@ -163,7 +164,7 @@ def test_a_second_that_has_yet_to_come_does_not_silence_the_recorder(reported: l
 
 
 def test_nothing_is_kept_for_ever(database: Connection, node: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = int(clock())
+    now = int(database_clock_s())
     RecordedSecond.objects.create(at=now - trim.SECONDS_KEPT_S - 5, statements_per_s=1.0, nodes=1)
     RecordedSecond.objects.create(at=now - 5, statements_per_s=2.0, nodes=1)
     for _ in range(4):

@@ -28,7 +28,7 @@ def test_a_worker_whose_jvm_hangs_is_started_again(cluster: RunningCluster) -> N
     hung.suspend()
     seen = lambda: cluster.processes()["spark"]["pid"] not in (None, worker)  # noqa: E731
     wait_for(seen, what="another Spark worker", seconds_max=NOTICED_S_MAX)
-    assert not hung.is_running()
+    assert not hung.is_running() or hung.status() == psutil.STATUS_ZOMBIE  # its new parent may be slow to collect it
     with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node:
         node.execute("CREATE TABLE hung_jvm (id bigint PRIMARY KEY, name text)")
         node.execute("INSERT INTO hung_jvm VALUES (1, 'a')")

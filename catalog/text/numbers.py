@@ -1,0 +1,10 @@
+"""Numbers as strangers type them: in a form, an address, a message."""
+
+
+def whole_number(typed: str, *, digits_max: int) -> int | None:
+    """The whole number from 0 on that is typed in at most `digits_max` ASCII digits; None if it is something else.
+
+    `str.isdigit` takes digits of every script, and `int` takes time that grows with the square of a text's length.
+    """
+    is_one = typed.isascii() and typed.isdigit() and len(typed) <= digits_max
+    return int(typed) if is_one else None
