@@ -17,7 +17,7 @@ from lab.explorer.narration import STATES, element_text
 from lab.explorer.planned import Part, digest, parts_of
 from lab.explorer.plans.program import Do, program_of
 from lab.own.naming import names_for, own_names
-from lab.sessions.model_setups import FENCE, NAMES, PROTECTS, TWO_VERSIONS, model_parameter
+from lab.sessions.model.setups import FENCE, NAMES, PROTECTS, TWO_VERSIONS, model_parameter
 from lab.sessions.names import Names
 from lab.sessions.session import BadSession, Session
 from lab.texts import Text, listed

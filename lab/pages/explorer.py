@@ -21,7 +21,7 @@ from lab.explorer.variants import UP, Variant, all_variants
 from lab.pages.words import say
 from lab.questions.witnesses import unsafe_without, variant_named, witness_of
 from lab.sessions.doors import door_to
-from lab.sessions.model_setups import FENCE, PROTECTS, TWO_VERSIONS, model_parameter
+from lab.sessions.model.setups import FENCE, PROTECTS, TWO_VERSIONS, model_parameter
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session, encode
 

@@ -11,9 +11,9 @@ from lab.diagrams.handout import picture_of_session
 from lab.pages.answers import linked_answer
 from lab.pages.words import say
 from lab.sessions.replay import show_in_lines
-from lab.sessions.script import script_of
 from lab.sessions.session import BadLink, BadSession, Linked, decode
 from lab.sessions.setups import setup_named
+from lab.sessions.world.script import script_of
 
 
 def _svg(linked: Linked) -> str:

@@ -36,7 +36,7 @@ from lab.own.statements import NO_TABLES, Planned, check_moves, planned
 from lab.pages.questions import worded
 from lab.pages.words import say
 from lab.questions import search
-from lab.sessions.model_setups import PROTECTS, model_of, names_of
+from lab.sessions.model.setups import PROTECTS, model_of, names_of
 from lab.sessions.names import CHILD_TABLE, COLUMN, KEY, PARENT_KEY, PARENT_TABLE, TABLE, Names
 from lab.sessions.session import BadSession, Session, encode
 from lab.sessions.setups import setup_named

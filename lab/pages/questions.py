@@ -15,8 +15,8 @@ from lab.pages.words import say
 from lab.questions.goal import goal_from_json
 from lab.questions.saving import Saving, what_saves
 from lab.questions.search import Question, from_json, last_point
-from lab.sessions.fault_texts import bounds_text, fault_text, unknown_text
-from lab.sessions.model_setups import names_of
+from lab.sessions.model.fault_texts import bounds_text, fault_text, unknown_text
+from lab.sessions.model.setups import names_of
 from lab.sessions.replay import show
 from lab.sessions.session import Session
 from lab.sessions.setups import setup_named

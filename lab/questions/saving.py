@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lab.explorer.spaces.full_space import Plain, step_id
-from lab.sessions.model_session import Machine, Position, machine_of
-from lab.sessions.model_setups import model_of
+from lab.sessions.model.session import Machine, Position, machine_of
+from lab.sessions.model.setups import model_of
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named

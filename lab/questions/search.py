@@ -15,8 +15,8 @@ from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Verdict, explore_spaces
 from lab.questions.aimed import AimedAtomic, AimedPlain, why_not_from
 from lab.questions.goal import DAMAGE, Goal, goal_from_json
-from lab.sessions.model_session import machine_of
-from lab.sessions.model_setups import model_of, without_names
+from lab.sessions.model.session import machine_of
+from lab.sessions.model.setups import model_of, without_names
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named

@@ -20,12 +20,12 @@ from lab.replays import actions
 from lab.replays.actions import PUBLIC, Narrated, Script
 from lab.replays.trace import NotReplayable
 from lab.scripts.commands_of import perform
-from lab.sessions import world_session
 from lab.sessions.session import Session
 from lab.sessions.setups import setup_named
-from lab.sessions.world_cluster import T
-from lab.sessions.world_session import Position
-from lab.sessions.world_setups import SCENERY
+from lab.sessions.world import session as world_session
+from lab.sessions.world.cluster import T
+from lab.sessions.world.session import Position
+from lab.sessions.world.setups import SCENERY
 from lab.texts import Text, Values
 
 NODES = ("n1", "n2")

@@ -11,10 +11,10 @@ from typing import Any
 
 from lab.explorer.contents.numbered import Fault
 from lab.replays.translation import machine_for
-from lab.sessions import world_session
 from lab.sessions.session import Session
 from lab.sessions.setup import WORLD
 from lab.sessions.setups import setup_named
+from lab.sessions.world import session as world_session
 
 INTEGRITY = frozenset({"C2", "C4", "C6"})
 COMPARED = frozenset({"C1", "C3", "C5"}) | INTEGRITY

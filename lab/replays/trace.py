@@ -16,7 +16,7 @@ from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Plain
 from lab.replays import actions
 from lab.replays.actions import Narrated
-from lab.sessions.model_session import Position
+from lab.sessions.model.session import Position
 from lab.texts import Text, Values
 
 TRANSACTIONS_MAX = 40

@@ -15,8 +15,8 @@ from lab.explorer.variants import UP, stages
 from lab.replays import away, past_rules, real_change
 from lab.replays.actions import Script
 from lab.replays.trace import NotReplayable, Trace
-from lab.sessions.model_session import Machine, machine_of
-from lab.sessions.model_setups import FILL, model_of
+from lab.sessions.model.session import Machine, machine_of
+from lab.sessions.model.setups import FILL, model_of
 from lab.sessions.session import Session
 from lab.sessions.setup import MODEL, WORLD
 from lab.sessions.setups import setup_named

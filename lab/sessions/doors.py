@@ -9,7 +9,7 @@ Each door is a session: a set-up, and the steps into the situation.
 
 from collections.abc import Mapping
 
-from lab.sessions.model_setups import NODE_2_IS_AHEAD, TO_THE_FILL
+from lab.sessions.model.setups import NODE_2_IS_AHEAD, TO_THE_FILL
 from lab.sessions.session import BadSession, Session
 
 

@@ -10,13 +10,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from lab.sessions import handbooks, model_session, world_session
+from lab.sessions import handbooks
 from lab.sessions.fold import folded
+from lab.sessions.model import session as model_session
 from lab.sessions.session import BadSession as BadSession
 from lab.sessions.session import Session, Value, check_steps
 from lab.sessions.setup import HANDBOOKS, MODEL, WORLD, Setup
 from lab.sessions.setups import setup_named
 from lab.sessions.shown import Shown
+from lab.sessions.world import session as world_session
 
 
 class Show(Protocol):

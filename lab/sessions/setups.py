@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from lab.sessions import handbooks
-from lab.sessions.model_setups import MODEL_SETUPS
+from lab.sessions.model.setups import MODEL_SETUPS
 from lab.sessions.session import BadSession
 from lab.sessions.setup import Setup
-from lab.sessions.world_setups import WORLD_SETUPS
+from lab.sessions.world.setups import WORLD_SETUPS
 
 SETUPS: Mapping[str, Setup] = {handbooks.SETUP.name: handbooks.SETUP, **MODEL_SETUPS, **WORLD_SETUPS}
 

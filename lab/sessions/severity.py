@@ -7,7 +7,7 @@ C5 under v2, C4 under v3         damage: a query finds a row that is not there, 
 from collections.abc import Iterable, Sequence
 
 from lab.explorer.contents.numbered import Fault
-from lab.sessions.fault_texts import fault_text
+from lab.sessions.model.fault_texts import fault_text
 from lab.sessions.shown import Severity, Verdict
 
 MET_BY_USERS = frozenset({"C2", "C4", "C5", "C6", "lost write", "read twice", "refused writes", "two versions"})

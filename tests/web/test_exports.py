@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from lab.scripts import golden
 from lab.sessions.replay import show
-from lab.sessions.script import script_of
 from lab.sessions.session import BadSession, Session, encode
+from lab.sessions.world.script import script_of
 
 ClientOf = Callable[[str], Client]
 MODEL = Session("one-jump", steps=("publish.2", "n2.acquire"))

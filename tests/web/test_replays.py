@@ -10,7 +10,7 @@ from django.utils.timezone import now
 from lab.learning.views import Place
 from lab.live import carry_out, replays
 from lab.models import Progress, Replay
-from lab.sessions.model_setups import MODEL_SETUPS
+from lab.sessions.model.setups import MODEL_SETUPS
 from lab.sessions.session import Session, encode
 
 ClientOf = Callable[[str], Client]

@@ -6,8 +6,8 @@ from lab.explorer.spaces.search import Budget
 from lab.questions import saving
 from lab.questions.saving import what_saves
 from lab.questions.search import Question, ask
-from lab.sessions.model_session import machine_of
-from lab.sessions.model_setups import model_of
+from lab.sessions.model.session import machine_of
+from lab.sessions.model.setups import model_of
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setups import setup_named

@@ -11,7 +11,7 @@ from lab.replays.comparison import Comparison, compared, faults_at_end
 from lab.replays.feats import FEATS
 from lab.replays.trace import NotReplayable
 from lab.replays.translation import on_sandbox, translated
-from lab.sessions.model_setups import MODEL_SETUPS
+from lab.sessions.model.setups import MODEL_SETUPS
 from lab.sessions.session import Session
 from tests.changes.tables import users
 

@@ -7,8 +7,8 @@ import pytest
 
 from lab.explorer.spaces.full_space import Config, Plain, step_id
 from lab.sessions.grain import offers
-from lab.sessions.model_session import Machine, machine_of
-from lab.sessions.model_setups import MODEL_SETUPS, model_of
+from lab.sessions.model.session import Machine, machine_of
+from lab.sessions.model.setups import MODEL_SETUPS, model_of
 from lab.sessions.replay import show
 from lab.sessions.session import Session, Value
 from lab.sessions.shown import Offer

@@ -7,8 +7,8 @@ import pytest
 
 from lab.explorer.spaces.full_space import step_id
 from lab.explorer.variants import all_variants
-from lab.sessions.model_session import machine_of
-from lab.sessions.model_setups import MODEL_SETUPS, model_of
+from lab.sessions.model.session import machine_of
+from lab.sessions.model.setups import MODEL_SETUPS, model_of
 from lab.sessions.replay import show
 from lab.sessions.session import Session, decode, encode
 from lab.sessions.severity import CLAUSES

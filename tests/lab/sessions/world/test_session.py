@@ -2,11 +2,11 @@
 
 import pytest
 
-from lab.sessions import world_session
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import BadSession, Session
 from lab.sessions.shown import Difference, Node, Severity, Shown
-from lab.sessions.world_setups import LINES_MAX, SCENERY
+from lab.sessions.world import session as world_session
+from lab.sessions.world.setups import LINES_MAX, SCENERY
 
 
 def shown(setup: str, *steps: str, left_out: tuple[str, ...] = (), at: int | None = None) -> Shown:

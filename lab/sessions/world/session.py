@@ -22,13 +22,13 @@ from lab.cluster.control_plane import Without
 from lab.explorer.contents.numbered import Fault
 from lab.scripts.commands_of import Lab, Refusal, perform
 from lab.sessions import pairs
-from lab.sessions.script_texts import heard_text, refusal_text
 from lab.sessions.session import Session
 from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst
 from lab.sessions.shown import NOTHING, Offer, Refused, Severity, Shown, Strip, Text, TraceLine
-from lab.sessions.world_cluster import Drawing, T, held_by
-from lab.sessions.world_setups import EXECUTOR, SCENERY, Line, Scenery
+from lab.sessions.world.cluster import Drawing, T, held_by
+from lab.sessions.world.script_texts import heard_text, refusal_text
+from lab.sessions.world.setups import EXECUTOR, SCENERY, Line, Scenery
 
 POSITIONS_MAX = 4_000
 RULE = re.compile(r"\(([LTXR]\d+)")

@@ -1,11 +1,11 @@
 """A session on the lab's cluster as a golden script: `manage.py script` runs it, and it can be kept as a test."""
 
 from lab.scripts import golden
-from lab.sessions import world_session
 from lab.sessions.session import BadSession, Session, check_steps
 from lab.sessions.setup import WORLD
 from lab.sessions.setups import setup_named
-from lab.sessions.world_setups import SCENERY
+from lab.sessions.world import session as world_session
+from lab.sessions.world.setups import SCENERY
 
 
 def script_of(session: Session, why: str) -> str:

@@ -7,9 +7,9 @@ from dataclasses import fields, is_dataclass, replace
 import pytest
 
 from lab.sessions.replay import new_session, show
-from lab.sessions.script_texts import heard_text, refusal_text
 from lab.sessions.setups import SETUPS
-from lab.sessions.world_setups import WORLD_SETUPS
+from lab.sessions.world.script_texts import heard_text, refusal_text
+from lab.sessions.world.setups import WORLD_SETUPS
 from lab.texts import Text
 from tests.rounds import rounds
 

@@ -22,8 +22,8 @@ from lab.explorer.spaces.full_space import Config, Plain, step_id
 from lab.explorer.spaces.reasons import NO_STEP, Reason
 from lab.explorer.witness import given_named
 from lab.sessions.grain import offers
-from lab.sessions.model_cluster import Drawing
-from lab.sessions.model_setups import model_of, names_of
+from lab.sessions.model.cluster import Drawing
+from lab.sessions.model.setups import model_of, names_of
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst

@@ -13,7 +13,6 @@ from lab.scripts.commands import Lab
 from lab.scripts.text import key_text, value_text
 from lab.sessions import pairs
 from lab.sessions.probe import probes
-from lab.sessions.script_texts import act_text, reason_text
 from lab.sessions.shown import (
     NOTHING,
     Cluster,
@@ -28,6 +27,7 @@ from lab.sessions.shown import (
     Transaction,
     Version,
 )
+from lab.sessions.world.script_texts import act_text, reason_text
 from leases.gossip import News
 from leases.node import vocabulary
 from storage import encoding
