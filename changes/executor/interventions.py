@@ -23,7 +23,7 @@ from changes.plan.model import why_no_return
 PAUSED = "paused"
 THROTTLE_MIN, THROTTLE_MAX = 1, 1_000_000_000
 """Rows per second. Slower than a row a second would be a pause that hears nothing meanwhile."""
-DIGITS_MAX = 19
+NUMBER_CHARS_MAX = 20
 ENDED = ("done", "failed", "cancelled")
 
 
@@ -105,9 +105,9 @@ class NoRate(ValueError):
 
 def rows_per_s_in(text: str) -> int:
     """The rows per second that somebody typed, within limits or not. Raises `NoRate`."""
-    number = whole_number(text, digits_max=DIGITS_MAX)
+    number = whole_number(text, digits_max=NUMBER_CHARS_MAX - 1)
     if number is None:
-        raise NoRate(f"{text[:DIGITS_MAX]!r} is no whole number of rows per second")
+        raise NoRate(f"{text[:NUMBER_CHARS_MAX]!r} is no whole number of rows per second")
     return number
 
 
