@@ -53,6 +53,8 @@ def _schema(table_id: int) -> dict[str, Any]:
         "version": bodies[0].version if bodies else 0,
         "versions": versions[:VERSIONS_SHOWN],
         "more": len(rows) > VERSIONS_SHOWN,
+        "table_id": table_id,
+        "oldest_shown": versions[:VERSIONS_SHOWN][-1]["version"] if versions else 0,
     }
 
 

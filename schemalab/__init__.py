@@ -7,6 +7,7 @@ embedded/     PostgreSQL and Redis as children
 connections/  are they reachable, and what if not
 people/       signing in, roles, accounts
 operations/   what operators do to the running cluster from its pages
+tables/       pages of a table that ask every floor
 http/         bounds of requests
 asgi, celery  the web process and the workers
 health        is the cluster well?

@@ -9,6 +9,7 @@ from django.views.i18n import JavaScriptCatalog
 from schemalab import views
 from schemalab.operations import faults, first_visit, leases, traffic
 from schemalab.people import account
+from schemalab.tables import versions
 
 APPS_WITH_PAGES = ("lab", "nodes", "changes", "spark_tasks", "leases", "storage", "catalog")
 
@@ -29,6 +30,7 @@ urlpatterns = [
     path("leases/history/", leases.history, name="lease-history"),
     path("leases/<int:lease_id>/release/", leases.release, name="lease-release"),
     path("leases/<int:lease_id>/revoke/", leases.revoke, name="lease-revoke"),
+    path("tables/<int:table_id>/versions/<int:number>/", versions.version, name="table-version"),
     path("admin/", admin.site.urls),
     path("language/", include("django.conf.urls.i18n")),
     path("jsi18n/", JavaScriptCatalog.as_view(), name="javascript-catalog"),

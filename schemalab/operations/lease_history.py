@@ -20,8 +20,22 @@ Json = dict[str, Any]
 
 
 def history(*, table_id: int | None, node: str | None) -> Json:
-    """The leases of a table, a node, both or all, newest first: those that last, then those that are over."""
-    of: dict[str, Any] = ({"table_id": table_id} if table_id is not None else {}) | ({"node": node} if node else {})
+    """The leases of a table, a node, both or all, and the tables and nodes that one may ask about."""
+    leases, more = rows(table_id=table_id, node=node)
+    return {
+        "leases": leases,
+        "more": more,
+        "tables": list(_tables().order_by("name").values_list("pk", "name")),
+        "nodes": list(Node.objects.order_by("name").values_list("name", flat=True)),
+    }
+
+
+def rows(**wanted: Any) -> tuple[list[Json], bool]:
+    """The leases of a `table_id`, `version` or `node`, newest first: those that last, then those that are over.
+
+    Of what is None or not named, all. True with them: there were more.
+    """
+    of = {name: value for name, value in wanted.items() if value is not None}
     is_over = ExpressionWrapper(Q(expires_at__lte=CLOCK), BooleanField())
     now = list(
         Lease.objects.filter(**of).annotate(is_over=is_over).order_by("is_over", "-acquired_at", "-pk")[:SHOWN_MAX]
@@ -29,20 +43,16 @@ def history(*, table_id: int | None, node: str | None) -> Json:
     past = list(PastLease.objects.filter(**of).order_by("-ended_at", "-pk")[: SHOWN_MAX + 1])
     names = dict(Table.objects.filter(pk__in={one.table_id for one in (*now, *past)}).values_list("pk", "name"))
     acts = _acts(past)
-    return {
-        "leases": [
-            *(
-                _row(one, names, ended_at=one.expires_at, how="ran out")  # and is not deleted yet
-                if one.is_over
-                else _row(one, names, ended_at=None, how="lasts")
-                for one in now
-            ),
-            *(_row(one, names, ended_at=one.ended_at, **_how(one, names, acts)) for one in past[:SHOWN_MAX]),
-        ],
-        "more": len(past) > SHOWN_MAX,
-        "tables": list(_tables().order_by("name").values_list("pk", "name")),
-        "nodes": list(Node.objects.order_by("name").values_list("name", flat=True)),
-    }
+    found = [
+        *(
+            _row(one, names, ended_at=one.expires_at, how="ran out")  # and is not deleted yet
+            if one.is_over
+            else _row(one, names, ended_at=None, how="lasts")
+            for one in now
+        ),
+        *(_row(one, names, ended_at=one.ended_at, **_how(one, names, acts)) for one in past[:SHOWN_MAX]),
+    ]
+    return found, len(past) > SHOWN_MAX
 
 
 def _tables() -> QuerySet[Table]:

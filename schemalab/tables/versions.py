@@ -1,0 +1,141 @@
+"""A version of a table as a page of its own, long after the next one was published.
+
+    /tables/7/versions/14/            its elements, what differs from v13, who used it when, what made it
+    /tables/7/versions/14/?with=9     the same with what differs between v9 and v14
+
+Who used it is known from the leases that are remembered (a day), and after that from the record of the change that
+published it, if there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from catalog import descriptor as descriptors
+from catalog import selectors
+from catalog.models import Descriptor, StoryEvent, Table
+from catalog.story import table_stream
+from catalog.text.descriptors import differences, elements
+from catalog.text.numbers import whole_number
+from changes.models import Change
+from changes.records import windows
+from leases.lanes import phase
+from leases.selectors import moving_elements
+from leases.staircase.facts import Use
+from schemalab.operations import lease_history
+
+DIGITS_MAX = 9
+LISTED_MAX = 400
+"""So many other versions can be chosen from, the newest."""
+PUBLISHED, BY_THE_LAB, CREATED = "version published", "version published by the lab", "table created"
+Json = dict[str, Any]
+
+
+@login_required
+@require_GET
+def version(request: HttpRequest, table_id: int, number: int) -> HttpResponse:
+    table = Table.objects.filter(pk=table_id).first()
+    if table is None:
+        raise Http404(f"there is no table with id {table_id}")
+    row = Descriptor.objects.filter(table_id=table_id, version=number).first()
+    if row is None:
+        raise Http404(f"{table.name} has no version {number}")
+    known = list(Descriptor.objects.filter(table_id=table_id).order_by("-version").values_list("version", flat=True))
+    shown = _shown(row, known, with_version=whole_number(request.GET.get("with", ""), digits_max=DIGITS_MAX))
+    return render(request, "table_version.html", {"section": "tables", "table": table} | shown)
+
+
+def _shown(row: Descriptor, known: list[int], *, with_version: int | None) -> Json:
+    """Everything the page shows of one version. `known` are the versions that there are, newest first."""
+    number, body = row.version, descriptors.from_json(row.body)
+    before = max((one for one in known if one < number), default=None)
+    after = min((one for one in known if one > number), default=None)
+    other = with_version if with_version in known and with_version != number else before
+    return {
+        "version": number,
+        "name": body.name,
+        "newest": known[0],
+        "before": before,
+        "after": after,
+        "published_at": row.modified_at,
+        "replaced_at": _published_at(row.table_id, after),
+        "schema_hash": row.schema_hash,
+        "sharding_hash": row.sharding_hash,
+        "table_state": body.state.value,
+        "phase": phase(moving_elements(body), body.state.value),
+        "elements": elements(body, selectors.tables_beside([body])),
+        "compared": _compared(row.table_id, body, other),
+        "others": [one for one in known if one != number][:LISTED_MAX],
+        "maker": (maker := _maker(row.table_id, number)),
+    } | _uses(row.table_id, number, maker)
+
+
+def _published_at(table_id: int, number: int | None) -> datetime | None:
+    found = Descriptor.objects.filter(table_id=table_id, version=number)
+    return None if number is None else found.values_list("modified_at", flat=True).first()
+
+
+def _compared(table_id: int, body: descriptors.Descriptor, other: int | None) -> Json:
+    """The differences from the older to the newer of two versions; of the first version, what it was created with."""
+    if other is None:
+        return {"older": None, "newer": body.version, "with": None, "lines": differences(None, body)}
+    beside = selectors.descriptor_at(table_id, other)
+    older, newer = sorted((body, beside), key=lambda one: one.version)
+    lines = differences(older, newer, selectors.tables_beside([older, newer]))
+    return {"older": older.version, "newer": newer.version, "with": other, "lines": lines}
+
+
+def _maker(table_id: int, number: int) -> Json | None:
+    """The origin of the version: a change, the lab, or the transaction that made the table; None: not remembered."""
+    events = StoryEvent.objects.filter(stream=table_stream(table_id), kind__in=(PUBLISHED, BY_THE_LAB, CREATED))
+    event = events.filter(payload__version=number).order_by("seq").first()
+    if event is None:
+        return None
+    change = Change.objects.filter(pk=event.payload.get("change")).first()
+    return {
+        "kind": event.kind,
+        "what": event.payload.get("what", ""),
+        "who": change.who if change else event.payload.get("who", ""),
+        "change": change,
+    }
+
+
+def _uses(table_id: int, number: int, maker: Json | None) -> Json:
+    """The leases on the version, newest first; when none is remembered, those in the record of the change."""
+    leases, more = lease_history.rows(table_id=table_id, version=number)
+    change = maker and maker["change"]
+    if not leases and change is not None and (facts := windows.of_change(change)) is not None:
+        walks = facts.of_table(table_id).walks
+        leases = [_kept(use) for walk in walks for use in walk.uses if use.version == number]
+    return {"leases": leases, "more": more, "nodes": len({one["node"] for one in leases}), **_span(leases)}
+
+
+def _kept(use: Use) -> Json:
+    """A use that was kept with a change, as a row of the history of leases."""
+    ended = None if use.ended is None else datetime.fromtimestamp(use.ended, UTC)
+    return {
+        "node": use.node,
+        "incarnation": None,
+        "acquired_at": datetime.fromtimestamp(use.began, UTC),
+        "ended_at": ended,
+        "expires_at": datetime.fromtimestamp(use.until, UTC),
+        "lasted_s": None if use.ended is None else use.ended - use.began,
+        "how": "lasts" if ended is None else "ran out" if use.ran_out else "given back",
+    }
+
+
+def _span(leases: Iterable[Json]) -> Json:
+    """From when until when any node used it; no end while one does."""
+    listed = list(leases)
+    ends = [one["ended_at"] for one in listed]
+    return {
+        "used_from": min((one["acquired_at"] for one in listed), default=None),
+        "used_until": None if None in ends else max(ends, default=None),
+    }
