@@ -13,5 +13,6 @@ statements       SQL for pairs
 page_sizes       the number of pairs to read at once, by the bytes they are likely to have
 integrity/       the rules that rows and pairs keep: constraints, foreign keys, the seven clauses
 arrow/           the same rules over columns of Arrow
-browse, selectors, views: the pair browser
+browser/         stored pairs for people: in lines, and row by row
+selectors, views  the pair browser and the row page
 """

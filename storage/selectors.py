@@ -1,18 +1,27 @@
-"""Reading stored pairs for pages: a bounded page of one index of one table, from one storage."""
+"""Reading stored pairs for pages: a bounded page of one index of one table, and all that there is of one row."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
 from django.db import ProgrammingError, connection, transaction
 
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
-from storage.browse import READ_BYTES_MAX, PairLine, describe
+from storage.browser.lines import READ_BYTES_MAX, PairLine, describe
+from storage.browser.row import Layout, Shown, Stored, entry_keys, ranges, read_row, row_shown
 from storage.pairs import after, prefix
 from storage.postgres import PLAN_LOCALLY
-from storage.statements import next_low, scan_sql
+from storage.statements import get_every_sql, kv, next_low, scan_sql
 
 PAIRS_SHOWN = 50
 UNDEFINED_TABLE = "42P01"
+ROW_TRIES = 3
+"""How often a row that changes while it is read is read again."""
 
 
 def pairs_page(
@@ -26,14 +35,61 @@ def pairs_page(
     low = prefix(descriptor, placement, index)
     page = scan_sql(storage, descriptor.table_id, tombstones=True).replace("%b", "%s")
     sql = f"SELECT key, substring(value, 1, {READ_BYTES_MAX + 1}) FROM ({page}) AS page ORDER BY key"
+    rows: list[tuple[bytes, bytes | None]] = []
+    with _reading() as cursor:
+        cursor.execute(sql, [max(low, start), after(low), limit + 1])
+        rows = [(bytes(key), None if value is None else bytes(value)) for key, value in cursor.fetchall()]
+    lines = [describe(descriptor, storage, key, value) for key, value in rows[:limit]]
+    return lines, next_low(rows[limit - 1][0]) if len(rows) > limit else None
+
+
+def stored_row(descriptor: Descriptor, key: bytes) -> Shown:
+    """The row of K(r) `key` with all its pairs and entries, on whichever storage they lie.
+
+    Its entries are sought by its values: a row that changes in between is read again.
+    """
+    stored: Stored = {}
+    with _reading() as cursor:
+        own = _own_pairs(cursor, descriptor, key)
+        for _ in range(ROW_TRIES):
+            row = read_row(descriptor, key, own)
+            stored = own | _entries(cursor, descriptor, entry_keys(descriptor, row))
+            before, own = own, _own_pairs(cursor, descriptor, key)
+            if own == before:
+                break
+    return row_shown(descriptor, key, stored, Layout(settings.BUCKET_COUNT, settings.STORAGE_COUNT))
+
+
+@contextmanager
+def _reading() -> Iterator[Any]:
+    """A short transaction; of a table that was dropped a moment ago nothing is read."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"{PLAN_LOCALLY}; SET LOCAL statement_timeout = '2s'")
-            cursor.execute(sql, [max(low, start), after(low), limit + 1])
-            rows = [(bytes(key), None if value is None else bytes(value)) for key, value in cursor.fetchall()]
+            yield cursor
     except ProgrammingError as error:
         if getattr(error.__cause__, "sqlstate", None) != UNDEFINED_TABLE:
             raise
-        rows = []
-    lines = [describe(descriptor, storage, key, value) for key, value in rows[:limit]]
-    return lines, next_low(rows[limit - 1][0]) if len(rows) > limit else None
+
+
+def _own_pairs(cursor: Any, descriptor: Descriptor, key: bytes) -> dict[bytes, list[tuple[int, bytes | None]]]:
+    found: dict[bytes, list[tuple[int, bytes | None]]] = defaultdict(list)
+    for storage in range(1, settings.STORAGE_COUNT + 1):
+        for low, high in ranges(descriptor, key):
+            sql = f"SELECT key, value FROM {kv(storage, descriptor.table_id)} WHERE key >= %s AND key < %s ORDER BY key"
+            cursor.execute(sql, [low, high])
+            _collect(found, storage, cursor.fetchall())
+    return dict(found)
+
+
+def _entries(cursor: Any, descriptor: Descriptor, keys: Sequence[bytes]) -> dict[bytes, list[tuple[int, bytes | None]]]:
+    found: dict[bytes, list[tuple[int, bytes | None]]] = defaultdict(list)
+    for storage in range(1, settings.STORAGE_COUNT + 1):
+        cursor.execute(get_every_sql(storage, descriptor.table_id).replace("%b", "%s"), [list(keys)])
+        _collect(found, storage, cursor.fetchall())
+    return dict(found)
+
+
+def _collect(found: dict[bytes, list[tuple[int, bytes | None]]], storage: int, rows: Sequence[tuple[Any, Any]]) -> None:
+    for key, value in rows:
+        found[bytes(key)].append((storage, None if value is None else bytes(value)))

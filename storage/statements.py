@@ -181,6 +181,11 @@ def get_sql(storage: int, table_id: int) -> str:
     return f"SELECT key, value FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"
 
 
+def get_every_sql(storage: int, table_id: int) -> str:
+    """The pairs among given keys, tombstones included. Parameter: the keys."""
+    return f"SELECT key, value FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[])"
+
+
 def bounded_get_sql(storage: int, table_id: int) -> str:
     """The same, and the length of each value; the first parameter is the longest that is not left out."""
     live = f"FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"

@@ -1,7 +1,10 @@
-"""The pair browser."""
+"""The pair browser and the row page."""
 
 from django.urls import path
 
 from storage import views
 
-urlpatterns = [path("tables/<int:table_id>/pairs/", views.pairs, name="pairs")]
+urlpatterns = [
+    path("tables/<int:table_id>/pairs/", views.pairs, name="pairs"),
+    path("tables/<int:table_id>/row/", views.row, name="row"),
+]

@@ -1,6 +1,8 @@
-"""The pair browser: what is really stored for a table, decoded and raw."""
+"""The pairs of a table as they are stored: the pair browser, and one row with everything of it."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -9,9 +11,11 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from catalog import selectors as catalog
+from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
 from catalog.models import Table
-from storage.selectors import pairs_page
+from storage.browser.row import key_of, key_texts
+from storage.selectors import pairs_page, stored_row
 
 KEY_HEX_MAX = 6000
 
@@ -19,9 +23,7 @@ KEY_HEX_MAX = 6000
 @login_required
 @require_GET
 def pairs(request: HttpRequest, table_id: int) -> HttpResponse:
-    descriptor = catalog.newest_descriptor(table_id)
-    if descriptor is None or not Table.objects.filter(pk=table_id, state=Table.State.LIVE).exists():
-        raise Http404(f"there is no live table with id {table_id}")
+    descriptor = _descriptor(table_id)
     try:
         storage, index = int(request.GET.get("storage", "1")), int(request.GET.get("index", "0"))
         start = bytes.fromhex(request.GET.get("start", "")[:KEY_HEX_MAX])
@@ -46,3 +48,39 @@ def pairs(request: HttpRequest, table_id: int) -> HttpResponse:
         "tombstones": sum(line.is_tombstone for line in lines),
     }
     return render(request, "parts/pairs.html" if request.headers.get("HX-Request") else "pairs.html", context)
+
+
+@login_required
+@require_GET
+def row(request: HttpRequest, table_id: int) -> HttpResponse:
+    """One row, by the values of its primary key (`value`, once for each) or by K(r) in hexadecimal digits (`key`)."""
+    descriptor = _descriptor(table_id)
+    given = request.GET.getlist("value")
+    shown: dict[str, Any] = {"texts": given, "shown": None}
+    try:
+        if "key" in request.GET:
+            key = bytes.fromhex(request.GET["key"][:KEY_HEX_MAX])
+            shown["texts"] = key_texts(descriptor, key)
+            shown["shown"] = stored_row(descriptor, key)
+        elif given:
+            shown["shown"] = stored_row(descriptor, key_of(descriptor, given))
+    except ValueError as refusal:
+        shown["refusal"] = str(refusal)
+    texts = [*shown["texts"], *[""] * len(descriptor.key_columns)]
+    context = {
+        "section": "tables",
+        "table_id": table_id,
+        "descriptor": descriptor,
+        "fields": list(zip(descriptor.key_columns, texts, strict=False)),
+        "buckets": settings.BUCKET_COUNT,
+        "storages": settings.STORAGE_COUNT,
+    }
+    return render(request, "row.html", context | shown, status=422 if "refusal" in shown else 200)
+
+
+def _descriptor(table_id: int) -> Descriptor:
+    """The newest version of a live table. Raises `Http404`."""
+    descriptor = catalog.newest_descriptor(table_id)
+    if descriptor is None or not Table.objects.filter(pk=table_id, state=Table.State.LIVE).exists():
+        raise Http404(f"there is no live table with id {table_id}")
+    return descriptor

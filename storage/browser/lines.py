@@ -35,6 +35,8 @@ class PairLine:
     says: str
     is_tombstone: bool
     is_unknown: bool = False
+    row_key: str = ""
+    """K(r) of the row it is of, in hexadecimal digits; "" when the pair does not say."""
 
 
 def describe(descriptor: Descriptor, storage: int, key: bytes, value: bytes | None) -> PairLine:
@@ -43,10 +45,12 @@ def describe(descriptor: Descriptor, storage: int, key: bytes, value: bytes | No
     if value is not None and len(value) > READ_BYTES_MAX:  # as one that ends there: no other value is as long as that
         value = value[:READ_BYTES_MAX].decode(errors="ignore").encode() + bytes([encoding.TEXT_END])
     try:
-        element, row, says = _words(descriptor, name_of(descriptor, key), value)
+        name = name_of(descriptor, key)
+        element, row, says = _words(descriptor, name, value)
     except (StrayKey, encoding.Undecodable, LookupError) as why:
         return PairLine(storage, _hex(key), raw, "", "", str(why), value is None, is_unknown=True)
-    return PairLine(storage, _hex(key), raw, element, row, says, value is None)
+    row_key = name.row_key if name.row_key is not None else value or b""
+    return PairLine(storage, _hex(key), raw, element, row, says, value is None, row_key=row_key.hex())
 
 
 def _words(descriptor: Descriptor, name: PairName, value: bytes | None) -> tuple[str, str, str]:

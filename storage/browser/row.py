@@ -1,0 +1,288 @@
+"""One row as it is stored: its pairs and its entries in every element, what is there, and what of it no query sees.
+
+    existence        there        visible
+    column note      there        not known: the column is write-only
+    index by_dest    no entry     not used: the index is write-only, and its fill has not come here
+    index by_note    tombstone    removed while a fill ran, so that the fill does not put it again
+
+An entry is looked for where the row's values say it is. One that was left under values that the row no longer has is
+found by no look at the row; the audit finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, Column, Index, Kind, Placement, State
+from catalog.states import Read, rule
+from catalog.types import parse_text
+from storage import encoding
+from storage.browser.segments import SHOWN_BYTES_MAX, Segment, key_segments, key_values, value_segments
+from storage.buckets import storage_of
+from storage.mutations import PUTS, entry_bucket
+from storage.pairs import (
+    COLUMN,
+    CannotDerive,
+    StoredRow,
+    accepts,
+    column_key,
+    encoded_value,
+    entry_pair,
+    key_parts,
+    missing_value,
+    name_of,
+    prefix,
+    row_bucket,
+    rows_of,
+    text_of,
+)
+
+Stored = Mapping[bytes, Sequence[tuple[int, bytes | None]]]
+"""The pairs by key: on which storages each lies, and with which value there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The numbers of buckets and storages of the cluster."""
+
+    buckets: int
+    storages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a row lies under one placement: from its sharding key to a bucket, from the bucket to a storage."""
+
+    placement: Placement
+    columns: str
+    values: str
+    bucket: int
+    storage: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A pair that the row has or could have.
+
+    `stored` is "live", "tombstone" or "none"; `why` (`_why`) says whether a query sees it, or why not.
+    `storage` is None for a pair that is nowhere. `belongs` is its storage by the rules.
+    """
+
+    element: str
+    name: str
+    state: State
+    filling: bool
+    placement: int
+    key: tuple[Segment, ...]
+    value: tuple[Segment, ...]
+    says: str
+    stored: str
+    why: str
+    storage: int | None
+    belongs: int
+
+    @property
+    def is_misplaced(self) -> bool:
+        return self.storage is not None and self.storage != self.belongs
+
+    @property
+    def is_visible(self) -> bool:
+        return self.why in ("visible", "reads as")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A row under one version of its table. `exists`: a query of that version finds it."""
+
+    key: bytes
+    exists: bool
+    homes: tuple[Home, ...]
+    slots: tuple[Slot, ...]
+
+
+def read_row(descriptor: Descriptor, key: bytes, stored: Stored) -> StoredRow:
+    """The row as the public placement has it; without a column when it is not there."""
+    start = prefix(descriptor, descriptor.placement.id)
+    pairs = sorted((k, places[0][1]) for k, places in stored.items() if k.startswith(start + key))
+    found = [row for row in rows_of(descriptor, descriptor.placement, pairs) if row.key == key]
+    return found[0] if found else StoredRow(key)
+
+
+def ranges(descriptor: Descriptor, key: bytes) -> list[tuple[bytes, bytes]]:
+    """The key range of the row's own pairs under each placement: lower end included, upper end not."""
+    starts = [prefix(descriptor, placement.id) + key for placement in descriptor.placements]
+    return [(start, start + b"\xff\xff\xff") for start in starts]
+
+
+def entry_keys(descriptor: Descriptor, row: StoredRow) -> list[bytes]:
+    """The keys of the entries that the row has or could have, whatever its indexes' conditions say of it."""
+    return [entry_pair(descriptor, p, i, row)[0] for p in descriptor.placements for i in descriptor.indexes]
+
+
+def row_shown(descriptor: Descriptor, key: bytes, stored: Stored, layout: Layout) -> Shown:
+    """Everything of one row, from its pairs: those in `ranges`, and those of `entry_keys`."""
+    row = read_row(descriptor, key, stored)
+    existence = column_key(prefix(descriptor, descriptor.placement.id), key)
+    exists = any(value is not None for _, value in stored.get(existence, ()))
+    slots: list[Slot] = []
+    homes = tuple(home_of(descriptor, placement, row, layout) for placement in descriptor.placements)
+    for home in homes:
+        slots += _row_slots(descriptor, home, row, stored)
+        if exists:
+            slots += _entry_slots(descriptor, home, row, stored, layout)
+        slots += _stray_slots(descriptor, home, key, stored)
+    return Shown(key, exists, homes, tuple(slots))
+
+
+def home_of(descriptor: Descriptor, placement: Placement, row: StoredRow, layout: Layout) -> Home:
+    ids = placement.sharding_key or descriptor.primary_key
+    values = [text_of(descriptor, one, encoded_value(descriptor, row, one)) for one in ids]
+    bucket = row_bucket(descriptor, placement, row, layout.buckets)
+    return Home(
+        placement,
+        ", ".join(descriptor.column(one).name for one in ids),
+        ", ".join("NULL" if value is None else value for value in values),
+        bucket,
+        storage_of(bucket, layout.storages, layout.buckets),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """The element that a pair is of. `accepts`: its condition, if it has one, is true of the row.
+
+    `has_row`: the row exists in the pair's placement.
+    """
+
+    element: str
+    name: str
+    state: State
+    filling: bool
+    kind: Kind
+    column: Column | None = None
+    accepts: bool = True
+    has_row: bool = True
+
+
+def _row_slots(descriptor: Descriptor, home: Home, row: StoredRow, stored: Stored) -> Iterator[Slot]:
+    """The row's existence and its columns."""
+    start = prefix(descriptor, home.placement.id)
+    table = _Owner("row", descriptor.name, descriptor.state, False, Kind.TABLE)
+    existence = column_key(start, row.key)
+    has_row = any(value is not None for _, value in stored.get(existence, ()))
+    yield from _slots(table, descriptor, home, existence, stored)
+    for column in descriptor.stored_columns:
+        if column.state is not State.ABSENT:
+            owner = _Owner("column", column.name, column.state, column.filling, column.kind, column, has_row=has_row)
+            yield from _slots(owner, descriptor, home, column_key(start, row.key, column.id), stored)
+
+
+def _entry_slots(descriptor: Descriptor, home: Home, row: StoredRow, stored: Stored, layout: Layout) -> Iterator[Slot]:
+    """The row's entries."""
+    for index in descriptor.indexes:
+        if index.state is State.ABSENT:
+            continue
+        key, _ = entry_pair(descriptor, home.placement, index, row)
+        bucket = entry_bucket(descriptor, home.placement, index, row, layout.buckets)
+        filling = index.filling or home.placement.filling
+        owner = _Owner(
+            index.kind.value, index.name, index.state, filling, index.kind, None, _is_accepted(descriptor, index, row)
+        )
+        at = replace(home, bucket=bucket, storage=storage_of(bucket, layout.storages, layout.buckets))
+        yield from _slots(owner, descriptor, at, key, stored)
+
+
+def _is_accepted(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
+    """True unless the index is partial and its condition is not true of the row, or has no value."""
+    try:
+        return accepts(descriptor, index, row)
+    except CannotDerive:
+        return False
+
+
+def _slots(owner: _Owner, descriptor: Descriptor, home: Home, key: bytes, stored: Stored) -> Iterator[Slot]:
+    """The pair on each storage that has it, or once when none has."""
+    segments = tuple(key_segments(descriptor, key))
+    made = (owner.element, owner.name, owner.state, owner.filling, home.placement.id, segments)
+    for storage, value in stored.get(key, ()):
+        found = "live" if value is not None else "tombstone"
+        shown = tuple(_value(descriptor, owner, value)) if value else ()
+        yield Slot(*made, shown, _says(owner, value, shown), found, _why(owner, home, found), storage, home.storage)
+    if not stored.get(key):
+        yield Slot(*made, (), _reads_as(descriptor, owner), "none", _why(owner, home, "none"), None, home.storage)
+
+
+def _value(descriptor: Descriptor, owner: _Owner, value: bytes) -> list[Segment]:
+    """A column's value, or the row that a unique entry belongs to."""
+    return key_values(descriptor, value) if owner.column is None else value_segments(owner.column, value)
+
+
+def _says(owner: _Owner, value: bytes | None, shown: Sequence[Segment]) -> str:
+    if owner.kind is Kind.TABLE and value is not None:
+        return "exists"
+    return ", ".join(one.says if owner.column is None else one.says.partition(" = ")[2] for one in shown)
+
+
+def _reads_as(descriptor: Descriptor, owner: _Owner) -> str:
+    """The value that a column reads as without a pair."""
+    if owner.column is None:
+        return ""
+    text = text_of(descriptor, owner.column.id, missing_value(owner.column))
+    return "NULL" if text is None else text
+
+
+def _why(owner: _Owner, home: Home, found: str) -> str:
+    """The reason why a query sees the pair or does not; of a pair that is not there, why that is right, or is not."""
+    if found == "tombstone":
+        return found
+    is_placed = home.placement.state is State.PUBLIC
+    read = rule(owner.kind, owner.state).read
+    if found == "live":
+        if not owner.has_row:
+            return "without its row"
+        if not owner.accepts:
+            return "against the condition"
+        if not is_placed:
+            return "placement not used"
+        return {Read.USED: "visible", Read.UNKNOWN: "not known"}.get(read, "not used")
+    if not owner.accepts:
+        return "no entry"
+    if not owner.has_row:
+        return "no row"
+    if is_placed and read is Read.USED:
+        return "reads as" if owner.column is not None else "no row" if owner.kind is Kind.TABLE else "missing"
+    is_put = rule(owner.kind, owner.state).insert in PUTS and rule(Kind.PLACEMENT, home.placement.state).insert in PUTS
+    return "not yet" if is_put else "never put"
+
+
+def _stray_slots(descriptor: Descriptor, home: Home, key: bytes, stored: Stored) -> Iterator[Slot]:
+    """Pairs of the row that no element of this version explains."""
+    start = prefix(descriptor, home.placement.id) + key
+    known = {EXISTS, *(column.id for column in descriptor.stored_columns if column.state is not State.ABSENT)}
+    for pair, places in stored.items():
+        is_of_row = pair.startswith(start) and len(pair) == len(start) + COLUMN.size
+        if not is_of_row or name_of(descriptor, pair).column in known:
+            continue
+        segments = tuple(key_segments(descriptor, pair))
+        made = ("unknown", segments[-1].says, State.ABSENT, False, home.placement.id, segments, ())
+        for storage, value in places:
+            found = "live" if value is not None else "tombstone"
+            yield Slot(*made, (value or b"")[:SHOWN_BYTES_MAX].hex(), found, "stray", storage, home.storage)
+
+
+def key_of(descriptor: Descriptor, texts: Iterable[str]) -> bytes:
+    """K(r) from the texts of its values, in key order. Raises `ValueError` with which one cannot be."""
+    given = list(texts)
+    columns = descriptor.key_columns
+    if len(given) != len(columns):
+        raise ValueError(
+            f"the key of {descriptor.name} has {len(columns)} values: {', '.join(c.name for c in columns)}"
+        )
+    return b"".join(encoding.encode(c.type, parse_text(c.type, text)) for c, text in zip(columns, given, strict=True))
+
+
+def key_texts(descriptor: Descriptor, key: bytes) -> list[str]:
+    """The values of K(r) as text. Raises `encoding.Undecodable`."""
+    return [text_of(descriptor, column, data) or "" for column, data in key_parts(descriptor, key).items()]

@@ -1,0 +1,69 @@
+"""The row page: one row with all its pairs and entries, found by the values of its key or from the pair browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from catalog.models import Table
+from tests.web.test_pages import put_row
+from tests.web.test_versions import words
+
+ClientOf = Callable[[str], Client]
+
+
+def test_a_row_with_all_that_is_stored_of_it(client_of: ClientOf, flights: Table) -> None:
+    put_row(flights, 1, "BOS")
+    answer = client_of("lea").get(f"/tables/{flights.pk}/row/?value=1")
+    said = words(answer)
+    assert answer.status_code == 200
+    assert "A row of flights: id = 1" in said
+    assert "strcrc32(id) 1 477 of 3000 1 of 2" in said
+    assert "row flights public exists" in said
+    assert "column dest public BOS" in said
+    assert "index by_dest delete-only none invisible no pair: in this state it is only ever removed" in said
+    assert 'data-seg="key" title="id = 1"' in answer.content.decode()
+
+
+def test_the_pair_browser_leads_to_the_row(client_of: ClientOf, flights: Table) -> None:
+    put_row(flights, 1, "BOS")
+    client = client_of("lea")
+    [to] = set(
+        re.findall(r'href="([^"]*/row/\?key=[0-9a-f]+)"', client.get(f"/tables/{flights.pk}/pairs/").content.decode())
+    )
+    assert "A row of flights: id = 1" in words(client.get(to))
+
+
+def test_a_row_that_is_not_there(client_of: ClientOf, flights: Table) -> None:
+    said = words(client_of("lea").get(f"/tables/{flights.pk}/row/?value=77"))
+    assert "No query finds a row with this key." in said
+    assert "by_dest" not in said
+
+
+def test_without_a_key_there_is_a_form(client_of: ClientOf, flights: Table) -> None:
+    said = words(client_of("lea").get(f"/tables/{flights.pk}/row/"))
+    assert "id bigint Show" in said
+    assert "Pairs and entries" not in said
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        pytest.param("value=one", 'invalid input syntax for type bigint: "one"', id="no number"),
+        pytest.param("value=1&value=2", "the key of flights has 1 values: id", id="too many values"),
+        pytest.param("key=xyz", "non-hexadecimal", id="no hexadecimal digits"),
+        pytest.param("key=00ff", "no bigint starts at byte 0", id="no key"),
+    ],
+)
+def test_what_is_no_key_is_refused(client_of: ClientOf, flights: Table, query: str, why: str) -> None:
+    answer = client_of("lea").get(f"/tables/{flights.pk}/row/?{query}")
+    assert answer.status_code == 422
+    assert why in words(answer)
+
+
+def test_a_table_that_is_not_there(client_of: ClientOf, flights: Table) -> None:
+    assert client_of("lea").get("/tables/999/row/?value=1").status_code == 404
+    assert Client().get(f"/tables/{flights.pk}/row/").status_code == 302
