@@ -157,15 +157,15 @@ def _parse_string(_: SqlType, text: str) -> str:
 
 
 def _parse_date(sql_type: SqlType, text: str) -> dt.date:
-    return _parse_datetime(sql_type, text).date()
+    return read_iso(sql_type, text).date()
 
 
 def _parse_timestamp(sql_type: SqlType, text: str) -> dt.datetime:
-    return _parse_datetime(sql_type, text).replace(tzinfo=None)
+    return read_iso(sql_type, text).replace(tzinfo=None)
 
 
 def _parse_timestamptz(sql_type: SqlType, text: str) -> dt.datetime:
-    value = _parse_datetime(sql_type, text)
+    value = read_iso(sql_type, text)
     if value.tzinfo is None:
         return value.replace(tzinfo=dt.UTC)
     try:
@@ -180,7 +180,8 @@ _ZONE = r"(Z|UTC|[+-]\d\d?(?::?\d\d)?)"
 _DATETIME = re.compile(rf"{_DATE}(?:[ T]\s*{_CLOCK}\s*{_ZONE}?)?", re.ASCII | re.IGNORECASE)
 
 
-def _parse_datetime(sql_type: SqlType, text: str) -> dt.datetime:
+def read_iso(sql_type: SqlType, text: str) -> dt.datetime:
+    """A date and time in the form of ISO 8601, with the zone that the text names, if it does."""
     match = _DATETIME.fullmatch(text.strip())
     if match is None:
         form = "YYYY-MM-DD" if sql_type is SqlType.DATE else "YYYY-MM-DD HH:MM:SS"

@@ -11,6 +11,7 @@ arithmetic  what they compute
 patterns    LIKE, in linear time
 texts       functions of text
 sqltypes    PostgreSQL's types, as far as a node has them
+dates/      dates and times as PostgreSQL reads and writes them
 rows        predicates and derived columns over stored rows
 limits      how long a value may be
 errors      SQLSTATEs and the error a client gets

@@ -14,6 +14,7 @@ from catalog.descriptor import Descriptor
 from expressions import arithmetic, functions
 from expressions.aggregates import Aggregates, refuse_aggregates
 from expressions.building import Builder, Parameters
+from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
     PROGRAM_LIMIT,
     STATEMENT_TOO_COMPLEX,
@@ -24,7 +25,18 @@ from expressions.errors import (
 )
 from expressions.scopes import Scan, Scope
 from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, Type, type_named
-from expressions.typed import Call, Context, Expr, Fragment, Literal, Parameter, lazy_call, parse_value, size_of
+from expressions.typed import (
+    Call,
+    Context,
+    Expr,
+    Fragment,
+    Literal,
+    Parameter,
+    is_constant,
+    lazy_call,
+    parse_value,
+    size_of,
+)
 
 Node = Any
 DEPTH_MAX = 200
@@ -38,6 +50,7 @@ SESSION_VALUES = {
     "version": "version", "current_database": "database", "current_catalog": "database", "current_schema": "schema",
     "current_user": "user", "session_user": "user", "current_role": "user", "user": "user",
 }  # fmt: skip
+OF_CONSTANTS = ("current_setting", "set_config")
 
 
 @dataclass(eq=False)
@@ -49,6 +62,7 @@ class Analyzer(Builder):
     scans: list[Scan] = field(default_factory=list)
     subquery: Callable[[Node, Scope], "tuple[tuple[str | Expr, ...], list[Type]]"] | None = None
     windows: dict[str, Node] = field(default_factory=dict)
+    style: TimeStyle = PLAIN
     _depth: int = 0
 
     # -- expressions --------------------------------------------------------------------------------------------
@@ -317,15 +331,16 @@ class Analyzer(Builder):
         args = [self.expr(arg, scope) for arg in node.args]
         if name in SESSION_VALUES and not args:
             return session_value(SESSION_VALUES[name], node.location)
-        if name == "current_setting" and args and isinstance(args[0], Literal):
-            return session_value("setting:" + str(args[0].value), node.location)
         if name == "pg_backend_pid" and not args:
             return self.cast(session_value("pid", node.location), INT4, node.location)
         if name == "pg_is_in_recovery" and not args:
             return Literal(False, BOOL, node.location)
         if name in ("concat", "concat_ws", "quote_literal"):
             args = [self.output_text(a) for a in args]
-        return self.function(name, functions.FUNCTIONS.get(name, ()), args, node.location)
+        call = self.function(name, functions.FUNCTIONS.get(name, ()), args, node.location)
+        if name in OF_CONSTANTS and not is_constant(call):
+            raise unsupported(f"{name} of a column", node.location, hint="use a constant or a parameter")
+        return call
 
     # -- subqueries ---------------------------------------------------------------------------------------------
 
@@ -377,7 +392,7 @@ def refuse_long_list(length: int, offset: int) -> None:
 
 def session_value(name: str, offset: int) -> Call:
     def compute(context: Context) -> str | None:
-        return context.settings[name]
+        return context.session[name]
 
     return lazy_call("session", "", (), TEXT, compute, offset)
 

@@ -8,10 +8,12 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from catalog.types import BadValue, SqlType, parse_text, to_text
-from expressions.errors import DIVISION_BY_ZERO, NUMBER_OUT_OF_RANGE, SqlError
+from catalog.types import BadValue, SqlType, parse_text, read_iso, to_text
+from expressions.dates.zones import Zone, moment_text, to_local, to_utc
+from expressions.errors import DATETIME_OUT_OF_RANGE, DIVISION_BY_ZERO, NULL_NOT_ALLOWED, NUMBER_OUT_OF_RANGE, SqlError
 from expressions.limits import pass_over
 from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, Type
 
@@ -212,6 +214,22 @@ def now(context: Any) -> dt.datetime:
     return moment
 
 
+def current_setting(context: Any, name: Callable[[], Any], missing_ok: Callable[[], Any] = lambda: False) -> Any:
+    wanted, is_optional = name(), missing_ok()
+    if wanted is None or is_optional is None:
+        return None
+    return context.session.current_setting(wanted, missing_ok=is_optional)
+
+
+def set_config(context: Any, name: Callable[[], Any], value: Callable[[], Any], is_local: Callable[[], Any]) -> str:
+    """A value of NULL is the default; IS_LOCAL of NULL is false."""
+    wanted = name()
+    if wanted is None:
+        raise SqlError(NULL_NOT_ALLOWED, "SET requires parameter name")
+    changed: str = context.session.set_config(wanted, value(), is_local=bool(is_local()))
+    return changed
+
+
 # Casts: one value in, one out.
 
 
@@ -270,3 +288,38 @@ CASTS: dict[tuple[Type, Type], Compute] = {
     (TIMESTAMPTZ, DATE): lambda v: v.date(),
     (TEXT, TEXT): lambda v: v,
 }
+
+ZONED = frozenset(
+    {(DATE, TIMESTAMPTZ), (TIMESTAMP, TIMESTAMPTZ), (TIMESTAMPTZ, TIMESTAMP), (TIMESTAMPTZ, DATE), (TEXT, TIMESTAMPTZ),
+     (TIMESTAMPTZ, TEXT)}
+)  # fmt: skip
+"""Casts that depend on the time zone."""
+
+
+@cache
+def zoned_cast(source: Type, target: Type, zone: Zone) -> Compute:
+    """A cast in a time zone other than UTC."""
+
+    def in_range(compute: Callable[[], Any]) -> Any:
+        try:
+            return compute()
+        except OverflowError:
+            raise SqlError(DATETIME_OUT_OF_RANGE, "timestamp out of range") from None
+
+    def from_text(text: str) -> Any:
+        pass_over(text)
+        try:
+            local = read_iso(SqlType.TIMESTAMPTZ, text)
+        except BadValue as bad:
+            raise SqlError(bad.sqlstate, str(bad)) from None
+        return in_range(lambda: to_utc(local, zone) if local.tzinfo is None else local.astimezone(dt.UTC))
+
+    casts: dict[tuple[Type, Type], Compute] = {
+        (DATE, TIMESTAMPTZ): lambda v: in_range(lambda: to_utc(midnight(v), zone)),
+        (TIMESTAMP, TIMESTAMPTZ): lambda v: in_range(lambda: to_utc(v, zone)),
+        (TIMESTAMPTZ, TIMESTAMP): lambda v: in_range(lambda: to_local(v, zone)),
+        (TIMESTAMPTZ, DATE): lambda v: in_range(lambda: to_local(v, zone).date()),
+        (TEXT, TIMESTAMPTZ): from_text,
+        (TIMESTAMPTZ, TEXT): lambda v: moment_text(v, zone),
+    }
+    return casts[source, target]

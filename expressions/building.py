@@ -10,10 +10,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from expressions import arithmetic, functions
+from expressions.dates.reading import NeedsNow
+from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import AMBIGUOUS_FUNCTION, CANNOT_COERCE, DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
 from expressions.functions import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
 from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, TEXT, UNKNOWN, Type
-from expressions.typed import Call, Context, Expr, Fragment, Literal, Parameter, evaluate, lazy_call, parse_value
+from expressions.typed import (
+    Call,
+    Context,
+    Expr,
+    Fragment,
+    Literal,
+    Parameter,
+    PyValue,
+    evaluate,
+    lazy_call,
+    parse_value,
+)
 
 PARAMETERS_MAX = 65535
 
@@ -36,9 +49,13 @@ class Parameters:
 
 
 class Builder:
-    """Makes expressions of others. What it finds about parameters is noted in `parameters`."""
+    """Makes expressions of others. What it finds about parameters is noted in `parameters`.
+
+    A text of a date, and a local time without a zone, mean what `style` says.
+    """
 
     parameters: Parameters
+    style: TimeStyle = PLAIN
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -75,8 +92,11 @@ class Builder:
             raise SqlError(CANNOT_COERCE, f"cannot cast type {expr.type} to {target}", offset)
         if isinstance(expr, Literal) and expr.is_exact and target in (INT4, INT8):
             return rounded(expr, target, offset)
-        compute = functions.cast_compute(expr.type, target)
-        call = Call("cast", template, (expr,), target, compute, offset=offset)
+        name, compute = "cast", functions.cast_compute(expr.type, target)
+        if not self.style.is_utc and (expr.type, target) in arithmetic.ZONED:  # another name: it is another cast
+            name = f"cast in {self.style.zone.name}"
+            compute = arithmetic.zoned_cast(expr.type, target, self.style.zone)
+        call = Call(name, template, (expr,), target, compute, offset=offset)
         if isinstance(expr, Literal) and compute is not None:
             return Literal(placed(lambda: evaluate(call, {}, Context()), offset), target, expr.offset)
         return call
@@ -86,10 +106,23 @@ class Builder:
             self.parameters.settle(expr.number, target)
             return Parameter(expr.number, target, expr.offset)
         if isinstance(expr, Literal):
-            value = None if expr.value is None else parse_value(target, str(expr.value), expr.offset)
-            return Literal(value, target, expr.offset)
+            if expr.value is None:
+                return Literal(None, target, expr.offset)
+            text = str(expr.value)
+            try:
+                return Literal(parse_value(target, text, expr.offset, self.style), target, expr.offset)
+            except NeedsNow:
+                return self._relative_to_now(text, target, expr.offset)
         assert isinstance(expr, Fragment), expr  # a subquery whose only column is a quoted literal
         return Call("cast", CAST_TEMPLATES.get((TEXT, target), "{0}"), (expr,), target, offset=expr.offset)
+
+    def _relative_to_now(self, text: str, target: Type, offset: int) -> Expr:
+        """'now', 'today' and the like: another value in each transaction."""
+
+        def compute(context: Context) -> PyValue:
+            return parse_value(target, text, offset, self.style, context.now)
+
+        return lazy_call("now", "", (), target, compute, offset)
 
     def common(self, exprs: Sequence[Expr], what: str) -> tuple[list[Expr], Type]:
         """The expressions as the one type that all of them can be (CASE, COALESCE, IN, UNION). Raises 42804."""

@@ -380,7 +380,14 @@ def _windows() -> Iterator[tuple[str, Overload]]:
             yield name, Overload((of, INT4, of), of, name, aggregate=True)
 
 
-FUNCTIONS = _table(_scalar(), _strings(), _times())
+def _settings() -> Iterator[tuple[str, Overload]]:
+    yield "current_setting", Overload((TEXT,), TEXT, "", arithmetic.current_setting, strict=False)
+    yield "current_setting", Overload((TEXT, BOOL), TEXT, "", arithmetic.current_setting, strict=False)
+    yield "set_config", Overload((TEXT, TEXT, BOOL), TEXT, "", arithmetic.set_config, strict=False)
+    yield "pg_advisory_unlock_all", Overload((), TEXT, "''", lambda: "")
+
+
+FUNCTIONS = _table(_scalar(), _strings(), _times(), _settings())
 AGGREGATES = _table(_aggregates())
 WINDOW_ONLY = _table(_windows())
 

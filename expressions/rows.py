@@ -48,6 +48,8 @@ CHANGING = {
     "statement_timestamp": "the time of the transaction",
     "clock_timestamp": "the time",
     "session": "a value of the session",
+    "current_setting": "a setting of the session",
+    "set_config": "a setting of the session",
     "random": "random()",
     "gen_random_uuid": "gen_random_uuid()",
     "uuidv4": "uuidv4()",

@@ -84,7 +84,8 @@ class Relation:
 
 def reference(scan: Scan, column: Column) -> ColumnRef:
     sql = f"{scan.sql}.c{column.id}"
-    return ColumnRef(sql, OF_SQL_TYPE[column.type], column.name, scan.number, column.id)
+    origin = (scan.descriptor.table_id, column.id)
+    return ColumnRef(sql, OF_SQL_TYPE[column.type], column.name, scan.number, column.id, origin=origin)
 
 
 @dataclass(eq=False)
@@ -148,7 +149,7 @@ class Scope:
 def at(expr: Expr, offset: int) -> Expr:
     """The same column, seen at another place of the statement."""
     if isinstance(expr, ColumnRef):
-        return ColumnRef(expr.sql, expr.type, expr.name, expr.relation, expr.column_id, offset)
+        return ColumnRef(expr.sql, expr.type, expr.name, expr.relation, expr.column_id, offset, expr.origin)
     return expr
 
 

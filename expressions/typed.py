@@ -12,12 +12,14 @@ import datetime as dt
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from catalog import clock
 from catalog.types import BadValue, parse_text, to_text
+from expressions.dates.reading import read
+from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import STATEMENT_TOO_COMPLEX, SqlError
-from expressions.sqltypes import FLOAT8, INT4, INT8, INTERVAL, TEXT, UNKNOWN, Type
+from expressions.sqltypes import DATE, FLOAT8, INT4, INT8, INTERVAL, TEXT, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, Type
 
 PyValue = bool | int | float | str | dt.date | dt.datetime | uuid.UUID | None
 
@@ -43,7 +45,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef:
-    """A column of a relation of the query; `sql` is how DuckDB calls it, `slot` where `evaluate` finds it."""
+    """A column of a relation of the query; `sql` is how DuckDB calls it, `column_id` where `evaluate` finds it.
+
+    `origin` is the column of a table that it shows, however deep that stands: ids of table and column.
+    """
 
     sql: str
     type: Type
@@ -51,6 +56,7 @@ class ColumnRef:
     relation: int = -1
     column_id: int = 0
     offset: int = field(default=-1, compare=False)
+    origin: tuple[int, int] = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +122,43 @@ def lazy_call(
     return Call(name, template, tuple(args), of, compute, strict=False, offset=offset, reads=reads)
 
 
+class Session(Protocol):
+    """The session that a statement belongs to, as far as its functions ask."""
+
+    def __getitem__(self, name: str) -> str:
+        """Its user, database, version and the like."""
+
+    def current_setting(self, name: str, *, missing_ok: bool) -> str | None: ...
+
+    def set_config(self, name: str, value: str | None, *, is_local: bool) -> str:
+        """Change a setting; what it is then."""
+
+
+class NoSession:
+    """For what is computed for no session: nothing there may ask for one."""
+
+    def __getitem__(self, name: str) -> str:
+        raise LookupError(f"no session has a {name} here")
+
+    def current_setting(self, name: str, *, missing_ok: bool) -> str | None:
+        raise LookupError(f"no session has a setting {name} here")
+
+    def set_config(self, name: str, value: str | None, *, is_local: bool) -> str:
+        raise LookupError(f"no session has a setting {name} here")
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The values that are fixed for one statement: its parameters, and the time its transaction began."""
+    """The values that are fixed for one statement: its parameters, and the time its transaction began.
+
+    `formats` are those that the client wants results in, as Bind gives them: none, one for all columns, or one each.
+    """
 
     parameters: Sequence[PyValue] = ()
     now: dt.datetime = field(default_factory=clock.now)
-    settings: Mapping[str, str] = field(default_factory=dict)
+    session: Session = field(default_factory=NoSession)
+    style: TimeStyle = PLAIN
+    formats: tuple[int, ...] = ()
 
 
 def joined(items: Iterable[Sequence["str | Expr"]], between: str = ", ") -> list["str | Expr"]:
@@ -265,15 +301,36 @@ def render_value(value: PyValue, of: Type) -> str:
     return f"CAST({quoted(to_text(of.sql_type, value))} AS {of.duck})"
 
 
-def parse_value(of: Type, text: str, offset: int = -1) -> PyValue:
-    """The value of a literal or of a parameter's text. Raises PostgreSQL's code, with its place."""
+def parse_value(
+    of: Type, text: str, offset: int = -1, style: TimeStyle = PLAIN, now: dt.datetime | None = None
+) -> PyValue:
+    """The value of a literal or of a parameter's text. Raises PostgreSQL's code, with its place.
+
+    A date may have any of PostgreSQL's forms; one that depends on the time raises `NeedsNow` unless that is given.
+    """
     if of in (TEXT, UNKNOWN, INTERVAL):
         return text
     assert of.sql_type is not None
     try:
+        if of in DATED:
+            return _read_date(of, text, style, now)
         return parse_text(of.sql_type, text)
     except BadValue as bad:
         raise SqlError(bad.sqlstate, str(bad), offset) from None
+
+
+DATED = (DATE, TIMESTAMP, TIMESTAMPTZ)
+
+
+def _read_date(of: Type, text: str, style: TimeStyle, now: dt.datetime | None) -> PyValue:
+    """Most texts have ISO's form, which is read much faster."""
+    assert of.sql_type is not None
+    if style.is_utc or of is not TIMESTAMPTZ:
+        try:
+            return parse_text(of.sql_type, text)
+        except BadValue:
+            return read(of.sql_type, text, style, now)
+    return read(of.sql_type, text, style, now)
 
 
 def value_text(of: Type, value: PyValue) -> bytes | None:

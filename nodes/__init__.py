@@ -4,6 +4,7 @@ wire/          messages and values, as bytes and back
 clients/       connections, from the first byte to the last
 people/        who may sign in, and do what
 session/       a client's session, statement by statement
+settings/      what SET may change
 sql/           from a parse tree to a plan
 execution/     a plan, executed
 foreign_keys/  what a statement asks of other tables

@@ -29,6 +29,7 @@ from nodes.clients.startup import Greeting, Startup
 from nodes.execution.held_rows import bytes_of
 from nodes.people.rights import Person
 from nodes.wire import messages
+from nodes.wire.columns import checked
 from nodes.wire.messages import Reader
 from nodes.wire.results import Result
 
@@ -353,14 +354,13 @@ class Client:
             )
         if len(bind.formats) not in (0, 1, len(bind.values)):
             raise errors.SqlError(errors.PROTOCOL_VIOLATION, f"bind message has {len(bind.formats)} parameter formats")
-        if any(bind.result_formats) and prepared.fields is not None:
-            raise errors.unsupported("the binary format of results", hint="ask for results in text")
+        wanted = checked(bind.result_formats, None if prepared.fields is None else len(prepared.fields))
         formats = bind.formats * len(bind.values) if len(bind.formats) == 1 else bind.formats
         if bind.portal and bind.portal in self.portals:
             raise errors.SqlError("42P03", f'cursor "{bind.portal}" already exists')
         assert self.session is not None
         savepoint = self.session.savepoints_set()
-        self.portals[bind.portal] = Portal(prepared, bind.values, formats, savepoint=savepoint)
+        self.portals[bind.portal] = Portal(prepared, bind.values, formats, savepoint=savepoint, result_formats=wanted)
         self.channel.send(messages.BIND_COMPLETE)
 
     async def _describe(self, body: bytes) -> None:
@@ -374,11 +374,13 @@ class Client:
             if portal.result is None and not self._is_described(prepared) and await self._next_kind() == ord("E"):
                 self._undescribed = portal
                 return
+            self._describe_now(prepared, portal.result_formats)
+            return
         self._describe_now(prepared)
 
-    def _describe_now(self, prepared: Prepared) -> None:
+    def _describe_now(self, prepared: Prepared, formats: tuple[int, ...] = ()) -> None:
         prepared.is_described = True
-        self.channel.send(description(prepared.fields))
+        self.channel.send(description(prepared.fields, formats))
 
     def _is_described(self, prepared: Prepared) -> bool:
         """True if the client may have read what the statement's result looks like."""
@@ -394,12 +396,12 @@ class Client:
         name, rows_max = messages.read_execute(body)
         undescribed, self._undescribed = self._undescribed, None
         if undescribed is not None and undescribed is not self.portals.get(name):
-            self._describe_now(undescribed.prepared)
+            self._describe_now(undescribed.prepared, undescribed.result_formats)
         portal = self._portal(name)
         prepared, self.sql = portal.prepared, portal.prepared.sql
         if prepared.statement is None:
             if undescribed is portal:
-                self._describe_now(prepared)
+                self._describe_now(prepared, portal.result_formats)
             self.channel.send(messages.EMPTY_QUERY)
             return
         alone = portal.result is None and rows_max == 0 and await self._next_kind() == ord("S")
@@ -407,11 +409,13 @@ class Client:
             if portal.result is None:
                 portal.savepoint = self.session.savepoints_set()
                 is_described = self._is_described(prepared)
-                portal.result = await self._run(prepared, portal.values, portal.formats, alone=alone)
+                portal.result = await self._run(
+                    prepared, portal.values, portal.formats, alone=alone, result_formats=portal.result_formats
+                )
                 if not is_described:
                     prepared.fields = portal.result.fields
             if undescribed is portal:
-                self._describe_now(prepared)
+                self._describe_now(prepared, portal.result_formats)
             await self._answer(portal, max(rows_max, 0))
 
     def _close(self, body: bytes) -> None:
@@ -451,11 +455,17 @@ class Client:
     # -- execution ----------------------------------------------------------------------------------------------
 
     async def _run(
-        self, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int], *, alone: bool
+        self,
+        prepared: Prepared,
+        values: Sequence[bytes | None],
+        formats: Sequence[int],
+        *,
+        alone: bool,
+        result_formats: tuple[int, ...] = (),
     ) -> Result:
         assert self.session is not None
         async with self._interruptible():
-            return await self.session.execute(prepared, values, formats, alone=alone)
+            return await self.session.execute(prepared, values, formats, alone=alone, result_formats=result_formats)
 
     async def _answer(self, portal: Portal, rows_max: int) -> None:
         """Send what the portal has; what is at hand and small needs no waiting."""
@@ -487,6 +497,6 @@ class Client:
         return Interruptible(self)
 
 
-def description(fields: Sequence[messages.Field] | None) -> bytes:
+def description(fields: Sequence[messages.Field] | None, formats: Sequence[int] = ()) -> bytes:
     """The answer to Describe."""
-    return messages.NO_DATA if fields is None else messages.row_description(fields)
+    return messages.NO_DATA if fields is None else messages.row_description(fields, formats)

@@ -128,6 +128,7 @@ class Portal:
     waiting_bytes: int | None = None
     """Of the rows that wait for the next Execute, once they have been added up."""
     bound_bytes: int = field(init=False)
+    result_formats: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self.bound_bytes = ENTRY_BYTES + bytes_of(self.values)

@@ -38,7 +38,13 @@ class Session(Protocol):
     async def prepare(self, sql: str, statement: object, oids: Sequence[int]) -> Prepared: ...
 
     async def execute(
-        self, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int], *, alone: bool
+        self,
+        prepared: Prepared,
+        values: Sequence[bytes | None],
+        formats: Sequence[int],
+        *,
+        alone: bool,
+        result_formats: tuple[int, ...] = (),
     ) -> Result: ...
 
     def savepoints_set(self) -> int: ...

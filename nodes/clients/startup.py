@@ -18,6 +18,7 @@ from nodes.clients.protocols import Client, Registry, Session
 from nodes.people.admission import Admission
 from nodes.people.rights import Person
 from nodes.people.vouching import is_vouched
+from nodes.settings.options import options_of
 from nodes.wire import messages
 from nodes.wire.messages import Reader
 from nodes.wire.scram import MECHANISM, Exchange, Verifier
@@ -121,10 +122,3 @@ class Startup:
         messages.check_password_head(await self.channel._peek(messages.HEAD_BYTES))
         _, body = await self.channel.message()
         return body
-
-
-def options_of(parameters: dict[str, str]) -> dict[str, str]:
-    """Settings in the startup parameter `options`: -c name=value .."""
-    words = parameters.get("options", "").replace("-c ", "-c").split()
-    given = [word.removeprefix("-c").removeprefix("--") for word in words]
-    return {name: value for name, _, value in (one.partition("=") for one in given) if value}

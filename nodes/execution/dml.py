@@ -16,7 +16,6 @@ from nodes.context import Environment
 from nodes.execution.expressions import returned
 from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.execution.inserted_rows import new_rows
-from nodes.execution.select import fields_of
 from nodes.execution.target_rows import matching
 from nodes.execution.upsert import insert_or
 from nodes.execution.write_context import Values, Writing
@@ -78,5 +77,5 @@ async def _written(
     """The answer of a statement that has changed `rows`, once the store has done it."""
     answers, size = await returned(work, returning, rows)
     await write(work, commit=commit)
-    fields = None if returning is None else fields_of(returning.outputs)
+    fields = None if returning is None else returning.columns.fields
     return Result(f"{tag} {len(rows)}", fields, answers, bytes_held=size, has_written=True)

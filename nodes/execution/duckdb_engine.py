@@ -23,10 +23,10 @@ import pyarrow.compute as pc
 
 from expressions import errors
 from expressions.limits import VALUE_BYTES_MAX, too_long
-from expressions.sqltypes import DATE, INT4, INT8, INTERVAL, TEXT, UUID, Type
-from expressions.typed import value_text
+from expressions.sqltypes import DATE, INT4, INT8, INTERVAL, TEXT, TIMESTAMPTZ, UUID, Type
 from nodes.sql.query import Output
 from nodes.store.pipeline import finished
+from nodes.wire.columns import Writer
 from nodes.wire.results import Row
 
 log = logging.getLogger(__name__)
@@ -44,6 +44,7 @@ SHORT = {b"length": b"short"}
 UNGATHERED = pa.field("ungathered", pa.list_(pa.bool_()))
 """A column without values beside texts: the engine gathers no chunks of rows that have a list."""
 PAGE_TIMEOUT_S = 600
+UTC = "UTC"
 
 Pages = Callable[[], AsyncIterator[pa.RecordBatch]]
 
@@ -117,16 +118,16 @@ class Engine:
                 "temp_directory": "",  # nothing is spilled to disk: a query that needs more is refused
             },
         )
-        self._database.execute("SET timezone = 'UTC'")
-        self._database.execute("SET allowed_configs = ['streaming_buffer_size']")
+        self._database.execute(f"SET GLOBAL timezone = '{UTC}'")  # for every connection: theirs is the machine's
+        self._database.execute("SET allowed_configs = ['streaming_buffer_size', 'timezone']")
         self._database.execute("SET lock_configuration = true")
         self._threads = ThreadPoolExecutor(THREADS_MAX, "query")
 
-    async def run(self, sql: str, tables: dict[str, Feed]) -> AsyncIterator[pa.RecordBatch]:
-        """The result in batches. Raises `SqlError`."""
+    async def run(self, sql: str, tables: dict[str, Feed], zone: str = UTC) -> AsyncIterator[pa.RecordBatch]:
+        """The result in batches, worked out in a time zone. Raises `SqlError`."""
         connection = self._database.cursor()
         try:
-            reader = await self._in_thread(connection, tables, lambda: _open(connection, sql, tables))
+            reader = await self._in_thread(connection, tables, lambda: _open(connection, sql, tables, zone))
             while True:
                 batch = await self._in_thread(connection, tables, lambda: _take(reader))
                 if batch is None:
@@ -182,8 +183,9 @@ def _register(connection: Any, name: str, feed: Feed) -> None:
     connection.execute(f"CREATE TEMP VIEW {name} AS SELECT {', '.join(columns)} FROM {name}_pages")
 
 
-def _open(connection: Any, sql: str, tables: dict[str, Feed]) -> Any:
-    connection.execute(f"SET streaming_buffer_size = '{STREAM_BUFFER}'")
+def _open(connection: Any, sql: str, tables: dict[str, Feed], zone: str) -> Any:
+    in_zone = f"; SET timezone = '{zone}'" if zone != UTC else ""
+    connection.execute(f"SET streaming_buffer_size = '{STREAM_BUFFER}'{in_zone}")
     for name, feed in tables.items():
         _register(connection, name, feed)
     return connection.sql(sql).to_arrow_reader(READER_ROWS)
@@ -213,28 +215,35 @@ def refuse_long(column: pa.Array) -> None:
             raise too_long()
 
 
-def rows_of(batch: pa.RecordBatch, outputs: Sequence[Output]) -> list[Row]:
-    """A batch as rows of a client's texts."""
+def rows_of(
+    batch: pa.RecordBatch, outputs: Sequence[Output], writers: Sequence[Writer], formats: tuple[int, ...] = ()
+) -> list[Row]:
+    """A batch as rows for a client."""
     if not outputs:
         return [()] * batch.num_rows
-    columns = [texts(column, output.type) for column, output in zip(batch.columns, outputs, strict=True)]
+    columns = [
+        as_written(column, output.type, write, is_text=not formats)
+        for column, output, write in zip(batch.columns, outputs, writers, strict=True)
+    ]
     return list(zip(*columns, strict=True))
 
 
-def texts(column: pa.Array, of: Type) -> list[bytes | None]:
-    """A column as a client sees it."""
+def as_written(column: pa.Array, of: Type, write: Writer, *, is_text: bool) -> list[bytes | None]:
+    """A column as a client sees it; many texts are made at once."""
     refuse_long(column)
-    if of in (INT4, INT8, TEXT, DATE, UUID, INTERVAL):
+    if is_text and of in (INT4, INT8, TEXT, DATE, UUID, INTERVAL):
         if isinstance(column, pa.ExtensionArray):
             return [None if v is None else str(v).encode() for v in column.to_pylist()]
         as_text: list[bytes | None] = pc.cast(pc.cast(column, pa.string()), pa.binary()).to_pylist()
         return as_text
-    return [value_text(of, value) for value in values(column, of)]
+    return [write(value) for value in values(column, of)]
 
 
 def values(column: pa.Array, of: Type) -> list[Any]:
     """A column as Python values."""
     refuse_long(column)
+    if of is TIMESTAMPTZ:  # of which the engine says in what zone it works
+        column = column.cast(pa.timestamp("us", tz=UTC))
     listed: list[Any] = column.to_pylist()
     if of is UUID and listed:
         import uuid

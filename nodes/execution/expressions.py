@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from catalog.elements import ColumnId
-from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, PyValue, evaluate, is_simple, render, value_text
+from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, PyValue, evaluate, is_simple, render
 from nodes.execution.held_rows import bytes_of
 from nodes.execution.write_context import Writing
 from nodes.sql.planner import Returning
@@ -52,7 +52,7 @@ async def engine_rows(
     from nodes.execution.duckdb_engine import values
 
     rows: list[list[PyValue]] = []
-    async for batch in work.env.engine.run(sql, dict(feeds)):
+    async for batch in work.env.engine.run(sql, dict(feeds), work.context.style.zone.engine):
         columns = [values(array, o.type) for array, o in zip(batch.columns, outputs, strict=True)]
         work.held.take(sum(bytes_of(column) for column in columns))
         rows += [list(items) for items in zip(*columns, strict=True)]
@@ -67,10 +67,10 @@ async def returned(
     answers: list[Row] = []
     if returning is None:
         return answers, 0
-    before = work.held.held
+    before, writers = work.held.held, returning.columns.writers(work.context.formats)
     for row in rows:
         computed = await compute_row(work, returning.targets, row)
-        answers.append([value_text(t.type, v) for t, v in zip(returning.targets, computed, strict=True)])
+        answers.append([write(value) for write, value in zip(writers, computed, strict=True)])
         work.held.take(bytes_of(answers[-1]))
         await work.turns.give()
     return answers, work.held.held - before

@@ -5,7 +5,7 @@ from typing import Any
 
 from expressions.scopes import Scan
 from expressions.sqltypes import INTERVAL
-from expressions.typed import Context, Expr, evaluate, render_parts, size_of, value_text
+from expressions.typed import Context, Expr, evaluate, render_parts, size_of
 from nodes.context import Environment
 from nodes.execution.fairness import Turns, in_thread
 from nodes.execution.held_rows import VALUE_BYTES
@@ -14,9 +14,9 @@ from nodes.execution.row_codec import decoded
 from nodes.execution.scans import arrow_batches, arrow_schema, stored_rows
 from nodes.sql.access_paths import Access, access, point
 from nodes.sql.planner import SelectPlan
-from nodes.sql.query import Output, SimpleSelect
+from nodes.sql.query import SimpleSelect
 from nodes.store.transaction import Transaction
-from nodes.wire.messages import Field
+from nodes.wire.columns import Writer
 from nodes.wire.results import Result, Row
 from storage.pairs import StoredRow
 
@@ -26,10 +26,6 @@ LARGE_PARTS = 5000
 
 class NotInOneBatch(Exception):
     """Values are too large to come all at once: nothing was answered, and the transaction is over."""
-
-
-def fields_of(outputs: Sequence[Output]) -> tuple[Field, ...]:
-    return tuple(Field(o.name, o.type.oid, o.type.typlen) for o in outputs)
 
 
 def table_of(env: Environment, scan: Scan) -> Table:
@@ -54,35 +50,45 @@ async def select(
     if plan.query.simple is not None and plan.needs_no_engine:
         way = access_of(env, plan.query.simple.scan, context)
         if way.points is not None or way.index is not None:
-            async for batch in _by_key(env, transaction, plan.query.simple, way, context, commit=commit):
+            async for batch in _by_key(env, transaction, plan, plan.query.simple, way, context, commit=commit):
                 yield batch
             return
     from nodes.execution.duckdb_engine import rows_of
 
+    writers = plan.columns.writers(context.formats)
     async for page in engine_batches(env, transaction, plan, context):
-        yield rows_of(page, plan.outputs)
+        yield rows_of(page, plan.outputs, writers, context.formats)
     if commit:
         await transaction.commit()
 
 
 async def _by_key(
-    env: Environment, transaction: Transaction, simple: SimpleSelect, way: Access, context: Context, *, commit: bool
+    env: Environment,
+    transaction: Transaction,
+    plan: SelectPlan,
+    simple: SimpleSelect,
+    way: Access,
+    context: Context,
+    *,
+    commit: bool,
 ) -> AsyncIterator[list[Row]]:
-    table = table_of(env, simple.scan)
+    table, writers = table_of(env, simple.scan), plan.columns.writers(context.formats)
     async for rows in stored_rows(transaction, table, way, simple.scan.used):
-        yield await _answers(simple, rows, context)
+        yield await _answers(simple, rows, context, writers)
     if commit:
         await transaction.commit()
 
 
-async def _answers(simple: SimpleSelect, rows: Sequence[StoredRow], context: Context) -> list[Row]:
+async def _answers(
+    simple: SimpleSelect, rows: Sequence[StoredRow], context: Context, writers: Sequence[Writer]
+) -> list[Row]:
     columns, turns = simple.scan.used_columns, Turns()
     answers: list[Row] = []
     for row in rows:
         values = decoded(simple.scan.descriptor, row, columns)
         if simple.where is None or evaluate(simple.where, values, context) is True:
-            computed = [evaluate(target, values, context) for target in simple.targets]
-            answers.append([value_text(t.type, value) for t, value in zip(simple.targets, computed, strict=True)])
+            targets = zip(simple.targets, writers, strict=True)
+            answers.append([write(evaluate(target, values, context)) for target, write in targets])
         await turns.give()
     return answers
 
@@ -92,10 +98,11 @@ async def engine_batches(
 ) -> AsyncIterator[Any]:
     """The result as Arrow batches, straight from the engine."""
     sql = await rendered(plan.query.parts, context)
-    if any(o.type is INTERVAL for o in plan.outputs):
-        sql = _with_interval_texts(sql, plan.outputs)
+    intervals = [i for i, of in enumerate(plan.columns.text_types(context.formats)) if of is INTERVAL]
+    if intervals:
+        sql = _with_interval_texts(sql, len(plan.outputs), intervals)
     feeds = {scan.sql: feed_of(env, transaction, scan, context) for scan in plan.scans}
-    async for batch in env.engine.run(sql, feeds):
+    async for batch in env.engine.run(sql, feeds, context.style.zone.engine):
         yield batch
 
 
@@ -107,9 +114,10 @@ async def rendered(parts: Sequence["str | Expr"], context: Context) -> str:
     )
 
 
-def _with_interval_texts(sql: str, outputs: Sequence[Output]) -> str:
+def _with_interval_texts(sql: str, count: int, intervals: Sequence[int]) -> str:
+    """The query with its intervals as a client reads them in text."""
     text = "replace(replace(CAST(o{0} AS VARCHAR), ' months', ' mons'), ' month', ' mon') AS o{0}"
-    columns = ", ".join(text.format(i) if o.type is INTERVAL else f"o{i}" for i, o in enumerate(outputs))
+    columns = ", ".join(text.format(i) if i in intervals else f"o{i}" for i in range(count))
     return f"SELECT {columns} FROM ({sql}) AS q"
 
 
@@ -129,7 +137,7 @@ async def select_result(
     env: Environment, transaction: Transaction, plan: SelectPlan, context: Context, *, commit: bool
 ) -> Result:
     """A result that is complete when it is small; else its rest streams, and the transaction ends with it."""
-    fields = fields_of(plan.outputs)
+    fields = plan.columns.fields
     rows = await _points(env, transaction, plan, context, commit=commit)
     if rows is not None:
         return Result("SELECT", fields, rows)
@@ -165,7 +173,7 @@ async def _points(
         if commit:
             raise NotInOneBatch
         return None
-    return await _answers(simple, rows, context)
+    return await _answers(simple, rows, context, plan.columns.writers(context.formats))
 
 
 GATHERED_ROWS = 4096

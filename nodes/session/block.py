@@ -22,6 +22,7 @@ from expressions.errors import (
 from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.session.new_tables import NewTables
+from nodes.settings.variables import Variables
 from nodes.store.transaction import Owner, Retry, Transaction
 from nodes.wire.results import Row
 
@@ -33,6 +34,7 @@ class Block:
     env: Environment
     client: Client
     new_tables: NewTables
+    variables: Variables
     owner: Owner
     transaction: Transaction | None = None
     is_explicit: bool = False
@@ -104,6 +106,8 @@ class Block:
         """Sync, or the end of a simple query: an implicit block commits."""
         if self.is_implicit:
             await self._commit()
+        elif not self.is_explicit:
+            self.variables.end(committed=True)
 
     async def _commit(self) -> None:
         transaction, self.transaction = self.transaction, None
@@ -113,9 +117,11 @@ class Block:
         try:
             await self.new_tables.before_commit(transaction)
             await transaction.commit()
+            self.variables.end(committed=True)
         except Retry as retry:
             raise for_client(retry) from retry
         finally:
+            self.variables.end(committed=False)
             committed = transaction.is_over
             if not transaction.is_over:
                 await transaction.rollback()
@@ -129,11 +135,14 @@ class Block:
             if self.transaction is None:
                 raise SqlError(INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
             number = await self.transaction.rollback_to(name)
+            self.variables.return_to(number)
             self.client.close_portals(since=number)
             self.is_failed = False
             return "ROLLBACK"
         act = self.current().savepoint if word == "SAVEPOINT" else self.current().release
         await act(name)
+        if word == "SAVEPOINT":
+            self.variables.mark(self.savepoints_set)
         return word
 
     async def fail(self, error: SqlError) -> None:
@@ -142,6 +151,7 @@ class Block:
         if not self.is_explicit:
             if self.transaction is not None:
                 await self.end()
+            self.variables.end(committed=False)
             return
         self.is_failed = True
         can_return = bool(self.transaction and self.transaction.savepoints) and not isinstance(error, FatalError)
@@ -159,6 +169,7 @@ class Block:
         await self._roll_back()
 
     async def _roll_back(self) -> None:
+        self.variables.end(committed=False)
         transaction, self.transaction = self.transaction, None
         if transaction is not None:
             self.client.close_portals()

@@ -31,7 +31,7 @@ def explain(env: Environment, statement: Statement, catalog: Mapping[str, Descri
     kind = KINDS.get(name, "")
     if kind not in ("select", "insert", "update", "delete"):
         raise unsupported(f"EXPLAIN of {name.removesuffix('_stmt').replace('_', ' ')}")
-    plan = Planner(catalog, Parameters()).plan(kind, getattr(statement.node.query, name))
+    plan = Planner(catalog, Parameters(), context.style).plan(kind, getattr(statement.node.query, name))
     lines = [(line.encode(),) for line in plan_lines(env, plan, context)]
     return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), list(lines))
 

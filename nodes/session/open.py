@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from expressions.errors import FEATURE_NOT_SUPPORTED, INVALID_CATALOG_NAME, FatalError, SqlError
 from nodes.clients.protocols import Client
-from nodes.clients.startup import options_of
 from nodes.context import Environment
 from nodes.people.rights import Person
 from nodes.people.vouching import VOUCHED
 from nodes.session.session import Session
 from nodes.session.values import DATABASE
-from nodes.sql.variables import Variables
+from nodes.settings.options import options_of
+from nodes.settings.variables import Variables
 
 NOT_SETTINGS = ("user", "database", "options", "replication", VOUCHED)
 
@@ -44,12 +44,11 @@ def open_session(
     if parameters.get("replication", "false") not in ("false", "off", "0", "no"):
         raise FatalError(FEATURE_NOT_SUPPORTED, "replication connections are not supported")
     variables = Variables()
-    for name, value in {"session_authorization": user, "schemalab.node": env.node, **limits.as_settings()}.items():
-        variables.initial[name] = variables.values[name] = value
+    variables.begin_with({"session_authorization": user, "schemalab.node": env.node, **limits.as_settings()})
     try:
-        for name, value in {**parameters, **options_of(parameters)}.items():
+        for name, value in {**options_of(parameters), **parameters}.items():
             if name not in NOT_SETTINGS and not name.startswith("_pq_."):
                 variables.start_with(name, value)
     except SqlError as error:
-        raise FatalError(error.sqlstate, error.message) from None
+        raise FatalError(error.sqlstate, error.message, detail=error.detail, hint=error.hint) from None
     return Session(env, client, user, variables, person)

@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic, perf_counter
-from typing import Any
+from typing import NamedTuple
 
 from catalog.descriptor import Descriptor
 from expressions.building import Parameters
@@ -35,7 +35,7 @@ from nodes.context import Environment
 from nodes.execution import dml
 from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.held_rows import KeptByConnection
-from nodes.execution.select import NotInOneBatch, fields_of, select_result
+from nodes.execution.select import NotInOneBatch, select_result
 from nodes.execution.truncate import truncate_some
 from nodes.execution.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
@@ -46,6 +46,7 @@ from nodes.session.explain import explain
 from nodes.session.new_tables import NewTables
 from nodes.session.utility import Utility
 from nodes.session.values import SessionValues
+from nodes.settings.variables import Variables
 from nodes.sql.planner import (
     DeletePlan,
     InsertPlan,
@@ -56,7 +57,6 @@ from nodes.sql.planner import (
     make_plan,
 )
 from nodes.sql.statements import Statement, parse
-from nodes.sql.variables import Variables
 from nodes.store.name_resolution import Names
 from nodes.store.transaction import Retry, Transaction
 from nodes.wire.messages import Field
@@ -74,6 +74,17 @@ UNDECLARED = (0, UNKNOWN.oid)
 RELOADABLE = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN})
 
 
+class Bound(NamedTuple):
+    """The values that Bind gave a statement: those of its parameters, their formats, and those of its result."""
+
+    values: Sequence[bytes | None] = ()
+    formats: Sequence[int] = ()
+    result_formats: tuple[int, ...] = ()
+
+
+UNBOUND = Bound()
+
+
 @dataclass(eq=False)
 class Session:
     """One client's session."""
@@ -89,7 +100,7 @@ class Session:
     def __post_init__(self) -> None:
         new_tables = NewTables(self.env, self.user)
         self.kept = KeptByConnection(self.env.rows)
-        self.block = Block(self.env, self.client, new_tables, self)
+        self.block = Block(self.env, self.client, new_tables, self.variables, self)
         self.schema = SchemaStatements(self.client, self.user, self.block)
         self.utility = Utility(self.env.directory, self.client, self.variables, self.block)
         self.names = Names(self.env)
@@ -128,7 +139,13 @@ class Session:
         return Prepared(sql, statement, oids_for_client(parameters.types, oids), fields)
 
     async def execute(
-        self, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int], *, alone: bool
+        self,
+        prepared: Prepared,
+        values: Sequence[bytes | None],
+        formats: Sequence[int],
+        *,
+        alone: bool,
+        result_formats: tuple[int, ...] = (),
     ) -> Result:
         statement = prepared.statement
         assert isinstance(statement, Statement)
@@ -147,7 +164,7 @@ class Session:
             if statement.kind in PLANNED & WRITES and self.block.transaction is not None:
                 await self.client.read_portals()
             if statement.kind in PLANNED:
-                result = await self._planned(statement, prepared, values, formats, alone=alone)
+                result = await self._planned(statement, prepared, Bound(values, formats, result_formats), alone=alone)
             else:
                 result = await self._unplanned(statement)
             is_answered = True
@@ -163,7 +180,8 @@ class Session:
         return self.block.savepoints_set
 
     def has_implicit_block(self) -> bool:
-        return self.block.is_implicit
+        """True if something waits for Sync to be committed: rows, or settings."""
+        return self.block.is_implicit or (self.variables.is_undecided and not self.block.is_explicit)
 
     async def end_implicit(self) -> None:
         await self.block.end_implicit()
@@ -179,11 +197,11 @@ class Session:
         is_long = isinstance(statement, Statement) and statement.kind in AS_LONG_AS_IT_TAKES
         if is_long and not self.variables.is_changed("statement_timeout"):
             return None
-        return self.variables.seconds("statement_timeout")
+        return self.variables.statement_s
 
     def idle_s_max(self) -> float | None:
         """Seconds that the client may let us wait: any number while nobody else waits for what it holds."""
-        return self.variables.seconds("idle_in_transaction_session_timeout") if self.block.holds_something else None
+        return self.variables.idle_in_transaction_s if self.block.holds_something else None
 
     def _refuse_failed(self, statement: Statement) -> None:
         if not self.utility.ends_block(statement):
@@ -191,30 +209,25 @@ class Session:
 
     # -- statements with a plan ---------------------------------------------------------------------------------
 
-    async def _planned(
-        self, statement: Statement, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int],
-        *, alone: bool,
-    ) -> Result:  # fmt: skip
+    async def _planned(self, statement: Statement, prepared: Prepared, bound: Bound, *, alone: bool) -> Result:
         if alone and not self.block.is_open:
-            return await self._alone(statement, prepared, values, formats)
+            return await self._alone(statement, prepared, bound)
         transaction = self.block.current()
-        plan, context = await self.plan(transaction, statement, prepared.oids, values, formats)
+        plan, context = await self.plan(transaction, statement, prepared.oids, bound)
         prepared.check_result(plan_fields(plan))
         try:
             return await self.run(transaction, plan, context, commit=False)
         except Retry as retry:
             raise for_client(retry) from retry
 
-    async def _alone(
-        self, statement: Statement, prepared: Prepared, values: Sequence[bytes | None], formats: Sequence[int]
-    ) -> Result:
+    async def _alone(self, statement: Statement, prepared: Prepared, bound: Bound) -> Result:
         """A statement that is its own transaction, tried again while nothing of it was kept."""
         fresh, in_one_batch, is_reloaded = False, True, False
         last: SqlError | None = None
         for attempt in range(TRIES_MAX):
             transaction = self.env.begin(is_read_only=statement.kind == "select", by=self)
             try:
-                plan, context = await self.plan(transaction, statement, prepared.oids, values, formats, fresh=fresh)
+                plan, context = await self.plan(transaction, statement, prepared.oids, bound, fresh=fresh)
                 prepared.check_result(plan_fields(plan))
                 result = await self.run(transaction, plan, context, commit=in_one_batch)
                 if result.more is not None:
@@ -244,21 +257,18 @@ class Session:
         transaction: Transaction,
         statement: Statement,
         oids: Sequence[int],
-        values: Sequence[bytes | None],
-        formats: Sequence[int],
+        bound: Bound,
         *,
         fresh: bool = False,
     ) -> tuple[Plan, Context]:
         types = [parameter_type(oid, n) for n, oid in enumerate(oids, start=1)]
-        parameters = Parameters(types, count_max=len(values))
+        parameters = Parameters(types, count_max=len(bound.values))
         catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
         plan = await self._made(statement, catalog, parameters)
         await pin_others(self.env, transaction, plan, fresh=fresh)
-        bound = values_of(oids, values, formats)
-        return plan, self.context(transaction, bound)
-
-    def context(self, transaction: Transaction, parameters: Sequence[Any] = ()) -> Context:
-        return Context(parameters, transaction.started_at, self._known)
+        style, now = self.variables.style, transaction.started_at
+        values = values_of(oids, bound.values, bound.formats, style, now)
+        return plan, Context(values, now, self._known, style, bound.result_formats)
 
     async def run(self, transaction: Transaction, plan: Plan, context: Context, *, commit: bool) -> Result:
         match plan:
@@ -302,8 +312,9 @@ class Session:
         return await self.names.versions(transaction, names, self.block.new_tables.tables, fresh=fresh)
 
     async def _made(self, statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters) -> Plan:
+        style = self.variables.style
         try:
-            return await in_thread_if_large(statement.text, lambda: make_plan(statement, catalog, parameters))
+            return await in_thread_if_large(statement.text, lambda: make_plan(statement, catalog, parameters, style))
         except SqlError as error:
             raise await self.names.explained(error, catalog) from None
 
@@ -332,7 +343,7 @@ class Session:
         for attempt in range(TRIES_MAX):
             transaction = self.env.begin(by=self)
             try:
-                plan, _ = await self.plan(transaction, statement, (), (), (), fresh=fresh)
+                plan, _ = await self.plan(transaction, statement, (), UNBOUND, fresh=fresh)
                 assert isinstance(plan, TruncatePlan)
                 return await truncate_some(self.env, transaction, plan)
             except Retry as retry:
@@ -354,7 +365,7 @@ class Session:
             for fresh in (False, True):
                 catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
                 try:
-                    context = self.context(transaction)
+                    context = Context((), transaction.started_at, self._known, self.variables.style)
                     return await in_thread_if_large(
                         statement.text,
                         lambda catalog=catalog, context=context: explain(self.env, statement, catalog, context),
@@ -369,9 +380,9 @@ class Session:
 
 def plan_fields(plan: Plan) -> tuple[Field, ...] | None:
     if isinstance(plan, SelectPlan):
-        return fields_of(plan.outputs)
+        return plan.columns.fields
     returning = getattr(plan, "returning", None)
-    return None if returning is None else fields_of(returning.outputs)
+    return None if returning is None else returning.columns.fields
 
 
 def oids_for_client(types: Sequence[Type], declared: Sequence[int]) -> tuple[int, ...]:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
-from expressions.errors import INVALID_STATEMENT_NAME, NO_ACTIVE_TRANSACTION, SqlError, unsupported
+from expressions.dates.zones import hours_east
+from expressions.errors import (
+    INVALID_CURSOR_NAME,
+    INVALID_PARAMETER_VALUE,
+    INVALID_STATEMENT_NAME,
+    NO_ACTIVE_TRANSACTION,
+    SqlError,
+    unsupported,
+)
 from expressions.sqltypes import TEXT
 from nodes.clients.protocols import Client
 from nodes.session.block import Block
+from nodes.settings.kinds import boolean
+from nodes.settings.variables import Variables
 from nodes.sql import show_tables
 from nodes.sql.statements import Statement
-from nodes.sql.variables import Variables, boolean, canonical
 from nodes.store.name_cache import Directory
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
@@ -25,6 +35,10 @@ HINTS = {
     "prepare": "use the protocol's prepared statements",
     "execute": "use the protocol's prepared statements",
 }
+LISTS_OF_NAMES = ("search_path", "temp_tablespaces")
+LISTS = ("datestyle", "createrole_self_grant", "local_preload_libraries")
+_PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
+_HOURS_EAST = re.compile(r"\s*([+-]?)(\d{1,2})(?::(\d{2}))?\s*")
 NAMES = {"cursor": "DECLARE CURSOR", "vacuum": "VACUUM or ANALYZE"}
 
 
@@ -46,13 +60,17 @@ class Utility:
                 return self._discard(statement.node)
             case "deallocate":
                 return self._deallocate(statement.node)
+            case "close portal":
+                return self._close_cursor(statement.node)
+            case "unlisten":
+                return Result("UNLISTEN")
         what = NAMES.get(statement.kind, statement.kind.upper())
         raise unsupported(what, hint=HINTS.get(statement.kind))
 
     def fields(self, statement: Statement) -> tuple[Field, ...] | None:
         """The result's columns, for Describe."""
         if statement.kind == "show":
-            return show_fields(statement.node)
+            return self._show_fields(statement.node)
         return (Field("QUERY PLAN", TEXT.oid, -1),) if statement.kind == "explain" else None
 
     def ends_block(self, statement: Statement) -> bool:
@@ -102,16 +120,20 @@ class Utility:
             self.variables.reset_all()
             return "RESET"
         if kind in ("VAR_RESET", "VAR_SET_DEFAULT"):
-            self.variables.reset(node.name)
+            self.variables.reset(node.name, is_local=self._is_local(node))
             return "RESET" if kind == "VAR_RESET" else "SET"
-        value = ", ".join(_word(arg) for arg in node.args)
+        value = _listed(node)
         if node.name.lower() == "transaction_read_only":
             self.block.is_read_only = boolean(node.name, value) == "on"
             return "SET"
-        if node.name.lower() == "transaction_isolation":
-            return "SET"
-        self.variables.set(node.name, value)
+        self.variables.set(node.name, value, is_local=self._is_local(node))
         return "SET"
+
+    def _is_local(self, node: Node) -> bool:
+        """SET LOCAL ends with the transaction: with itself when there is none."""
+        if node.is_local and not self.block.is_open:
+            self.client.notice("SET LOCAL can only be used in transaction blocks", "WARNING", NO_ACTIVE_TRANSACTION)
+        return bool(node.is_local)
 
     def _set_transaction(self, node: Node) -> str:
         read_only = self._is_read_only(node.args)
@@ -130,15 +152,22 @@ class Utility:
     async def _show(self, node: Node) -> Result:
         if node.name == "tables":
             rows = show_tables.rows_of(await self.directory.tables())
-            return Result("SHOW", show_fields(node), [tuple(c and c.encode() for c in row) for row in rows])
+            return Result("SHOW", self._show_fields(node), [tuple(c and c.encode() for c in row) for row in rows])
         if node.name == "all":
-            rows = [(n.encode(), v.encode(), b"") for n, v in sorted(self.variables.values.items())]
-            return Result("SHOW", show_fields(node), list(rows))
+            settings = [tuple(word.encode() for word in row) for row in self.variables.all()]
+            return Result("SHOW", self._show_fields(node), list(settings))
         if node.name.lower() == "transaction_read_only":
             value = "on" if self.block.is_read_only else "off"
         else:
             value = self.variables.get(node.name)
-        return Result("SHOW", show_fields(node), [(value.encode(),)])
+        return Result("SHOW", self._show_fields(node), [(value.encode(),)])
+
+    def _show_fields(self, node: Node) -> tuple[Field, ...]:
+        if node.name == "tables":
+            return tuple(Field(name, TEXT.oid, -1) for name in show_tables.HEADINGS)
+        if node.name == "all":
+            return tuple(Field(name, TEXT.oid, -1) for name in ("name", "setting", "description"))
+        return (Field(self.variables.canonical(node.name), TEXT.oid, -1),)
 
     def _discard(self, node: Node) -> Result:
         if pb.DiscardMode.Name(node.target) != "DISCARD_ALL":
@@ -158,22 +187,36 @@ class Utility:
             raise SqlError(INVALID_STATEMENT_NAME, f'prepared statement "{node.name}" does not exist')
         return Result("DEALLOCATE")
 
-
-def show_fields(node: Node) -> tuple[Field, ...]:
-    if node.name == "tables":
-        return tuple(Field(name, TEXT.oid, -1) for name in show_tables.HEADINGS)
-    if node.name == "all":
-        return tuple(Field(name, TEXT.oid, -1) for name in ("name", "setting", "description"))
-    name = node.name if node.name.lower() == "transaction_read_only" else canonical(node.name)
-    return (Field(name, TEXT.oid, -1),)
+    def _close_cursor(self, node: Node) -> Result:
+        """There are none: CLOSE ALL, which pools send when a session is given back, has nothing to do."""
+        if node.portalname:
+            raise SqlError(INVALID_CURSOR_NAME, f'cursor "{node.portalname}" does not exist')
+        return Result("CLOSE CURSOR ALL")
 
 
 def _kind(node: Node) -> str:
     return str(pb.TransactionStmtKind.Name(node.kind)).removeprefix("TRANS_STMT_")
 
 
+def _listed(node: Node) -> str:
+    """The value of a SET; a list of names is written with those in quotes that need them."""
+    words = [_word(arg) for arg in node.args]
+    if node.name.lower() in LISTS_OF_NAMES:
+        words = [word if _PLAIN_NAME.fullmatch(word) else '"' + word.replace('"', '""') + '"' for word in words]
+    elif len(words) > 1 and node.name.lower() not in LISTS:
+        raise SqlError(INVALID_PARAMETER_VALUE, f"SET {node.name} takes only one argument")
+    return ", ".join(words)
+
+
 def _word(node: Node) -> str:
     """A value in SET, as text."""
+    if node.WhichOneof("node") == "type_cast":  # SET TIME ZONE INTERVAL '-08:00' HOUR TO MINUTE
+        text = node.type_cast.arg.a_const.sval.sval
+        hours = _HOURS_EAST.fullmatch(text)
+        if node.type_cast.type_name.names[-1].string.sval != "interval" or hours is None:
+            raise unsupported("this value in SET")
+        sign, whole, minutes = hours.groups()
+        return hours_east((int(whole) + int(minutes or 0) / 60) * (-1 if sign == "-" else 1)).name
     if node.WhichOneof("node") != "a_const":
         raise unsupported("this value in SET")
     const = node.a_const

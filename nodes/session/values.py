@@ -1,16 +1,14 @@
 """Values of version(), current_user, current_setting() and the like in a session."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
-
-from nodes.sql.variables import SERVER_VERSION, Variables
+from expressions.errors import UNDEFINED_OBJECT, SqlError
+from nodes.settings.known import SERVER_VERSION
+from nodes.settings.variables import Variables
 
 DATABASE = "schemalab"
 
 
-class SessionValues(Mapping[str, str]):
-    """The session's values by name; a setting's name begins with "setting:" ."""
+class SessionValues:
+    """The session's values by name, and its settings (`expressions.typed.Session`)."""
 
     def __init__(self, variables: Variables, user: str, pid: int) -> None:
         self._variables = variables
@@ -23,12 +21,19 @@ class SessionValues(Mapping[str, str]):
         }
 
     def __getitem__(self, name: str) -> str:
-        if name.startswith("setting:"):
-            return self._variables.get(name.removeprefix("setting:"))
         return self._fixed[name]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fixed)
+    def current_setting(self, name: str, *, missing_ok: bool) -> str | None:
+        try:
+            return self._variables.get(name)
+        except SqlError as error:
+            if missing_ok and error.sqlstate == UNDEFINED_OBJECT:
+                return None
+            raise
 
-    def __len__(self) -> int:
-        return len(self._fixed)
+    def set_config(self, name: str, value: str | None, *, is_local: bool) -> str:
+        if value is None:
+            self._variables.reset(name, is_local=is_local)
+        else:
+            self._variables.set(name, value, is_local=is_local)
+        return self._variables.get(name)

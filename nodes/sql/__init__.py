@@ -12,5 +12,4 @@ predicates    what conditions say of single columns
 implication   does a query lie within a partial index?
 row_rules     NOT NULL and CHECK
 show_tables   SHOW TABLES
-variables     SHOW and SET
 """

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from catalog.descriptor import Descriptor
@@ -107,12 +107,12 @@ class FromClause:
         name = f"s{number}"
         names = [o.name for o in outputs]
         columns: dict[str, Expr] = {
-            o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, number) for i, o in enumerate(outputs)
+            o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, number, origin=o.origin) for i, o in enumerate(outputs)
         }
         twice = frozenset(name for name, count in Counter(names).items() if count > 1)
         relation = Relation(number, alias, columns, duplicates=twice)
         self._add(scope, relation, offset)
-        refs = [ColumnRef(f"{name}.o{i}", o.type, o.name, number) for i, o in enumerate(outputs)]
+        refs = [ColumnRef(f"{name}.o{i}", o.type, o.name, number, origin=o.origin) for i, o in enumerate(outputs)]
         return (*source, f" AS {name}"), [(o.name, ref, relation) for o, ref in zip(outputs, refs, strict=True)]
 
     def _from_function(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
@@ -235,4 +235,4 @@ def renamed(outputs: Sequence[Output], names: Sequence[str], alias: str, offset:
     if len(names) > len(outputs):
         message = f'table "{alias}" has {len(outputs)} columns available but {len(names)} columns specified'
         raise SqlError(INVALID_COLUMN_REFERENCE, message, offset)
-    return tuple(Output(names[i] if i < len(names) else o.name, o.type) for i, o in enumerate(outputs))
+    return tuple(replace(o, name=names[i]) if i < len(names) else o for i, o in enumerate(outputs))

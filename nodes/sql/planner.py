@@ -12,6 +12,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, State
 from expressions.analysis import Analyzer
 from expressions.building import Parameters
+from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
     DATATYPE_MISMATCH,
     DUPLICATE_COLUMN,
@@ -33,6 +34,7 @@ from nodes.sql.query import Output, Query, Target, refuse_wide
 from nodes.sql.row_rules import Rules, rules_of
 from nodes.sql.selects import Selects
 from nodes.sql.statements import Statement
+from nodes.wire.columns import Columns
 
 Node = Any
 EXCLUDED = 999_999
@@ -41,8 +43,8 @@ EXCLUDED = 999_999
 
 @dataclass(frozen=True, slots=True)
 class Returning:
-    targets: tuple[Expr, ...] = ()
-    outputs: tuple[Output, ...] = ()
+    targets: tuple[Expr, ...]
+    columns: Columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class SelectPlan:
     query: Query
     scans: tuple[Scan, ...]
     outputs: tuple[Output, ...]
+    columns: Columns
     needs_no_engine: bool = False
 
 
@@ -110,11 +113,12 @@ class Planner:
 
     catalog: Mapping[str, Descriptor]
     parameters: Parameters
+    style: TimeStyle = PLAIN
     analyzer: Analyzer = field(init=False)
     selects: Selects = field(init=False)
 
     def __post_init__(self) -> None:
-        self.analyzer = Analyzer(self.catalog, self.parameters)
+        self.analyzer = Analyzer(self.catalog, self.parameters, style=self.style)
         self.selects = Selects(self.analyzer)
 
     def plan(self, kind: str, node: Node) -> Plan:
@@ -134,7 +138,8 @@ class Planner:
     def select(self, node: Node) -> SelectPlan:
         query = self.selects.query(node)
         is_local = query.simple is not None and query.simple.is_local
-        return SelectPlan(query, tuple(self.analyzer.scans), query.outputs, needs_no_engine=is_local)
+        columns = Columns(query.outputs, self.style)
+        return SelectPlan(query, tuple(self.analyzer.scans), query.outputs, columns, needs_no_engine=is_local)
 
     # -- INSERT -------------------------------------------------------------------------------------------------
 
@@ -192,7 +197,7 @@ class Planner:
         query = query.settled([OF_SQL_TYPE[c.type] for c in columns], self.analyzer.coerce)
         for column, output in zip(columns, query.outputs, strict=True):
             self._refuse_type(column, output.type, -1)
-        return SelectPlan(query, tuple(self.analyzer.scans), query.outputs), columns
+        return SelectPlan(query, tuple(self.analyzer.scans), query.outputs, Columns()), columns
 
     def _conflict(self, node: Node, descriptor: Descriptor, target: Scope) -> Conflict:
         clause = node.on_conflict_clause
@@ -368,8 +373,7 @@ class Planner:
                 continue
             expr = self.analyzer.known(self.analyzer.expr(target.val, scope))
             targets.append(Target(target.name or implied_name(target.val), expr, target.location))
-        outputs = tuple(Output(t.name, t.expr.type) for t in targets)
-        return Returning(tuple(t.expr for t in targets), outputs)
+        return Returning(tuple(t.expr for t in targets), Columns([t.output for t in targets], self.style))
 
     def _refuse_with(self, node: Node) -> None:
         if node.HasField("with_clause"):
@@ -393,15 +397,17 @@ def _place(node: Node) -> int:
     return int(getattr(getattr(node, kind), "location", -1)) if kind else -1
 
 
-def make_plan(statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters) -> Plan:
+def make_plan(
+    statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters, style: TimeStyle = PLAIN
+) -> Plan:
     """The statement's plan for these versions; kept with the statement. `parameters` get their types."""
-    key = (tuple([(d.table_id, d.version) for d in catalog.values()]), tuple([t.name for t in parameters.types]))
+    key = (tuple([(d.table_id, d.version) for d in catalog.values()]), tuple([t.name for t in parameters.types]), style)
     known = statement.plans.get(key)
     if known is not None and len(known[1]) <= parameters.count_max:
         plan, types = known
         parameters.types[:] = types
         return plan  # type: ignore[no-any-return]
-    plan = Planner(catalog, parameters).plan(statement.kind, statement.node)
+    plan = Planner(catalog, parameters, style).plan(statement.kind, statement.node)
     settled = [TEXT if t is UNKNOWN else t for t in parameters.types]
     parameters.types[:] = settled
     statement.remember(key, (plan, settled))

@@ -1,12 +1,12 @@
 """An analysed query: text for the engine with expressions in it, and its columns."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from expressions.errors import TOO_MANY_COLUMNS, SqlError
 from expressions.scopes import Scan
 from expressions.sqltypes import UNKNOWN, Type
-from expressions.typed import Expr, is_simple
+from expressions.typed import ColumnRef, Expr, is_simple
 
 Parts = tuple["str | Expr", ...]
 COLUMNS_MAX = 1664
@@ -25,6 +25,8 @@ class Output:
 
     name: str
     type: Type
+    origin: tuple[int, int] = (0, 0)
+    """The column of a table that it shows, by the ids of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Query:
         for place, (output, of) in enumerate(zip(self.outputs, types, strict=True)):
             if output.type is UNKNOWN and of is not None:
                 given[id(self.loose[place])] = coerce(self.loose[place], of)
-                outputs[place] = Output(output.name, of)
+                outputs[place] = replace(output, type=of)
         return Query(tuple(given.get(id(part), part) for part in self.parts), tuple(outputs))
 
 
@@ -66,3 +68,7 @@ class Target:
     name: str
     expr: Expr
     offset: int
+
+    @property
+    def output(self) -> Output:
+        return Output(self.name, self.expr.type, self.expr.origin if isinstance(self.expr, ColumnRef) else (0, 0))

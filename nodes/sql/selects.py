@@ -147,7 +147,7 @@ class Selects:
         check_groups(scope, targets, groups, having, order)
         self.analyzer.windows = windows
         tail = self._limits(node, scope)
-        outputs = tuple(Output(t.name, t.expr.type) for t in targets)
+        outputs = tuple(t.output for t in targets)
         parts = self._assemble(distinct, targets, from_parts, where, groups, having, order, tail)
         simple = None if loose else self._simple(node, scope, targets, where)
         return Query(parts, outputs, simple, tuple(t.expr for t in targets))

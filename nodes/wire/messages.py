@@ -11,7 +11,7 @@ Only framing and layout live here: which message may come when is the business o
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from expressions.errors import BAD_CHARACTER, PROTOCOL_VIOLATION, FatalError, SqlError, position_of
 
@@ -28,7 +28,7 @@ _INT = struct.Struct("!i")
 _SHORT = struct.Struct("!h")
 _COUNT = struct.Struct("!H")
 _HEAD = struct.Struct("!ci")
-_FIELD = struct.Struct("!ihihih")
+_FIELD = struct.Struct("!IhIhih")
 HEAD_BYTES = _HEAD.size
 NULL_FIELD = _INT.pack(-1)
 
@@ -43,11 +43,13 @@ AUTHENTICATION_OK = b"R\x00\x00\x00\x08\x00\x00\x00\x00"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column of a result as a client sees it."""
+    """A column of a result as a client sees it. `table` and `column`: the oid and number of the one that it shows."""
 
     name: str
     oid: int
     typlen: int = -1
+    table: int = field(default=0, compare=False)
+    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,11 +238,13 @@ def parameter_description(oids: Sequence[int]) -> bytes:
     return message(b"t", _COUNT.pack(len(oids)) + b"".join(_INT.pack(oid) for oid in oids))
 
 
-def row_description(fields: Sequence[Field]) -> bytes:
+def row_description(fields: Sequence[Field], formats: Sequence[int] = ()) -> bytes:
+    """`formats`: none, one for all columns, or one each."""
     parts = [_SHORT.pack(len(fields))]
-    for field in fields:
-        parts.append(cstring(field.name))
-        parts.append(_FIELD.pack(0, 0, field.oid, field.typlen, -1, 0))
+    for place, shown in enumerate(fields):
+        form = formats[place if len(formats) > 1 else 0] if formats else 0
+        parts.append(cstring(shown.name))
+        parts.append(_FIELD.pack(shown.table, shown.column, shown.oid, shown.typlen, -1, form))
     return message(b"T", b"".join(parts))
 
 

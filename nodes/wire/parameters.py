@@ -12,25 +12,35 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from expressions import sqltypes
-from expressions.errors import INVALID_BINARY, PROGRAM_LIMIT, SqlError, unsupported
+from expressions.dates.zones import PLAIN, TimeStyle
+from expressions.errors import DATETIME_OUT_OF_RANGE, INVALID_BINARY, PROGRAM_LIMIT, SqlError, unsupported
 from expressions.limits import TOO_LONG, VALUE_BYTES_MAX
 from expressions.typed import PyValue, parse_value
 from nodes.wire.messages import decode_text
 
 EPOCH_DAY = dt.date(2000, 1, 1)
 EPOCH = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
-DATETIME_OUT_OF_RANGE = "22008"
 
 INT2, OID, FLOAT4, NUMERIC = 21, 26, 700, 1700
 BPCHAR, VARCHAR, NAME = 1042, 1043, 19
 
+INTERVAL_PARTS = struct.Struct("!qii")
 NUMERIC_HEAD = struct.Struct("!HhHH")
 NUMERIC_SIGNS = {0x0000: 0, 0x4000: 1}
 NUMERIC_WORDS = {0xC000: "NaN", 0xD000: "Infinity", 0xF000: "-Infinity"}
 
 
-def values_of(oids: Sequence[int], values: Sequence[bytes | None], formats: Sequence[int]) -> tuple[PyValue, ...]:
-    """The values of $1, $2, .., by the oids of their types. Raises PostgreSQL's code for what is no such value."""
+def values_of(
+    oids: Sequence[int],
+    values: Sequence[bytes | None],
+    formats: Sequence[int],
+    style: TimeStyle = PLAIN,
+    now: dt.datetime | None = None,
+) -> tuple[PyValue, ...]:
+    """The values of $1, $2, .., by the oids of their types. Raises PostgreSQL's code for what is no such value.
+
+    Texts of dates are read in the session's style, and 'now' is the beginning of its transaction.
+    """
     found: list[PyValue] = []
     for number, (oid, value) in enumerate(zip(oids, values, strict=True), start=1):
         if value is None:
@@ -38,7 +48,7 @@ def values_of(oids: Sequence[int], values: Sequence[bytes | None], formats: Sequ
         elif len(value) > VALUE_BYTES_MAX:
             raise SqlError(PROGRAM_LIMIT, f"bind parameter {number} has {len(value)} bytes: {TOO_LONG}")
         elif not formats or formats[number - 1] == 0:
-            found.append(parse_value(sqltypes.parameter_type(oid, number), decode_text(value)))
+            found.append(parse_value(sqltypes.parameter_type(oid, number), decode_text(value), -1, style, now))
         elif formats[number - 1] == 1:
             found.append(_from_binary(oid, value, number))
         else:
@@ -74,6 +84,12 @@ def _numeric(data: bytes) -> PyValue:
     return parse_value(sqltypes.FLOAT8, str(Decimal((NUMERIC_SIGNS[sign], decimals, (weight - count + 1) * 4))))
 
 
+def _interval(data: bytes) -> str:
+    """Microseconds, days and months, as a text for the query engine."""
+    micros, days, months = INTERVAL_PARTS.unpack(data)
+    return f"{months} months {days} days {micros} microseconds"
+
+
 _int4, _int8 = _packed("!i"), _packed("!q")
 
 BINARY: dict[int, Callable[[bytes], PyValue]] = {
@@ -89,6 +105,7 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.TIMESTAMP.oid: lambda data: EPOCH + dt.timedelta(microseconds=_int8(data)),
     sqltypes.TIMESTAMPTZ.oid: lambda data: EPOCH.replace(tzinfo=dt.UTC) + dt.timedelta(microseconds=_int8(data)),
     sqltypes.UUID.oid: lambda data: uuid.UUID(bytes=data),
+    sqltypes.INTERVAL.oid: _interval,
 } | dict.fromkeys((sqltypes.TEXT.oid, VARCHAR, BPCHAR, NAME, sqltypes.UNKNOWN.oid, 0), decode_text)
 
 

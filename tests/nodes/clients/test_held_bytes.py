@@ -195,8 +195,8 @@ def test_a_large_result_counts_until_its_client_has_taken_it(
 
     async def answer() -> None:
         fields = (Field("v", 25), Field("n", 25))
-        plan = SimpleNamespace(outputs=(), query=SimpleNamespace(simple=None))
-        monkeypatch.setattr(select, "fields_of", lambda _: fields)
+        columns = SimpleNamespace(fields=fields)
+        plan = SimpleNamespace(outputs=(), columns=columns, query=SimpleNamespace(simple=None))
         result = await select.select_result(None, None, plan, None, commit=True)  # type: ignore[arg-type]
         gathered, more = sum(bytes_of(row) for row in result.rows), result.more
         assert (more is None) == is_whole

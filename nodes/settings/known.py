@@ -1,0 +1,51 @@
+"""The settings of PostgreSQL that a node knows, and its own: a row for each in `known.tsv`.
+
+Those of PostgreSQL 18 that a session may set, some that only a superuser may (refused as PostgreSQL does), and the
+facts that clients ask for. What belongs to a server's files and processes is not here: a node has none of it.
+"""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from expressions.errors import UNDEFINED_OBJECT, SqlError
+
+SERVER_VERSION = "18.0 (Schema Lab)"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting. `context`: user, superuser or internal; `default`, `low` and `high` count in `unit`."""
+
+    name: str
+    context: str
+    kind: str
+    unit: str
+    default: str
+    low: str
+    high: str
+    values: tuple[str, ...]
+    description: str
+
+
+def _read() -> dict[str, Setting]:
+    with Path(__file__).with_name("known.tsv").open(newline="") as file:
+        rows = csv.DictReader(file, dialect="excel-tab", quoting=csv.QUOTE_NONE)
+        settings = [
+            Setting(
+                row["name"], row["context"], row["kind"], row["unit"], row["default"], row["low"], row["high"],
+                tuple(value for value in row["values"].split(",") if value), row["description"],
+            )
+            for row in rows
+        ]  # fmt: skip
+    return {setting.name.lower(): setting for setting in settings}
+
+
+KNOWN = _read()
+KNOWN["server_version"] = Setting(
+    "server_version", "internal", "string", "", SERVER_VERSION, "", "", (), KNOWN["server_version"].description
+)
+
+
+def unrecognized(name: str) -> SqlError:
+    return SqlError(UNDEFINED_OBJECT, f'unrecognized configuration parameter "{name}"')

@@ -1,0 +1,218 @@
+"""The settings of a session: what SHOW answers, what SET may change, what is reported to libpq.
+
+A setting is as the transaction leaves it: SET is undone with its transaction or savepoint, SET LOCAL ends with it.
+
+    SET a = 1            a is 1
+    BEGIN; SET a = 2;    2, after ROLLBACK 1
+    SET LOCAL a = 3;     3, after COMMIT 2
+
+Names of two parts (`my.user_id`) are anybody's: an application keeps there what it likes, and finds it again.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from expressions.dates.zones import TimeStyle, time_style
+from expressions.errors import INVALID_NAME, PROGRAM_LIMIT, SqlError
+from nodes.settings import kinds
+from nodes.settings.checks import CHECKS
+from nodes.settings.known import KNOWN, unrecognized
+
+REPORTED = (
+    "server_version", "server_encoding", "client_encoding", "application_name", "default_transaction_read_only",
+    "in_hot_standby", "is_superuser", "session_authorization", "DateStyle", "IntervalStyle", "TimeZone",
+    "integer_datetimes", "standard_conforming_strings", "scram_iterations", "search_path",
+)  # fmt: skip
+NO_RESET_ALL = frozenset(
+    {"role", "seed", "session_authorization", "transaction_isolation", "transaction_read_only",
+     "transaction_deferrable"}
+)  # fmt: skip
+HIDDEN = frozenset({"is_superuser", "role", "seed", "session_authorization"})
+"""SHOW ALL leaves them out, as in PostgreSQL."""
+NOT_NOW = "55P02"
+OWN_PREFIX = "schemalab"
+CUSTOM_MAX = 1000
+CHARS_MAX = 2**20
+"""Characters of all values of a session."""
+_CUSTOM = re.compile(r"[A-Za-z_\x80-\U0010ffff][\w$]*(\.[A-Za-z_\x80-\U0010ffff][\w$]*)+")
+
+Values = Mapping[str, str]
+
+
+@dataclass(eq=False)
+class Variables:
+    """The values of one session in their base form; `initial` are those RESET goes back to, where not the defaults."""
+
+    initial: dict[str, str] = field(default_factory=dict)
+    changes: int = 0
+    style: TimeStyle = field(init=False)
+    statement_s: float | None = field(init=False)
+    idle_in_transaction_s: float | None = field(init=False)
+    _values: Values = field(default_factory=dict)
+    _lasting: Values = field(default_factory=dict)
+    """Those that COMMIT keeps: without what is LOCAL."""
+    _before: Values | None = None
+    """Those that ROLLBACK goes back to, once a transaction has set one."""
+    _marks: list[tuple[int, Values, Values]] = field(default_factory=list)
+    """At each savepoint of it: its number, the values, those that last."""
+    _custom: dict[str, str] = field(default_factory=dict)
+    """Names of two parts that were set in the session, as they were spelled first, by their small letters."""
+
+    def __post_init__(self) -> None:
+        self._derive()
+
+    # -- values -------------------------------------------------------------------------------------------------
+
+    def start_with(self, name: str, value: str) -> None:
+        """A value given when the connection was made."""
+        known = self._settable(name)
+        self.initial[known] = self._accepted(known, value)
+        self._derive()
+
+    def begin_with(self, values: Values) -> None:
+        """Values in their base form that the node gives a session."""
+        self.initial.update(values)
+        self._derive()
+
+    def get(self, name: str) -> str:
+        """The answer to SHOW. Raises 42704 for an unknown setting."""
+        known = self.canonical(name)
+        setting = KNOWN.get(known.lower())
+        return self._value(known) if setting is None else kinds.shown(setting, self._value(known))
+
+    def canonical(self, name: str) -> str:
+        """A setting's name as it is kept. Raises 42704."""
+        small = name.lower()
+        setting = KNOWN.get(small)
+        if setting is not None:
+            return setting.name
+        known = self._custom.get(small)
+        if known is None:
+            raise unrecognized(name)
+        return known
+
+    def set(self, name: str, value: str, *, is_local: bool = False) -> None:
+        """Raises 42704 for an unknown setting, 22023 or 0A000 for a value that cannot be."""
+        known = self._settable(name)
+        self._put(known, self._accepted(known, value), is_local=is_local)
+
+    def reset(self, name: str, *, is_local: bool = False) -> None:
+        known = self._settable(name, is_reset=True)
+        self._put(known, self._initial(known), is_local=is_local)
+
+    def reset_all(self) -> None:
+        kept = {name: value for name, value in self._values.items() if name in NO_RESET_ALL}
+        self._replace(kept, kept)
+
+    def is_changed(self, name: str) -> bool:
+        """True if the session has set it otherwise than it was at first."""
+        return self._value(name) != self._initial(name)
+
+    def all(self) -> Iterator[tuple[str, str, str]]:
+        """Name, value and description of each setting, for SHOW ALL."""
+        names = [s.name for s in KNOWN.values() if s.name not in HIDDEN]
+        for name in sorted([*names, *self._custom.values()], key=str.lower):
+            setting = KNOWN.get(name.lower())
+            yield name, self.get(name), "" if setting is None else setting.description
+
+    def reported(self) -> dict[str, str]:
+        return {name: self.get(name) for name in REPORTED}
+
+    def _value(self, known: str) -> str:
+        found = self._values.get(known)
+        return self._initial(known) if found is None else found
+
+    def _initial(self, known: str) -> str:
+        found = self.initial.get(known)
+        if found is not None:
+            return found
+        setting = KNOWN.get(known.lower())
+        return "" if setting is None else setting.default
+
+    # -- what may be set ----------------------------------------------------------------------------------------
+
+    def _settable(self, name: str, *, is_reset: bool = False) -> str:
+        setting = KNOWN.get(name.lower())
+        if setting is None:
+            return self._custom_name(name)
+        if setting.context == "internal" and not (is_reset and setting.name == "session_authorization"):
+            raise SqlError(NOT_NOW, f'parameter "{setting.name}" cannot be changed')
+        if setting.context == "superuser":
+            raise SqlError("42501", f'permission denied to set parameter "{setting.name}"')
+        return setting.name
+
+    def _custom_name(self, name: str) -> str:
+        known = self._custom.get(name.lower())
+        if known is not None:
+            return known
+        if "." not in name:
+            raise unrecognized(name)
+        if name.lower().startswith(f"{OWN_PREFIX}."):
+            detail = f'"{OWN_PREFIX}" is a reserved prefix.'
+            raise SqlError(INVALID_NAME, f'invalid configuration parameter name "{name}"', detail=detail)
+        if not _CUSTOM.fullmatch(name):
+            detail = "Custom parameter names must be two or more simple identifiers separated by dots."
+            raise SqlError(INVALID_NAME, f'invalid configuration parameter name "{name}"', detail=detail)
+        if len(self._custom) >= CUSTOM_MAX:
+            raise SqlError(PROGRAM_LIMIT, f"a session has at most {CUSTOM_MAX} settings of its own")
+        self._custom[name.lower()] = name
+        return name
+
+    def _accepted(self, known: str, text: str) -> str:
+        """The base form of a value that may be set."""
+        others = sum(len(v) for name, v in {**self.initial, **self._values}.items() if name != known)
+        if others + len(text) > CHARS_MAX:
+            raise SqlError(PROGRAM_LIMIT, f"the settings of a session have at most {CHARS_MAX} characters")
+        setting = KNOWN.get(known.lower())
+        if setting is None:
+            return text
+        check, value = CHECKS.get(setting.name), kinds.value_of(setting, text)
+        return value if check is None else check(setting, value, self._value(known))
+
+    # -- transactions -------------------------------------------------------------------------------------------
+
+    @property
+    def is_undecided(self) -> bool:
+        """True if something was set that a rollback would undo."""
+        return self._before is not None
+
+    def _put(self, known: str, value: str, *, is_local: bool) -> None:
+        values = {**self._values, known: value}
+        self._replace(values, self._lasting if is_local else {**self._lasting, known: value})
+
+    def _replace(self, values: Values, lasting: Values) -> None:
+        if self._before is None:
+            self._before = self._lasting
+        self._now(values, lasting)
+
+    def _now(self, values: Values, lasting: Values) -> None:
+        self._values, self._lasting = values, lasting
+        self.changes += 1
+        self._derive()
+
+    def mark(self, number: int) -> None:
+        """Savepoint `number` is set."""
+        self._marks.append((number, self._values, self._lasting))
+
+    def return_to(self, number: int) -> None:
+        """Undo what was set after savepoint `number`."""
+        while self._marks and self._marks[-1][0] > number:
+            self._marks.pop()
+        if self._marks and self._marks[-1][0] == number:
+            _, values, lasting = self._marks[-1]
+            self._now(values, lasting)
+
+    def end(self, *, committed: bool) -> None:
+        """The transaction is over, or a statement by itself."""
+        if self._marks:
+            self._marks.clear()
+        before, self._before = self._before, None
+        if before is not None:
+            lasting = self._lasting if committed else before
+            self._now(lasting, lasting)
+
+    def _derive(self) -> None:
+        self.style = time_style(self._value("TimeZone"), self._value("DateStyle").rpartition(" ")[2])
+        self.statement_s = int(self._value("statement_timeout")) / 1000 or None
+        self.idle_in_transaction_s = int(self._value("idle_in_transaction_session_timeout")) / 1000 or None

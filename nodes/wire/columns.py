@@ -1,0 +1,143 @@
+"""The columns of a result, and their values as a client gets them: in text, or in the binary form of their type.
+
+Both are PostgreSQL's own, byte for byte. Text depends on the session's time zone, so a plan, which is made for one,
+knows how to write its result; binary does not: a timestamptz is microseconds since 2000 in UTC.
+"""
+
+import datetime as dt
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from catalog.types import to_text
+from expressions.dates.zones import PLAIN, TimeStyle, moment_text
+from expressions.errors import INVALID_PARAMETER_VALUE, PROTOCOL_VIOLATION, SqlError
+from expressions.sqltypes import (
+    BOOL,
+    DATE,
+    FLOAT8,
+    INT4,
+    INT8,
+    INTERVAL,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    Type,
+)
+from nodes.sql.query import Output
+from nodes.wire.messages import Field
+from nodes.wire.oids import table_oid
+
+TEXT_FORMAT, BINARY_FORMAT = 0, 1
+Writer = Callable[[Any], bytes | None]
+EPOCH_DAY = dt.date(2000, 1, 1).toordinal()
+EPOCH = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
+EPOCH_UTC = EPOCH.replace(tzinfo=dt.UTC)
+MICROSECOND = dt.timedelta(microseconds=1)
+
+_int4, _int8, _double = struct.Struct("!i").pack, struct.Struct("!q").pack, struct.Struct("!d").pack
+_interval = struct.Struct("!qii").pack
+
+
+def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
+    def whole(value: int) -> bytes:
+        return b"%d" % value
+
+    def of_type(of: Type) -> Callable[[Any], bytes]:
+        sql_type = of.sql_type
+        assert sql_type is not None
+        return lambda value: to_text(sql_type, value).encode()
+
+    zoned: Callable[[Any], bytes] = lambda value: moment_text(value, style.zone).encode()  # noqa: E731
+    return {
+        BOOL: lambda value: b"t" if value else b"f",
+        INT4: whole,
+        INT8: whole,
+        FLOAT8: of_type(FLOAT8),
+        TEXT: str.encode,
+        DATE: lambda value: value.isoformat().encode(),
+        TIMESTAMP: of_type(TIMESTAMP),
+        TIMESTAMPTZ: of_type(TIMESTAMPTZ) if style.is_utc else zoned,
+        UUID: lambda value: str(value).encode(),
+        INTERVAL: str.encode,
+    }
+
+
+BINARY: dict[Type, Callable[[Any], bytes]] = {
+    BOOL: lambda value: b"\x01" if value else b"\x00",
+    INT4: _int4,
+    INT8: _int8,
+    FLOAT8: _double,
+    TEXT: str.encode,
+    DATE: lambda value: _int4(value.toordinal() - EPOCH_DAY),
+    TIMESTAMP: lambda value: _int8((value - EPOCH) // MICROSECOND),
+    TIMESTAMPTZ: lambda value: _int8((value - EPOCH_UTC) // MICROSECOND),
+    UUID: lambda value: bytes(value.bytes),
+    INTERVAL: lambda value: _interval(value.nanoseconds // 1000, value.days, value.months),
+}
+
+
+def _nullable(write: Callable[[Any], bytes]) -> Writer:
+    return lambda value: None if value is None else write(value)
+
+
+class Columns:
+    """The columns of one plan's result."""
+
+    def __init__(self, outputs: Sequence[Output] = (), style: TimeStyle = PLAIN) -> None:
+        texts = _TEXTS.get(style)
+        if texts is None:
+            if len(_TEXTS) >= STYLES_MAX:
+                _TEXTS.clear()
+            written = _text_writers(style)
+            texts = _TEXTS[style] = {of: _nullable(write) for of, write in written.items()}
+        self.types = tuple(o.type for o in outputs)
+        self.fields = tuple(Field(o.name, o.type.oid, o.type.typlen, *_place(o)) for o in outputs)
+        self._texts = tuple(texts[of] for of in self.types)
+
+    def writers(self, formats: tuple[int, ...]) -> tuple[Writer, ...]:
+        """The writer of each column in the formats that the client has asked for. Raises 08P01 for too many of them."""
+        if not formats:
+            return self._texts
+        return tuple(
+            _BINARIES[of] if form == BINARY_FORMAT else text
+            for of, form, text in zip(self.types, each(formats, len(self.types)), self._texts, strict=True)
+        )
+
+    def text_types(self, formats: tuple[int, ...]) -> tuple[Type | None, ...]:
+        """The type of each column that is wanted in text, None for the others."""
+        if not formats:
+            return self.types
+        wanted = zip(self.types, each(formats, len(self.types)), strict=True)
+        return tuple(of if form == TEXT_FORMAT else None for of, form in wanted)
+
+
+_TEXTS: dict[TimeStyle, dict[Type, Writer]] = {}
+STYLES_MAX = 256
+_BINARIES = {of: _nullable(write) for of, write in BINARY.items()}
+
+
+def _place(output: Output) -> tuple[int, int]:
+    table, column = output.origin
+    return (table_oid(table), column) if table else (0, 0)
+
+
+def checked(formats: tuple[int, ...], count: int | None) -> tuple[int, ...]:
+    """The result formats of a Bind, none when all are text. Raises 22023 for an unknown one, 08P01 for a bad number."""
+    for form in formats:
+        if form not in (TEXT_FORMAT, BINARY_FORMAT):
+            raise SqlError(INVALID_PARAMETER_VALUE, f"unsupported format code: {form}")
+    if count is not None:
+        each(formats, count)
+    return formats if any(formats) else ()
+
+
+def each(formats: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """The format of each column."""
+    if len(formats) < 2:
+        return (formats or (TEXT_FORMAT,)) * count
+    if len(formats) != count:
+        message = f"bind message has {len(formats)} result formats but query has {count} columns"
+        raise SqlError(PROTOCOL_VIOLATION, message)
+    return formats

@@ -1,0 +1,138 @@
+"""Results and parameters are PostgreSQL's byte for byte, in text and in binary, for values drawn at random."""
+
+import datetime as dt
+import random
+import struct
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from nodes.wire.oids import table_oid
+from tests.nodes.conftest import Cluster
+
+COLUMNS = "id int primary key, n bigint, f float8, s text, b boolean, d date, ts timestamp, tz timestamptz, u uuid"
+NAMES = [column.split()[0] for column in COLUMNS.split(", ")]
+ROWS = 40
+FIRST, LAST = (dt.datetime.fromisoformat(text) for text in ("0001-01-01", "9999-12-31 23:59:59.999999"))
+EDGES: list[tuple[Any, ...]] = [
+    (-(2**31), -(2**63), 5e-324, "", False, dt.date.min, FIRST, dt.datetime(2, 1, 1, tzinfo=dt.UTC), UUID(int=0)),
+    (2**31 - 1, 2**63 - 1, float("nan"), "ä€😀", True, dt.date.max, LAST,
+     dt.datetime(9998, 12, 31, tzinfo=dt.UTC), UUID(int=2**128 - 1)),
+    (0, 0, float("inf"), "'\"\\\n", True, dt.date(2000, 1, 1), dt.datetime.fromisoformat("2000-01-01"),
+     dt.datetime(1999, 12, 31, 23, 59, 59, 999_999, dt.UTC), UUID(int=1)),
+    (1, *[None] * 8),
+]  # fmt: skip
+
+
+def drawn() -> list[tuple[Any, ...]]:
+    chance = random.Random(11)
+    start, years = dt.datetime.fromisoformat("1850-01-01"), 300 * 365 * 86_400
+
+    def moment() -> dt.datetime:
+        micros = chance.choice((0, 1, 120_000, 999_999))
+        return start + dt.timedelta(seconds=chance.randrange(years), microseconds=micros)
+
+    def double() -> float:
+        while (value := struct.unpack("!d", chance.randbytes(8))[0]) != value:
+            pass
+        return float(value)
+
+    rows = [
+        (number, chance.randrange(-(2**63), 2**63), double(), "x" * chance.randrange(9), chance.random() < 0.5,
+         moment().date(), moment(), moment().replace(tzinfo=dt.UTC), UUID(bytes=chance.randbytes(16)))
+        for number in range(10, 10 + ROWS)
+    ]  # fmt: skip
+    return [*EDGES, *rows]
+
+
+@pytest.fixture(scope="module")
+def tables(cluster: Cluster) -> str:
+    """The name of a table that the node and PostgreSQL have, with the same rows."""
+    name = cluster.table(COLUMNS)
+    values = f"INSERT INTO {name} VALUES ({', '.join(['%b'] * len(NAMES))})"
+    with cluster.connect() as ours, cluster.store() as theirs:
+        theirs.execute("CREATE SCHEMA IF NOT EXISTS formats; SET search_path = formats")
+        theirs.execute(f"CREATE TABLE {name} ({COLUMNS})")
+        for connection in (ours, theirs):
+            with connection.cursor() as cursor, connection.transaction():
+                cursor.executemany(values, drawn())
+    return name
+
+
+def answer(connection: "psycopg.Connection[Any]", sql: str, *, binary: bool) -> list[Any]:
+    """Types, lengths, formats and raw values."""
+    result = connection.cursor(binary=binary).execute(sql).pgresult
+    assert result is not None
+    described = [(result.ftype(i), result.fsize(i), result.fformat(i)) for i in range(result.nfields)]
+    return [described, *([result.get_value(r, c) for c in range(result.nfields)] for r in range(result.ntuples))]
+
+
+QUERIES = {
+    "by the engine": "SELECT * FROM {t} ORDER BY id",
+    "by a key": "SELECT * FROM {t} WHERE id IN (-2147483648, 2147483647, 0, 1, 12, 13)",
+    "computed": "SELECT id + 1 AS a, n IS NULL AS b, tz::timestamp AS c, tz::date AS d, ts::timestamptz AS e,"
+    " d::timestamptz AS f, tz::text AS g, date_trunc('day', tz) AS h, extract(hour FROM tz)::int AS i FROM {t}"
+    " WHERE tz BETWEEN '1900-01-01' AND '2100-01-01' AND ts BETWEEN '1900-01-01' AND '2100-01-01' ORDER BY id",
+    "computed for one row": "SELECT tz::timestamp AS c, tz::date AS d, ts::timestamptz AS e, d::timestamptz AS f,"
+    " tz::text AS g FROM {t} WHERE id = 14",
+    "of literals": "SELECT 'a' AS t, 1 AS i, 2.5::float8 AS f, '3/4/2024'::date AS d,"
+    " '2024-07-01 10:00'::timestamptz AS z",
+    "intervals": "SELECT interval '1 year 2 months' AS a, interval '-3 days 04:05:06.789' AS b, interval '0' AS c",
+}
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata"])
+@pytest.mark.parametrize("query", QUERIES)
+def test_results_are_those_of_postgresql(cluster: Cluster, tables: str, query: str, zone: str) -> None:
+    sql = QUERIES[query].format(t=tables)
+    if "IN (" in sql:
+        sql += " ORDER BY id" if zone == "Europe/Berlin" else ""
+    with cluster.connect() as ours, cluster.store() as theirs:
+        theirs.execute("SET search_path = formats")
+        for connection in (ours, theirs):
+            connection.execute(f"SET timezone = '{zone}'; SET datestyle = 'ISO, DMY'")
+        for binary in (True, False):
+            if query == "intervals" and not binary:
+                continue  # their text is the engine's
+            found, expected = answer(ours, sql, binary=binary), answer(theirs, sql, binary=binary)
+            assert found[0] == expected[0]
+            assert sorted(found[1:], key=repr) == sorted(expected[1:], key=repr)
+
+
+def test_parameters_come_back_in_both_formats(cluster: Cluster) -> None:
+    sql = "SELECT " + ", ".join(f"%{{0}}::{column.split()[1]} AS {column.split()[0]}" for column in COLUMNS.split(", "))
+    with cluster.connect() as ours, cluster.store() as theirs:
+        for connection in (ours, theirs):
+            connection.execute("SET timezone = 'Asia/Tokyo'")
+        for row in drawn()[:12]:
+            for form in ("t", "b"):
+                asked = [connection.cursor(binary=True).execute(sql.format(form), row) for connection in (ours, theirs)]
+                found, expected = (
+                    [cursor.pgresult.get_value(0, i) for i in range(len(NAMES))] for cursor in asked if cursor.pgresult
+                )
+                assert found == expected
+
+
+def test_a_result_says_which_columns_of_which_table_it_shows(cluster: Cluster, tables: str) -> None:
+    asked = (
+        "SELECT id, n IS NULL AS m, s FROM {t}", "SELECT q.x, q.y FROM (SELECT s AS x, n IS NULL AS y FROM {t}) AS q",
+        "WITH w AS (SELECT d, u FROM {t}) SELECT w.u FROM w",
+        "SELECT a.id, b.tz FROM {t} AS a JOIN {t} AS b ON a.id = b.id",
+        "SELECT id FROM {t} UNION SELECT id FROM {t}", "SELECT id, a.b FROM {t} AS a JOIN {t} AS c USING (id)",
+        "SELECT max(id) AS id FROM {t}",
+    )  # fmt: skip
+    with cluster.connect() as ours, cluster.store() as theirs:
+        theirs.execute("SET search_path = formats")
+        (oid,) = theirs.execute("SELECT %s::regclass::oid::int8", [f"formats.{tables}"]).fetchone() or (0,)
+        table = table_oid(cluster.descriptor(tables).table_id)
+        for sql in asked:
+            found, expected = (places(connection, sql.format(t=tables)) for connection in (ours, theirs))
+            assert [(t and oid if t == table else t, c) for t, c in found] == expected, sql
+
+
+def places(connection: "psycopg.Connection[Any]", sql: str) -> list[tuple[int, int]]:
+    result = connection.execute(sql).pgresult
+    assert result is not None
+    return [(result.ftable(i), result.ftablecol(i)) for i in range(result.nfields)]
