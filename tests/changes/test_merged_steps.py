@@ -90,6 +90,7 @@ def test_a_change_that_was_clearing_goes_on_with_its_fill() -> None:
     goes_on(change)
 
 
+@pytest.mark.soak
 def test_a_change_that_was_filling_is_at_its_fill() -> None:
     change = index_change("before StartRun")
     migrate(BEFORE)
@@ -119,6 +120,7 @@ def goes_on(change: Change) -> None:
     assert newest_descriptor(change.table_id).index_named("by_age").state.value == "public"
 
 
+@pytest.mark.soak
 def test_a_change_that_rolls_back_keeps_its_place_in_the_rollback() -> None:
     change = index_change("before CloseRun", services.cancel)
     assert change.status == Status.CANCELLED

@@ -111,7 +111,9 @@ server.Server._drain = hold
 
 
 @pytest.mark.parametrize(("mistake", "code", "words"), [
-    pytest.param("", 0, "node e2 could not say that it leaves", id="and whose farewell fails"),
+    pytest.param(
+        "", 0, "node e2 could not say that it leaves", id="and whose farewell fails", marks=pytest.mark.soak
+    ),
     pytest.param("raise RuntimeError('of ours')", 1, "RuntimeError: of ours", id="and whose end has a mistake"),
 ])  # fmt: skip
 def test_a_node_with_a_thread_that_never_ends(cluster: Cluster, mistake: str, code: int, words: str) -> None:

@@ -39,6 +39,7 @@ def sandboxes_left(cluster: Cluster) -> int:
 
 
 @pytest.mark.usefixtures("worker")
+@pytest.mark.soak
 def test_the_missing_entry_on_live_nodes(cluster: Cluster) -> None:
     """n1 keeps a transaction of v1 open and inserts; v2 is public meanwhile: found by table, not by index."""
     outcome = replayed(cluster, *AHEAD, *statement("n1", "insert.1.1"))
@@ -73,6 +74,7 @@ def test_the_orphan_on_live_nodes_or_none(cluster: Cluster) -> None:
 
 
 @pytest.mark.usefixtures("worker")
+@pytest.mark.soak
 def test_an_old_version_that_is_not_the_first_on_live_nodes(cluster: Cluster) -> None:
     """n1 uses delete-only before it keeps a transaction open under it: v3 waits until it has heard of v2."""
     session = FEATS["missing-entry-delete-only"].replay

@@ -25,14 +25,13 @@ AS_THE_MODEL = {
 }
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "session",
     [
-        pytest.param(FEATS["correct-run"].replay, marks=pytest.mark.soak),
+        FEATS["correct-run"].replay,
         Session("leases", steps=("n1: crash", "step", "tick 18 s", "step", "step")),
-        pytest.param(
-            Session("frozen-node", steps=("n1: freeze", "step", "tick 10 s", "step", "step")), marks=pytest.mark.soak
-        ),
+        Session("frozen-node", steps=("n1: freeze", "step", "tick 10 s", "step", "step")),
     ],
     ids=["the correct run", "killed", "frozen: its late commit is refused"],
 )

@@ -74,21 +74,25 @@ DAMAGE = [
         lambda s: put(s, entry(s, 99, "nobody"), b"", 2),
         ["C5: index by_name has an entry for row id = 99, which does not exist"],
         id="an entry dangles",
+        marks=pytest.mark.soak,
     ),
     pytest.param(
         lambda s: put(s, pair_of(s, 99, NAME), b"\x01x\x00"),
         ["C1: column name has a value for row id = 99, which does not exist"],
         id="a value of no row",
+        marks=pytest.mark.soak,
     ),
     pytest.param(
         lambda s: put(s, pair_of(s, 4, 9), b"\x02", home(s, pair_of(s, 4))),
         ["C1: a pair of row id = 4 is of column 9, which users@4 does not contain"],
         id="a value of no column",
+        marks=pytest.mark.soak,
     ),
     pytest.param(
         lambda s: put(s, entry(s, 4, "name 1")[:7] + b"\x09" + entry(s, 4, "name 1")[8:], b""),
         ["C3: an entry of index 9, which users@4 does not contain"],
         id="an entry of no index",
+        marks=pytest.mark.soak,
     ),
     pytest.param(
         lambda s: put(s, entry(s, 4, "gone"), None),
@@ -111,6 +115,7 @@ DAMAGE = [
             "C5: index by_name has an entry for row id = 4 with values the row no longer has",
         ],
         id="one missing and one stale: the numbers agree, the contents do not",
+        marks=pytest.mark.soak,
     ),
 ]
 

@@ -12,10 +12,11 @@ from lab.explorer.spaces.search import Space, W, search
 from lab.explorer.spaces.symmetry import Symmetry
 from tests.lab.explorer.models import foreign_key, model
 
+SOAK = pytest.mark.soak
 TWO_NODES = model(rows=1, ranges=1, values=1, operations=2, crashes=0)
 SMALL = [
     pytest.param(TWO_NODES, id="index, two nodes"),
-    pytest.param(model(nodes=1, rows=1, ranges=1, values=2, operations=3), id="index, a second worker"),
+    pytest.param(model(nodes=1, rows=1, ranges=1, values=2, operations=3), id="index, a second worker", marks=SOAK),
     pytest.param(model(nodes=1, rows=1, ranges=1, values=1, operations=1, cancels=True), id="index, cancelled"),
     pytest.param(
         model("unique index", nodes=1, ranges=1, values=1, operations=2, crashes=0), id="unique index, verified"
@@ -24,31 +25,40 @@ SMALL = [
         model("optional column", "absent,delete-only,public", rows=1, ranges=1, values=1, operations=2), id="column"
     ),
     pytest.param(
-        model("required column", nodes=1, values=1, operations=1, moves=True), id="required column, a key changes"
+        model("required column", nodes=1, values=1, operations=1, moves=True),
+        id="required column, a key changes",
+        marks=SOAK,
     ),
     pytest.param(
         foreign_key("absent+absent,write-only+write-only", rows=1, ranges=1, values=1, operations=1, pair=True),
         id="foreign key, two nodes",
     ),
     pytest.param(
-        foreign_key(nodes=1, rows=1, ranges=1, values=1, operations=1, cancels=True), id="foreign key, cancelled"
+        foreign_key(nodes=1, rows=1, ranges=1, values=1, operations=1, cancels=True),
+        id="foreign key, cancelled",
+        marks=SOAK,
     ),
 ]
 LARGER = [
     pytest.param(
         foreign_key(rows=1, ranges=1, values=1, operations=1),
         id="foreign key, all its versions",
-        marks=pytest.mark.soak,
+        marks=SOAK,
     ),
     pytest.param(
         foreign_key("public+public,write-only+write-only", rows=1, ranges=1, values=1, operations=2),
         id="foreign key, a row and its parent at once",
-        marks=pytest.mark.soak,
+        marks=SOAK,
     ),
-    pytest.param(foreign_key(nodes=1, rows=1, ranges=1, operations=1, moves=True), id="foreign key, a key changes"),
+    pytest.param(
+        foreign_key(nodes=1, rows=1, ranges=1, operations=1, moves=True),
+        id="foreign key, a key changes",
+        marks=SOAK,
+    ),
     pytest.param(
         model("required column+foreign key", "--- d-- www PPP", rows=1, ranges=1, values=2, nodes=1, operations=1),
         id="foreign key, with its column",
+        marks=SOAK,
     ),
 ]
 """Too many for the plain space with begin, read, write and commit; a transaction begins and does all else at once."""

@@ -32,6 +32,11 @@ RARE = {
     "add-required-column-and-index",
     "drop-column-and-foreign-key",
     "add-column-and-foreign-key",
+    "foreign-key-public-in-child-first",
+    "foreign-key-before-its-column",
+    "add-two-indexes",
+    "exchange-two-indexes",
+    "change-type",
 }
 """Left to `make soak`: seconds each."""
 

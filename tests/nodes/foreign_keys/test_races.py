@@ -56,6 +56,7 @@ WAYS = [
     ("by index", State.WRITE_ONLY), ("by index", State.PUBLIC), ("by scan", State.PUBLIC),
     ("by its primary key", State.PUBLIC), ("to a unique index", State.WRITE_ONLY),
 ]  # fmt: skip
+IN_THE_SUITE = WAYS[1:3]
 PAIRS = list(itertools.product(REFERRING, GOING))
 
 
@@ -65,7 +66,12 @@ def some_pairs(number: int) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("way", "state", "pairs"), [
-    *(pytest.param(*way, some_pairs(number), id=f"{way[0]}-{way[1]}") for number, way in enumerate(WAYS)),
+    *(
+        pytest.param(
+            *way, some_pairs(number), id=f"{way[0]}-{way[1]}", marks=[] if way in IN_THE_SUITE else [pytest.mark.soak]
+        )
+        for number, way in enumerate(WAYS)
+    ),
     *(pytest.param(*way, PAIRS, id=f"{way[0]}-{way[1]}-all", marks=pytest.mark.soak) for way in WAYS),
 ])  # fmt: skip
 def test_exactly_one_of_two_wins(cluster: Cluster, way: str, state: State, pairs: list[tuple[str, str]]) -> None:

@@ -51,7 +51,13 @@ def test_a_type_changes(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
 @pytest.mark.parametrize(
     ("action", "refusal", "says"),
     [
-        pytest.param("ADD CONSTRAINT high CHECK (a > 10)", errors.CheckViolation, "id = 1.*high", id="CHECK"),
+        pytest.param(
+            "ADD CONSTRAINT high CHECK (a > 10)",
+            errors.CheckViolation,
+            "id = 1.*high",
+            id="CHECK",
+            marks=pytest.mark.soak,
+        ),
         pytest.param("ALTER c SET NOT NULL", errors.NotNullViolation, "NULL in c", id="NOT NULL"),
         pytest.param("ADD CONSTRAINT one UNIQUE (d)", errors.UniqueViolation, "id = 1.*id = 2", id="UNIQUE"),
         pytest.param(

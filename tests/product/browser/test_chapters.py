@@ -20,11 +20,11 @@ from tests.product.browser.learner import Learner
 
 CHAPTERS = [book for book in books() if book.chapter is not None and not book.chapter.waits_for]
 IN_THE_SUITE = {
-    "en": ("00-new-messenger", "03-why-write-only", "12-a-frozen-node", "13-design-your-own"),
+    "en": ("03-why-write-only", "12-a-frozen-node"),
     "zh-hans": ("07-news",),
 }
-"""People and handbooks, a model, the lab's cluster, sequences of one's own; in Chinese a chapter on the cluster and on
-a model, with choices, a number, steps on the stage and an explanation."""
+"""A model, the lab's cluster; in Chinese a chapter on the cluster and on a model, with choices, a number, steps on the
+stage and an explanation."""
 
 
 @pytest.fixture(scope="module")

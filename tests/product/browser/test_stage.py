@@ -113,6 +113,7 @@ def test_going_back_keeps_the_future_and_another_step_is_a_branch(stage: Callabl
     is_orphaned(page)
 
 
+@pytest.mark.soak
 def test_a_branch_that_is_dropped_is_not_there_after_a_reload(stage: Callable[..., Page]) -> None:
     page = stage()
     take(page, INSERT)
@@ -127,6 +128,7 @@ def test_a_branch_that_is_dropped_is_not_there_after_a_reload(stage: Callable[..
     expect(page.locator(".branch")).to_have_count(1)
 
 
+@pytest.mark.soak
 def test_a_session_too_long_for_a_link_has_a_title_and_no_way_elsewhere(stage: Callable[..., Page]) -> None:
     def without_link(route: Route) -> None:
         shown = route.fetch() if route.request.method == "POST" else None
@@ -146,6 +148,7 @@ def test_a_session_too_long_for_a_link_has_a_title_and_no_way_elsewhere(stage: C
     expect(page).to_have_title("One jump 0/3 · Schema Lab")
 
 
+@pytest.mark.soak
 def test_a_comparison_that_fails_when_it_has_ended_is_no_problem(stage: Callable[..., Page]) -> None:
     page = stage(expected="ERR_FAILED")
     take(page, INSERT)
@@ -185,6 +188,7 @@ def test_a_link_opens_elsewhere(stage: Callable[..., Page], new_page: NewPage, c
     expect(other.locator("header.bar")).to_be_visible()
 
 
+@pytest.mark.soak
 def test_it_runs_by_itself_until_something_breaks(stage: Callable[..., Page]) -> None:
     page = stage()
     page.get_by_label("Speed").select_option("4")
@@ -265,6 +269,7 @@ ASKED = """<p id="asked" data-asked="/lab/questions/0/" role="status">
 <span data-waiting="Waiting" data-running="Searching" data-stopped="Stopped.">Soon.</span></p>"""
 
 
+@pytest.mark.soak
 def test_a_search_that_is_gone_has_stopped(stage: Callable[..., Page], cluster: RunningCluster) -> None:
     """An answer cut off on its way is asked for again; a question that is not there any more is given up, in words."""
     page = stage(expected="400")
@@ -286,6 +291,7 @@ def test_a_search_that_is_gone_has_stopped(stage: Callable[..., Page], cluster: 
     assert len(looks) == 2
 
 
+@pytest.mark.soak
 def test_a_poll_that_is_deleted_elsewhere_is_asked_for_no_more(
     stage: Callable[..., Page], cluster: RunningCluster
 ) -> None:
