@@ -15,7 +15,10 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 
+from catalog.live.snapshot import load_streams
 from schemalab.http.request_bounds import bounded
+
+load_streams()  # before the first request, which would wait for it
 
 
 def websocket_routes() -> list:

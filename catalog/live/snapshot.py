@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.db import connection, transaction
 from django.template.loader import render_to_string
 from django.utils import timezone, translation
+from django.utils.module_loading import autodiscover_modules
 
 from catalog import selectors
 from catalog.models import StoryEvent, Stream
@@ -82,7 +84,7 @@ def register(
     is_sampled: bool = False,
     is_html_only: bool = False,
 ) -> None:
-    """Add a part to every stream of this prefix; called while Django starts."""
+    """Add a part to every stream of this prefix; called by an app's `streams` module."""
     _parts[prefix, name] = Part(prefix, name, template, read, is_sampled, is_html_only)
 
 
@@ -93,8 +95,16 @@ def register_stream(
     _doors[prefix] = Door(exists, may)
 
 
+@cache
+def load_streams() -> None:
+    """Let every app say what it shows. The web process does so as it starts, others when a stream is first asked for:
+    nodes and commands hardly ever show one, and these modules import nearly all there is."""
+    autodiscover_modules("streams")
+
+
 def split(stream: str) -> tuple[str, int]:
     """("table", 7) of "table:7". Raises `NoSuchStream`."""
+    load_streams()
     prefix, _, typed = stream.partition(":")
     number = whole_number(typed or "0", digits_max=9)
     if prefix not in _doors or number is None:
