@@ -9,13 +9,24 @@ workers are busy, others do not pile up behind it.
 
 import logging
 from collections.abc import Callable
-
-from kombu.exceptions import OperationalError as BrokerDown
-from redis.exceptions import RedisError
+from functools import cache
+from typing import Any
 
 log = logging.getLogger(__name__)
 
 EXPIRES_S = 10.0
+_loaders: list[Callable[[], Any]] = []
+
+
+def sent_through(load: Callable[[], Any]) -> None:
+    """The Celery application of this process is what `load` returns."""
+    _loaders.append(load)
+
+
+@cache
+def celery_app() -> Any:
+    """The Celery application, imported with the first message: nodes and commands that send none do without."""
+    return _loaders[-1]()
 
 
 def send_hint(ask: Callable[..., object], number: int, what: str) -> None:
@@ -31,6 +42,9 @@ def sent(ask: Callable[[], object], what: str, otherwise: str) -> bool:
 
     `ask` must not try again by itself (`retry=False`): nobody waits for a broker that is away.
     """
+    from kombu.exceptions import OperationalError as BrokerDown
+    from redis.exceptions import RedisError
+
     try:
         ask()
     except (BrokerDown, RedisError, OSError) as error:

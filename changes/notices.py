@@ -8,10 +8,9 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from celery import current_app
 from django.db import connection
 
-from catalog.hints import send_hint
+from catalog.hints import celery_app, send_hint
 from catalog.selectors import events_since
 from catalog.story import CLUSTER, change_stream, table_stream
 from changes.driver.listener import Listener
@@ -33,7 +32,7 @@ def notify(change_id: int) -> None:
 
 def send_driver(change_id: int) -> None:
     """Ask a worker to drive the change. Without a broker nothing is lost: the timetable finds the change (X3)."""
-    send_hint(partial(current_app.send_task, "changes.tasks.drive"), change_id, "change")
+    send_hint(partial(celery_app().send_task, "changes.tasks.drive"), change_id, "change")
 
 
 def follow(change_id: int, *, since: int = 0, until: float | None = None) -> Iterator[dict[str, Any]]:

@@ -18,14 +18,13 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from celery import current_app
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from catalog.hints import sent
+from catalog.hints import celery_app, sent
 from changes.driver.listener import Listener
 from changes.models import Proof
 from changes.plan.model import RUNS, Plan, plan_from_json
@@ -98,7 +97,7 @@ def key_of(plan: Plan) -> str:
 
 
 def _send(key: str) -> None:
-    ask = partial(current_app.send_task, TASK, (key,), queue=QUEUE, retry=False, expires=ASK_AGAIN_S)
+    ask = partial(celery_app().send_task, TASK, (key,), queue=QUEUE, retry=False, expires=ASK_AGAIN_S)
     sent(ask, f"proof {key[:8]}", "whoever looks for it will")
 
 

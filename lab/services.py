@@ -18,12 +18,11 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from celery import current_app
 from django.db import transaction
 from django.db.models import Case, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.utils.timezone import now
 
-from catalog.hints import sent
+from catalog.hints import celery_app, sent
 from changes.proofs import BEGINNINGS_MAX, gave_up
 from lab.exercises import designs
 from lab.exercises.chapter import Design
@@ -211,7 +210,7 @@ def _send_again(question: Question) -> None:
 
 
 def _send() -> None:
-    ask = partial(current_app.send_task, TASK, queue=QUEUE, retry=False, priority=AFTER_PROOFS)
+    ask = partial(celery_app().send_task, TASK, queue=QUEUE, retry=False, priority=AFTER_PROOFS)
     sent(ask, "question", "whoever looks for an answer will")
 
 

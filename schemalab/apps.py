@@ -1,3 +1,5 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
@@ -7,13 +9,13 @@ class SchemalabConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from catalog import hints
         from lab.live import supervisor
         from schemalab import checks
-        from schemalab.celery import app  # shared tasks of this process go to our broker
         from schemalab.people import roles
 
         assert checks
-        assert app
+        hints.sent_through(lambda: import_module("schemalab.celery").app)
         supervisor.controlled_by(_control)
         post_migrate.connect(roles.keep_roles, dispatch_uid="schemalab.people.roles")
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from celery import current_app
 from django.db import OperationalError, connection, transaction
 from django.db.models import Count, Q
 
-from catalog.hints import send_hint
+from catalog.hints import celery_app, send_hint
 from catalog.services import control_transaction
 from spark_tasks.jobs.claim import CATCH_UP
 from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState, Wanted
@@ -85,7 +84,7 @@ def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mappi
 
 def send_run(run_id: int) -> None:
     """Sending again is harmless: a run that is alive, or has ended, is not claimed."""
-    send_hint(current_app.signature("spark_tasks.tasks.reorganise").apply_async, run_id, "run")
+    send_hint(celery_app().signature("spark_tasks.tasks.reorganise").apply_async, run_id, "run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,4 +244,4 @@ def request_audit(table_id: int) -> int:
 
 def send_audit(job_id: int) -> None:
     """Sent again for a job that was found, too: its first message may be lost, and one under way is left alone."""
-    send_hint(current_app.signature("spark_tasks.tasks.audit").apply_async, job_id, "audit")
+    send_hint(celery_app().signature("spark_tasks.tasks.audit").apply_async, job_id, "audit")

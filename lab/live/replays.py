@@ -12,13 +12,12 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from celery import current_app
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Q
 from django.utils.timezone import now
 
-from catalog.hints import sent
+from catalog.hints import celery_app, sent
 from catalog.services import append_event
 from lab.live.absent_nodes import bring_back
 from lab.models import Replay
@@ -112,7 +111,7 @@ def _harms(replay: Replay) -> bool:
 
 
 def _send(pk: int) -> None:
-    ask = partial(current_app.send_task, TASK, (pk,), queue="default", retry=False, expires=SECONDS_MAX)
+    ask = partial(celery_app().send_task, TASK, (pk,), queue="default", retry=False, expires=SECONDS_MAX)
     if not sent(ask, f"replay {pk}", "it is over"):
         end(pk, {"result": "unable", "why": "broker"})
 

@@ -7,13 +7,12 @@ workers ends some time.
 import time
 from typing import Any
 
-from celery import current_app
 from django.db import connection
 from django.db.models import Sum
 from django.db.models.functions import Greatest
 
 from catalog.database import database_dsn
-from catalog.hints import send_hint
+from catalog.hints import celery_app, send_hint
 from spark_tasks.jobs.heartbeat import Connection, Heartbeat
 from spark_tasks.jobs.lifecycle import Lifecycle, Refused, Values
 from spark_tasks.load.file_rows import CannotLoad
@@ -31,7 +30,7 @@ WHERE id = %s AND attempt = %s
 
 def send_load(job_id: int) -> None:
     """Sending again is harmless: a job that is alive, or has ended, is not claimed."""
-    send_hint(current_app.signature("spark_tasks.tasks.load").apply_async, job_id, "load")
+    send_hint(celery_app().signature("spark_tasks.tasks.load").apply_async, job_id, "load")
 
 
 def start_anew(job: LoadJob) -> None:

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from celery import current_app
 from kombu.exceptions import OperationalError
 
+from catalog.hints import celery_app
 from spark_tasks.models import AuditJob, LoadJob, RunState
 
 ANSWER_S_MAX = 1.0
@@ -27,7 +27,7 @@ class NoEnd(Exception):
 def is_listening() -> bool:
     """True when a worker of the queue `spark` answers a ping."""
     try:
-        answers = current_app.control.ping(timeout=ANSWER_S_MAX)
+        answers = celery_app().control.ping(timeout=ANSWER_S_MAX)
     except (OSError, OperationalError):
         return False
     return any(name.startswith(HOST) for answer in answers or [] for name in answer)

@@ -36,7 +36,7 @@ def test_rows_of_a_process_whose_clock_is_far_ahead_lock_nobody_out() -> None:
 
 @pytest.fixture(autouse=True)
 def nobody_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("celery.current_app.send_task", lambda *_, **__: None)
+    monkeypatch.setattr("schemalab.celery.app.send_task", lambda *_, **__: None)
 
 
 def test_a_person_who_submits_too_fast_is_told_when_to_try_again() -> None:

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tasks that were sent; none runs by itself."""
     names: list[str] = []
-    monkeypatch.setattr(services.current_app, "send_task", lambda name, **_: names.append(name))
+    monkeypatch.setattr("schemalab.celery.app.send_task", lambda name, **_: names.append(name))
     return names
 
 
@@ -53,7 +53,7 @@ def test_a_proof_that_a_change_waits_for_is_taken_before_questions(monkeypatch: 
     """Redis has a list for each priority, and gives the lowest number first; a message without one has 0."""
     priorities: dict[str, int] = {}
     monkeypatch.setattr(
-        services.current_app, "send_task", lambda name, *_, **how: priorities.update({name: how.get("priority", 0)})
+        "schemalab.celery.app.send_task", lambda name, *_, **how: priorities.update({name: how.get("priority", 0)})
     )
     services.ask("ann", question())
     proofs.ask(tasks.usual_plans()[0])

@@ -53,7 +53,7 @@ def test_what_the_clock_asks_for_again_and_again_does_not_pile_up() -> None:
 
 def test_a_driver_that_was_asked_for_long_ago_is_asked_for_again_instead(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[dict[str, object]] = []
-    monkeypatch.setattr("celery.current_app.send_task", lambda *_, **options: sent.append(options))
+    monkeypatch.setattr("schemalab.celery.app.send_task", lambda *_, **options: sent.append(options))
     send_driver(Change(pk=7).pk)
     assert sent[0]["expires"] == 10
 
@@ -69,7 +69,7 @@ def test_a_broker_that_is_away_fails_nobody_and_is_asked_once(
         asked.append(options)
         raise error
 
-    monkeypatch.setattr("celery.current_app.send_task", away)
+    monkeypatch.setattr("schemalab.celery.app.send_task", away)
     monkeypatch.setattr("celery.canvas.Signature.apply_async", away)
     send(7)
     assert [options["retry"] for options in asked] == [False]

@@ -347,7 +347,7 @@ def test_a_visitor_who_has_joined_works_in_chapters_and_on_the_stage(ines: Clien
 
 
 def test_questions_of_members_are_their_own(ines: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lab.services.current_app.send_task", lambda *_, **__: None)
+    monkeypatch.setattr("schemalab.celery.app.send_task", lambda *_, **__: None)
     course = make(ines)
     bo, cy = join(course, "Bo"), join(course, "Cy")
     session = {"setup": "one-jump", "parameters": {}, "left_out": [], "steps": []}

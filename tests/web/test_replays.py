@@ -24,7 +24,7 @@ FILLS = (*MODEL_SETUPS["fill"].begins, "fill.read.1.1", "fill.put.1.1")
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tasks that were sent; none runs by itself."""
     names: list[str] = []
-    monkeypatch.setattr(replays.current_app, "send_task", lambda name, *_, **__: names.append(name))
+    monkeypatch.setattr("schemalab.celery.app.send_task", lambda name, *_, **__: names.append(name))
     return names
 
 

@@ -266,13 +266,14 @@ def test_x3_the_beat_finds_what_nobody_drives(redis_url):
 
 
 def test_x3_a_submission_without_a_broker_is_stored_all_the_same(settings, monkeypatch):
-    from celery import current_app
     from kombu.exceptions import OperationalError
+
+    from schemalab.celery import app
 
     def broken(*_: object, **__: object) -> None:
         raise OperationalError("no broker")
 
-    monkeypatch.setattr(current_app, "send_task", broken)
+    monkeypatch.setattr(app, "send_task", broken)
     assert services.submit(USERS, who="ann").status == Status.QUEUED
 
 

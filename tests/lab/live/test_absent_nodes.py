@@ -33,7 +33,7 @@ def commands(monkeypatch: pytest.MonkeyPatch, settings) -> list[str]:
     """What the supervisor was asked for, by whom; no task is sent. Leases are as long as in the demo."""
     asked: list[str] = []
     monkeypatch.setattr(supervisor, "_controls", [lambda *words: asked.append(" ".join(words))])
-    monkeypatch.setattr(replays.current_app, "send_task", lambda *_, **__: None)
+    monkeypatch.setattr("schemalab.celery.app.send_task", lambda *_, **__: None)
     settings.LEASE_S = 30.0
     return asked
 

@@ -39,7 +39,7 @@ def test_every_feat_is_a_replay_or_is_looked_for() -> None:
 
 
 def test_a_replay_counts_when_the_verdicts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lab.live.replays.current_app.send_task", lambda *_, **__: None)
+    monkeypatch.setattr("schemalab.celery.app.send_task", lambda *_, **__: None)
     feat = FEATS["missing-entry"]
     assert feat.replay is not None
     for outcome in ({"agree": False, "cluster": ["C4"]}, {"agree": True, "cluster": ["C5"]}):
