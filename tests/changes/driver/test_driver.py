@@ -19,6 +19,7 @@ from changes.driver import driver
 from changes.models import Change, Status, Step
 from changes.services import ChangeError, NoSuchChange, TooLate
 from changes.tasks import find_stuck
+from leases.models import Lease
 from storage.encoding import decode
 from tests.changes.driven import USERS, Crash, Walk, dies_at, drive, kinds, let_the_dead_lease_expire, made
 from tests.rounds import every
@@ -152,21 +153,22 @@ def release(cluster, change: Change, incarnation: int, version: int = 2, node: s
     cluster.admin.execute("SELECT lease_release(%s, %s, %s, %s)", (change.table_id, version, node, incarnation))
 
 
-def test_a_wait_says_for_whom_and_ends_in_milliseconds_after_the_release(cluster):
+def test_a_wait_says_for_whom_and_the_release_itself_ends_it(cluster, monkeypatch):
+    """Nobody looks again by the clock: without news of the release the driver would wait for the end of the lease."""
+    monkeypatch.setattr("changes.driver.versions.LOOK_AGAIN_S", 1000.0)
     made()
     change = services.submit("CREATE INDEX a ON users (age)", who="ann")
     n1 = lease(cluster, change)
     walk = Walk(change)
     waiting = StoryEvent.objects.get(stream=f"change:{change.pk}", kind="version waiting")
     assert waiting.payload["whom"] == "n1"
+    ends_at = Lease.objects.get(node="n1").expires_at
     release(cluster, change, n1)
-    released = time.monotonic()
     assert walk.end() == Status.DONE
-    assert time.monotonic() - released < 2
     drained = Step.objects.get(change=change, number=1)
     assert drained.waited_for == ["n1"]
     assert drained.waited_s > 0
-    assert (drained.ended_at - drained.started_at).total_seconds() < 10
+    assert drained.ended_at < ends_at
 
 
 def test_l8_a_transaction_that_outlives_its_lease_is_ended_after_the_grace(cluster):
