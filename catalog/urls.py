@@ -14,5 +14,6 @@ urlpatterns = [
     path("sign-in/", views.sign_in, name="sign-in"),
     path("sign-out/", views.sign_out, name="sign-out"),
     path("help/", views.help_page, name="help"),
+    path("glossary/", views.glossary, name="glossary"),
     path("about/", views.about, name="about"),
 ]

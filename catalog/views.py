@@ -24,15 +24,18 @@ from catalog import selectors
 from catalog.live import snapshot
 from catalog.models import Table
 from catalog.story import CLUSTER, table_stream
+from catalog.templatetags.glossary import glossary_words
 from catalog.text.numbers import whole_number
 
 THEMES = ("system", "light", "dark")
 THEME_S = 365 * 24 * 3600
 
 
-@login_required
 @require_GET
 def cluster(request: HttpRequest) -> HttpResponse:
+    """The cluster as it is now; for who has not signed in, what this is and where to begin."""
+    if not request.user.is_authenticated:
+        return render(request, "welcome.html")
     return render(request, "cluster.html", {"section": "cluster"} | snapshot.page_context(CLUSTER))
 
 
@@ -110,6 +113,12 @@ sign_out = LogoutView.as_view()
 @require_GET
 def help_page(request: HttpRequest) -> HttpResponse:
     return render(request, "help.html", {"section": "help"})
+
+
+@require_GET
+def glossary(request: HttpRequest) -> HttpResponse:
+    """The words that pages explain where they use them."""
+    return render(request, "glossary.html", {"section": "help", "terms": glossary_words()})
 
 
 @login_required

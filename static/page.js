@@ -43,6 +43,48 @@
     } catch { location.assign(link.href); }
   });
 
+  /* A word of the glossary says what it means when it is pointed at or reached by Tab, and stays while one reads it (Escape
+     puts it away); a tap shows it first, and is a link the second time. */
+  const meaning = document.createElement("div"), PATIENCE_MS = 180;
+  meaning.id = "meaning";
+  meaning.setAttribute("role", "tooltip");
+  let word = null, timer = 0;
+  const hide = () => {
+    clearTimeout(timer);
+    word?.removeAttribute("aria-describedby");
+    word = null;
+    meaning.remove();
+  };
+  const show = (link) => {
+    clearTimeout(timer);
+    if (link === word || !link.isConnected) return;
+    hide();
+    word = link;
+    meaning.textContent = link.dataset.meaning;
+    (link.closest("dialog") ?? document.body).append(meaning);
+    link.setAttribute("aria-describedby", meaning.id);
+    const at = link.getBoundingClientRect(), own = meaning.getBoundingClientRect();
+    const below = at.bottom + own.height + 12 < innerHeight;
+    meaning.style.left = `${Math.max(8, Math.min(at.left, document.documentElement.clientWidth - own.width - 8))}px`;
+    meaning.style.top = `${below ? at.bottom + 6 : Math.max(8, at.top - own.height - 6)}px`;
+  };
+  const soon = (what, ...values) => { clearTimeout(timer); timer = setTimeout(what, PATIENCE_MS, ...values); };
+  const termAt = (event) => event.target.closest?.("a.term");
+  document.addEventListener("pointerover", (event) => {
+    if (event.pointerType === "touch") return;
+    const link = termAt(event);
+    if (link) soon(show, link); else if (meaning.contains(event.target)) clearTimeout(timer); else if (word) soon(hide); else clearTimeout(timer);
+  });
+  document.addEventListener("focusin", (event) => termAt(event)?.matches(":focus-visible") ? show(termAt(event)) : word && hide());
+  document.addEventListener("focusout", (event) => termAt(event) === word && hide());
+  document.addEventListener("keydown", (event) => event.key === "Escape" && word && hide());
+  document.addEventListener("scroll", () => word && hide(), { passive: true, capture: true });
+  document.addEventListener("click", (event) => {
+    const link = termAt(event);
+    if (link && event.pointerType === "touch" && link !== word) { event.preventDefault(); show(link); }
+    else if (word && !meaning.contains(event.target)) hide();
+  });
+
   /* The editor is heavy (115 kB) and comes only where somebody writes SQL, and only when it is asked for. */
   const field = document.querySelector("textarea.sql[data-editor]");
   if (field && window.matchMedia("(min-width: 40rem)").matches) import(field.dataset.editor).then((module) => module.dress(field));

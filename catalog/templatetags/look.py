@@ -17,6 +17,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext_lazy
 
+from catalog.templatetags.glossary import term_link
+
 register = template.Library()
 
 GLYPHS = {
@@ -33,6 +35,8 @@ STATE_WORDS = {
     "reorganising": pgettext_lazy("state", "reorganising"),
     "public": pgettext_lazy("state", "public"),
 }
+TERMS = {"reorganising": "reorganisation"}
+"""The glossary's term of a state's look, where it is not the same word."""
 STEP = re.compile(r"\b(absent|delete-only|write-only|public) -> (?=(?:absent|delete-only|write-only|public)\b)")
 OUTCOMES = {
     "queued": ("hourglass", pgettext_lazy("change", "queued")),
@@ -72,8 +76,8 @@ def swatch(name: str) -> SafeString:
 
 @register.simple_tag
 def state_key() -> SafeString:
-    """The meaning of the five looks."""
-    shown = [state(name) for name in GLYPHS]
+    """The meaning of the five looks, each with its definition."""
+    shown = [term_link(TERMS.get(name, name), state(name)) for name in GLYPHS]
     return format_html('<div class="key">{}{}{}{}{}</div>', *shown)
 
 

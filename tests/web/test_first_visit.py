@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils.timezone import now
 
 from catalog.models import Table
@@ -82,6 +84,35 @@ def test_it_is_put_away_for_one_person_and_comes_back_from_help(client_of: Clien
     assert "Show that card again" in words(olga.get("/help/"))
     assert olga.post("/first-visit/", {"again": "1"})["Location"] == "/"
     assert HEAD in words(olga.get("/"))
+
+
+def test_who_has_not_signed_in_is_told_what_this_is_and_where_to_begin(db: None) -> None:
+    shown = words(Client().get("/"))
+    assert "A database that changes its schema while it is used" in shown
+    for door in ('href="/sign-in/?next=/"', 'href="/lab/stage/?setup=one-jump"', 'href="/lab/"'):
+        assert door in shown
+    assert "data-stream" not in shown, "nothing of the cluster itself"
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "meaning"),
+    [("en", "lease", "The right of a node's incarnation"), ("zh-hans", "租约", "节点的某个化身使用表的某个版本的权利")],
+)
+def test_words_are_explained_in_the_language_of_the_page(db: None, language: str, name: str, meaning: str) -> None:
+    client = Client(headers={"accept-language": language})
+    link = f'<a class="term" href="/glossary/#lease" data-meaning="{meaning}'
+    assert re.search(rf"{re.escape(link)}[^>]+>{name}", words(client.get("/help/")))
+    assert re.search(rf'<div id="lease"><dt>{name}.*?</dt><dd>{re.escape(meaning)}', words(client.get("/glossary/")))
+
+
+def test_the_page_about_the_cluster_draws_what_it_has(client_of: ClientOf, nodes: None) -> None:
+    """Its nodes with their addresses, its workers by the Procfile, and a table with the same."""
+    shown = words(client_of("lea").get(reverse("about")))
+    drawn, table = shown.split("The same as a table", 1)
+    for part in ("n2", "127.0.0.1:6002", "PostgreSQL 1", "Redis ", "maintenance", "Celery beat", "Spark local["):
+        assert part in drawn
+        assert part in table
+    assert "postgresql://" not in shown
 
 
 def test_visitors_have_none(db: None) -> None:

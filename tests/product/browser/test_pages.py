@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 import psycopg
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from schemalab.testing.cluster import RunningCluster
 from tests.product.browser.people import COLOURS, SETTLED, overflow, sign_in, violations
@@ -41,6 +42,7 @@ PAGES = [
     "/lab/live/",
     "/account/",
     "/help/",
+    "/glossary/",
     "/about/",
 ]
 
@@ -68,8 +70,10 @@ def test_every_page_is_accessible(new_page: NewPage, cluster: RunningCluster, a_
     """In light, and on a phone nothing beyond its edge; every third page in the suite, each in the soak, in dark, too
     (the same elements in other colours), and on a phone by the other rules, in the soak by its colours as well."""
     page = new_page(theme="light", width=WIDE)
-    page.goto(f"{cluster.address}/sign-in/")
-    found = {(look, "/sign-in/"): problems for look, problems in looks(page, [])}
+    found = {}
+    for path in ("/sign-in/", "/"):
+        page.goto(f"{cluster.address}{path}")
+        found |= {(look, f"visitor {path}"): problems for look, problems in looks(page, [])}
     sign_in(page, cluster)
     for number, path in enumerate(PAGES):
         on_a_phone = None if number % every else () if every == 1 else COLOURS
@@ -105,6 +109,28 @@ def test_the_chosen_theme_is_there_from_the_first_byte(new_page: NewPage, cluste
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(11, 18, 32)"
     page.reload()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_a_word_says_what_it_means(new_page: NewPage, cluster: RunningCluster) -> None:
+    """When it is pointed at, and until Escape; when it is reached by Tab; when it is tapped, before it is a link."""
+    page = new_page(width=NARROW, has_touch=True)
+    page.goto(f"{cluster.address}/help/")
+    word, meaning = page.locator("a.term", has_text="lease").first, page.get_by_role("tooltip")
+    word.hover()
+    expect(meaning).to_contain_text("The right of a node")
+    expect(word).to_have_accessible_description(re.compile("The right of a node"))
+    assert beyond_the_edge(page) == []
+    page.keyboard.press("Escape")
+    expect(meaning).to_have_count(0)
+    word.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    expect(meaning).to_contain_text("The right of a node")
+    page.keyboard.press("Escape")
+    word.tap()
+    expect(meaning).to_contain_text("The right of a node")
+    word.tap()
+    page.wait_for_url("**/glossary/#lease")
 
 
 def test_a_page_works_without_javascript(new_page: NewPage, cluster: RunningCluster, a_table: None) -> None:

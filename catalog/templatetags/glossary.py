@@ -1,0 +1,91 @@
+"""Words that say what they mean when they are pointed at, reached by Tab or tapped; without JavaScript they are links.
+
+{% explained %}<p>..</p>{% endexplained %}    every word of the glossary, where it stands first
+{% explained "lease" %}..{% endexplained %}   this one only
+{{ text|markdown|explained_words }}
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, pgettext
+
+from catalog.text.glossary import FORMS, definitions, linked
+
+register = template.Library()
+
+PAGE = settings.BASE_DIR / "docs" / "reference" / "glossary.md"
+
+
+@functools.cache
+def _definitions() -> dict[str, str]:
+    return definitions(PAGE.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _forms(language: str) -> dict[str, str]:
+    """The forms in the reader's language, and the English ones: some sentences of the product have no other."""
+    here = {term: pgettext("glossary", forms) for term, forms in FORMS.items()}
+    return {term: forms if forms == FORMS[term] else f"{forms}|{FORMS[term]}" for term, forms in here.items()}
+
+
+def meaning_of(term: str) -> str:
+    """The meaning of a term, in the reader's language."""
+    return pgettext("glossary", _definitions()[term])
+
+
+def name_of(term: str) -> str:
+    """The term as the reader's language has it."""
+    return pgettext("glossary", FORMS[term]).partition("|")[0]
+
+
+def glossary_words() -> list[dict[str, str]]:
+    """Every word that pages explain, for the page that lists them."""
+    return [{"term": term, "name": name_of(term), "meaning": meaning_of(term)} for term in FORMS]
+
+
+def term_link(term: str, shown: str | SafeString) -> SafeString:
+    """A word, or what shows it, as a link to its meaning."""
+    text = '<a class="term" href="{}#{}" data-meaning="{}">{}</a>'
+    return format_html(text, reverse("glossary"), term, meaning_of(term), shown)
+
+
+@register.filter
+def explained_words(html: str) -> SafeString:
+    """HTML whose words of the glossary are links where they stand first."""
+    return _explained(html)
+
+
+def _explained(html: str, only: tuple[str, ...] = ()) -> SafeString:
+    # What stands between tags is escaped already: `linked` hands over words of it as they are.
+    found = linked(html, _forms(get_language() or ""), lambda term, shown: term_link(term, SafeString(shown)), only)
+    return SafeString(found)
+
+
+class Explained(template.Node):
+    """The block tag: its content, with links."""
+
+    def __init__(self, content: template.NodeList, only: tuple[str, ...]) -> None:
+        self.content, self.only = content, only
+
+    def render(self, context: Any) -> SafeString:
+        return _explained(self.content.render(context), self.only)
+
+
+@register.tag
+def explained(parser: Any, token: Any) -> Explained:
+    """`{% explained %}` or `{% explained "lease" "pair" %}`; an unknown word is a mistake of the template."""
+    only = tuple(word.strip('"') for word in token.split_contents()[1:])
+    unknown = [word for word in only if word not in FORMS]
+    if unknown:
+        raise template.TemplateSyntaxError(f"the glossary's words do not explain {', '.join(unknown)}")
+    content = parser.parse(("endexplained",))
+    parser.delete_first_token()
+    return Explained(content, only)
