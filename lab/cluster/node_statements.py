@@ -221,6 +221,14 @@ def pin_only(world: World, actor: str, table: TableId) -> Descriptor:
     return world.control.version(table, one.pins[table][1])
 
 
+def enter_now(world: World, actor: str, table: TableId) -> Descriptor:
+    """The transaction uses `table` from here on, and has neither read nor written anything of it."""
+    serving(world, actor)
+    one = _running(world, actor)
+    with _failing(world, one):
+        return enter(world, one, table)
+
+
 def enter(world: World, one: Transaction, table: TableId) -> Descriptor:
     """T2 and T3, at the first use of `table`: which version this transaction uses of it, if it may."""
     if table not in one.pins:

@@ -94,13 +94,16 @@ def explorer(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def model(request: HttpRequest, name: str) -> HttpResponse:
-    """A built-in model on the stage: an unsafe one at the end of its witness."""
+    """A built-in model on the stage: an unsafe one at the end of its witness, or that as a golden script."""
     try:
         if not variant_named(name).breaks:
             return _opened(Session("variant", {"name": name}), 0, asks=True)
         session = witness_of(name).session
     except BadSession as problem:
         raise Http404(str(problem)) from problem
+    if request.GET.get("as") == "script":
+        link = encode(session, len(session.steps))
+        return HttpResponseRedirect(f"{reverse('stage-export', args=('script',))}?s={link}")
     return _opened(session, len(session.steps))
 
 

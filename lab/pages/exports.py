@@ -10,10 +10,12 @@ from django.views.decorators.http import require_GET
 from lab.diagrams.handout import picture_of_session
 from lab.pages.answers import linked_answer
 from lab.pages.words import say
+from lab.sessions.model import script as model_script
 from lab.sessions.replay import show_in_lines
 from lab.sessions.session import BadLink, BadSession, Linked, decode
+from lab.sessions.setup import MODEL, WORLD
 from lab.sessions.setups import setup_named
-from lab.sessions.world.script import script_of
+from lab.sessions.world import script as world_script
 
 
 def _svg(linked: Linked) -> str:
@@ -28,8 +30,15 @@ def _json(linked: Linked) -> str:
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
+SCRIPTS = {MODEL: model_script.script_of, WORLD: world_script.script_of}
+"""The kinds of sessions that the language of golden scripts can tell."""
+
+
 def _script(linked: Linked) -> str:
-    return script_of(linked.session, _title(linked))
+    kind = setup_named(linked.session.setup).kind
+    if kind not in SCRIPTS:
+        raise BadSession("a golden script is about a cluster; this session is about people with handbooks")
+    return SCRIPTS[kind](linked.session, _title(linked))
 
 
 FORMS: Mapping[str, tuple[str, Callable[[Linked], str]]] = {

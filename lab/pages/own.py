@@ -255,7 +255,16 @@ def _answer(question: Question) -> dict[str, Any]:
         "broken": to_json(finding.broken, say),
         "probe": to_json(finding.probe, say),
         "stage": _stage(finding.session, len(finding.session.steps)),
+        "script": _script(finding.session),
     }
+
+
+def _script(session: Session) -> str:
+    """The session as a golden script; "" when it is too long for a link."""
+    try:
+        return f"{reverse('stage-export', args=('script',))}?s={encode(session, len(session.steps))}"
+    except BadSession:
+        return ""
 
 
 def _stage(session: Session, at: int) -> str:

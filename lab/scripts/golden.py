@@ -17,7 +17,7 @@ The first comment of a script says why it matters.
 """
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lab.scripts.commands_of import Lab, Refusal, perform
@@ -148,6 +148,11 @@ def _play_line(lab: Lab, line: str, unexpected: list[str]) -> list[str]:
     if must_fail and not refused:
         unexpected.append(f"{line}: not refused")
     return output
+
+
+def recorded(blocks: Iterable[Sequence[str]]) -> str:
+    """The script of these blocks of commands, with what they say now. Raises `BadScript`."""
+    return play("\n".join("\n".join((*block, SEPARATOR, "")) for block in blocks)).text
 
 
 def played_lines(lab: Lab, line: str) -> tuple[list[str], bool]:

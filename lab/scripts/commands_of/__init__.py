@@ -5,14 +5,16 @@ A module registers its sentences when it is imported; whoever runs a script impo
 schema          tables and versions made by hand, rules left out, time, what there is to see
 changes         plan, submit and step a change; pause, resume, cancel; its worker dies
 reorganisation  filling by hand, one chunk at a time; verification
+model           an explorer's model: its tables, its change, its fill range by range
 nodes           leases, processes, clocks, and the messages between a node and the database
 rows            transactions and statements of a session
 """
 
 from lab.scripts.commands import COMMANDS, Lab, Refusal, perform
-from lab.scripts.commands_of import changes, nodes, reorganisation, rows, schema
+from lab.scripts.commands_of import changes, model, nodes, reorganisation, rows, schema
 from lab.scripts.commands_of.rows import COMMIT_ANSWERS
 
 __all__ = [
-    "COMMANDS", "COMMIT_ANSWERS", "Lab", "Refusal", "changes", "nodes", "perform", "reorganisation", "rows", "schema",
+    "COMMANDS", "COMMIT_ANSWERS", "Lab", "Refusal",
+    "changes", "model", "nodes", "perform", "reorganisation", "rows", "schema",
 ]  # fmt: skip

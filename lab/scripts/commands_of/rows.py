@@ -33,6 +33,12 @@ def _pin(lab: Lab, match: Match) -> None:
     lab.world.say(f"{match[1]}: pinned {descriptor}")
 
 
+@command("SESSION: enter TABLE", r"([\w.]+): enter (\w+)", "its transaction begins to use a version (T2)")
+def _enter(lab: Lab, match: Match) -> None:
+    descriptor = node_statements.enter_now(lab.world, match[1], lab.world.control.find(match[2]))
+    lab.world.say(f"{match[1]}: uses {descriptor} from here on")
+
+
 @command("SESSION: late commit", r"([\w.]+): late commit", "the last message of a frozen process arrives")
 def _late_commit(lab: Lab, match: Match) -> None:
     node_statements.commit(lab.world, match[1], late=True)

@@ -90,9 +90,14 @@ def _pairs(lab: Lab, match: Match) -> None:
         lab.world.say(pair_text(newest, pair))
 
 
-@command("check TABLE", r"check (\w+)", "the seven clauses, under every version in force")
+@command(
+    "check TABLE [accepted]",
+    r"check (\w+)( accepted)?",
+    "the seven clauses, under every version in force; accepted: under all that the fence lets in",
+)
 def _check(lab: Lab, match: Match) -> None:
     world = lab.world
-    for descriptor in world.control.versions_in_force(world.control.find(match[1]), world.now):
+    versions = world.control.accepted_versions if match[2] else world.control.versions_in_force
+    for descriptor in versions(world.control.find(match[1]), world.now):
         violations = world.violations(descriptor.table_id, descriptor)
         world.say(f"{descriptor}: {'consistent' if not violations else '; '.join(map(str, violations))}")

@@ -1,8 +1,7 @@
 """A session on the lab's cluster as a golden script: `manage.py script` runs it, and it can be kept as a test."""
 
 from lab.scripts import golden
-from lab.sessions.session import BadSession, Session, check_steps
-from lab.sessions.setup import WORLD
+from lab.sessions.session import Session, check_steps
 from lab.sessions.setups import setup_named
 from lab.sessions.world import session as world_session
 from lab.sessions.world.setups import SCENERY
@@ -11,13 +10,11 @@ from lab.sessions.world.setups import SCENERY
 def script_of(session: Session, why: str) -> str:
     """The lines of a session with what they say, up to a step that is refused; `why` is the script's first comment.
 
-    Raises `BadSession` for a session on another machine.
+    Raises `BadSession`.
     """
     setup = setup_named(session.setup)
     check_steps(session.steps)
-    if setup.kind != WORLD:
-        raise BadSession("a golden script is made of sessions on the lab's cluster; this one is on another machine")
     taken = session.steps[: world_session.taken(setup, session)]
     left_out = [f"without {rule}" for rule in sorted(session.left_out)]
     blocks = ((f"# {why}", *left_out, *SCENERY[session.setup].prologue), *((step,) for step in taken))
-    return golden.play("\n\n".join("\n".join(block) for block in blocks)).text
+    return golden.recorded(blocks)

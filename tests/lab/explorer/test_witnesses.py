@@ -1,6 +1,7 @@
-"""Every witness on the page of safe sequences happens in the lab's world, too: neither can drift from the other."""
+"""Every witness on the page of safe sequences happens on the lab's cluster, too: neither can drift from the other."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.spaces.full_space import Plain, step_id
 from lab.explorer.variants import all_variants
 from lab.explorer.witness import parse
-from tests.lab.explorer.in_the_world import Run
+from lab.scripts import golden
+from lab.sessions.model.script import Lines
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/safe-sequences.md").read_text(encoding="utf-8")
 STORIES = {
@@ -24,16 +26,31 @@ def test_each_broken_variant_has_its_witness_on_the_page() -> None:
     assert all(STORIES.values())
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_witness_leads_the_world_to_the_same_pairs_and_the_same_violation(name: str) -> None:
-    variant = BROKEN[name]
-    plain = Plain(effects_of(variant.model))
-    run, config = Run(plain), plain.start()
+@cache
+def told(name: str) -> tuple[Lines, set[str]]:
+    """A witness as lines of a script, compared with the model step by step; and what it breaks."""
+    plain = Plain(effects_of(BROKEN[name].model))
+    lines, config = Lines(plain, f"{name} breaks {BROKEN[name].breaks}."), plain.start()
     for step in parse(plain, STORIES[name]):
         config = plain.after(config, step)[0]
-        run.take(step)
-        assert run.pairs() == plain.effects.known[config.contents].storages(), step_id(step)
-    broken = {fault.clause for fault in plain.faults(config)}
+        lines.take(step)
+        assert lines.lab.world.store.contents() == plain.effects.known[config.contents].storages(), step_id(step)
+    return lines, {fault.clause for fault in plain.faults(config)}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_witness_leads_the_cluster_to_the_same_pairs_and_the_same_violation(name: str) -> None:
+    lines, broken = told(name)
     assert broken, "the last step breaks something"
-    assert broken <= {*variant.breaks.split(), "lost write", "read twice", "refused writes"}
-    assert {clause for clause in broken if clause.startswith("C")} <= run.clauses()
+    assert broken <= {*BROKEN[name].breaks.split(), "lost write", "read twice", "refused writes"}
+    assert {clause for clause in broken if clause.startswith("C")} <= lines.clauses()
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_it_is_a_golden_script_that_shows_the_same_violation(name: str) -> None:
+    """As it is exported: run anew it says what it said, and its last block names the clauses."""
+    lines, broken = told(name)
+    played = golden.play(lines.text)
+    assert played.is_same, list(played.differences())
+    found = set(re.findall(r"\bC\d\b", " ".join(played.outcomes[-1].output)))
+    assert {clause for clause in broken if clause.startswith("C")} <= found
