@@ -27,6 +27,7 @@ from lab.models import Attempt, Progress
 from lab.pages.chapters import chapter_after, teachable
 from lab.tasks import answer_next_question
 from lab.templatetags.chapter_text import markdown
+from tests.web.terms import without_terms
 
 BOOKS = [book for book in books() if book.chapter is not None and book.chapter.screens]
 SCREENS = [(book, screen) for book in BOOKS for screen in book.chapter.screens]  # type: ignore[union-attr]
@@ -111,7 +112,7 @@ def answered(browser: Client, book: Book, screen: Screen, form: dict[str, Any]) 
         answer = browser.post(url("chapter-answer", book, screen), form | {"asked": asked[1]})
     page: Any = browser.get(answer["Location"].partition("#")[0])
     assert page.status_code == 200
-    return str(page.content.decode())
+    return without_terms(page)
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +138,7 @@ def test_every_screen_is_shown_in_both_languages(browser: Client, book: Book, la
     for screen in book.chapter.screens:
         answer = browser.get(url("chapter-screen", book, screen))
         assert answer.status_code == 200
-        page = answer.content.decode()
+        page = without_terms(answer)
         assert html.escape(book.text(language, f"{screen.id}.title")) in page
         assert markdown(book.text(language, screen.id)) in page
 
@@ -158,13 +159,13 @@ def test_hints_solution_and_why_are_in_no_response_before_they_are_due(
     browser: Client, book: Book, screen: Screen
 ) -> None:
     open_all_before(browser, book, screen)
-    page = browser.get(url("chapter-screen", book, screen)).content.decode()
+    page = without_terms(browser.get(url("chapter-screen", book, screen)))
     hidden = [
         markdown(book.text("en", f"{screen.id}.{key}")) for key in ("hint-1", "hint-2", "hint-3", "solution", "why")
     ]
     assert [text for text in hidden if text in page] == []
     for at in range(3):
-        page = browser.post(url("chapter-hint", book, screen), follow=True).content.decode()
+        page = without_terms(browser.post(url("chapter-hint", book, screen), follow=True))
         assert [text in page for text in hidden] == [*[True] * (at + 1), *[False] * (4 - at)]
 
 
@@ -173,7 +174,7 @@ def test_no_response_carries_a_state_whose_question_is_unanswered(browser: Clien
     """Every byte of every page that can be had before the answer: the session goes no further than the question."""
     open_all_before(browser, book, screen)
     assert book.chapter is not None
-    pages = [browser.get(url("chapter-screen", book, screen)).content.decode()]
+    pages = [without_terms(browser.get(url("chapter-screen", book, screen)))]
     pages.append(answered(browser, book, screen, NO_ANSWER))
     behind = book.chapter.screens[book.chapter.screens.index(screen) + 1 :]
     for one in behind[:2]:
@@ -199,7 +200,7 @@ def test_the_answer_is_stored_before_what_it_was_about_is_shown(browser: Client,
     assert Attempt.objects.filter(progress__task=screen.id).count() == 1
     if screen.start is not None:
         assert _sessions_in(page) == {session_of(reveal_of(screen.task, screen.start)).steps}
-        assert _sessions_in(browser.get(url("chapter-screen", book, screen)).content.decode()) == _sessions_in(page)
+        assert _sessions_in(without_terms(browser.get(url("chapter-screen", book, screen)))) == _sessions_in(page)
 
 
 def _steps(screen: Screen) -> tuple[str, ...]:
@@ -247,7 +248,7 @@ def test_a_wrong_answer_says_why_and_a_later_right_one_is_with_help(browser: Cli
 def test_what_is_no_answer_is_refused_and_not_stored(browser: Client, jump: Book) -> None:
     page = answered(browser, jump, screen_of(jump, "what-is-left"), {"choice": "x"})
     assert "That is no answer yet: choose one of the answers." in page
-    again = browser.get(url("chapter-screen", jump, screen_of(jump, "what-is-left"))).content.decode()
+    again = without_terms(browser.get(url("chapter-screen", jump, screen_of(jump, "what-is-left"))))
     assert "That is no answer yet" not in again
     assert not Attempt.objects.exists()
 
@@ -267,7 +268,7 @@ def test_ones_own_steps_are_on_the_stage_again(browser: Client, jump: Book) -> N
     page = answered(browser, jump, reach, {"steps": json.dumps(played)})
     assert "not yet there: a row without its entry, seen by version 2 (C4)" in html.unescape(page)
     assert _sessions_in(page) == {tuple(played)}
-    assert _sessions_in(browser.get(url("chapter-screen", jump, reach)).content.decode()) == {tuple(played)}
+    assert _sessions_in(without_terms(browser.get(url("chapter-screen", jump, reach)))) == {tuple(played)}
 
 
 def test_a_game_is_played_move_by_move_and_stored_when_it_is_over(browser: Client) -> None:
@@ -303,7 +304,7 @@ def test_a_hint_leaves_the_last_outcome_on_the_page(browser: Client, jump: Book)
     remarks = re.search(r'id="outcome".*?</div>', before, re.DOTALL)
     assert remarks is not None
     assert "<li>" in remarks[0]
-    hinted = browser.post(url("chapter-hint", jump, reach), follow=True).content.decode()
+    hinted = without_terms(browser.post(url("chapter-hint", jump, reach), follow=True))
     assert remarks[0] in hinted
     assert markdown(jump.text("en", f"{reach.id}.hint-1")) in hinted
 
@@ -312,7 +313,7 @@ def test_who_asks_to_be_shown_sees_it_played(browser: Client, jump: Book) -> Non
     reach = screen_of(jump, "found-by-table")
     assert isinstance(reach.task, Reach)
     open_all_before(browser, jump, reach)
-    page = browser.post(url("chapter-solution", jump, reach), follow=True).content.decode()
+    page = without_terms(browser.post(url("chapter-solution", jump, reach), follow=True))
     assert _sessions_in(page) == {in_full(reach.task.solution)}
     assert "data-play" in page
     played = ["publish.2"]
@@ -340,7 +341,7 @@ def test_a_design_is_searched_for_by_the_worker(browser: Client) -> None:
     book, screen = next((b, s) for b, s in TASKS if isinstance(s.task, Design) and s.task.grammar != "handbooks")
     open_all_before(browser, book, screen)
     answer = browser.post(url("chapter-answer", book, screen), fields(screen))
-    page = browser.get(answer["Location"].partition("#")[0]).content.decode()
+    page = without_terms(browser.get(answer["Location"].partition("#")[0]))
     assert "data-asked" in page
     assert html.escape(fields(screen)["lines"].splitlines()[0]) in page
     assert not Attempt.objects.exists()
@@ -359,7 +360,7 @@ def test_a_teachers_own_chapter_is_a_chapter_like_ours(browser: Client, tmp_path
     text = (tmp_path / "21-my-own" / "en.md").read_text(encoding="utf-8")
     (tmp_path / "21-my-own" / "en.md").write_text(text.replace("## two-servers: ", "## two-servers: My "))
     settings.EXERCISES_DIR = tmp_path
-    page = browser.get("/lab/chapters/21-my-own/two-servers/").content.decode()
+    page = without_terms(browser.get("/lab/chapters/21-my-own/two-servers/"))
     assert "My Two servers, one table" in page
 
 
@@ -379,10 +380,10 @@ def test_a_chapter_that_waits_for_something_says_so(browser: Client, tmp_path: P
     for name in ("en.md", "zh-hans.md"):
         (folder / name).write_text("# Later\n\nA lede.\n\n## picture\n\nA picture.\n")
     settings.EXERCISES_DIR = tmp_path
-    assert "It comes with: requests" in browser.get("/lab/chapters/22-later/").content.decode()
+    assert "It comes with: requests" in without_terms(browser.get("/lab/chapters/22-later/"))
     (tmp_path / "23-own").mkdir()
     shutil.copytree(OURS / "01-one-jump", tmp_path / "23-own", dirs_exist_ok=True)
-    assert "/lab/chapters/23-own/" in browser.get("/lab/chapters/22-later/").content.decode()
+    assert "/lab/chapters/23-own/" in without_terms(browser.get("/lab/chapters/22-later/"))
 
 
 def test_the_next_chapter_is_one_that_can_be_done() -> None:
@@ -398,7 +399,7 @@ def test_the_next_chapter_is_one_that_can_be_done() -> None:
 def test_the_front_page_lists_the_chapters_with_what_is_done(browser: Client, jump: Book) -> None:
     predict = screen_of(jump, "what-is-left")
     browser.post(url("chapter-answer", jump, predict), {"choice": "entry"})
-    page = browser.get("/lab/").content.decode()
+    page = without_terms(browser.get("/lab/"))
     assert [book.folder for book in BOOKS if reverse("chapter", args=(book.folder,)) not in page] == []
     assert "1 of 5 tasks done" in page
 
@@ -406,7 +407,7 @@ def test_the_front_page_lists_the_chapters_with_what_is_done(browser: Client, ju
 def test_the_stage_is_given_its_set_up_and_the_form_its_first_steps(browser: Client, jump: Book) -> None:
     reach = screen_of(jump, "found-by-table")
     open_all_before(browser, jump, reach)
-    page = browser.get(url("chapter-screen", jump, reach)).content.decode()
+    page = without_terms(browser.get(url("chapter-screen", jump, reach)))
     found = re.search(r'<script id="stage-setups" type="application/json">(.*?)</script>', page, re.DOTALL)
     assert found is not None
     assert [setup["name"] for setup in json.loads(found[1])] == ["one-jump"]

@@ -29,6 +29,7 @@ from changes.planning.planner import make_plan
 from leases.holders import Holder, to_text
 from leases.models import Lease, Node, PastLease
 from schemalab.operations import lease_history
+from tests.web.terms import without_terms
 
 ClientOf = Callable[[str], Client]
 ACTS = ("release", "revoke")
@@ -36,7 +37,7 @@ ACTS = ("release", "revoke")
 
 def words(answer: Any) -> str:
     """What a reader sees."""
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", without_terms(answer))).split())
 
 
 @pytest.fixture
