@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
+from ssl import SSLContext
 from typing import Any
 
 from catalog import clock
@@ -67,6 +68,8 @@ class Settings:
     password: str = field(default="", repr=False)
     secret_key: str = field(default="", repr=False)
     home: Path | None = None
+    tls: tuple[Path | None, Path | None] = (None, None)
+    """Certificate and key; without them the node speaks no TLS."""
     limits: Limits = NO_LIMITS
 
 
@@ -131,7 +134,9 @@ class Server:
         listener: socket.socket,
         incarnation: int,
         on_ending: Callable[[int], None] = lambda code: None,
+        tls: SSLContext | None = None,
     ) -> None:
+        self._tls = tls
         self.settings, self.listener, self.incarnation = settings, listener, incarnation
         self._on_ending = on_ending
         self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -152,7 +157,7 @@ class Server:
         )
         self.env = environment(settings, self.incarnation, keeper)
         people = People(self.env.directory.ask)
-        greeting = Greeting(self._open, admission(settings, people), settings.limits.sessions_max_each)
+        greeting = Greeting(self._open, admission(settings, people), settings.limits.sessions_max_each, self._tls)
         clients = Clients(greeting)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self.stop)

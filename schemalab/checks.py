@@ -51,12 +51,19 @@ def check_layout(databases: Sequence[str] | None = None, **_: Any) -> list[Check
 
 
 def _exposure_mistakes() -> Iterator[CheckMessage]:
-    if not is_loopback(settings.NODE_HOST):
+    if bool(settings.NODE_TLS_CERT) != bool(settings.NODE_TLS_KEY):
+        given, missing = ("CERT", "KEY") if settings.NODE_TLS_CERT else ("KEY", "CERT")
+        yield Error(
+            f"NODE_TLS_{given} is set and NODE_TLS_{missing} is not: nodes need both to speak TLS",
+            hint=f"Set NODE_TLS_{missing}, too, or neither.",
+            id="schemalab.E009",
+        )
+    if not is_loopback(settings.NODE_HOST) and not settings.NODE_TLS_CERT:
         yield checks.Warning(
             f"NODE_HOST={settings.NODE_HOST} is reachable from other machines, and nodes speak no TLS: passwords are"
             " not sent, but what people read and write can be overheard and changed on the way",
-            hint="Let the nodes listen on 127.0.0.1 behind a TLS tunnel, and set NODE_PASSWORD so that they ask for"
-            " passwords there; or use a network that nobody else can listen to.",
+            hint="Set NODE_TLS_CERT and NODE_TLS_KEY; or let the nodes listen on 127.0.0.1 behind a TLS tunnel, with"
+            " NODE_PASSWORD so that they ask for passwords there; or use a network that nobody else can listen to.",
             id="schemalab.W003",
         )
     if settings.DEBUG and not is_loopback(settings.HOST):

@@ -132,6 +132,13 @@ def folder(value: str) -> Path | None:
     return Path(value).resolve() if value else None
 
 
+def file(value: str) -> Path | None:
+    """A file that exists; empty for none."""
+    if value and not Path(value).is_file():
+        raise NotAllowed("a file that exists, or empty for none")
+    return Path(value).resolve() if value else None
+
+
 def origin(value: str) -> str:
     if value and not value.startswith(("http://", "https://")):
         raise NotAllowed("http://HOST[:PORT] or https://HOST[:PORT], or empty")
@@ -161,6 +168,8 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("NODE_PORT", "7101", whole(1, 65435), "port of the first node; a taken one is skipped"),
     Setting("NODE_PASSWORD", "", text, "the owner's SQL password; when set, nodes ask for passwords on loopback too"),
+    Setting("NODE_TLS_CERT", "", file, "the nodes' certificate (PEM), with its chain; empty: nodes speak no TLS"),
+    Setting("NODE_TLS_KEY", "", file, "the key of that certificate (PEM), without a passphrase"),
     Setting(
         "NODE_SESSIONS_PER_USER", "100", whole(1, 200), "sessions that one user may have on one node, of 200 in all"
     ),

@@ -1,6 +1,7 @@
 """The connections of clients.
 
 registry       all connections: admitted, found for a cancel, ended
+tls            encryption
 startup        the first messages
 connection     the protocol as a server speaks it
 channel        a stream of messages, with limits in both directions

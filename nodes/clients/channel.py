@@ -6,6 +6,7 @@ it is asked for (`flush`) or grows large, and waits while the client does not re
 """
 
 import asyncio
+import ssl
 import struct
 from collections.abc import Callable
 from typing import cast
@@ -36,6 +37,7 @@ class Channel(asyncio.Protocol):
         self._is_reading = True
         self._closing: asyncio.TimerHandle | None = None
         self.is_lost = False
+        self.is_encrypted = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
@@ -73,6 +75,25 @@ class Channel(asyncio.Protocol):
     def address(self) -> str:
         """Where the client is, without its port; empty when it is gone already."""
         return str((self.transport.get_extra_info("peername") or ("",))[0])
+
+    def refuse_unread(self) -> None:
+        """Raises 08P01 when the client has sent more than was read."""
+        if self._received:
+            raise FatalError(
+                PROTOCOL_VIOLATION,
+                "received unencrypted data after SSL request",
+                detail="This could be either a client-software bug or evidence of somebody in between.",
+            )
+
+    async def encrypt(self, context: ssl.SSLContext) -> None:
+        """Go on over TLS. Raises `ConnectionResetError` when the client does not."""
+        try:
+            transport = await self._loop.start_tls(self.transport, self, context, server_side=True)
+        except (OSError, ssl.SSLError) as error:
+            raise ConnectionResetError(f"no TLS: {error}") from error
+        if transport is None:
+            raise ConnectionResetError
+        self.transport, self.is_encrypted = cast(asyncio.Transport, transport), True
 
     async def startup_packet(self) -> tuple[int, bytes]:
         """The code and body of an untyped packet. Refuses a length that no startup packet has: garbage."""

@@ -94,7 +94,7 @@ class Client:
     async def _serve(self) -> None:
         try:
             async with asyncio.timeout(STARTUP_S_MAX):
-                signed_in = await Startup(self.clients, self.channel, self.greeting.admission).signed_in()
+                signed_in = await self._startup().signed_in()
         except TimeoutError:
             raise errors.FatalError(
                 errors.PROTOCOL_VIOLATION, f"nobody has signed in within {STARTUP_S_MAX:g} s"
@@ -111,6 +111,9 @@ class Client:
         await self._flush()
         while await self._serve_message():
             pass
+
+    def _startup(self) -> Startup:
+        return Startup(self.clients, self.channel, self.greeting.admission, self.greeting.tls)
 
     def abandon(self) -> None:
         """The client is gone: what runs for it is of no use."""

@@ -1,10 +1,11 @@
-"""The first messages of a connection: encryption refused, a cancel, or startup parameters and a password.
+"""The first messages of a connection: encryption, a cancel, or startup parameters and a password.
 
 Until a client has signed in, little is read of what it sends, and nothing is executed.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from ssl import SSLContext
 
 from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
@@ -35,6 +36,8 @@ class Greeting:
     admission: Admission = field(default_factory=Admission)
     sessions_max_each: int = CLIENTS_MAX
     """How many sessions one user may have."""
+    tls: SSLContext | None = None
+    """Offered to clients that ask for encryption, when there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +47,14 @@ class Startup:
     clients: Registry
     channel: Channel
     admission: Admission
+    tls: SSLContext | None = None
 
     async def signed_in(self) -> tuple[Person, dict[str, str]] | None:
         """The person who has signed in, with the startup parameters; None when the connection was only for a cancel."""
         for _ in range(3):  # at most one request for each kind of encryption, then the real thing
             code, body = await self.channel.startup_packet()
             if code in (messages.SSL_REQUEST, messages.GSSENC_REQUEST):
-                self.channel.send(b"N")
-                await self.channel.flush()
+                await self._answer_encryption(code)
                 continue
             if code == messages.CANCEL_REQUEST:
                 reader = Reader(body)
@@ -59,6 +62,17 @@ class Startup:
                 return None
             return await self._admit(code, body)
         raise FatalError(PROTOCOL_VIOLATION, "expected a startup packet after the answers to encryption requests")
+
+    async def _answer_encryption(self, code: int) -> None:
+        """TLS when the node has a certificate; else the client goes on without, or not at all."""
+        if code != messages.SSL_REQUEST or self.tls is None or self.channel.is_encrypted:
+            self.channel.send(b"N")
+            await self.channel.flush()
+            return
+        self.channel.refuse_unread()  # somebody between could have put it there
+        self.channel.send(b"S")
+        await self.channel.flush()
+        await self.channel.encrypt(self.tls)
 
     async def _admit(self, code: int, body: bytes) -> tuple[Person, dict[str, str]]:
         major, minor = code >> 16, code & 0xFFFF

@@ -98,7 +98,7 @@ class Exchange:
         _, _, self.first_bare = rest.partition(",")
         self.gs2_header = client_first.removesuffix(self.first_bare)
         if channel.startswith("p"):
-            raise FatalError(PROTOCOL_VIOLATION, "SCRAM channel binding is not supported: the node speaks no TLS")
+            raise FatalError(PROTOCOL_VIOLATION, "SCRAM channel binding is not supported")
         if channel not in ("n", "y"):
             raise _malformed()
         client_nonce = _attributes(self.first_bare).get("r")

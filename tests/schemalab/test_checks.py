@@ -23,6 +23,12 @@ def test_the_settings_of_these_tests_are_in_order() -> None:
             id="nodes that others reach can be overheard",
         ),
         pytest.param(
+            {"NODE_TLS_CERT": "cert.pem"},
+            "schemalab.E009",
+            "NODE_TLS_CERT is set and NODE_TLS_KEY is not",
+            id="a certificate without its key",
+        ),
+        pytest.param(
             {"DEBUG": True, "HOST": "10.0.0.1", "PUBLIC_URL": "https://lab.example.org"},
             "schemalab.E006",
             "DEBUG is on while the page listens on 10.0.0.1",

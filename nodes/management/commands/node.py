@@ -5,6 +5,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from ssl import SSLContext
 from typing import Any, TypeVar
 
 import uvloop
@@ -15,6 +16,7 @@ from django.utils import timezone
 
 from catalog import clock
 from leases.services import leave_node, register_node
+from nodes.clients.tls import BadCertificate, tls_context
 from nodes.ending import LEAVE_S, end_now, end_soon, in_time
 from nodes.execution.duckdb_engine import warm_up
 from nodes.server import CannotServe, Server, Settings, bind, is_loopback
@@ -55,6 +57,7 @@ class Command(BaseCommand):
             buckets=settings.BUCKET_COUNT,
             password=settings.NODE_PASSWORD,
             secret_key=settings.SECRET_KEY,
+            tls=(settings.NODE_TLS_CERT, settings.NODE_TLS_KEY),
             home=settings.HOME,
             limits=Limits(
                 sessions_max_each=settings.NODE_SESSIONS_PER_USER,
@@ -65,8 +68,9 @@ class Command(BaseCommand):
         self.once_the_store_answers(name, lambda: refuse_another_layout(name))
         warm_up()
         try:
+            tls = tls_context(*chosen.tls)
             listener = bind(chosen)
-        except CannotServe as error:
+        except (CannotServe, BadCertificate) as error:
             raise CommandError(str(error), returncode=2) from None
         taken = listener.getsockname()[1]
         registration = self.once_the_store_answers(
@@ -74,13 +78,13 @@ class Command(BaseCommand):
         )
         self.stdout.write(f"node {name} incarnation {registration.incarnation} on {host}:{taken}", ending="\n")
         self.stdout.flush()
-        if not is_loopback(host):
+        if not is_loopback(host) and tls is None:
             self.stderr.write(f"node {name}: {host} can be reached by others, and what is sent there is not encrypted")
         loop = uvloop.new_event_loop()  # `uvloop.run` would wait for threads at its end
         asyncio.set_event_loop(loop)
         code = 1
         try:
-            code = loop.run_until_complete(serve(chosen, listener, registration.incarnation))
+            code = loop.run_until_complete(serve(chosen, listener, registration.incarnation, tls))
         except Exception:
             log.exception("node %s could not end in good order", name)
         end_now(name, code, loop)
@@ -119,9 +123,9 @@ def refuse_another_layout(name: str) -> None:
         raise CommandError(mistake, returncode=2)
 
 
-async def serve(chosen: Settings, listener: Any, incarnation: int) -> int:
+async def serve(chosen: Settings, listener: Any, incarnation: int, tls: SSLContext | None) -> int:
     loop = asyncio.get_running_loop()
-    code = await Server(chosen, listener, incarnation, lambda code: end_soon(chosen.name, code, loop)).run()
+    code = await Server(chosen, listener, incarnation, lambda code: end_soon(chosen.name, code, loop), tls).run()
     if code == 0:
         await in_time(LEAVE_S, f"node {chosen.name} says that it leaves", leave(chosen.name, incarnation))
     return code

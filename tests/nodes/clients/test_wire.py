@@ -2,6 +2,7 @@
 
 import struct
 import time
+from pathlib import Path
 
 import pytest
 
@@ -309,8 +310,23 @@ def test_a_password_is_asked_for_and_checked(cluster: Cluster) -> None:
 
     from nodes.people.vouching import vouched_parameters
 
-    cluster.start("guarded", NODE_PASSWORD="sésame")
+    tls = Path(__file__).with_name("tls")
+    certificate = str(tls / "cert.pem")
+    cluster.start("guarded", NODE_PASSWORD="sésame", NODE_TLS_CERT=certificate, NODE_TLS_KEY=str(tls / "key.pem"))
     try:
+        encrypted = {"user": "owner", "password": "sésame", "sslmode": "verify-full", "sslrootcert": certificate}
+        with psycopg.connect(cluster.address("guarded", **encrypted), autocommit=True) as connection:
+            assert connection.pgconn.ssl_in_use
+            assert connection.execute("SELECT sum(g) FROM generate_series(1, 300000) g").fetchone() == (45000150000,)
+            with connection.cursor() as cursor:
+                assert sum(1 for _ in cursor.stream("SELECT g, 'x' FROM generate_series(1, 100000) g")) == 100_000
+        with Raw(cluster.ports["guarded"]) as meddler:
+            meddler.send(struct.pack("!ii", 8, 80877103) + b"SELECT 1")
+            assert fields((meddler.message() or (b"", b""))[1])["C"] == "08P01"
+        with Raw(cluster.ports["guarded"]) as silent:
+            silent.send(struct.pack("!ii", 8, 80877103))
+            assert silent.exactly(1) == b"S"
+            silent.send(b"no handshake at all, but bytes of something else")
         with psycopg.connect(cluster.address("guarded", user="owner", password="sésame")) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
         with psycopg.connect(cluster.address("guarded", **vouched_parameters("only for tests", "lea"))) as connection:
