@@ -7,7 +7,7 @@ each; rows and numbers are in `catalog.models`.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -87,6 +87,78 @@ SENTENCES: dict[str, str] = {
     "process thawed": "{who} thawed process {process}.",
     "process restarted": "{who} started process {process} again.",
 }
+
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "changes": (
+        "change submitted",
+        "change queued",
+        "changes needless",
+        "change started",
+        "nothing to do",
+        "executor replaced",
+        "change pausing",
+        "change resumed",
+        "change throttled",
+        "change unthrottled",
+        "change cancelling",
+        "change rolling back",
+        "change done",
+        "change cancelled",
+        "change failed",
+    ),
+    "versions": (
+        "table created",
+        "table dropped",
+        "version published",
+        "version waiting",
+        "version drained",
+        "sessions ended",
+    ),
+    "reorganisations": (
+        "reorganisation started",
+        "reorganisation finished",
+        "reorganisation failed",
+        "reorganisation resumed",
+        "spark warm",
+    ),
+    "nodes": (
+        "node joined",
+        "node left",
+        "node silent",
+        "node silent without leases",
+        "node back",
+        "node ended itself",
+        "node draining",
+        "node undrained",
+    ),
+    "leases": ("lease released", "lease revoked"),
+    "processes": (
+        "process crashed",
+        "process started",
+        "process killed",
+        "process frozen",
+        "process thawed",
+        "process restarted",
+    ),
+    "traffic and data": (
+        "traffic started",
+        "traffic stopped",
+        "traffic ended",
+        "load started",
+        "load finished",
+        "load failed",
+        "audit finished",
+    ),
+    "lab": ("version published by the lab", "replay step", "sandbox held back"),
+}
+"""The kinds by what they are about: each belongs to one group."""
+
+
+def kinds_of(wanted: Iterable[str]) -> frozenset[str]:
+    """The kinds that these words name: groups, or kinds themselves. What is neither names none."""
+    named = set(wanted)
+    return frozenset(kind for group, kinds in GROUPS.items() for kind in kinds if group in named or kind in named)
 
 
 UNCOUNTED: dict[str, str] = {

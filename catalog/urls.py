@@ -3,12 +3,16 @@
 from django.urls import path
 
 from catalog import views
+from catalog.story_list import views as story_list
 
 urlpatterns = [
     path("", views.cluster, name="cluster"),
     path("tables/", views.tables, name="tables"),
     path("tables/<int:table_id>/", views.table, name="table"),
     path("tables/named/<str:name>/", views.table_named, name="table-named"),
+    path("story/", story_list.story, name="story"),
+    path("story/events.json", story_list.file, {"form": "json"}, name="story-json"),
+    path("story/events.csv", story_list.file, {"form": "csv"}, name="story-csv"),
     path("live/poll", views.poll, name="live-poll"),
     path("theme/", views.theme, name="theme"),
     path("sign-in/", views.sign_in, name="sign-in"),

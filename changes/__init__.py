@@ -9,6 +9,7 @@ driver/        the machine's shell: publishes, waits, starts reorganisations, re
 pages/         a change in words and drawings
 records/       the time around a change, for its lanes over time
 queue          one change at a time moves a table (X1)
+change_list    the list of changes with its filters, and the queue
 rate_limits    how often changes and proofs may be asked for
 tables_ahead   the tables that the next change will meet
 new_tables     tables made inside a transaction (T9)

@@ -32,6 +32,14 @@ def ahead_of(one: Place, others: Iterable[Place]) -> list[int]:
     return sorted(other.id for other in rivals if other.is_moving or other.id < one.id)
 
 
+def directly_behind(places: Iterable[Place]) -> dict[int, list[int]]:
+    """For each change those that it waits for, without those that one of them waits for in turn."""
+    known = tuple(places)
+    ahead = {one.id: ahead_of(one, known) for one in known}
+    implied = {one: {other for first in found for other in ahead[first]} for one, found in ahead.items()}
+    return {one: [first for first in found if first not in implied[one]] for one, found in ahead.items()}
+
+
 def free_to_move(places: Iterable[Place]) -> list[int]:
     """The changes that wait for no other, oldest first."""
     known = tuple(places)

@@ -28,7 +28,7 @@ Shown = tuple[Facts | None, list[tuple[int, str]]]
 
 def summaries(table_id: int | None = None) -> list[Json]:
     """The open changes, of one table or of all, in the order in which they began."""
-    leases = _leases()
+    leases = leases_now()
     snapshots = [selectors.change_snapshot(change.pk) for change in selectors.open_changes(table_id)]
     return [change_page.summary(one, leases) for one in snapshots]
 
@@ -39,7 +39,8 @@ def ended(limit: int, **of: Any) -> list[Json]:
     return [change_page.line(selectors.change_line(change)) for change in found]
 
 
-def _leases() -> list[Json]:
+def leases_now() -> list[Json]:
+    """The live leases on all tables, as the pages of changes count them."""
     return [{"node": l.node, "version": l.version, "table_id": l.table_id} for l in leases_on()]  # noqa: E741
 
 
@@ -59,7 +60,7 @@ def _with_pulse(part: Json) -> Json:
 
 def _change(change_id: int) -> Json:
     snapshot = selectors.change_snapshot(change_id)
-    shown = change_page.view(snapshot, _leases())
+    shown = change_page.view(snapshot, leases_now())
     return shown | {"is_busy": shown["progress"] is not None}
 
 

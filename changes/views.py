@@ -12,8 +12,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from catalog.live import snapshot
-from catalog.story import change_stream
-from changes import proofs, selectors, services, tables_ahead
+from catalog.selectors import live_tables
+from catalog.story import CLUSTER, change_stream
+from changes import change_list, proofs, selectors, services, tables_ahead
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.executor.interventions import (
@@ -26,15 +27,13 @@ from changes.executor.interventions import (
     why_not,
     why_not_whose,
 )
-from changes.models import Proof
+from changes.models import Proof, Status
 from changes.pages import change_page, plan_json
 from changes.pages.refused import check_length, refused
 from changes.pages.timeline import points
 from changes.plan.rollback import rollback_steps
 from changes.rate_limits import TooFast
-from changes.streams import summaries
 
-LIST_MAX = 200
 EXAMPLES = (
     (("flights",), "CREATE INDEX flights_by_dest ON flights (dest)"),
     (("flights",), "ALTER TABLE flights ADD COLUMN gate text DEFAULT 'A1', ADD CHECK (gate <> '')"),
@@ -48,8 +47,12 @@ ACTS = {"cancel": services.cancel, "pause": services.pause, "resume": services.r
 @login_required
 @require_GET
 def changes(request: HttpRequest) -> HttpResponse:
-    recent = [change_page.line(change) for change in selectors.recent_changes(LIST_MAX)]
-    return render(request, "changes.html", {"section": "changes", "open": summaries(), "recent": recent})
+    """The queue, and a page of the list; an open page asks for it again once something happens."""
+    asked = change_list.wanted(request.GET)
+    with snapshot.one_snapshot():
+        context = {"queue": change_list.queue(), "list": change_list.page(asked)} | snapshot.follow_context(CLUSTER)
+    choices = {"tables": [table.name for table in live_tables()], "statuses": [status.value for status in Status]}
+    return render(request, "changes.html", {"section": "changes", "wanted": asked} | choices | context)
 
 
 @login_required

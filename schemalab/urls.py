@@ -7,7 +7,7 @@ from django.urls import include, path
 from django.views.i18n import JavaScriptCatalog
 
 from schemalab import views
-from schemalab.operations import faults, first_visit, leases, traffic
+from schemalab.operations import audit_trail, faults, first_visit, leases, traffic
 from schemalab.people import account
 from schemalab.tables import versions
 
@@ -26,6 +26,7 @@ urlpatterns = [
     path("traffic/start/", traffic.start, name="traffic-start"),
     path("traffic/<int:number>/stop/", traffic.stop, name="traffic-stop"),
     path("first-visit/", first_visit.show, name="first-visit"),
+    path("audit-trail/", audit_trail.page, name="audit-trail"),
     path("leases/", leases.leases, name="leases"),
     path("leases/history/", leases.history, name="lease-history"),
     path("leases/<int:lease_id>/release/", leases.release, name="lease-release"),

@@ -98,7 +98,8 @@
         if (message.stream !== page.dataset.stream) break;
         seq = message.seq;
         for (const story of document.querySelectorAll("[data-story]")) story.replaceChildren(...message.events.map((event) => storyLine(event)));
-        onParts(message.parts); break;
+        onParts(message.parts);
+        document.dispatchEvent(new CustomEvent("schemalab:snapshot")); break;
     }
     show(socket && socket.readyState === WebSocket.OPEN ? "live" : "reconnecting");
   }

@@ -166,6 +166,11 @@ def page_context(stream: str) -> dict[str, Any]:
     return {"stream": stream, "seq": seq, "events": events, "parts": parts, "state": state}
 
 
+def follow_context(stream: str) -> dict[str, Any]:
+    """The context of a page that shows no parts, and asks anew for what it shows once something happens."""
+    return {"stream": stream, "seq": selectors.newest_seq(stream)}
+
+
 def snapshot_of(stream: str, *, html: bool) -> Message:
     """All that is known of the stream, as one message; events after its `seq` come one by one."""
     with one_snapshot():

@@ -49,6 +49,25 @@ OUTCOMES = {
     "cancelled": ("x", pgettext_lazy("change", "cancelled")),
 }
 
+GROUP_WORDS = {
+    "changes": pgettext_lazy("story", "changes"),
+    "versions": pgettext_lazy("story", "versions"),
+    "reorganisations": pgettext_lazy("story", "reorganisations"),
+    "nodes": pgettext_lazy("story", "nodes"),
+    "leases": pgettext_lazy("story", "leases"),
+    "processes": pgettext_lazy("story", "processes"),
+    "traffic and data": pgettext_lazy("story", "traffic and data"),
+    "lab": pgettext_lazy("story", "lab"),
+    "administration": pgettext_lazy("story", "administration"),
+}
+"""The groups of `catalog.story.GROUPS`, and what the audit trail has besides."""
+
+
+@register.filter
+def story_group(name: str) -> Any:
+    """A group of the story's kinds, in the reader's language."""
+    return GROUP_WORDS[name]
+
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
@@ -86,6 +105,12 @@ def outcome(status: str) -> SafeString:
     """The status of a change."""
     glyph, word = OUTCOMES[status]
     return format_html('<span class="outcome" data-outcome="{}">{} {}</span>', status, icon(glyph), word)
+
+
+@register.filter
+def outcome_word(status: str) -> Any:
+    """The status of a change, in the reader's language."""
+    return OUTCOMES[status][1]
 
 
 @register.simple_tag

@@ -5,6 +5,7 @@ glossary     words of a text that the glossary explains
 marking      where in a statement a mistake stands
 mistakes     an exception as one line for people
 numbers      whole numbers as strangers type them
+sheets       texts in a CSV file, never formulas
 plain_text   text of strangers, made harmless for a terminal
 storable     texts that a database takes
 """

@@ -1,7 +1,4 @@
-"""All of a course as a CSV file, a line for each learner and task, for a teacher's own tables.
-
-A text that a spreadsheet would take for a formula gets an apostrophe in front: names come from learners.
-"""
+"""All of a course as a CSV file, a line for each learner and task, for a teacher's own tables."""
 
 import csv
 import io
@@ -9,13 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from catalog.text.sheets import BOM, cell
+
 HEAD = (
     "learner", "number", "chapter", "task", "kind", "status", "first answer", "first outcome", "answers", "failed",
     "hints", "solution shown", "begun", "passed",
 )  # fmt: skip
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-BOM = "\ufeff"
-"""Without it some spreadsheets take UTF-8 for something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +40,11 @@ def sheet(lines: Iterable[Line]) -> str:
     writer = csv.writer(found)
     writer.writerow(HEAD)
     for line in lines:
-        texts = (_safe(one) for one in (line.learner, line.number, line.chapter, line.task, line.kind, line.status))
+        texts = (cell(one) for one in (line.learner, line.number, line.chapter, line.task, line.kind, line.status))
         writer.writerow(
             (
                 *texts,
-                _safe(line.first_answer),
+                cell(line.first_answer),
                 line.first_outcome,
                 line.answers,
                 line.failed,
@@ -59,11 +55,6 @@ def sheet(lines: Iterable[Line]) -> str:
             )
         )
     return BOM + found.getvalue()
-
-
-def _safe(value: str | int) -> str:
-    text = str(value)
-    return f"'{text}" if text.startswith(FORMULAS) else text
 
 
 def _moment(at: datetime | None) -> str:

@@ -8,4 +8,5 @@ first_visit   the card for newcomers, put away and brought back
 lease_list    leases and the changes that wait for them, as the lease console shows them
 lease_history who leased what, and how it ended
 leases        the lease console: asked first, then done
+audit_trail   who did what when, from the story and the log of the administration
 """

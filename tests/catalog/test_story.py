@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from catalog.story import TEXT_MAX, sentence, shortened
+from catalog.story import GROUPS, SENTENCES, TEXT_MAX, kinds_of, sentence, shortened
 from catalog.templatetags.look import arrows
 
 
@@ -67,3 +67,12 @@ def test_a_page_has_arrows_that_no_line_ends_at(text: str, shown: str) -> None:
 def test_a_long_statement_is_cut_and_says_so() -> None:
     kept = shortened({"who": "ann", "statement": "x" * (TEXT_MAX + 1), "rows": 3})
     assert kept == {"who": "ann", "statement": f"{'x' * TEXT_MAX} .. ({TEXT_MAX + 1} characters)", "rows": 3}
+
+
+def test_each_kind_belongs_to_one_group() -> None:
+    grouped = [kind for kinds in GROUPS.values() for kind in kinds]
+    assert sorted(grouped) == sorted(SENTENCES)
+
+
+def test_kinds_are_named_by_themselves_or_by_their_group() -> None:
+    assert kinds_of(["leases", "node joined", "nonsense"]) == {"lease released", "lease revoked", "node joined"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from changes.queue import Place, ahead_of, free_to_move
+from changes.queue import Place, ahead_of, directly_behind, free_to_move
 
 TRIPS, AIRPORTS, RUNS = 1, 2, 3
 
@@ -42,3 +42,8 @@ def test_x1_who_may_move(places: list[Place], free: list[int]) -> None:
 def test_x1_a_change_says_behind_which_others_it_waits() -> None:
     places = [moving(1, TRIPS), queued(2, RUNS), queued(3, AIRPORTS), queued(4, TRIPS, AIRPORTS), queued(5, TRIPS)]
     assert [ahead_of(one, places) for one in places] == [[], [], [], [1, 3], [1, 4]]
+
+
+def test_a_change_names_those_that_it_waits_for_directly() -> None:
+    places = [moving(1, TRIPS), queued(2, TRIPS), queued(3, TRIPS), queued(4, AIRPORTS), queued(5, TRIPS, AIRPORTS)]
+    assert directly_behind(places) == {1: [], 2: [1], 3: [2], 4: [], 5: [3, 4]}

@@ -1,0 +1,66 @@
+"""The wanted part of the story as a file: written while it is read, a batch at a time, and bounded."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+from channels.db import database_sync_to_async
+
+from catalog.story_list import reading
+from catalog.story_list.wanted import Wanted
+from catalog.text.sheets import BOM, cell
+
+EVENTS_MAX = 50_000
+BATCH = 500
+HEAD = ("number", "at", "kind", "subject", "who", "sentence", "details")
+Batch = list[dict[str, Any]]
+
+
+async def batches(wanted: Wanted, most: int) -> AsyncIterator[tuple[Batch, bool]]:
+    """At most `most` events, newest first, in batches; with each whether older ones follow."""
+    left, follows = most, True
+    while follows and left:
+        found, follows = await database_sync_to_async(reading.page)(wanted, min(BATCH, left))
+        left -= len(found)
+        yield found, follows
+        if found:
+            wanted = replace(wanted, before=found[-1]["seq"])
+
+
+async def as_json(wanted: Wanted, most: int = EVENTS_MAX) -> AsyncIterator[str]:
+    """One object: `stream`, `events`, newest first, and `more`: older ones were left out."""
+    yield f'{{"stream": {json.dumps(wanted.stream)}, "events": ['
+    separator, more = "", False
+    async for found, more in batches(wanted, most):  # noqa: B007  the last one counts
+        if found:
+            yield separator + ",\n".join(json.dumps(event, ensure_ascii=False) for event in found)
+            separator = ",\n"
+    yield f'], "more": {json.dumps(more)}}}\n'
+
+
+async def as_csv(wanted: Wanted, most: int = EVENTS_MAX) -> AsyncIterator[str]:
+    """A line for each event, newest first. When older ones were left out, the last line says so."""
+    yield BOM + _lines([HEAD])
+    more = False
+    async for found, more in batches(wanted, most):  # noqa: B007  the last one counts
+        yield _lines(_row(event) for event in found)
+    if more:
+        yield _lines([("", "", "", "", "", f"older events were left out: at most {most} are written", "")])
+
+
+def _row(event: dict[str, Any]) -> tuple[str, ...]:
+    payload = event["payload"]
+    details = json.dumps(payload, ensure_ascii=False)
+    texts = (event["kind"], event["subject"], payload.get("who", ""), event["sentence"], details)
+    return str(event["seq"]), event["at"], *map(cell, texts)
+
+
+def _lines(rows: Any) -> str:
+    written = io.StringIO()
+    csv.writer(written).writerows(rows)
+    return written.getvalue()

@@ -1,0 +1,62 @@
+"""The story's page and files.
+
+Streams have doors of their own: who may not follow one finds no story of it here either.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from catalog.live import snapshot
+from catalog.story import GROUPS
+from catalog.story_list import export, reading
+from catalog.story_list.wanted import Wanted, wanted
+
+FILES = {"json": ("application/json", export.as_json), "csv": ("text/csv; charset=utf-8", export.as_csv)}
+
+
+@login_required
+@require_GET
+def story(request: HttpRequest) -> HttpResponse:
+    """A page of the wanted part; with `after` the lines that came since, which an open page asks for."""
+    asked = _permitted(request)
+    with snapshot.one_snapshot():
+        live = snapshot.follow_context(asked.stream)
+        events, more = reading.page(asked)
+    context: dict[str, Any] = {
+        "wanted": asked,
+        "groups": GROUPS,
+        "others": [kind for kind in asked.kinds if kind not in GROUPS],
+        "events": events,
+        "older": asked.address(before=events[-1]["seq"]) if more else None,
+        "newest": asked.address(),
+        "events_max": export.EVENTS_MAX,
+    }
+    return render(request, "story.html", context | live)
+
+
+@login_required
+@require_GET
+def file(request: HttpRequest, form: str) -> HttpResponseBase:
+    """The wanted part as a file to take away."""
+    asked = _permitted(request)
+    content_type, written = FILES[form]
+    name = f"story-{asked.stream.replace(':', '-')}-{timezone.now():%Y-%m-%d}.{form}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingHttpResponse(written(asked), content_type=content_type, headers=headers)
+
+
+def _permitted(request: HttpRequest) -> Wanted:
+    asked = wanted(request.GET)
+    try:
+        snapshot.check_may_follow(request.user, asked.stream)
+    except snapshot.NoSuchStream as absent:
+        raise Http404(str(absent)) from absent
+    return asked

@@ -1,0 +1,82 @@
+"""The part of the story that an address asks for: the same in the page, in its files, and in a link to share.
+
+/story/?of=change:3&kind=nodes&kind=version+published&text=n2&from=2026-05-04T12:00:00Z&until=..&before=812
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.utils.dateparse import parse_datetime
+
+from catalog.story import CLUSTER
+
+TEXT_MAX = 200
+KINDS_MAX = 80
+DIGITS_MAX = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Events of `stream` of these kinds or groups of kinds (none: all), with `text` in their details.
+
+    `since` and `until` are moments; `before` and `after` are numbers of events, for the next page and for what is new.
+    """
+
+    stream: str = CLUSTER
+    kinds: tuple[str, ...] = ()
+    text: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    before: int | None = None
+    after: int | None = None
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.kinds or self.text or self.since or self.until)
+
+    def address(self, **pages: int | None) -> str:
+        """The filter as the query of an address, with `before` or `after` where given."""
+        pairs: list[tuple[str, object]] = [("of", self.stream)] if self.stream != CLUSTER else []
+        pairs += [("kind", kind) for kind in self.kinds]
+        if self.text:
+            pairs.append(("text", self.text))
+        pairs += [(name, written(at)) for name, at in (("from", self.since), ("until", self.until)) if at]
+        pairs += [(name, number) for name, number in pages.items() if number is not None]
+        return urlencode(pairs)
+
+
+def wanted(asked: QueryDict) -> Wanted:
+    """The wanted part. What cannot be read as a moment or a number is left out."""
+    return Wanted(
+        stream=asked.get("of", "").strip()[:TEXT_MAX] or CLUSTER,
+        kinds=tuple(dict.fromkeys(kind for kind in asked.getlist("kind")[:KINDS_MAX] if kind)),
+        text=asked.get("text", "").strip()[:TEXT_MAX],
+        since=moment(asked.get("from", "")),
+        until=moment(asked.get("until", "")),
+        before=number(asked.get("before", "")),
+        after=number(asked.get("after", "")),
+    )
+
+
+def moment(typed: str) -> datetime | None:
+    """A moment as ISO 8601 writes it; one without a zone is UTC. None: it is none."""
+    try:
+        at = parse_datetime(typed.strip())
+    except ValueError:
+        return None
+    if at is None:
+        return None
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
+def written(at: datetime) -> str:
+    """A moment of UTC as it stands in an address: no character of it needs a code."""
+    return at.isoformat().replace("+00:00", "Z")
+
+
+def number(typed: str) -> int | None:
+    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < DIGITS_MAX else None

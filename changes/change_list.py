@@ -1,0 +1,122 @@
+"""The list of changes and their queue, as pages show them.
+
+    /changes/?status=open&table=flights&who=sam&text=index&before=120
+
+A page of the list begins where the one before it ended, by number, so it stays what it is while changes come. In the
+queue each change names those that it waits for directly: whom these wait for is on their own lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Q, QuerySet
+from django.http import QueryDict
+
+from catalog.models import Table
+from changes import selectors
+from changes.models import ENDED, MOVING, OPEN, Change, Status
+from changes.pages import change_page
+from changes.plan.model import plan_from_json
+from changes.queue import directly_behind
+from changes.streams import leases_now
+
+PAGE = 50
+QUEUE_SHOWN = 100
+TEXT_MAX = 200
+DIGITS_MAX = 10
+GROUPS = {"open": OPEN, "ended": ENDED}
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The changes that an address asks for; an empty text asks for nothing. `mistake`: a status that is none."""
+
+    status: str = ""
+    table: str = ""
+    who: str = ""
+    text: str = ""
+    before: int | None = None
+    after: int | None = None
+    mistake: str = ""
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.status or self.table or self.who or self.text)
+
+    def address(self, **pages: int) -> str:
+        """The filter as the query of an address, with `before` or `after` where given."""
+        texts = {"status": self.status, "table": self.table, "who": self.who, "text": self.text}
+        return urlencode({name: text for name, text in texts.items() if text} | pages)
+
+
+def wanted(asked: QueryDict) -> Wanted:
+    texts = {name: asked.get(name, "").strip()[:TEXT_MAX] for name in ("status", "table", "who", "text")}
+    status = texts.pop("status")
+    is_status = not status or status in GROUPS or status in Status
+    numbers = {name: _number(asked.get(name, "")) for name in ("before", "after")}
+    return Wanted(status if is_status else "", **texts, **numbers, mistake="" if is_status else status)
+
+
+def _number(typed: str) -> int | None:
+    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < DIGITS_MAX else None
+
+
+def matching(asked: Wanted) -> QuerySet[Change]:
+    """All the changes that are wanted, on whatever page. A table's name is also that which it has today."""
+    found = Change.objects.all()
+    if asked.status:
+        found = found.filter(status__in=GROUPS.get(asked.status, (asked.status,)))
+    if asked.table:
+        named = Q(table_name=asked.table)
+        for table_id in Table.objects.filter(name=asked.table).values_list("pk", flat=True):
+            named |= Q(table_ids__contains=[table_id])
+        found = found.filter(named)
+    if asked.who:
+        found = found.filter(who=asked.who)
+    if asked.text:
+        found = found.filter(Q(statement__icontains=asked.text) | Q(error__message__icontains=asked.text))
+    return found
+
+
+def page(asked: Wanted, size: int = PAGE) -> Json:
+    """A page of the list, newest first, with the addresses of its neighbours where there are some."""
+    found = matching(asked)
+    if asked.after is not None:
+        changes = list(reversed(found.filter(pk__gt=asked.after).order_by("id")[:size]))
+    else:
+        of_page = found if asked.before is None else found.filter(pk__lt=asked.before)
+        changes = list(of_page.order_by("-id")[:size])
+    newer = changes and found.filter(pk__gt=changes[0].pk).exists()
+    older = changes and found.filter(pk__lt=changes[-1].pk).exists()
+    return {
+        "lines": [change_page.line(selectors.change_line(change)) for change in changes],
+        "newer": asked.address(after=changes[0].pk) if newer else None,
+        "older": asked.address(before=changes[-1].pk) if older else None,
+    }
+
+
+def queue() -> Json:
+    """The changes that have not ended: those that move with what they wait for, the others behind whom they are."""
+    changes = selectors.open_changes()
+    ahead = directly_behind(selectors.places())
+    held_up = {one: sorted(later for later, first in ahead.items() if one in first) for one in ahead}
+    leases = leases_now()
+    shown = sorted(changes, key=lambda change: (change.status not in MOVING, change.pk))[:QUEUE_SHOWN]
+    return {
+        "lines": [
+            _line(change, leases) | {"behind": ahead.get(change.pk, []), "holds_up": held_up.get(change.pk, [])}
+            for change in shown
+        ],
+        "more": len(changes) - len(shown),
+    }
+
+
+def _line(change: Change, leases: list[Json]) -> Json:
+    """A change that moves, with what it does and waits for; of one in the queue that would say nothing."""
+    if change.status in MOVING:
+        return change_page.summary(selectors.change_snapshot(change.pk), leases)
+    return change_page.line(selectors.change_line(change)) | {"element": plan_from_json(change.plan).title}

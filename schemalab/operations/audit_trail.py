@@ -1,0 +1,184 @@
+"""Who did what, when: acts of people from the story, and what only the administration knows. For operators.
+
+    /audit-trail/?who=olga&kind=leases&text=n2&from=..&until=..&before=2026-05-04T12:00:00.123456Z,story,812
+
+There is no third record. An act that the story has is read from it, whichever way it came; entries of the
+administration that are about the same rows are shown as well, for they name the way. Of the administration a reader
+sees the entries about what they may look at there.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from catalog.models import StoryEvent
+from catalog.selectors import event_json
+from catalog.story import CLUSTER, GROUPS
+from catalog.story_list import reading
+from catalog.story_list import wanted as story
+from catalog.text.sheets import BOM, cell
+from schemalab.operations.leases import for_staff
+
+PAGE = 100
+FILE_MAX = 10_000
+STORY, ADMINISTRATION = "story", "administration"
+SOURCES = (STORY, ADMINISTRATION)
+HEAD = ("at", "who", "what", "kind", "source")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where an act stands: by its time, then by its source and its number there."""
+
+    at: datetime
+    source: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{story.written(self.at)},{self.source},{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    place: Place
+    who: str
+    what: str
+    kind: str
+    change: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The acts that an address asks for: a part of the story, of one person or of all, before a place."""
+
+    part: story.Wanted
+    who: str = ""
+    before: Place | None = None
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.who or self.part.is_filtered)
+
+    def address(self, before: Place | None = None) -> str:
+        extra = {"who": self.who, "before": "" if before is None else str(before)}
+        query = QueryDict(self.part.address(), mutable=True)
+        query.update({name: text for name, text in extra.items() if text})
+        return query.urlencode()
+
+
+def asked(query: QueryDict) -> Asked:
+    part = replace(story.wanted(query), stream=CLUSTER, before=None, after=None)
+    return Asked(part, query.get("who", "").strip()[: story.TEXT_MAX], _place(query.get("before", "")))
+
+
+def _place(typed: str) -> Place | None:
+    """The place that `Place.__str__` wrote; None when it is none."""
+    at, _, rest = typed.partition(",")
+    source, _, number = rest.partition(",")
+    moment, known = story.moment(at), story.number(number)
+    return Place(moment, source, known) if moment and source in SOURCES and known is not None else None
+
+
+@for_staff
+@require_GET
+def page(request: HttpRequest) -> HttpResponse:
+    """A page of acts; `?form=csv` the same as a file, without pages."""
+    wanted = asked(request.GET)
+    if request.GET.get("form") == "csv":
+        return _file(acts(wanted, request.user, FILE_MAX))
+    found = acts(wanted, request.user, PAGE + 1)
+    context: dict[str, Any] = {
+        "section": "leases",
+        "asked": wanted,
+        "groups": (*GROUPS, ADMINISTRATION),
+        "people": list(User.objects.order_by("username").values_list("username", flat=True)[:500]),
+        "acts": found[:PAGE],
+        "older": wanted.address(found[PAGE - 1].place) if len(found) > PAGE else None,
+        "newest": wanted.address(),
+        "file_max": FILE_MAX,
+    }
+    return render(request, "audit_trail.html", context)
+
+
+def acts(wanted: Asked, reader: Any, most: int) -> list[Act]:
+    """The newest acts before a place, at most so many, newest first."""
+    found = [*_of_story(wanted)[:most], *_entries(wanted, reader)[:most]]
+    return sorted((_act(one) for one in found), key=lambda act: act.place, reverse=True)[:most]
+
+
+def _of_story(wanted: Asked) -> QuerySet[StoryEvent]:
+    """Events that name who did it. Those of a process that ended by itself, for one, name nobody."""
+    found = reading.events(wanted.part).exclude(payload__who=None).exclude(payload__who="")
+    if wanted.who:
+        found = found.filter(payload__who=wanted.who)
+    return _before(found, wanted.before, "at", STORY, "seq").order_by("-at", "-seq")
+
+
+def _entries(wanted: Asked, reader: Any) -> QuerySet[LogEntry]:
+    """Entries of the administration about what the reader may see there."""
+    part = wanted.part
+    found = LogEntry.objects.select_related("user", "content_type").filter(content_type__in=_visible_to(reader))
+    if part.kinds and ADMINISTRATION not in part.kinds:
+        return found.none()
+    if wanted.who:
+        found = found.filter(user__username=wanted.who)
+    if part.text:
+        found = found.filter(Q(object_repr__icontains=part.text) | Q(change_message__icontains=part.text))
+    limits = {"action_time__gte": part.since, "action_time__lte": part.until}
+    found = found.filter(**{name: at for name, at in limits.items() if at})
+    return _before(found, wanted.before, "action_time", ADMINISTRATION, "pk").order_by("-action_time", "-pk")
+
+
+def _visible_to(reader: Any) -> list[ContentType]:
+    every = ContentType.objects.all()
+    return [one for one in every if reader.has_perm(f"{one.app_label}.view_{one.model}")]
+
+
+def _before(found: QuerySet[Any], place: Place | None, at: str, source: str, number: str) -> QuerySet[Any]:
+    """Only what stands before this place."""
+    if place is None:
+        return found
+    same_time = Q(**{at: place.at})
+    if source == place.source:
+        same_time &= Q(**{f"{number}__lt": place.number})
+    elif source > place.source:
+        same_time = Q(pk__in=())
+    return found.filter(Q(**{f"{at}__lt": place.at}) | same_time)
+
+
+def _act(found: StoryEvent | LogEntry) -> Act:
+    if isinstance(found, StoryEvent):
+        event = event_json(found)
+        place = Place(found.at, STORY, found.seq)
+        change = found.payload.get("change")
+        is_number = isinstance(change, int)
+        return Act(place, str(found.payload["who"]), event["sentence"], found.kind, change if is_number else None)
+    what = f"{found.content_type.name if found.content_type else ''} {found.object_repr}: {found.get_change_message()}"
+    place = Place(found.action_time, ADMINISTRATION, found.pk)
+    return Act(place, found.user.get_username(), what.strip(), found.get_action_flag_display().lower())
+
+
+def _file(found: Iterable[Act]) -> HttpResponse:
+    written = io.StringIO()
+    csv.writer(written).writerows((HEAD, *_rows(found)))
+    headers = {"Content-Disposition": f'attachment; filename="audit-trail-{timezone.now():%Y-%m-%d}.csv"'}
+    return HttpResponse(BOM + written.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _rows(found: Iterable[Act]) -> Iterator[tuple[str, ...]]:
+    for act in found:
+        yield act.place.at.isoformat(), cell(act.who), cell(act.what), act.kind, act.place.source
