@@ -36,6 +36,9 @@ SENTENCES: dict[str, str] = {
     "table created": "{table} was created.",
     "table dropped": "{table} was dropped; its name is free again.",
     "change submitted": "{who} submitted change {change}: {statement}",
+    "change awaiting approval": "Change {change} waits until somebody other than {submitter} approves it.",
+    "change approved": "{who} approved change {change}: {why}.",
+    "change rejected": "{who} rejected change {change}: {why}.",
     "change queued": "Change {change} waits behind change {behind}: both move {table}.",
     "changes needless": "Change {change} drops {table}: {needless} need not run before it, and may be cancelled.",
     "change started": "Change {change} started.",
@@ -92,6 +95,9 @@ SENTENCES: dict[str, str] = {
 GROUPS: dict[str, tuple[str, ...]] = {
     "changes": (
         "change submitted",
+        "change awaiting approval",
+        "change approved",
+        "change rejected",
         "change queued",
         "changes needless",
         "change started",
@@ -169,6 +175,7 @@ UNCOUNTED: dict[str, str] = {
 UNEXPLAINED: dict[str, str] = {
     "reorganisation resumed": "{What} resumed where it stopped.",
     "change throttled": "{who} limited change {change} to {rows} a second.",
+    "change approved": "{who} approved change {change}.",
 }
 """The same when nothing was wrong (somebody had paused it, or its driver was replaced), or nobody said why."""
 NO_ROWS = UNCOUNTED | {"reorganisation finished": "{What} finished: nothing to do."}

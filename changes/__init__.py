@@ -7,8 +7,10 @@ review/        is a plan safe?
 executor/      the machine that executes a plan: pure
 driver/        the machine's shell: publishes, waits, starts reorganisations, records every transition
 pages/         a change in words and drawings
+notifications/ of changes, to webhooks and by email
 records/       the time around a change, for its lanes over time
 queue          one change at a time moves a table (X1)
+approval       by a second person, before a change is queued
 change_list    the list of changes with its filters, and the queue
 rate_limits    how often changes and proofs may be asked for
 tables_ahead   the tables that the next change will meet

@@ -1,8 +1,15 @@
-"""Changes as operators see them: nothing is edited, changes are paused, resumed or cancelled."""
+"""Changes as operators see them, to pause, resume or cancel, not to edit; and where notifications go."""
 
+import re
+import secrets
 from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
 
-from django.contrib import admin
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator, validate_email
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
@@ -10,7 +17,10 @@ from django.utils.translation import gettext_lazy
 
 from catalog.admin import ActingAdmin, ReadOnlyAdmin
 from changes import selectors, services
-from changes.models import Change, SchemaChangeLease, Step
+from changes.models import Change, Delivery, Destination, SchemaChangeLease, Step
+from changes.notifications.email import ADDRESSES_MAX, addresses
+
+HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,250}[A-Za-z0-9])?")
 
 
 @admin.register(Change)
@@ -42,6 +52,78 @@ class ChangeAdmin(ActingAdmin):
     ) -> HttpResponse | None:
         rights = {"who": request.user.get_username(), "may_steer_all": selectors.may_steer_all(request.user)}
         return self.for_each(request, chosen, lambda change: act(change.pk, **rights), log)
+
+
+class DestinationForm(forms.ModelForm):
+    """A destination whose address is one of its kind."""
+
+    occasions = forms.MultipleChoiceField(
+        choices=Destination.Occasion.choices, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("occasions")
+    )
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean() or {}
+        mistake = mistake_in(found.get("kind", ""), found.get("address", ""))
+        if mistake:
+            self.add_error("address", mistake)
+        return found
+
+
+def mistake_in(kind: str, address: str) -> str | None:
+    """Why this is no address of that kind; None when it is one."""
+    if kind == Destination.Kind.EMAIL:
+        found = addresses(address)
+        try:
+            for one in found:
+                validate_email(one)
+        except ValidationError:
+            return _("Email addresses, with commas between them.")
+        is_right = 0 < len(found) <= ADDRESSES_MAX
+        return None if is_right else _("%(n)s addresses at most, and at least one.") % {"n": ADDRESSES_MAX}
+    try:
+        URLValidator(schemes=["http", "https"])(address)
+    except ValidationError:
+        # a name without a dot is right within a network of one's own
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not HOST.fullmatch(parts.hostname or ""):
+            return _("An address that begins with http:// or https://.")
+    return None
+
+
+@admin.register(Destination)
+class DestinationAdmin(admin.ModelAdmin):
+    """Where notifications go. The secret is made here, and shown once."""
+
+    form = DestinationForm
+    list_display = ("name", "kind", "address", "is_on", "created_at")
+    list_filter = ("kind", "is_on")
+    fields = ("name", "kind", "address", "occasions", "wait_s", "is_on")
+    actions = ("new_secret",)
+
+    def save_model(self, request: HttpRequest, obj: Destination, form: Any, change: bool) -> None:
+        if not change:
+            self._give_secret(request, obj)
+        super().save_model(request, obj, form, change)
+
+    @admin.action(description=gettext_lazy("Make a new secret"), permissions=["change"])
+    def new_secret(self, request: HttpRequest, chosen: QuerySet[Destination]) -> None:
+        for one in chosen[:10]:
+            self._give_secret(request, one)
+            one.save(update_fields=["secret"])
+            self.log_change(request, one, _("Secret changed"))
+
+    def _give_secret(self, request: HttpRequest, one: Destination) -> None:
+        one.secret = secrets.token_urlsafe(32)
+        if one.kind == Destination.Kind.WEBHOOK:
+            words = _("The secret of %(name)s is %(secret)s. It is not shown again.")
+            self.message_user(request, words % {"name": one.name, "secret": one.secret}, messages.WARNING)
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(ReadOnlyAdmin):
+    list_display = ("created_at", "destination", "about", "state", "tries", "answer")
+    list_filter = ("state", "destination")
+    list_select_related = ("destination",)
 
 
 @admin.register(Step)

@@ -16,6 +16,7 @@ from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
 from catalog.models import Table
+from catalog.text.numbers import whole_number
 from changes import selectors
 from changes.models import ENDED, MOVING, OPEN, Change, Status
 from changes.pages import change_page
@@ -26,7 +27,7 @@ from changes.streams import leases_now
 PAGE = 50
 QUEUE_SHOWN = 100
 TEXT_MAX = 200
-DIGITS_MAX = 10
+DIGITS_MAX = 9
 GROUPS = {"open": OPEN, "ended": ENDED}
 Json = dict[str, Any]
 
@@ -57,12 +58,8 @@ def wanted(asked: QueryDict) -> Wanted:
     texts = {name: asked.get(name, "").strip()[:TEXT_MAX] for name in ("status", "table", "who", "text")}
     status = texts.pop("status")
     is_status = not status or status in GROUPS or status in Status
-    numbers = {name: _number(asked.get(name, "")) for name in ("before", "after")}
+    numbers = {name: whole_number(asked.get(name, ""), digits_max=DIGITS_MAX) for name in ("before", "after")}
     return Wanted(status if is_status else "", **texts, **numbers, mistake="" if is_status else status)
-
-
-def _number(typed: str) -> int | None:
-    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < DIGITS_MAX else None
 
 
 def matching(asked: Wanted) -> QuerySet[Change]:

@@ -7,6 +7,8 @@
     Reservation        the names that a transaction on some node holds for the table it is making (T9)
     Proof              what the explorer says of a plan, whoever asked for it
     Record             the window of time around it, for its lanes over time, once it has ended
+    Approval           that it waits for a second person, and what they decided
+    Destination        where notifications go; Delivery: one on its way; OutboxPlace: how far the story was read
 
 That one change at a time moves a table (X1) is a constraint of the database, not a habit of the workers: a change
 that moves has a claim on each of its tables, and a table has room for one.
@@ -14,12 +16,16 @@ that moves has a claim on each of its tables, and a table has room for one.
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class Status(models.TextChoices):
+    AWAITING = "awaiting", "awaiting approval"
     QUEUED = "queued", "queued"
     RUNNING = "running", "running"
     WAITING = "waiting", "waiting"
@@ -31,7 +37,9 @@ class Status(models.TextChoices):
 
 
 MOVING = (Status.RUNNING, Status.WAITING, Status.PAUSED, Status.ROLLING_BACK)
-OPEN = (Status.QUEUED, *MOVING)
+IN_QUEUE = (Status.QUEUED, *MOVING)
+"""Others of its tables wait for it, and are planned on what it will leave."""
+OPEN = (Status.AWAITING, *IN_QUEUE)
 ENDED = (Status.DONE, Status.FAILED, Status.CANCELLED)
 
 
@@ -44,6 +52,9 @@ class Change(models.Model):
     `executor_state` is the machine's, without its plan. `wishes` are pending requests of people, in the order in
     which they came, until the driver has heard them: {"wish": "cancel", "who": ..}. Whoever publishes looks at them
     under the row's lock (X6).
+
+    `place` is its place in the queues once somebody has approved it: behind those that were there by then. Numbers of
+    changes are of the same sequence, and are the places of all others.
     """
 
     table_id = models.IntegerField()
@@ -62,10 +73,14 @@ class Change(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    place = models.BigIntegerField(null=True)
 
     class Meta:
         indexes = [GinIndex(fields=["table_ids"], name="changes_of_a_table")]
-        permissions = [("steer_any_change", "Can pause, resume and cancel changes of others")]
+        permissions = [
+            ("steer_any_change", "Can pause, resume and cancel changes of others"),
+            ("approve_change", "Can approve and reject changes of others"),
+        ]
 
     def __str__(self) -> str:
         return f"change {self.pk}: {self.statement} ({self.status})"
@@ -78,6 +93,34 @@ class Change(models.Model):
     def was_needless(self) -> bool:
         """It is done without a step: when its turn came, there was nothing to do."""
         return self.status == Status.DONE and self.executor_state is None
+
+
+class Approval(models.Model):
+    """A change waits for a second person, or one has decided: `who`, and `why` where they gave a reason."""
+
+    change = models.OneToOneField(Change, on_delete=models.CASCADE, primary_key=True, related_name="approval")
+    asked_at = models.DateTimeField(auto_now_add=True)
+    is_approved = models.BooleanField(null=True)
+    who = models.TextField(default="")
+    why = models.TextField(default="")
+    decided_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(is_approved=None, who="", why="", decided_at=None)
+                | (models.Q(is_approved__isnull=False, decided_at__isnull=False) & ~models.Q(who="")),
+                name="a_decision_is_somebodys",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(is_approved=None) | models.Q(is_approved=True) | ~models.Q(why=""),
+                name="a_rejection_has_a_reason",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        decided = {None: "waits for approval", True: f"approved by {self.who}", False: f"rejected by {self.who}"}
+        return f"change {self.change_id} {decided[self.is_approved]}"
 
 
 class Step(models.Model):
@@ -176,3 +219,104 @@ class Record(models.Model):
 
     def __str__(self) -> str:
         return f"record of change {self.change_id}"
+
+
+class Destination(models.Model):
+    """A place where notifications of changes go: a webhook, or addresses of email. Operators alone choose it.
+
+    `occasions` are what it hears of; a wait counts as too long after `wait_s`. A webhook's messages are signed with
+    `secret`.
+    """
+
+    class Kind(models.TextChoices):
+        WEBHOOK = "webhook", _("webhook")
+        EMAIL = "email", _("email")
+
+    class Occasion(models.TextChoices):
+        WAITING = "waiting", _("a change waits too long")
+        FAILED = "failed", _("a change failed")
+        DONE = "done", _("a change is done")
+        CANCELLED = "cancelled", _("a change was cancelled")
+        APPROVAL = "approval", _("a change awaits approval, or was decided about")
+
+    name = models.CharField(_("name"), max_length=80, unique=True)
+    kind = models.CharField(_("kind"), max_length=8, choices=Kind, default=Kind.WEBHOOK)
+    address = models.CharField(_("address"), max_length=500)
+    occasions = ArrayField(models.CharField(max_length=16, choices=Occasion), verbose_name=_("occasions"), default=list)
+    wait_s = models.PositiveIntegerField(_("seconds that are too long"), default=60)
+    is_on = models.BooleanField(_("on"), default=True)
+    secret = models.CharField(_("secret"), max_length=64)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("destination of notifications")
+        verbose_name_plural = _("destinations of notifications")
+        ordering = ("name",)
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(kind="webhook", address__regex="^https?://")
+                | models.Q(kind="email", address__contains="@"),
+                name="a_destination_has_an_address_of_its_kind",
+            ),
+            models.CheckConstraint(condition=~models.Q(secret=""), name="a_destination_has_a_secret"),
+            models.CheckConstraint(
+                condition=models.Q(wait_s__gte=1), name="a_wait_is_too_long_after_a_second_at_least"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Delivery(models.Model):
+    """A notification on its way to one destination: the outbox. `about` is what it is about, once for each destination.
+
+    Whoever sends it moves `due_at` ahead first, so that nobody else does; if they die, it is due again then, and sent
+    with the same id.
+    """
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("pending")
+        DELIVERED = "delivered", _("delivered")
+        GIVEN_UP = "given_up", _("given up")
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    destination = models.ForeignKey(Destination, on_delete=models.CASCADE, related_name="deliveries")
+    about = models.CharField(max_length=120)
+    message = models.JSONField()
+    state = models.CharField(max_length=10, choices=State, default=State.PENDING)
+    tries = models.PositiveSmallIntegerField(default=0)
+    answer = models.TextField(default="", blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    due_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name = _("delivery")
+        verbose_name_plural = _("deliveries")
+        ordering = ("-created_at", "-id")
+        indexes = (
+            models.Index(fields=["due_at"], name="deliveries_that_are_due", condition=models.Q(state="pending")),
+            models.Index(fields=["-created_at"], name="deliveries_by_time"),
+        )
+        constraints = (
+            models.UniqueConstraint(fields=["destination", "about"], name="a_destination_is_notified_once"),
+            models.CheckConstraint(
+                condition=models.Q(state="pending", ended_at=None)
+                | models.Q(state__in=("delivered", "given_up"), ended_at__isnull=False),
+                name="a_delivery_has_ended_or_is_pending",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.about} to {self.destination_id}: {self.state}"
+
+
+class OutboxPlace(models.Model):
+    """The number of the last event of a stream of which deliveries were made."""
+
+    stream = models.TextField(primary_key=True)
+    seq = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.stream} up to {self.seq}"

@@ -17,19 +17,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An open change in the queues of its tables; `is_moving`: it has begun."""
+    """An open change in the queues of its tables; `is_moving`: it has begun.
+
+    `since` orders the queues: mostly the number of the change itself. One that had to be approved first is behind
+    those that came before that.
+    """
 
     id: int
     table_ids: frozenset[int]
     is_moving: bool
+    since: int = 0
+
+    @property
+    def order(self) -> int:
+        return self.since or self.id
 
 
 def ahead_of(one: Place, others: Iterable[Place]) -> list[int]:
-    """The changes that `one` waits for, oldest first."""
+    """The changes that `one` waits for, in the order of the queues."""
     if one.is_moving:
         return []
     rivals = [other for other in others if other.id != one.id and other.table_ids & one.table_ids]
-    return sorted(other.id for other in rivals if other.is_moving or other.id < one.id)
+    ahead = [other for other in rivals if other.is_moving or other.order < one.order]
+    return [other.id for other in sorted(ahead, key=lambda other: other.order)]
 
 
 def directly_behind(places: Iterable[Place]) -> dict[int, list[int]]:
@@ -41,6 +51,6 @@ def directly_behind(places: Iterable[Place]) -> dict[int, list[int]]:
 
 
 def free_to_move(places: Iterable[Place]) -> list[int]:
-    """The changes that wait for no other, oldest first."""
+    """The changes that wait for no other, in the order of the queues."""
     known = tuple(places)
-    return sorted(one.id for one in known if not ahead_of(one, known))
+    return [one.id for one in sorted(known, key=lambda one: one.order) if not ahead_of(one, known)]

@@ -8,13 +8,14 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from django.db.models.functions import Coalesce
 from django.utils.timezone import now
 
 from catalog.elements import TableId
 from changes import tables_ahead
 from changes.executor.interventions import Intervention, Standing, why_no_throttle, why_not, why_not_each
 from changes.executor.state import Direction, Execution, execution_from_json, name_of
-from changes.models import MOVING, OPEN, Change, Status, Step
+from changes.models import IN_QUEUE, MOVING, OPEN, Approval, Change, Status, Step
 from changes.pages.plan_json import plan_json, step_json
 from changes.pages.timeline import status_before_rollback
 from changes.plan.model import Plan, StepKind, plan_from_json
@@ -34,23 +35,24 @@ def open_changes(table_id: int | None = None) -> list[Change]:
 
 
 def open_changes_of(table_ids: Collection[int]) -> list[Change]:
-    """The changes of any of these tables that have not ended, oldest first."""
-    return list(Change.objects.filter(status__in=OPEN, table_ids__overlap=list(table_ids)).order_by("id"))
+    """The changes in the queues of any of these tables, in their order."""
+    found = Change.objects.filter(status__in=IN_QUEUE, table_ids__overlap=list(table_ids))
+    return list(found.order_by(Coalesce("place", "id")))
 
 
 def places() -> list[Place]:
     """The open changes in the queues of their tables."""
-    found = Change.objects.filter(status__in=OPEN).order_by("id").values_list("id", "table_ids", "status")
-    return [Place(change_id, frozenset(tables), status in MOVING) for change_id, tables, status in found]
+    found = Change.objects.filter(status__in=IN_QUEUE).values_list("id", "table_ids", "status", "place")
+    return [Place(change, frozenset(tables), status in MOVING, place or 0) for change, tables, status, place in found]
 
 
 def _place(change: Change) -> Place:
-    return Place(change.pk, frozenset(change.table_ids), change.status in MOVING)
+    return Place(change.pk, frozenset(change.table_ids), change.status in MOVING, change.place or 0)
 
 
 def is_its_turn(change: Change) -> bool:
-    """True when an open change waits for no other (X1)."""
-    return not behind(change)
+    """True when a change in the queue waits for no other (X1)."""
+    return change.status in IN_QUEUE and not behind(change)
 
 
 def following(table_ids: Collection[int]) -> list[int]:
@@ -122,7 +124,7 @@ def recent_changes(limit: int = 50) -> list[dict[str, Any]]:
 
 def behind(change: Change) -> list[int]:
     """The changes that go first (X1)."""
-    return ahead_of(_place(change), places()) if change.is_open else []
+    return ahead_of(_place(change), places()) if change.status in IN_QUEUE else []
 
 
 def needless(plan: Plan, first: Collection[int]) -> list[int]:
@@ -165,11 +167,20 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
         "may_resume": refused["resume"] is None,
         "may_throttle": why_no_throttle(standing, None, is_writing=writing_run(runs) is not None) is None,
         "why_not": refused,
+        "approval": approval_of(change),
         "steered_by": settings.SUBMITTERS_STEER,
         "is_past_return": change.is_open and state.is_past_return,
         "wishes": change.wishes,
         "undo": _undo(state.plan) if change.status == Status.DONE and not change.was_needless else None,
     }
+
+
+def approval_of(change: Change) -> dict[str, Any] | None:
+    """The decision of a second person, or that one is awaited; None when nobody was asked."""
+    found = Approval.objects.filter(pk=change.pk).first()
+    if found is None:
+        return None
+    return {"is_approved": found.is_approved, "who": found.who, "why": found.why, "at": iso(found.decided_at)}
 
 
 def _undo(plan: Plan) -> dict[str, str]:
@@ -207,7 +218,7 @@ def step_status(change: Change, state: Execution, direction: Direction, begun: C
     if direction is not state.direction:
         return status_before_rollback(state.plan.forward, begun, newest=state.plan.base_version + state.published)
     if change.is_open:
-        at = -1 if change.status == Status.QUEUED else state.position
+        at = -1 if change.status in (Status.AWAITING, Status.QUEUED) else state.position
         return ["done" if number < at else "current" if number == at else "todo" for number in range(len(state.steps))]
     return ["never" if direction is Direction.FORWARD and change.status != Status.DONE else "done"] * len(state.steps)
 

@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 
 from catalog import clock
@@ -29,7 +30,7 @@ from changes.ddl.resolve import resolve
 from changes.ddl.statements import parse
 from changes.executor.interventions import Intervention, why_no_throttle, why_not, why_not_whose
 from changes.executor.state import name_of
-from changes.models import Change, Status
+from changes.models import Approval, Change, Status
 from changes.notices import notify, send_driver, streams_of
 from changes.pages.plan_json import plan_json
 from changes.plan.model import Plan, plan_from_json, with_rows
@@ -86,7 +87,9 @@ class TooMany(ChangeError):
 # --- submit
 
 
-def submit(statement: str, *, who: str, is_sandbox: bool = False, may_change_all: bool = False) -> Change:
+def submit(
+    statement: str, *, who: str, is_sandbox: bool = False, may_change_all: bool = False, is_approved: bool = False
+) -> Change:
     """Store the change that `statement` asks for and set it going.
 
     Raises `DdlError`, `NothingToDo`, `TooMany`, and `NotYours` for a sandbox of somebody else, unless
@@ -96,6 +99,8 @@ def submit(statement: str, *, who: str, is_sandbox: bool = False, may_change_all
     stored counts: what asks for nothing, as a drop IF EXISTS of what is not there, and what is refused do not.
 
     A statement that cannot be applied stores nothing (X5).
+
+    Where changes need approval (`needs_approval`), it begins once somebody else approves it, unless `is_approved`.
     """
     parsed = parse(statement)
     with control_transaction() as cursor:
@@ -117,10 +122,23 @@ def submit(statement: str, *, who: str, is_sandbox: bool = False, may_change_all
             names=names_in(action, view).to_json(),
             plan=plan.to_json(),
             who=who,
+            status=Status.AWAITING
+            if not is_approved and needs_approval(plan, is_sandbox=is_sandbox)
+            else Status.QUEUED,
         )
+        if change.status == Status.AWAITING:
+            Approval.objects.create(change=change)
         _append_submitted(change, plan, ahead)
-        transaction.on_commit(lambda: send_driver(change.pk))
+        if change.status == Status.QUEUED:
+            transaction.on_commit(lambda: send_driver(change.pk))
     return change
+
+
+def needs_approval(plan: Plan, *, is_sandbox: bool = False) -> bool:
+    """True when a second person has to approve the plan: never on sandboxes, which are there for trying out."""
+    if not settings.CHANGES_NEED_APPROVAL or is_sandbox:
+        return False
+    return Table.objects.filter(pk__in=plan.table_ids, sandbox_of=None).exists()
 
 
 def _sandbox_owner(action: Action, who: str) -> str:
@@ -163,9 +181,16 @@ def reserve(name: str, cursor: Any, *, sandbox_of: str | None = None) -> int:
 def _append_submitted(change: Change, plan: Plan, ahead: list[Change]) -> None:
     payload = {"who": change.who, "change": change.pk, "statement": change.statement, "table": change.table_name}
     append_event("change submitted", change.table_name, payload, streams_of(change))
-    if ahead:
+    if change.status == Status.AWAITING:
+        details = {"change": change.pk, "table": change.table_name, "submitter": change.who}
+        append_event("change awaiting approval", change.table_name, details, streams_of(change))
+    elif ahead:
         append_queued(change, ahead[-1])
-    if plan.drops_table and (needless := selectors.needless(plan, selectors.behind(change))):
+    if (
+        change.status == Status.QUEUED
+        and plan.drops_table
+        and (needless := selectors.needless(plan, selectors.behind(change)))
+    ):
         details = {"change": change.pk, "table": change.table_name, "needless": needless}
         append_event("changes needless", change.table_name, details, streams_of(change))
     notify(change.pk)
@@ -236,7 +261,7 @@ def end_before_start(
 def cancel(change_id: int, *, who: str, may_steer_all: bool = True) -> None:
     """Roll the change back. Raises `TooLate` past the point of no return, which says why (X6)."""
     with _locked(change_id, Intervention.CANCEL, who, may_steer_all) as (change, cursor):
-        if change.status == Status.QUEUED:
+        if change.status in (Status.AWAITING, Status.QUEUED):
             end_before_start(change, cursor, Status.CANCELLED, who=who)
         else:
             _request(change, "cancel", who)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from catalog.live import snapshot as live
 from catalog.live.relay import SAMPLE_S
 from changes import selectors
-from changes.models import ENDED, Change
+from changes.models import ENDED, Change, Status
 from changes.pages import change_page
 from changes.records import windows
 from leases.lanes import lanes
@@ -66,7 +66,7 @@ def _change(change_id: int) -> Json:
 
 def _headline(_id: int) -> Json:
     """One sentence: what happens, and why it does not move."""
-    shown, open_ones = lanes(lane_snapshot()), summaries()
+    shown, open_ones = lanes(lane_snapshot()), sorted(summaries(), key=lambda one: one["status"] == Status.AWAITING)
     present = [node for node in shown["nodes"] if not node["has_left"]]
     return {
         "nodes": sum(not node["is_down"] for node in present),

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models.functions import Coalesce
 
 from catalog.descriptor import Descriptor
 from catalog.descriptor import from_json as descriptor_from_json
 from catalog.elements import EXISTS, State, TableId
 from changes.ddl.resolve import CatalogView
-from changes.models import OPEN, Change, Reservation
+from changes.models import IN_QUEUE, Change, Reservation, Status
 from changes.plan.model import Plan, plan_from_json
 from changes.planning.tables import KnownTables
 from storage.pairs import after, prefix
@@ -25,6 +26,7 @@ COUNT_MAX = 20_000
 PAIR_BYTES = 90
 """What a pair takes on disk, roughly; for tables that PostgreSQL has not analysed yet."""
 MAKING = "A transaction that has not ended is creating it."
+AWAITED = "Change {}, which awaits approval, is to create it."
 NEWEST = """
 SELECT DISTINCT ON (t.id) t.id, t.name, t.sandbox_of IS NOT NULL AS is_sandbox, d.body
 FROM catalog_table t LEFT JOIN catalog_descriptor d ON d.table_id = t.id
@@ -35,14 +37,17 @@ WHERE t.state <> 'dropped' ORDER BY t.id, d.version DESC
 def catalog_view() -> CatalogView:
     """The tables as the open changes will leave them, and the names that are not free yet (L12)."""
     taken = dict.fromkeys(_reserved(), MAKING)  # before the tables: a transaction that commits meanwhile is seen twice
-    plans = [(change, plan_from_json(change.plan)) for change in Change.objects.filter(status__in=OPEN).order_by("id")]
+    queued = Change.objects.filter(status__in=IN_QUEUE).order_by(Coalesce("place", "id"))
+    plans = [(change, plan_from_json(change.plan)) for change in queued]
+    awaiting = dict(Change.objects.filter(status=Status.AWAITING).values_list("table_id", "id"))
     ahead = {table.table_id: table for _, plan in plans for table in plan.results}
     tables: list[Descriptor] = []
     newest = _newest()
     for table in newest:
         then = ahead.get(table.table_id, table.now)
         if then is None:
-            taken[table.name] = MAKING
+            unapproved = awaiting.get(table.table_id)
+            taken[table.name] = MAKING if unapproved is None else AWAITED.format(unapproved)
         else:
             tables.append(then)
     for change, plan in plans:
@@ -83,10 +88,11 @@ def _sandboxes(tables: Iterable[Newest]) -> frozenset[TableId]:
 def _given_up(plan: Plan, change: Change) -> dict[str, str]:
     """Names that a change on its way gives up, by a drop or a rename: not free before it is complete (L12)."""
     why = f"It is given up by change {change.pk}; the name is free when that is done."
-    return dict.fromkeys(_names_in(plan.base) - _names_in(plan.result), why)
+    return dict.fromkeys(names_in(plan.base) - names_in(plan.result), why)
 
 
-def _names_in(table: Descriptor | None) -> set[str]:
+def names_in(table: Descriptor | None) -> set[str]:
+    """The names of a version that nothing else may bear: the table's and its indexes'."""
     if table is None or table.state is State.ABSENT:
         return set()
     return {table.name, *(index.name for index in table.indexes)}

@@ -5,18 +5,25 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from uuid import UUID
 
 from celery import shared_task
 from django.db import connection
 
 from changes import new_tables, notices, selectors
 from changes.driver import driver
+from changes.notifications import outbox, sending
 from changes.queue import free_to_move
 from changes.records import keeping
 
 BEAT = {
     "find-stuck-changes": {"task": "changes.tasks.find_stuck", "schedule": 2.0, "options": {"expires": 2}},
     "free-orphaned-tables": {"task": "changes.tasks.free_orphaned_tables", "schedule": 5.0, "options": {"expires": 5}},
+    "collect-notifications": {
+        "task": "changes.tasks.collect_notifications",
+        "schedule": 2.0,
+        "options": {"expires": 2},
+    },
     "keep-records": {"task": "changes.tasks.keep_records", "schedule": 5.0, "options": {"expires": 5}},
 }
 
@@ -61,3 +68,16 @@ def free_orphaned_tables() -> None:
 def keep_records() -> None:
     """Keep the time around changes that ended."""
     keeping.keep_records()
+
+
+@shared_task
+def collect_notifications() -> None:
+    """Make deliveries of what happened, and ask for those that are due to be sent."""
+    outbox.collect()
+    sending.find_due()
+
+
+@shared_task
+def deliver(delivery: str) -> None:
+    """Send one notification; it may take seconds, so it is no work of the timetable's worker."""
+    sending.deliver(UUID(delivery))

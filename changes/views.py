@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from catalog.live import snapshot
 from catalog.selectors import live_tables
 from catalog.story import CLUSTER, change_stream
-from changes import change_list, proofs, selectors, services, tables_ahead
+from changes import approval, change_list, proofs, selectors, services, tables_ahead
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.executor.interventions import (
@@ -23,6 +23,7 @@ from changes.executor.interventions import (
     Intervention,
     NoRate,
     rows_per_s_in,
+    why_no_decision,
     why_no_throttle,
     why_not,
     why_not_whose,
@@ -134,6 +135,32 @@ def act(request: HttpRequest, change_id: int, intervention: str) -> HttpResponse
     answers = {"cancel": _("It will roll back."), "pause": _("It will pause."), "resume": _("It goes on.")}
     messages.success(request, answers[intervention])
     return redirect("change", change_id)
+
+
+@login_required
+@permission_required(approval.MAY_APPROVE, raise_exception=True)
+@require_http_methods(["GET", "POST"])
+def decide(request: HttpRequest, change_id: int, *, is_approved: bool) -> HttpResponse:
+    """Show the plan, and ask for a reason; on POST, approve or reject. What cannot be is answered with 409."""
+    found = services.Change.objects.filter(pk=change_id).first()
+    if found is None:
+        raise Http404(f"there is no change {change_id}")
+    who, why = request.user.get_username(), request.POST.get("why", "")
+    refusal, is_missing = why_no_decision(selectors.standing_of(found), owner=found.who, who=who), False
+    if request.method == "POST":
+        try:
+            (approval.approve if is_approved else approval.reject)(change_id, who=who, why=why)
+        except approval.NoReason:
+            is_missing = True
+        except services.ChangeError as error:
+            refusal = str(error)
+        else:
+            messages.success(request, _("Approved: it begins when its turn comes.") if is_approved else _("Rejected."))
+            return redirect("change", change_id)
+    shown = change_page.view(selectors.change_snapshot(change_id), [])
+    context = {"section": "changes", "is_approved": is_approved, "refusal": refusal, "change": shown, "why": why}
+    context |= {"is_missing": is_missing, "reason_chars_max": services.REASON_CHARS_MAX}
+    return render(request, "change_decide.html", context, status=409 if refusal else 422 if is_missing else 200)
 
 
 @login_required

@@ -7,6 +7,7 @@ holders       the sessions behind a lease, for people
 gossip        how news of a version spreads
 lanes         the cluster page's version lanes
 samples       what a node did in a second
+totals        what it did since it began, for monitoring
 staircase/    lanes over time: which node used which version when, as a picture
 recorder/     reads and keeps what that picture is drawn from
 asyncio/      the machine's shell in a node

@@ -1,4 +1,4 @@
-"""Figures of a node: how much it does, how long its clients wait; counted for a second, then sent and forgotten.
+"""Figures of a node: how much it does, how long its clients wait; counted for a second, then sent and added up.
 
 Latencies are counted in buckets whose width grows with the latency, so that a statement costs an addition and no
 percentile is off by more than three percent:
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from leases.samples import Sample
+from leases.totals import Totals
 
 SUB_BITS = 4
 PER_DOUBLING = 1 << SUB_BITS
@@ -39,6 +40,8 @@ class Meter:
     errors: int = 0
     retries: int = 0
     latencies: list[int] = field(default_factory=lambda: [0] * BUCKETS)
+    totals: Totals = field(default_factory=Totals)
+    """Of all seconds that have ended."""
 
     def finished(self, seconds: float, *, is_error: bool) -> None:
         """A statement was answered, or refused, after `seconds`."""
@@ -78,6 +81,8 @@ class Meter:
             long_waits=len(long_waits),
             longest_wait_s=round(max(long_waits, default=0.0), 1),
         )
+        self.totals.count({middle_of(bucket): count for bucket, count in enumerate(self.latencies) if count})
+        self.totals.retries += self.retries
         self.began = now
         self.statements = self.errors = self.retries = 0
         self.latencies = [0] * BUCKETS

@@ -215,7 +215,8 @@ class Server:
                     long_waits=self.env.long_waits(self.settings.lease_s),
                 )
                 held = holders.to_text(self.incarnation, self.env.holders())
-                await samples.publish(client, self.settings.name, sample, held, self.settings.lease_s)
+                totals = self.env.meter.totals.to_text(self.incarnation)
+                await samples.publish(client, self.settings.name, sample, held, self.settings.lease_s, totals)
 
     def _open(self, client: Client, person: Person, parameters: dict[str, str]) -> Session:
         return open_session(self.env, client, person, parameters, self.settings.limits)

@@ -9,6 +9,7 @@ people/       signing in, roles, accounts
 operations/   what operators do to the running cluster from its pages
 tables/       pages of a table that ask every floor
 http/         bounds of requests
+metrics/      figures for Prometheus
 asgi, celery  the web process and the workers
 health        is the cluster well?
 streams       live parts for which the supervisor is asked

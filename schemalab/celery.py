@@ -64,6 +64,7 @@ app.conf.update(
         "changes.tasks.find_stuck": {"queue": "maintenance"},
         "changes.tasks.free_orphaned_tables": {"queue": "maintenance"},
         "changes.tasks.keep_records": {"queue": "maintenance"},
+        "changes.tasks.collect_notifications": {"queue": "maintenance"},
     },
     task_acks_late=True,
     task_reject_on_worker_lost=True,

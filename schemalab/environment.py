@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 TRUE_WORDS = ("1", "true", "yes", "on")
 FALSE_WORDS = ("0", "false", "no", "off")
 CLOCK_OFFSET_S_MAX = 86400
+TOKEN_CHARS_MIN, TOKEN_CHARS_MAX = 16, 500
 
 
 class BadSetting(Exception):
@@ -113,6 +115,18 @@ def url(*schemes: str) -> Parser:
     return parse
 
 
+def smtp_server(value: str) -> str:
+    """An SMTP server by its address; empty for none."""
+    parts = urlsplit(value)
+    try:
+        has_host = parts.scheme in ("smtp", "smtps") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of a port that is none
+        has_host = False
+    if value and not has_host:
+        raise NotAllowed("smtp://[USER:PASSWORD@]HOST[:PORT] or smtps://.., or empty for none")
+    return value
+
+
 def clock_offsets(value: str) -> dict[str, float]:
     """Seconds by node's name."""
     pairs = [word.partition("=") for word in words(value)]
@@ -123,6 +137,13 @@ def clock_offsets(value: str) -> dict[str, float]:
     if not all(name and abs(seconds) <= CLOCK_OFFSET_S_MAX for name, seconds in found.items()):
         raise NotAllowed(f"NODE=SECONDS by commas, from -{CLOCK_OFFSET_S_MAX} to {CLOCK_OFFSET_S_MAX}")
     return found
+
+
+def token(value: str) -> str:
+    """A secret for a header."""
+    if value and not (TOKEN_CHARS_MIN <= len(value) <= TOKEN_CHARS_MAX and value.isascii() and value.isprintable()):
+        raise NotAllowed(f"{TOKEN_CHARS_MIN} to {TOKEN_CHARS_MAX} characters of ASCII, or empty")
+    return value
 
 
 def folder(value: str) -> Path | None:
@@ -204,6 +225,20 @@ SETTINGS: tuple[Setting, ...] = (
         "all",
         one_of("all", "own"),
         "whose changes a submitter may pause, resume, throttle and cancel; operators: all",
+    ),
+    Setting("CHANGES_NEED_APPROVAL", "no", switch, "a submitted change waits until somebody else approves it"),
+    Setting(
+        "EMAIL_URL",
+        "",
+        smtp_server,
+        "SMTP server of notifications, smtp://[USER:PASSWORD@]HOST[:PORT]; empty: none",
+    ),
+    Setting("EMAIL_FROM", "schemalab@localhost", text, "sender of notifications by email"),
+    Setting(
+        "METRICS_TOKEN",
+        "",
+        token,
+        "bearer token that reads /metrics; empty: only this machine may read them, without one",
     ),
     Setting("EXERCISES_DIR", "", folder, "a folder with chapters of your own for the lab; empty: none"),
     Setting("SECRET_KEY", "", text, "signs sessions and links; empty: made on first run and kept in the home"),

@@ -1,5 +1,7 @@
 """Django's settings. What a user can choose is parsed in `schemalab/environment.py`; nothing is read here."""
 
+from urllib.parse import unquote, urlsplit
+
 from csp.constants import NONCE, NONE, SELF
 from django.utils.translation import gettext_lazy as _
 
@@ -34,6 +36,9 @@ LEASE_S = _chosen["LEASE_S"]
 STORAGE_COUNT = _chosen["STORAGE_COUNT"]
 SUBMITTERS_STEER = _chosen["SUBMITTERS_STEER"]
 BUCKET_COUNT = _chosen["BUCKET_COUNT"]
+CHANGES_NEED_APPROVAL = _chosen["CHANGES_NEED_APPROVAL"]
+EMAIL_URL = _chosen["EMAIL_URL"]
+METRICS_TOKEN = _chosen["METRICS_TOKEN"]
 EXERCISES_DIR = _chosen["EXERCISES_DIR"]
 HOST = _chosen["HOST"]
 PORT = _chosen["PORT"]
@@ -139,6 +144,16 @@ LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "sign-in"
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+
+# --- email: notifications alone
+_smtp = urlsplit(EMAIL_URL)
+EMAIL_HOST = _smtp.hostname or ""
+EMAIL_USE_SSL = _smtp.scheme == "smtps"
+EMAIL_USE_TLS = _smtp.scheme == "smtp" and _smtp.username is not None  # no password goes over the wire as it is
+EMAIL_PORT = _smtp.port or (465 if EMAIL_USE_SSL else 587 if EMAIL_USE_TLS else 25)
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = unquote(_smtp.username or ""), unquote(_smtp.password or "")
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = _chosen["EMAIL_FROM"]
 
 # --- languages, time
 LANGUAGE_CODE = "en"

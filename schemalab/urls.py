@@ -7,6 +7,7 @@ from django.urls import include, path
 from django.views.i18n import JavaScriptCatalog
 
 from schemalab import views
+from schemalab.metrics import views as metrics
 from schemalab.operations import audit_trail, faults, first_visit, leases, traffic
 from schemalab.people import account
 from schemalab.tables import versions
@@ -15,6 +16,7 @@ APPS_WITH_PAGES = ("lab", "nodes", "changes", "spark_tasks", "leases", "storage"
 
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("sign-in/<str:token>/", views.sign_in_with_link, name="sign-in-link"),
     path("account/", account.account, name="account"),
     path("account/sql-password/", account.set_sql, name="account-sql"),

@@ -1,6 +1,6 @@
 /* Lists that stay true. The server alone decides what belongs into a list: once something has happened, the page is asked again.
 
-   <div data-refresh id="..">      replaced (morphed) by the same part of the newly asked page
+   <div data-refresh id="..">      replaced (morphed) by the same part of the newly asked page; data-busy: every 2 s
    <ol data-log data-newest="17">  gets the lines after its newest; while it is paused, or shows older ones, they are counted */
 
 (() => {
@@ -18,6 +18,7 @@
     const page = await pageAt(location.href);
     for (const part of parts()) {
       const newer = page.getElementById(part.id);
+      if (newer) part.toggleAttribute("data-busy", newer.hasAttribute("data-busy"));
       if (newer) window.Idiomorph.morph(part, newer.innerHTML, { morphStyle: "innerHTML", ignoreActiveValue: true, restoreFocus: true });
     }
   }
@@ -68,5 +69,7 @@
   }
   document.addEventListener("schemalab:event", news);
   document.addEventListener("schemalab:snapshot", news);
+  /* What moves without an event of the story says how often it wants to be looked at. */
+  setInterval(() => { if (!log && document.querySelector("[data-refresh][data-busy]")) news(); }, 2000);
   document.addEventListener("visibilitychange", () => { if (!document.hidden && again) news(); });
 })();

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-from channels.db import database_sync_to_async
+from asgiref.sync import sync_to_async
 
 from catalog.story_list import reading
 from catalog.story_list.wanted import Wanted
@@ -25,7 +25,7 @@ async def batches(wanted: Wanted, most: int) -> AsyncIterator[tuple[Batch, bool]
     """At most `most` events, newest first, in batches; with each whether older ones follow."""
     left, follows = most, True
     while follows and left:
-        found, follows = await database_sync_to_async(reading.page)(wanted, min(BATCH, left))
+        found, follows = await sync_to_async(reading.page)(wanted, min(BATCH, left))
         left -= len(found)
         yield found, follows
         if found:

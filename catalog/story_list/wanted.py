@@ -13,10 +13,11 @@ from django.http import QueryDict
 from django.utils.dateparse import parse_datetime
 
 from catalog.story import CLUSTER
+from catalog.text.numbers import whole_number
 
 TEXT_MAX = 200
 KINDS_MAX = 80
-DIGITS_MAX = 16
+DIGITS_MAX = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +80,4 @@ def written(at: datetime) -> str:
 
 
 def number(typed: str) -> int | None:
-    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < DIGITS_MAX else None
+    return whole_number(typed, digits_max=DIGITS_MAX)

@@ -39,6 +39,7 @@ TERMS = {"reorganising": "reorganisation"}
 """The glossary's term of a state's look, where it is not the same word."""
 STEP = re.compile(r"\b(absent|delete-only|write-only|public) -> (?=(?:absent|delete-only|write-only|public)\b)")
 OUTCOMES = {
+    "awaiting": ("lock", pgettext_lazy("change", "awaiting approval")),
     "queued": ("hourglass", pgettext_lazy("change", "queued")),
     "running": ("play", pgettext_lazy("change", "running")),
     "waiting": ("hourglass", pgettext_lazy("change", "waiting")),
@@ -61,6 +62,21 @@ GROUP_WORDS = {
     "administration": pgettext_lazy("story", "administration"),
 }
 """The groups of `catalog.story.GROUPS`, and what the audit trail has besides."""
+
+
+OCCASION_WORDS = {
+    "waiting": pgettext_lazy("notification", "waits too long"),
+    "failed": pgettext_lazy("notification", "failed"),
+    "done": pgettext_lazy("notification", "done"),
+    "cancelled": pgettext_lazy("notification", "cancelled"),
+    "approval": pgettext_lazy("notification", "awaits approval, or was decided about"),
+}
+
+
+@register.filter
+def occasion_word(name: str) -> Any:
+    """An occasion of a notification, in the reader's language."""
+    return OCCASION_WORDS[name]
 
 
 @register.filter

@@ -98,8 +98,8 @@ class Driver:
 
     def __enter__(self) -> Driver:
         change = Change.objects.get(pk=self.change_id)
-        if change.status in ENDED:
-            raise NotItsTurn(f"it has ended: {change.status}")
+        if change.status in (*ENDED, Status.AWAITING):
+            raise NotItsTurn(f"it has ended, or not been approved: {change.status}")
         with ExitStack() as so_far:
             so_far.enter_context(session_named(f"schemalab driver of change {self.change_id}"))
             self.lease = schema_change_lease.acquire(change.table_ids, self.holder)

@@ -1,10 +1,12 @@
 """Interventions: what people may do to a change, and why not; one answer for pages, commands and services (X4, X6).
 
-                 queued   running, waiting   paused   rolling back   ended
-    cancel        yes      until the point    as       no             no
-                           of no return       before
-    pause         yes      yes                no       yes            no
-    resume        no       no                 yes      no             no
+                 awaiting   queued   running, waiting   paused   rolling back   ended
+                 approval
+    cancel        yes        yes      until the point    as       no             no
+                                      of no return       before
+    pause         no         yes      yes                no       yes            no
+    resume        no         no       no                 yes      no             no
+    approve       by another no       no                 no       no             no
 
 A request that was made and has not taken effect yet counts: nobody asks twice for the same. Whoever decides does it
 under the lock of the change's row, so that of two requests, and of a cancel and a publish, one comes first.
@@ -21,6 +23,7 @@ from changes.executor.state import Direction, Execution, Mode
 from changes.plan.model import why_no_return
 
 PAUSED = "paused"
+AWAITING = "awaiting"
 THROTTLE_MIN, THROTTLE_MAX = 1, 1_000_000_000
 """Rows per second. Slower than a row a second would be a pause that hears nothing meanwhile."""
 NUMBER_CHARS_MAX = 20
@@ -82,9 +85,23 @@ def why_not(intervention: Intervention, standing: Standing) -> str | None:
         return f"change {change} has ended: {standing.status}"
     if intervention is Intervention.CANCEL:
         return _why_no_cancel(standing)
+    if standing.status == AWAITING:
+        return f"change {change} awaits approval: it has not begun"
     if intervention is Intervention.PAUSE:
         return _why_no_pause(standing)
     return _why_no_resume(standing)
+
+
+def why_no_decision(standing: Standing, *, owner: str, who: str) -> str | None:
+    """Why this person may not approve or reject the change now; None when they may. It takes a second person."""
+    change = standing.state.change
+    if standing.has_ended:
+        return f"change {change} has ended: {standing.status}"
+    if standing.status != AWAITING:
+        return f"change {change} awaits no approval: it is {standing.status.replace('_', ' ')}"
+    if who == owner:
+        return f"change {change} was submitted by {owner}: somebody else has to decide"
+    return None
 
 
 def why_no_throttle(standing: Standing, rows_per_s: int | None, *, is_writing: bool) -> str | None:

@@ -41,6 +41,7 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "may_throttle": snapshot["may_throttle"],
         "why_not": snapshot["why_not"],
         "steered_by": snapshot["steered_by"],
+        "approval": snapshot["approval"],
         "is_past_return": snapshot["is_past_return"],
         "pending": [request["wish"] for request in snapshot["wishes"]],
         "undo": snapshot["undo"],
@@ -113,7 +114,7 @@ def back_timeline(snapshot: Mapping[str, Any]) -> list[Json]:
 
 
 def _position(snapshot: Mapping[str, Any]) -> int:
-    return -1 if snapshot["status"] == "queued" else int(snapshot["position"])
+    return -1 if snapshot["status"] in ("awaiting", "queued") else int(snapshot["position"])
 
 
 def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json | None:

@@ -2,5 +2,5 @@
 
 cancellation  those that redis-py loses
 gossip        news of versions
-samples       a node's last minute, and who holds its leases
+samples       a node's last minute, who holds its leases, its counts
 """

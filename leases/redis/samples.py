@@ -17,6 +17,8 @@ from leases import holders
 from leases.holders import Holder, MalformedHolders
 from leases.redis.cancellation import heed_cancellation
 from leases.samples import SECONDS, MalformedSample, Sample, from_text
+from leases.totals import MalformedTotals, Totals
+from leases.totals import from_text as from_totals
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +32,13 @@ def open_client(url: str) -> redis_asyncio.Redis:
     return redis_asyncio.from_url(url, socket_timeout=REDIS_S_MAX, socket_connect_timeout=REDIS_S_MAX)
 
 
-async def publish(client: redis_asyncio.Redis, node: str, sample: Sample, held: str = "", lease_s: float = 0.0) -> bool:
-    """Send the node's newest second, and who holds its leases, until they end. False: Redis did not answer."""
+async def publish(
+    client: redis_asyncio.Redis, node: str, sample: Sample, held: str = "", lease_s: float = 0.0, totals: str = ""
+) -> bool:
+    """Send the node's newest second, and who holds its leases, until they end. False: Redis did not answer.
+
+    `totals` are its counts since it began (`leases.totals`).
+    """
     key = _key(node)
     try:
         async with client.pipeline(transaction=True) as pipe:
@@ -40,6 +47,8 @@ async def publish(client: redis_asyncio.Redis, node: str, sample: Sample, held: 
             pipe.expire(key, GONE_AFTER_S)
             if held:
                 pipe.set(_holders_key(node), held, ex=math.ceil(max(GONE_AFTER_S, lease_s)))
+            if totals:
+                pipe.set(_totals_key(node), totals, ex=GONE_AFTER_S)
             await pipe.execute()
     except (RedisError, OSError) as error:
         log.debug("sample of %s not sent: %s", node, error)
@@ -82,6 +91,19 @@ def read_holders(nodes: Iterable[str]) -> dict[str, tuple[int, tuple[Holder, ...
         return {}
 
 
+def read_totals(nodes: Iterable[str]) -> dict[str, Totals]:
+    """The counts of each of these nodes that sends some; empty where Redis does not answer."""
+    names = sorted(set(nodes))
+    if not names:
+        return {}
+    try:
+        texts = _reader(settings.REDIS_URL).mget([_totals_key(name) for name in names])
+        return {name: from_totals(text.decode()) for name, text in zip(names, texts, strict=True) if text}
+    except (RedisError, OSError, MalformedTotals) as error:
+        log.warning("counts of nodes not read: %s", error)
+        return {}
+
+
 @cache
 def _reader(url: str) -> Redis:
     return Redis.from_url(url, socket_timeout=REDIS_S_MAX, socket_connect_timeout=REDIS_S_MAX)
@@ -89,6 +111,10 @@ def _reader(url: str) -> Redis:
 
 def _key(node: str) -> str:
     return f"schemalab:samples:{node}"
+
+
+def _totals_key(node: str) -> str:
+    return f"schemalab:totals:{node}"
 
 
 def _holders_key(node: str) -> str:

@@ -143,6 +143,12 @@ class SchemaStatements:
                 f"change {change_id} failed and was rolled back: {error.get('message', 'see its story')}",
                 hint=error.get("hint"),
             )
+        if status == "awaiting":
+            raise SqlError(
+                NOT_IN_PREREQUISITE_STATE,
+                f"change {change_id} awaits approval: it begins once somebody other than {self.user} approves it",
+                hint=f"see its page, or `manage.py change show {change_id}`",
+            )
         if status == "cancelled":
             raise SqlError(QUERY_CANCELED, f"change {change_id} was cancelled and has been rolled back")
 
@@ -205,11 +211,11 @@ async def _notified(listener: psycopg.AsyncConnection[Any], change: str) -> None
 
 
 def story_of(change_id: int, since: int) -> tuple[list[dict[str, Any]], Outcome | None]:
-    """The events after `since`, and how the change ended if it has."""
+    """The events after `since`, and how the change ended if it has; one that awaits approval is not waited for."""
     from catalog.selectors import events_since
     from catalog.story import change_stream
-    from changes.models import ENDED, Change
+    from changes.models import ENDED, Change, Status
 
     status, error = Change.objects.values_list("status", "error").get(pk=change_id)
     events = events_since(change_stream(change_id), since)
-    return events, (str(status), error) if status in ENDED else None
+    return events, (str(status), error) if status in (*ENDED, Status.AWAITING) else None

@@ -187,6 +187,7 @@ class Session:
         await self.block.end_implicit()
 
     async def fail(self, error: SqlError) -> None:
+        self.env.meter.totals.refuse(error.sqlstate)
         await self.block.fail(error)
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Who did what, when: acts of people from the story, and what only the administration knows. For operators.
+"""The audit trail: who did what when, by the story and by what only the administration knows. For operators.
 
     /audit-trail/?who=olga&kind=leases&text=n2&from=..&until=..&before=2026-05-04T12:00:00.123456Z,story,812
 

@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.filterwarnings("ignore::celery.exceptions.AlwaysEagerIgnored"),
 ]
-BEFORE, AFTER = "0011_tries_of_steps", "0012_clearing_is_part_of_the_fill"
+BEFORE = "0011_tries_of_steps"
 CLEAR, FILL = 4, 5
 """The places of the two steps in a plan of before."""
 
@@ -26,15 +26,24 @@ CLEAR, FILL = 4, 5
 @pytest.fixture(autouse=True)
 def newest() -> Iterator[None]:
     yield
-    call_command("migrate", verbosity=0)
+    forward()
 
 
 def migrate(name: str) -> None:
     MigrationExecutor(connection).migrate([("changes", name)])
 
 
+def forward() -> None:
+    call_command("migrate", verbosity=0)
+
+
+def of_before(change: Change) -> Change:
+    """The change, by what it had in every version."""
+    return Change.objects.only("plan", "step").get(pk=change.pk)
+
+
 def kinds(change: Change) -> list[str]:
-    return [step["kind"] for step in Change.objects.get(pk=change.pk).plan["forward"]]
+    return [step["kind"] for step in of_before(change).plan["forward"]]
 
 
 def rows(change: Change) -> list[tuple[int, str]]:
@@ -69,12 +78,12 @@ def test_a_plan_of_before_has_both_steps_and_one_of_today_one() -> None:
     change = made("CREATE INDEX by_age ON users (age)")
     today = stored(change)
     migrate(BEFORE)
-    old = Change.objects.get(pk=change.pk)
+    old = of_before(change)
     assert kinds(change)[3:7] == ["drain", "clear", "fill", "verify"]
     assert old.plan["forward"][CLEAR]["elements"] == old.plan["forward"][FILL]["elements"]
     assert (old.plan["turn"], old.step) == (today["plan"]["turn"] + 1, today["step"] + 1)
     assert rows(change)[3:7] == [(3, "drain"), (CLEAR, "clear"), (FILL, "fill"), (6, "verify")]
-    migrate(AFTER)
+    forward()
     assert stored(change) == today
     assert len(selectors.change_snapshot(change.pk)["roads"]["forward"]) == 10
 
@@ -84,8 +93,8 @@ def test_a_change_that_was_clearing_goes_on_with_its_fill() -> None:
     assert change.status == Status.PAUSED
     today = stored(change)
     migrate(BEFORE)
-    assert (Change.objects.get(pk=change.pk).step, rows(change)[-1]) == (CLEAR, (CLEAR, "clear"))
-    migrate(AFTER)
+    assert (of_before(change).step, rows(change)[-1]) == (CLEAR, (CLEAR, "clear"))
+    forward()
     assert stored(change) == today
     goes_on(change)
 
@@ -107,7 +116,7 @@ def test_a_change_that_was_filling_is_at_its_fill() -> None:
             [change.pk],
         )
     began = Step.objects.get(change=change, kind="clear").started_at
-    migrate(AFTER)
+    forward()
     assert rows(change)[-2:] == [(3, "drain"), (4, "fill")]
     fill = Step.objects.get(change=change, kind="fill")
     assert (fill.started_at, fill.ended_at) == (began, None), "it began when its clearing did"
@@ -128,7 +137,7 @@ def test_a_change_that_rolls_back_keeps_its_place_in_the_rollback() -> None:
     migrate(BEFORE)
     assert stored(change)["executor_state"] == today["executor_state"]
     assert (CLEAR, "clear") in rows(change)
-    migrate(AFTER)
+    forward()
     assert stored(change) == today
 
 
@@ -139,6 +148,6 @@ def test_proofs_of_such_plans_are_forgotten_and_other_changes_are_left_alone() -
     for key, plan in (("old", old), ("other", {"forward": [{"kind": "fill"}]})):
         Proof.objects.create(key=key, plan=plan, asked_at="2026-01-01T00:00:00Z")
     migrate(BEFORE)
-    migrate(AFTER)
+    forward()
     assert stored(table) == today
     assert list(Proof.objects.values_list("key", flat=True)) == ["other"]

@@ -1,5 +1,5 @@
 """`manage.py change submit "DDL" [--wait]`, `list`, `show ID`, `wait ID`, `pause ID`, `resume ID`, `cancel ID`,
-`throttle ID ROWS|off`.
+`throttle ID ROWS|off`, `approve ID`, `reject ID --why TEXT`.
 
 Exit code 0: done as asked; 1: refused, failed or cancelled; 2: not a command, no statement that could ever
 be a change, no such change; 3: it is not known yet how it ends.
@@ -14,7 +14,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from changes import notices, selectors, services
+from changes import approval, notices, selectors, services
 from changes.executor.interventions import NoRate, rows_per_s_in
 from changes.management.refusals import refusals, statement_of
 from changes.models import ENDED, Change, Status
@@ -34,7 +34,7 @@ def _rows(word: str) -> int | None:
 
 
 class Command(BaseCommand):
-    help = "Submit a schema change, look at changes, wait for one, pause, resume, throttle or cancel it."
+    help = "Submit a schema change, look at changes, wait for one, pause, resume, throttle, cancel or approve it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
@@ -55,6 +55,10 @@ class Command(BaseCommand):
         throttle.add_argument("id", type=int, metavar="ID")
         throttle.add_argument("rows", type=_rows, metavar="ROWS|off", help="at most so many; off: as fast as it may be")
         throttle.add_argument("--why", default="", metavar="TEXT", help="what the page says of it")
+        for action in ("approve", "reject"):
+            one = actions.add_parser(action, help=f"{action} a change of somebody else that awaits it")
+            one.add_argument("id", type=int, metavar="ID")
+            one.add_argument("--why", default="", metavar="TEXT", help="what its page says of it; a rejection needs it")
         for one in actions.choices.values():
             one.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -99,6 +103,10 @@ class Command(BaseCommand):
         if action == "throttle":
             with refusals():
                 services.throttle(change_id, options["rows"], who=getpass.getuser(), why=options["why"])
+        if action in ("approve", "reject"):
+            with refusals():
+                decide = approval.approve if action == "approve" else approval.reject
+                decide(change_id, who=getpass.getuser(), why=options["why"])
         if action == "wait":
             self._wait(change_id, options)
         elif options["json"]:
@@ -108,6 +116,8 @@ class Command(BaseCommand):
         elif action == "throttle":
             limit = "no limit" if options["rows"] is None else f"a limit of {options['rows']} rows per second"
             self.stdout.write(f"change {change_id} has {limit}")
+        elif action in ("approve", "reject"):
+            self.stdout.write(f"change {change_id} is {action}{'d' if action == 'approve' else 'ed'}")
         else:
             self.stdout.write(f"{action} of change {change_id} is requested")
 
@@ -132,6 +142,12 @@ class Command(BaseCommand):
 
     def _show(self, seen: dict[str, Any]) -> None:
         self.stdout.write(f"change {seen['id']} by {seen['who']}: {seen['statement']}")
+        if seen["status"] == "awaiting":
+            self.stdout.write(f"awaits approval by somebody other than {seen['who']}: `change approve {seen['id']}`")
+        elif seen["approval"]:
+            decided = "approved" if seen["approval"]["is_approved"] else "rejected"
+            why = f": {seen['approval']['why']}" if seen["approval"]["why"] else ""
+            self.stdout.write(f"{decided} by {seen['approval']['who']}{why}")
         self.stdout.write(f"{seen['status']}" + (f": {seen['error']['message']}" if seen["error"] else ""))
         for direction, steps in seen["roads"].items():
             for step in (step for step in steps if step["when"] != "never"):

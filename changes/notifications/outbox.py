@@ -1,0 +1,87 @@
+"""From the story to deliveries: each destination gets each event once, whoever crashes when.
+
+The story's numbers have no gaps and come in the order of commits, so one number says how far it was read. The number
+and the deliveries move in one transaction; a delivery is unique for its destination and what it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+
+from catalog.models import StoryEvent
+from catalog.selectors import event_json, newest_seq
+from catalog.services import control_transaction
+from catalog.story import CLUSTER
+from changes.models import MOVING, Change, Delivery, Destination, OutboxPlace, Status, Step
+from changes.notifications import messages
+
+EVENTS_AT_ONCE = 500
+KEPT = timedelta(days=30)
+"""So long deliveries that have ended are kept for people to look at."""
+WAITS = ("publish", "drain")
+
+
+def collect() -> int:
+    """Make deliveries of what happened since the last time, and of waits that are too long now; says how many."""
+    with control_transaction() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        at = cursor.fetchone()[0]
+        events = _new_events()
+        destinations = list(Destination.objects.filter(is_on=True, created_at__lte=at))
+        made = [*_of_events(events, destinations, at), *_of_waits(destinations, at)]
+        Delivery.objects.bulk_create(made, ignore_conflicts=True)
+        Delivery.objects.filter(ended_at__lt=at - KEPT).delete()
+    return len(made)
+
+
+def _new_events() -> list[StoryEvent]:
+    """The events after the place, which moves behind them. The first time it is the end: nobody wants to hear of old
+    changes."""
+    place = OutboxPlace.objects.select_for_update().filter(pk=CLUSTER).first()
+    newest = newest_seq(CLUSTER)
+    if place is None:
+        OutboxPlace.objects.bulk_create([OutboxPlace(stream=CLUSTER, seq=newest)], ignore_conflicts=True)
+        return []
+    upto = min(newest, place.seq + EVENTS_AT_ONCE)
+    if upto <= place.seq:
+        return []
+    found = StoryEvent.objects.filter(stream=CLUSTER, seq__gt=place.seq, seq__lte=upto, kind__in=messages.OCCASIONS)
+    events = list(found.order_by("seq"))
+    OutboxPlace.objects.filter(pk=CLUSTER).update(seq=upto)
+    return events
+
+
+def _of_events(events: Iterable[StoryEvent], destinations: list[Destination], at: datetime) -> Iterator[Delivery]:
+    """A destination hears of what happened since it was made."""
+    changes = Change.objects.in_bulk([event.payload.get("change") for event in events])
+    for event in events:
+        change = changes.get(event.payload.get("change"))
+        if change is None:
+            continue
+        message = messages.of_event(event_json(event), change)
+        for one in destinations:
+            if message["occasion"] in one.occasions and event.at >= one.created_at:
+                yield Delivery(destination=one, about=f"event {event.seq}", message=message, due_at=at)
+
+
+def _of_waits(destinations: list[Destination], at: datetime) -> Iterator[Delivery]:
+    """Each step that waits for leases, and has done so for longer than a destination thinks right."""
+    wanting = [one for one in destinations if Destination.Occasion.WAITING in one.occasions]
+    if not wanting:
+        return
+    shortest = timedelta(seconds=min(one.wait_s for one in wanting))
+    statuses = [status for status in MOVING if status != Status.PAUSED]
+    waiting = Step.objects.filter(
+        change__status__in=statuses, ended_at=None, kind__in=WAITS, started_at__lte=at - shortest
+    )
+    for step in waiting.select_related("change"):
+        waited_s = (at - step.started_at).total_seconds()
+        what = f"{step.kind} of v{step.version}"
+        message = messages.of_wait(
+            step.change, step=what, waited_s=waited_s, nodes=list(step.waited_for), at=at.isoformat()
+        )
+        for one in wanting:
+            if waited_s >= one.wait_s:
+                about = f"wait of change {step.change_id} {step.road} {step.number}"
+                yield Delivery(destination=one, about=about, message=message, due_at=at)

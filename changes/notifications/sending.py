@@ -1,0 +1,112 @@
+"""One delivery: claimed, sent, and on failure due again, each time later, until it is given up.
+
+    pending, due 12:00:00 --claim--> pending, due 12:01:00 --sent--> delivered
+                                            |--refused--> due in 5 s, 10 s, 20 s .. ; the eighth time: given up
+                                            |--worker dies--> due 12:01:00, with the same id
+
+A worker that dies after the other side has taken the message, and before that is written down, sends it again: no
+sender can know better. So each message bears its delivery's id, by which a receiver knows it.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from functools import partial
+from uuid import UUID
+
+from celery import current_app
+from django.db import connection, transaction
+
+from catalog.hints import EXPIRES_S, sent
+from changes.models import Delivery, Destination
+from changes.notifications import email, messages, webhook
+from changes.notifications.webhook import NotDelivered
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 20
+TRIES_MAX = 8
+FIRST_PAUSE = timedelta(seconds=5)
+PAUSE_MAX = timedelta(hours=1)
+CLAIM = timedelta(seconds=60)
+"""Longer than any sending takes: then whoever claimed it is gone."""
+ANSWER_MAX = 500
+CLAIMED = """
+UPDATE changes_delivery SET due_at = clock_timestamp() + %s, tries = tries + 1
+WHERE id = %s AND state = 'pending' AND due_at <= clock_timestamp()
+"""
+ENDED = "UPDATE changes_delivery SET state = %s, answer = %s, ended_at = clock_timestamp() WHERE id = %s AND tries = %s"
+LATER = "UPDATE changes_delivery SET due_at = clock_timestamp() + %s, answer = %s WHERE id = %s AND tries = %s"
+
+
+def find_due() -> list[UUID]:
+    """Ask workers to send what is due, a bounded number at a time."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id FROM changes_delivery WHERE state = 'pending' AND due_at <= clock_timestamp()"
+            " ORDER BY due_at LIMIT %s",
+            [AT_ONCE],
+        )
+        found = [row[0] for row in cursor.fetchall()]
+    for number in found:
+        ask = partial(current_app.send_task, "changes.tasks.deliver", (str(number),), retry=False, expires=EXPIRES_S)
+        sent(ask, f"delivery {number}", "the timetable will")
+    return found
+
+
+def deliver(number: UUID) -> Delivery.State | None:
+    """Send one delivery if it is due; says what became of it, None when it is not due or somebody else's."""
+    with connection.cursor() as cursor:
+        cursor.execute(CLAIMED, [CLAIM, number])
+        if not cursor.rowcount:
+            return None
+    delivery = Delivery.objects.select_related("destination").filter(pk=number).first()
+    if delivery is None:
+        return None
+    try:
+        answer = _send(delivery)
+    except NotDelivered as why:
+        return _failed(delivery, str(why))
+    _write(ENDED, [Delivery.State.DELIVERED, answer[:ANSWER_MAX], number, delivery.tries])
+    return Delivery.State.DELIVERED
+
+
+def _send(delivery: Delivery) -> str:
+    to, number = delivery.destination, str(delivery.pk)
+    if not to.is_on:
+        raise NotDelivered("the destination was switched off")
+    if to.kind == Destination.Kind.WEBHOOK:
+        return webhook.post(to.address, delivery.message, delivery=number, secret=to.secret)
+    return email.send(to.address, delivery.message, delivery=number)
+
+
+def _failed(delivery: Delivery, why: str) -> Delivery.State:
+    log.warning("delivery %s to %s failed, try %s: %s", delivery.pk, delivery.destination, delivery.tries, why)
+    if delivery.tries >= TRIES_MAX:
+        _write(ENDED, [Delivery.State.GIVEN_UP, why[:ANSWER_MAX], delivery.pk, delivery.tries])
+        return Delivery.State.GIVEN_UP
+    _write(LATER, [pause_after(delivery.tries), why[:ANSWER_MAX], delivery.pk, delivery.tries])
+    return Delivery.State.PENDING
+
+
+def pause_after(tries: int) -> timedelta:
+    """5 s after the first try, and twice as long after each further one."""
+    return min(FIRST_PAUSE * 2 ** (tries - 1), PAUSE_MAX)
+
+
+def _write(statement: str, values: list[object]) -> None:
+    """The outcome of a try, unless its claim ran out and somebody else tries since."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+
+
+def ask_for_test(destination: Destination, *, who: str) -> Delivery:
+    """Put a test message into the outbox: it goes the way of all others."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        at = cursor.fetchone()[0]
+        made = Delivery(destination=destination, message=messages.of_test(who, at.isoformat()), due_at=at)
+        made.about = f"test {made.pk}"
+        made.save(force_insert=True)
+    return made

@@ -1,0 +1,54 @@
+"""/metrics, as Prometheus reads it.
+
+    METRICS_TOKEN is set    whoever bears it, and nobody else
+    it is not               this machine alone
+
+A session is no way in: figures name tables and changes of everybody. Who comes through a proxy comes from elsewhere,
+whatever the address of the connection.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import Error
+from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+
+from schemalab.checks import is_loopback
+from schemalab.metrics.reading import Cluster
+
+FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
+PLAIN = "text/plain; charset=utf-8"
+
+
+@never_cache
+@require_GET
+def metrics(request: HttpRequest) -> HttpResponse:
+    refusal = why_refused(request)
+    if refusal is not None:
+        return refusal
+    encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+    registry = CollectorRegistry(auto_describe=False)
+    try:
+        registry.register(Cluster())
+        return HttpResponse(encode(registry), content_type=content_type)
+    except Error:
+        return HttpResponse("the database does not answer\n", content_type=PLAIN, status=503)
+
+
+def why_refused(request: HttpRequest) -> HttpResponse | None:
+    """The answer to who may not read; None to who may."""
+    if settings.METRICS_TOKEN:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and constant_time_compare(token.strip(), settings.METRICS_TOKEN):
+            return None
+        headers = {"WWW-Authenticate": 'Bearer realm="metrics"'}
+        return HttpResponse("METRICS_TOKEN is asked for\n", content_type=PLAIN, status=401, headers=headers)
+    if is_loopback(request.META.get("REMOTE_ADDR", "")) and not any(name in request.headers for name in FORWARDED):
+        return None
+    words = "figures are for this machine; set METRICS_TOKEN to read them from another\n"
+    return HttpResponse(words, content_type=PLAIN, status=403)
