@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from catalog import descriptor as descriptors
 from catalog.elements import TableId
@@ -30,6 +30,13 @@ def newest_descriptor(table_id: int) -> descriptors.Descriptor | None:
     """The newest version of a table; None when it has none."""
     row = Descriptor.objects.filter(table_id=table_id).order_by("-version").first()
     return None if row is None else descriptors.from_json(row.body)
+
+
+def columns_by_table() -> dict[str, list[str]]:
+    """The tables that statements may name now, with their public columns; by name."""
+    newest = Descriptor.objects.filter(version=F("table__version"), table__state=Table.State.LIVE)
+    bodies = [descriptors.from_json(body) for body in newest.order_by("table__name").values_list("body", flat=True)]
+    return {body.name: [column.name for column in body.public_columns] for body in bodies}
 
 
 def tables_beside(versions: Iterable[descriptors.Descriptor]) -> dict[TableId, descriptors.Descriptor]:

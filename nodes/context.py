@@ -110,9 +110,12 @@ class Environment:
         known = transaction.pins.get(table_id)
         if known is not None:
             return known  # type: ignore[return-value]
-        pin = (None if fresh else self.keeper.pin_held(table_id)) or await self.keeper.pin(table_id, fresh)
+        held = None if fresh else self.keeper.pin_held(table_id)
+        pin = held or await self.keeper.pin(table_id, fresh)
         transaction.pins[table_id] = pin
         self._holders[id(pin)] = (pin, transaction)
+        if transaction.trace is not None:
+            transaction.trace.leased(pin, was_held=held is not None, fresh=fresh)
         return pin
 
     def unpin(self, transaction: Transaction, table_id: int) -> None:

@@ -7,6 +7,7 @@ from nodes import views
 urlpatterns = [
     path("console/", views.console, name="console"),
     path("console/<str:number>/run/", views.run, name="console-run"),
+    path("console/<str:number>/transaction/", views.transaction, name="console-transaction"),
     path("console/<str:number>/end/", views.end, name="console-end"),
     path("console/<str:number>/stop/", views.stop, name="console-stop"),
 ]

@@ -13,22 +13,34 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadReque
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
+from catalog.selectors import columns_by_table
 from catalog.text.marking import mark
 from leases.models import Node
-from nodes.console.sessions import CONNECT_S, PaneError, panes
+from nodes.console import held
+from nodes.console.sessions import CONNECT_S, Answer, PaneError, panes
+from nodes.console.words import described
 from nodes.people.rights import MAY_WRITE
 from nodes.people.vouching import vouched_address
+from nodes.settings.variables import TRACE
 
 NUMBERS = ("1", "2")
 SQL_CHARS_MAX = 20_000
+EXAMPLES = (
+    (("flights",), "SELECT * FROM flights WHERE id = 1"),
+    (("flights",), "SELECT count(*) FROM flights WHERE dest = 'BOS'"),
+    (("flights",), "BEGIN; UPDATE flights SET dep_delay = 0 WHERE id = 1"),
+    (("flights",), "UPDATE flights SET dest = 'BOS' WHERE id = 1"),
+    (("flights", "airlines"), "SELECT name, count(*) FROM flights JOIN airlines USING (carrier) GROUP BY name"),
+    ((), "SHOW TABLES"),
+)
+"""Statements on the demo's tables, with the tables that each needs."""
 
 
 @login_required
 @permission_required(MAY_WRITE, raise_exception=True)
 @require_GET
 def console(request: HttpRequest) -> HttpResponse:
-    count = 2 if request.GET.get("panes") == "2" else 1
-    return render(request, "console.html", _page(request, count))
+    return render(request, "console.html", _page(request))
 
 
 @login_required
@@ -47,7 +59,9 @@ def run(request: HttpRequest, number: str) -> HttpResponse:
     try:
         user = request.user.get_username()
         pane = panes.take(_owner(request), number, node.name, lambda: _connect(node, user), user)
-        shown["answer"] = pane.run(sql)
+        if sql.strip():
+            panes.remember(_owner(request), number, sql.strip())
+        shown |= _answered(pane.run(sql))
     except PaneError as refusal:
         shown["refusal"] = str(refusal)
     return _answer(request, shown, sql)
@@ -75,34 +89,75 @@ def stop(request: HttpRequest, number: str) -> HttpResponse:
     return HttpResponse(status=204) if request.headers.get("HX-Request") else redirect("console")
 
 
+@login_required
+@permission_required(MAY_WRITE, raise_exception=True)
+@require_GET
+def transaction(request: HttpRequest, number: str) -> HttpResponse:
+    """The pane's transaction, and who waits for it by now; no content when the page shows that already (`seen`)."""
+    _check(number)
+    shown = _around(request, number)
+    if shown["held"]["digest"] == request.GET.get("seen"):
+        return HttpResponse(status=204)
+    return render(request, "parts/pane_transaction.html", shown)
+
+
+def _answered(answer: Answer) -> dict[str, Any]:
+    """An answer with what its node tells of each statement, and where its error is."""
+    statements = [(grid, None if trace is None else described(trace)) for grid, trace in answer.statements]
+    shown: dict[str, Any] = {"answer": answer, "statements": statements}
+    if answer.error is not None:
+        shown["marked"] = mark(answer.sql, answer.error.position)
+    return shown
+
+
+def _around(request: HttpRequest, number: str) -> dict[str, Any]:
+    """The surroundings of a pane's answer: its transaction, and its earlier statements."""
+    pane = panes.get(_owner(request), number)
+    about = {"number": number, "node": pane.node if pane else "", "held": held.shown(pane)}
+    return about | {"history": panes.history(_owner(request), number), "count": _count(request)}
+
+
+def _count(request: HttpRequest) -> int:
+    given = request.POST if request.method == "POST" else request.GET
+    return 2 if given.get("panes") == "2" else 1
+
+
 def _check(number: str) -> None:
     if number not in NUMBERS:
         raise Http404(f"there is no pane {number}")
 
 
 def _answer(request: HttpRequest, shown: dict[str, Any], sql: str) -> HttpResponse:
-    answer = shown.get("answer")
-    if answer is not None and answer.error is not None:
-        shown["marked"] = mark(answer.sql, answer.error.position)
     if request.headers.get("HX-Request"):
-        return render(request, "parts/pane_answer.html", shown)
-    page = _page(request, 2 if request.POST.get("panes") == "2" else 1)
+        return render(request, "parts/pane_answered.html", _around(request, shown["number"]) | shown)
+    page = _page(request)
     for pane in page["panes"]:
         if pane["number"] == shown["number"]:
-            pane.update(shown, sql=sql)
+            pane.update(_around(request, shown["number"]) | shown, sql=sql)
     return render(request, "console.html", page)
 
 
-def _page(request: HttpRequest, count: int) -> dict[str, Any]:
-    nodes = list(Node.objects.filter(port__gt=0))  # a bulk load is a node without a port
-    wished = request.GET.get("node")
+def _page(request: HttpRequest) -> dict[str, Any]:
+    """The page with the panes as they are: each with its newest answer, its transaction and its history."""
+    count, nodes = _count(request), list(Node.objects.filter(port__gt=0))  # a bulk load is a node without a port
+    wished, into = request.GET.get("node"), request.GET.get("pane", NUMBERS[0])
     pages = []
     for place, number in enumerate(NUMBERS[:count]):
-        held = panes.get(_owner(request), number)
+        pane = panes.get(_owner(request), number)
         first = nodes[min(place, len(nodes) - 1)].name if nodes else ""
-        node = held.node if held else wished if place == 0 and wished else first
-        pages.append({"number": number, "node": node, "transaction": held.transaction if held else "idle", "sql": ""})
-    return {"section": "console", "nodes": nodes, "panes": pages, "count": count}
+        last = _answered(pane.last) if pane is not None and pane.last is not None else {}
+        sql = request.GET.get("sql", "")[:SQL_CHARS_MAX] if number == into else ""
+        chosen = pane.node if pane else wished if place == 0 and wished else first
+        pages.append(_around(request, number) | last | {"node": chosen, "sql": sql})
+    tables = columns_by_table()
+    return {
+        "section": "console",
+        "nodes": nodes,
+        "panes": pages,
+        "count": count,
+        "tables": [{"name": name, "columns": columns} for name, columns in tables.items()],
+        "examples": [statement for names, statement in EXAMPLES if set(names) <= tables.keys()],
+    }
 
 
 def _owner(request: HttpRequest) -> str:
@@ -125,4 +180,5 @@ def _connect(node: Node, user: str) -> psycopg.Connection:
     address = vouched_address(
         settings.SECRET_KEY, node.host, node.port, name=user, application_name=f"console of {user}"
     )
+    address["options"] = f"{address['options']} -c {TRACE}=on"
     return psycopg.connect(**address, connect_timeout=CONNECT_S, autocommit=True)

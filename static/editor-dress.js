@@ -25,9 +25,16 @@ export function dress(field) {
   const named = EditorView.contentAttributes.of({
     "aria-labelledby": field.dataset.label, "aria-multiline": "true", "aria-describedby": field.getAttribute("aria-describedby") || "",
   });
+  /* Where a field has a history, the arrow keys ask for earlier statements at its first and last line. */
+  const recall = (step) => (view) => {
+    const { main } = view.state.selection, line = view.state.doc.lineAt(main.head).number;
+    if (!field.dataset.history || !main.empty || line !== (step > 0 ? 1 : view.state.doc.lines)) return false;
+    field.dispatchEvent(new CustomEvent("sql-recall", { detail: step }));
+    return true;
+  };
   const extensions = [
     history(), drawSelection(), bracketMatching(), syntaxHighlighting(colours), look, tell, named, EditorView.lineWrapping,
-    sql({ dialect: PostgreSQL }), keymap.of([...defaultKeymap.filter((key) => key.key !== "Mod-Enter"), ...historyKeymap]),
+    sql({ dialect: PostgreSQL }), keymap.of([{ key: "ArrowUp", run: recall(1) }, { key: "ArrowDown", run: recall(-1) }, ...defaultKeymap.filter((key) => key.key !== "Mod-Enter"), ...historyKeymap]),
   ];
   if (field.dataset.nonce) extensions.push(EditorView.cspNonce.of(field.dataset.nonce));
   const box = document.createElement("div");
@@ -35,5 +42,10 @@ export function dress(field) {
   field.before(box);
   field.hidden = true;
   const view = new EditorView({ parent: box, state: EditorState.create({ doc: field.value, extensions }) });
+  field.addEventListener("sql-put", (event) => {
+    if (event.detail === view.state.doc.toString()) return;
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: event.detail }, selection: { anchor: event.detail.length } });
+  });
+  field.addEventListener("sql-focus", () => view.focus());
   if (document.activeElement === document.body && field.autofocus) view.focus();
 }

@@ -86,6 +86,6 @@
   });
 
   /* The editor is heavy (115 kB) and comes only where somebody writes SQL, and only when it is asked for. */
-  const field = document.querySelector("textarea.sql[data-editor]");
-  if (field && window.matchMedia("(min-width: 40rem)").matches) import(field.dataset.editor).then((module) => module.dress(field));
+  const fields = window.matchMedia("(min-width: 40rem)").matches ? document.querySelectorAll("textarea.sql[data-editor]") : [];
+  for (const field of fields) import(field.dataset.editor).then((module) => module.dress(field));
 })();

@@ -137,9 +137,9 @@ class Client:
         if self.task is not None:
             self.task.cancel()
 
-    def notice(self, text: str, severity: str = "NOTICE", sqlstate: str = "00000") -> None:
+    def notice(self, text: str, severity: str = "NOTICE", sqlstate: str = "00000", detail: str | None = None) -> None:
         """Tell the client something at once, while its statement runs."""
-        self.channel.send(messages.notice_response(text, severity=severity, sqlstate=sqlstate))
+        self.channel.send(messages.notice_response(text, severity=severity, sqlstate=sqlstate, detail=detail))
         self.channel.write()
 
     def close_portals(self, *, since: int = 0) -> None:

@@ -18,7 +18,9 @@ class Client(Protocol):
     pid: int
     prepared: Kept[Prepared]
 
-    def notice(self, text: str, severity: str = "NOTICE", sqlstate: str = "00000") -> None: ...
+    def notice(
+        self, text: str, severity: str = "NOTICE", sqlstate: str = "00000", detail: str | None = None
+    ) -> None: ...
 
     def close_portals(self, *, since: int = 0) -> None: ...
 

@@ -1,4 +1,6 @@
 """The SQL console of the page.
 
 sessions  panes, each with a session on one node
+words     the trace of a statement, in the reader's language
+held      what a pane's open transaction holds back
 """

@@ -13,13 +13,19 @@ restart ends them.
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
 
 import psycopg
 from psycopg import generators, pq
+
+from nodes.trace.record import SQLSTATE as TRACE
 
 IDLE_S = 15 * 60.0
 PANES_MAX = 64
@@ -29,11 +35,16 @@ CELL_CHARS_MAX = 500
 ANSWER_CHARS_MAX = 2**20
 GRIDS_MAX = 50
 NOTICES_MAX = 200
+HISTORY_MAX = 50
+HISTORIES_MAX = 256
 ROWS_READ_MAX = 100_000
 RUN_S_MAX = 60.0
 """What one run may take: then its statement is stopped, as by the button."""
 CONNECT_S = 5
 HAS_ROWS = (pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.TUPLES_OK)
+
+
+Json = dict[str, Any]
 
 
 class PaneError(Exception):
@@ -74,6 +85,8 @@ class Answer:
     sql: str
     grids: list[Grid] = field(default_factory=list)
     notices: list[Trouble] = field(default_factory=list)
+    traces: list[Json] = field(default_factory=list)
+    """What the node did for each statement (`nodes.trace.record`), the one that failed included."""
     error: Trouble | None = None
     ms: float = 0.0
     transaction: str = "idle"
@@ -81,6 +94,12 @@ class Answer:
     """ "rows" or "seconds", when it reached that limit."""
     grids_left_out: int = 0
     chars: int = 0
+
+    @property
+    def statements(self) -> list[tuple[Grid | None, Json | None]]:
+        """Each statement's result and trace; one that failed has no result, one left out no trace."""
+        traces = self.traces[: len(self.grids)] if self.grids_left_out else self.traces
+        return list(zip_longest(self.grids, traces))
 
     def add(self, grid: Grid) -> None:
         if len(self.grids) < GRIDS_MAX:
@@ -99,6 +118,9 @@ class Pane:
         self.used_at = time.monotonic()
         self.connection = connect()
         self.notices: list[Trouble] = []
+        self.traces: list[Json] = []
+        self.last: Answer | None = None
+        """The newest answer: a page that is loaded again shows it."""
         self.connection.add_notice_handler(self._note)
 
     @property
@@ -109,6 +131,12 @@ class Pane:
         status = self.connection.info.transaction_status
         return {pq.TransactionStatus.INTRANS: "open", pq.TransactionStatus.INERROR: "failed"}.get(status, "idle")
 
+    @property
+    def held(self) -> Json | None:
+        """The open transaction as the node described it last: since when, and which versions it uses."""
+        traces = self.last.traces if self.last is not None else []
+        return traces[-1]["transaction"] if traces and self.transaction == "open" else None
+
     def run(self, sql: str) -> Answer:
         """Send the statements as one simple query and keep the first rows of each."""
         if not self.in_use.acquire(blocking=False):
@@ -116,6 +144,7 @@ class Pane:
         try:
             self.used_at, started = time.monotonic(), time.monotonic()
             self.notices.clear()
+            self.traces.clear()
             answer = Answer(self.node, sql)
             try:
                 with self._limited(answer):
@@ -123,8 +152,9 @@ class Pane:
             except psycopg.OperationalError as error:
                 answer.error = Trouble("FATAL", error.sqlstate or "08006", str(error).strip())
             answer.ms = (time.monotonic() - started) * 1000
-            answer.notices = list(self.notices)
+            answer.notices, answer.traces = list(self.notices), list(self.traces)
             answer.transaction = self.transaction
+            self.last = answer
             self.used_at = time.monotonic()
             return answer
         finally:
@@ -133,7 +163,10 @@ class Pane:
                 self.close()
 
     def _note(self, message: psycopg.errors.Diagnostic) -> None:
-        if len(self.notices) < NOTICES_MAX:
+        if message.sqlstate == TRACE:
+            if len(self.traces) <= GRIDS_MAX:
+                self.traces.append(json.loads(message.message_detail or "{}"))
+        elif len(self.notices) < NOTICES_MAX:
             self.notices.append(_trouble(message))
 
     @contextlib.contextmanager
@@ -232,6 +265,8 @@ class Panes:
     def __init__(self) -> None:
         self.guard = threading.Lock()
         self.open: dict[tuple[str, str], Pane] = {}
+        self.histories: dict[tuple[str, str], deque[str]] = {}
+        """The statements run in each pane, oldest first; they outlive its session, not its owner's."""
         self.reaper: threading.Timer | None = None
 
     def get(self, owner: str, number: str) -> Pane | None:
@@ -257,6 +292,22 @@ class Panes:
             self._watch()
         return pane
 
+    def remember(self, owner: str, number: str, sql: str) -> None:
+        """Keep a text that is run in a pane; the same again moves to the end."""
+        with self.guard:
+            kept = self.histories.pop((owner, number), None) or deque(maxlen=HISTORY_MAX)
+            if sql in kept:
+                kept.remove(sql)
+            kept.append(sql)
+            self.histories[owner, number] = kept
+            while len(self.histories) > HISTORIES_MAX:
+                del self.histories[next(iter(self.histories))]
+
+    def history(self, owner: str, number: str) -> Sequence[str]:
+        """The statements run in a pane, newest first."""
+        with self.guard:
+            return list(reversed(self.histories.get((owner, number), ())))
+
     def close(self, owner: str, number: str) -> None:
         with self.guard:
             pane = self.open.pop((owner, number), None)
@@ -266,6 +317,8 @@ class Panes:
     def close_all_of(self, owner: str) -> None:
         with self.guard:
             theirs = [key for key in self.open if key[0] == owner]
+            for key in [key for key in self.histories if key[0] == owner]:
+                del self.histories[key]
         for key in theirs:
             self.close(*key)
 

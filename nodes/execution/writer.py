@@ -21,9 +21,11 @@ from nodes.foreign_keys.violations import Check
 from nodes.sql.row_rules import moving_state
 from nodes.store.pipeline import Command, bytea_array, int8
 from nodes.store.transaction import Refused, Transaction
+from nodes.trace import writes
 from storage import encoding, pairs
+from storage.buckets import storage_of
 from storage.mutations import REMOVALS, Op, in_order
-from storage.statements import KeyTooLong, Statement, statements_for
+from storage.statements import KeyTooLong, Statement, get_every_sql, statements_for
 
 OPS_A_BATCH = 4000
 ONE_BATCH_OPS = 400
@@ -41,7 +43,37 @@ class Writer:
 
     async def write(self, ops: Iterable[Op], probes: Sequence[Probe] = (), *, commit: bool = False) -> None:
         """Do the operations, then the probes. Raises 23505 with the key that was there, 23503, or 40001."""
+        trace = self.transaction.trace
+        if trace is None:
+            await self._write(in_order(ops), probes, commit=commit)
+            return
         ordered = in_order(ops)
+        places = writes.places(ordered, lambda bucket: storage_of(bucket, self.storages, self.buckets))
+        before = await self._stored(places)
+        await self._write(ordered, probes, commit=False)
+        changes = writes.changes(self.descriptor, places, before, await self._stored(places))
+        trace.wrote(changes, operations=len(ordered), keys=len(places))
+        if commit:
+            await self.transaction.commit()
+
+    async def _stored(self, places: Sequence[writes.Place]) -> dict[writes.Place, bytes | None]:
+        """The pairs at these places as the transaction sees them now."""
+        if not places:
+            return {}
+        keys: dict[int, list[bytes]] = {}
+        for storage, key in places:
+            keys.setdefault(storage, []).append(key)
+        commands = [
+            Command(get_every_sql(storage, self.descriptor.table_id), (bytea_array(some),))
+            for storage, some in keys.items()
+        ]
+        found: dict[writes.Place, bytes | None] = {}
+        for storage, result in zip(keys, await self.transaction.run(commands), strict=True):
+            for i in range(result.ntuples):
+                found[storage, result.get_value(i, 0) or b""] = result.get_value(i, 1)
+        return found
+
+    async def _write(self, ordered: Sequence[Op], probes: Sequence[Probe], *, commit: bool) -> None:
         self.transaction.note_written()
         if commit and len(ordered) + sum(len(p.checks) for p in probes) <= ONE_BATCH_OPS:
             await self._write_and_commit(ordered, probes)

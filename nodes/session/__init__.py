@@ -7,6 +7,7 @@ utility          statements about the session itself
 ddl              submitted as a change, followed to its end
 new_tables       created inside a transaction (T9)
 explain          how a statement would reach its rows
+tracing          the trace of a statement, for a client that asked
 values           version(), current_user and the like
 database_thread  work that uses Django's connection
 """

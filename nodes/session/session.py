@@ -40,6 +40,7 @@ from nodes.execution.truncate import truncate_some
 from nodes.execution.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
 from nodes.people.rights import Person
+from nodes.session import tracing
 from nodes.session.block import Block, for_client
 from nodes.session.ddl import SchemaStatements
 from nodes.session.explain import explain
@@ -59,6 +60,7 @@ from nodes.sql.planner import (
 from nodes.sql.statements import Statement, parse
 from nodes.store.name_resolution import Names
 from nodes.store.transaction import Retry, Transaction
+from nodes.trace.record import Trace
 from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of
 from nodes.wire.results import Result
@@ -96,6 +98,8 @@ class Session:
     person: Person = field(default_factory=lambda: Person(""))
     statement: str = ""
     is_running: bool = False
+    trace: Trace | None = None
+    """The record of the statement that runs, when the client has asked for one (`nodes.trace`)."""
 
     def __post_init__(self) -> None:
         new_tables = NewTables(self.env, self.user)
@@ -158,6 +162,8 @@ class Session:
         began, is_answered = perf_counter(), False
         self.statement, self.is_running = prepared.sql, True
         begin_anew()
+        if self.variables.is_traced:
+            self.trace = Trace(statement.kind, statement.text)
         if statement.kind not in AS_LONG_AS_IT_TAKES:
             self.env.running[self] = monotonic()
         try:
@@ -175,6 +181,9 @@ class Session:
             self.is_running = False
             self.env.running.pop(self, None)
             self.env.meter.finished(perf_counter() - began, is_error=not is_answered)
+            if self.trace is not None:
+                trace, self.trace = self.trace, None
+                tracing.send(self.client, trace, self.block, is_answered=is_answered)
 
     def savepoints_set(self) -> int:
         return self.block.savepoints_set
@@ -241,12 +250,16 @@ class Session:
             except Retry as retry:
                 self.env.meter.retried()
                 last, fresh = for_client(retry), retry.stale
+                if self.trace is not None:
+                    self.trace.again("retry", sqlstate=retry.sqlstate, message=retry.message, fresh=fresh)
                 await transaction.rollback()
                 await asyncio.sleep(random.uniform(0, min(PAUSE_S * 2**attempt, PAUSE_S_MAX)))
             except SqlError as error:
                 if error.sqlstate not in RELOADABLE or is_reloaded:
                     raise
                 last, fresh, is_reloaded = error, True, True  # an old schema could explain it
+                if self.trace is not None:
+                    self.trace.again("reload", sqlstate=error.sqlstate, message=error.message)
             finally:
                 if not transaction.is_over and not self.block.is_streaming(transaction):
                     await transaction.rollback()
@@ -264,12 +277,16 @@ class Session:
     ) -> tuple[Plan, Context]:
         types = [parameter_type(oid, n) for n, oid in enumerate(oids, start=1)]
         parameters = Parameters(types, count_max=len(bound.values))
+        transaction.trace = self.trace
         catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
         plan = await self._made(statement, catalog, parameters)
         await pin_others(self.env, transaction, plan, fresh=fresh)
         style, now = self.variables.style, transaction.started_at
         values = values_of(oids, bound.values, bound.formats, style, now)
-        return plan, Context(values, now, self._known, style, bound.result_formats)
+        context = Context(values, now, self._known, style, bound.result_formats)
+        if self.trace is not None:
+            tracing.planned(self.env, self.trace, transaction, catalog, plan, context)
+        return plan, context
 
     async def run(self, transaction: Transaction, plan: Plan, context: Context, *, commit: bool) -> Result:
         match plan:

@@ -32,6 +32,7 @@ HIDDEN = frozenset({"is_superuser", "role", "seed", "session_authorization"})
 """SHOW ALL leaves them out, as in PostgreSQL."""
 NOT_NOW = "55P02"
 OWN_PREFIX = "schemalab"
+TRACE = "schemalab.trace"
 CUSTOM_MAX = 1000
 CHARS_MAX = 2**20
 """Characters of all values of a session."""
@@ -49,6 +50,8 @@ class Variables:
     style: TimeStyle = field(init=False)
     statement_s: float | None = field(init=False)
     idle_in_transaction_s: float | None = field(init=False)
+    is_traced: bool = field(init=False)
+    """The client wants to know what is done for its statements (`nodes.trace`)."""
     _values: Values = field(default_factory=dict)
     _lasting: Values = field(default_factory=dict)
     """Those that COMMIT keeps: without what is LOCAL."""
@@ -215,4 +218,5 @@ class Variables:
     def _derive(self) -> None:
         self.style = time_style(self._value("TimeZone"), self._value("DateStyle").rpartition(" ")[2])
         self.statement_s = int(self._value("statement_timeout")) / 1000 or None
+        self.is_traced = self._value(TRACE) == "on"
         self.idle_in_transaction_s = int(self._value("idle_in_transaction_session_timeout")) / 1000 or None

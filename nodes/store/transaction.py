@@ -42,6 +42,7 @@ from nodes.store.pipeline import (
     finished,
     int4,
 )
+from nodes.trace.record import Trace
 from storage.commit_outcomes import Outcome
 from storage.postgres import arm_deadline_sql, enter_sql
 
@@ -129,6 +130,8 @@ class Transaction:
     """How many there were so far: the number of the last one."""
     started_at: dt.datetime = field(default_factory=clock.now)
     has_written: bool = False
+    trace: Trace | None = None
+    """Where the statement that runs is recorded, if its client wants to know."""
     is_over: bool = False
     has_committed: bool = False
     _entered: dict[int, PinLike] = field(default_factory=dict)

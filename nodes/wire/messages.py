@@ -264,8 +264,10 @@ def error_response(error: SqlError, sql: str = "") -> bytes:
     return message(b"E", _fields(error, sql))
 
 
-def notice_response(text: str, *, severity: str = "NOTICE", sqlstate: str = "00000") -> bytes:
-    return message(b"N", _fields(SqlError(sqlstate, text, severity=severity), ""))
+def notice_response(
+    text: str, *, severity: str = "NOTICE", sqlstate: str = "00000", detail: str | None = None
+) -> bytes:
+    return message(b"N", _fields(SqlError(sqlstate, text, severity=severity, detail=detail), ""))
 
 
 def _fields(error: SqlError, sql: str) -> bytes:

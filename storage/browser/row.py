@@ -209,7 +209,9 @@ def _slots(owner: _Owner, descriptor: Descriptor, home: Home, key: bytes, stored
     for storage, value in stored.get(key, ()):
         found = "live" if value is not None else "tombstone"
         shown = tuple(_value(descriptor, owner, value)) if value else ()
-        yield Slot(*made, shown, _says(owner, value, shown), found, _why(owner, home, found), storage, home.storage)
+        yield Slot(
+            *made, shown, _says(owner, value, segments, shown), found, _why(owner, home, found), storage, home.storage
+        )
     if not stored.get(key):
         yield Slot(*made, (), _reads_as(descriptor, owner), "none", _why(owner, home, "none"), None, home.storage)
 
@@ -219,10 +221,15 @@ def _value(descriptor: Descriptor, owner: _Owner, value: bytes) -> list[Segment]
     return key_values(descriptor, value) if owner.column is None else value_segments(owner.column, value)
 
 
-def _says(owner: _Owner, value: bytes | None, shown: Sequence[Segment]) -> str:
-    if owner.kind is Kind.TABLE and value is not None:
-        return "exists"
-    return ", ".join(one.says if owner.column is None else one.says.partition(" = ")[2] for one in shown)
+def _says(owner: _Owner, value: bytes | None, key: Sequence[Segment], shown: Sequence[Segment]) -> str:
+    """A row exists, a column has its value, an entry has values of its row, and leads to it."""
+    if owner.kind is Kind.TABLE:
+        return "" if value is None else "exists"
+    if owner.column is not None:
+        return ", ".join(one.says.partition(" = ")[2] for one in shown)
+    leads_to = shown or [one for one in key if one.part == "key"]
+    values = ", ".join(one.says for one in key if one.part == "value")
+    return f"{values} → {', '.join(one.says for one in leads_to)}"
 
 
 def _reads_as(descriptor: Descriptor, owner: _Owner) -> str:

@@ -42,6 +42,7 @@ class Sent:
 
     batches: list[Sequence[Command]] = field(default_factory=list)
     is_committed: bool = False
+    trace: None = None
 
     def note_written(self) -> None: ...
 

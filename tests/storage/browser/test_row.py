@@ -73,7 +73,7 @@ def test_what_an_insert_puts_is_visible_where_it_belongs(index: Index) -> None:
     assert {name: slot.why for name, slot in found.items()} == dict.fromkeys(("notes", "note", "by_note"), "visible")
     assert not any(slot.is_misplaced for slot in found.values())
     assert (found["notes"].says, found["note"].says) == ("exists", "tea")
-    assert found["by_note"].says == ("id = 1" if index.unique else "")
+    assert found["by_note"].says == "note = tea → id = 1"
 
 
 @pytest.mark.parametrize(

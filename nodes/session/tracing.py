@@ -1,0 +1,40 @@
+"""The trace of a statement, where its session fills it in and sends it (`nodes.trace`)."""
+
+from collections.abc import Mapping
+
+from catalog.descriptor import Descriptor
+from expressions.typed import Context
+from nodes.clients.protocols import Client
+from nodes.context import Environment
+from nodes.session.block import Block
+from nodes.sql.planner import Plan
+from nodes.store.transaction import Transaction
+from nodes.trace import reads
+from nodes.trace.record import SQLSTATE, Trace, transaction_json
+
+
+def planned(
+    env: Environment,
+    trace: Trace,
+    transaction: Transaction,
+    catalog: Mapping[str, Descriptor],
+    plan: Plan,
+    context: Context,
+) -> None:
+    """A plan was made with these versions."""
+    used, layout = catalog.values(), {"storages": env.storages, "buckets": env.buckets}
+    scans = [reads.scan_json(scan, context, **layout) for scan in reads.scans_of(plan)]
+    trace.planned(transaction.pins, used, scans, reads.hidden(used, trace.kind))
+
+
+def send(client: Client, trace: Trace, block: Block, *, is_answered: bool) -> None:
+    """Send the trace of the statement that has just ended, before its result or its error."""
+    transaction, status, about = block.transaction, "idle", transaction_json("idle", None)
+    if block.is_explicit:
+        status = "open" if is_answered and not block.is_failed else "failed"
+        about = transaction_json(status, None)
+    if block.is_explicit and transaction is not None and not transaction.is_over:
+        transaction.trace = None
+        pins, has_written = transaction.pins.values(), transaction.has_written
+        about = transaction_json(status, transaction.started_at, pins, has_written=has_written)
+    client.notice(trace.words(), "INFO", SQLSTATE, trace.to_text(about))

@@ -1,0 +1,93 @@
+"""The way each scan reached its rows, the indexes that it may not use, and the elements it may not see.
+
+SELECT .. WHERE dest = 'BOS'     all rows of flights v14; flights_by_dest would serve, and is write-only
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, Constraint, Index, Placement, State
+from catalog.states import Rule, rule
+from expressions.scopes import Scan
+from expressions.typed import Context
+from nodes.sql.access_paths import access, point
+from nodes.sql.planner import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
+
+Json = dict[str, Any]
+OF_KIND = {"insert": "insert", "update": "update", "delete": "delete", "truncate": "delete"}
+"""The column of the rule table (`catalog.states`) that a kind of statement goes by; others read."""
+
+
+def scans_of(plan: Plan) -> list[Scan]:
+    """Every scan of a plan."""
+    match plan:
+        case SelectPlan():
+            return list(plan.scans)
+        case InsertPlan():
+            return [] if plan.source is None else list(plan.source.scans)
+        case UpdatePlan() | DeletePlan():
+            return list({id(scan): scan for scan in (plan.scan, *plan.scans)}.values())
+    return []
+
+
+def scan_json(scan: Scan, context: Context, *, storages: int, buckets: int) -> Json:
+    """The way of one scan to its rows."""
+    descriptor = scan.descriptor
+    about = {"table": descriptor.name, "version": descriptor.version}
+    if scan.pinned_key is not None:
+        way = point(descriptor, scan.pinned_key, context)
+        return about | {"by": "key", "index": None, "storages": list(way.storages), "not_used": []}
+    way = access(descriptor, scan.conditions, context, storages=storages, buckets=buckets)
+    by = "index" if way.index is not None else "key" if way.columns else "all rows"
+    return about | {
+        "by": by,
+        "index": None if way.index is None else way.index.name,
+        "storages": list(way.storages),
+        "not_used": [
+            {"name": index.name, "state": index.state.value, "filling": index.filling}
+            for index in descriptor.indexes
+            if index.state not in (State.PUBLIC, State.ABSENT) and _would_serve(index, scan, context, storages, buckets)
+        ],
+    }
+
+
+def _would_serve(index: Index, scan: Scan, context: Context, storages: int, buckets: int) -> bool:
+    """True if the scan would take this index, were it public."""
+    there = tuple(replace(i, state=State.PUBLIC) if i.id == index.id else i for i in scan.descriptor.indexes)
+    as_if = replace(scan.descriptor, indexes=there)
+    way = access(as_if, scan.conditions, context, storages=storages, buckets=buckets)
+    return way.index is not None and way.index.id == index.id
+
+
+def hidden(descriptors: Iterable[Descriptor], kind: str) -> list[Json]:
+    """The elements that are neither public nor absent, and what a statement of this kind does with each."""
+    return [
+        {"table": descriptor.name, "version": descriptor.version} | _element(element) | {"does": _does(element, kind)}
+        for descriptor in descriptors
+        for element in _elements(descriptor)
+        if element.state not in (State.PUBLIC, State.ABSENT)
+    ]
+
+
+def _elements(descriptor: Descriptor) -> Iterator[Column | Index | Constraint | Placement]:
+    yield from descriptor.columns
+    yield from descriptor.indexes
+    yield from descriptor.constraints
+    yield from descriptor.placements
+
+
+def _element(element: Column | Index | Constraint | Placement) -> Json:
+    kinds = {Column: "column", Index: "index", Constraint: "constraint", Placement: "placement"}
+    name = str(element.id) if isinstance(element, Placement) else element.name
+    shown = {"element": kinds[type(element)], "name": name, "state": element.state.value}
+    return shown | {"filling": getattr(element, "filling", False)}
+
+
+def _does(element: Column | Index | Constraint | Placement, kind: str) -> str:
+    found: Rule = rule(element.kind, element.state)
+    does = getattr(found, OF_KIND.get(kind, "read")).value
+    return str(does)

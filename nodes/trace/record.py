@@ -1,0 +1,145 @@
+"""The trace of one statement: which versions it used, how it was tried, what it read by, which pairs it changed.
+
+It is sent as a notice before the statement's result, or its error, with `SQLSTATE` as its code; the message is a
+sentence, the detail JSON:
+
+    {"kind": "update", "sql": "UPDATE ..", "ms": 4.1,
+     "tables": [{"id": 7, "name": "flights", "version": 14, "until": "2026-.."}],
+     "steps": [{"do": "lease", "ms": 0.1, ..}, {"do": "plan", ..}, {"do": "retry", ..}, {"do": "write", ..}],
+     "scans": [..], "hidden": [..],
+     "pairs": [..], "operations": 3, "keys": 3,
+     "transaction": {"status": "open", "since": "..", "has_written": true, "tables": [..]}}
+
+`nodes.trace.reads` and `nodes.trace.writes` say what scans and pairs are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from time import perf_counter
+from typing import Any, Protocol
+
+from catalog.descriptor import Descriptor
+
+SQLSTATE = "00SL1"
+STEPS_MAX = 40
+SQL_CHARS_MAX = 2000
+Json = dict[str, Any]
+
+
+class PinLike(Protocol):
+    """A use of one version of a table (`leases.node.uses.Pin`)."""
+
+    @property
+    def table_id(self) -> int: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def descriptor(self) -> object: ...
+
+    @property
+    def expires_at_now(self) -> datetime: ...
+
+
+@dataclass(eq=False)
+class Trace:
+    """The work on a statement so far. `kind` is the statement's (`nodes.sql.statements`)."""
+
+    kind: str
+    sql: str
+    began: float = field(default_factory=perf_counter)
+    tables: list[Json] = field(default_factory=list)
+    steps: list[Json] = field(default_factory=list)
+    scans: list[Json] = field(default_factory=list)
+    hidden: list[Json] = field(default_factory=list)
+    pairs: list[Json] = field(default_factory=list)
+    operations: int = 0
+    keys: int = 0
+
+    def step(self, do: str, **more: Any) -> None:
+        """Something was done now."""
+        if len(self.steps) < STEPS_MAX:
+            self.steps.append({"do": do, "ms": self._ms()} | more)
+
+    def leased(self, pin: PinLike, *, was_held: bool, fresh: bool) -> None:
+        """The transaction uses a version from now on; `was_held`: the node had the lease, and asked nobody."""
+        about = {"table": _name(pin), "version": pin.version, "until": pin.expires_at_now.isoformat()}
+        self.step("lease", **about, was_held=was_held, fresh=fresh)
+
+    def planned(
+        self, pins: Mapping[int, PinLike], used: Iterable[Descriptor], scans: Sequence[Json], hidden: Sequence[Json]
+    ) -> None:
+        """A plan was made."""
+        descriptors = list(used)
+        self.tables = [_table(one, pins) for one in descriptors]
+        self.scans, self.hidden = list(scans), list(hidden)
+        self.step("plan", versions=[[one.name, one.version] for one in descriptors])
+
+    def again(self, do: str, **more: Any) -> None:
+        """The statement is tried anew, and nothing that was written is kept: a "retry", or a "reload"."""
+        self.pairs, self.operations, self.keys = [], 0, 0
+        self.step(do, **more)
+
+    def wrote(self, pairs: Iterable[Json], *, operations: int, keys: int) -> None:
+        """Pairs were written; of `keys` keys it is known what became of them."""
+        self.pairs += pairs
+        self.operations += operations
+        self.keys += keys
+        self.step("write", operations=operations)
+
+    def words(self) -> str:
+        """The trace in a sentence."""
+        used = ", ".join(f"{one['name']} v{one['version']}" for one in self.tables) or "no table"
+        signs = [pair["sign"] for pair in self.pairs]
+        counted = " ".join(f"{sign}{signs.count(sign)}" for sign in "+-~" if sign in signs)
+        return f"{self.kind}: {used}{f'; pairs {counted}' if counted else ''}"
+
+    def to_text(self, transaction: Json) -> str:
+        """The whole as JSON."""
+        shown = {
+            "kind": self.kind,
+            "sql": self.sql[:SQL_CHARS_MAX],
+            "ms": self._ms(),
+            "tables": self.tables,
+            "steps": self.steps,
+            "scans": self.scans,
+            "hidden": self.hidden,
+            "pairs": self.pairs,
+            "operations": self.operations,
+            "keys": self.keys,
+            "transaction": transaction,
+        }
+        return json.dumps(shown, separators=(",", ":"))
+
+    def _ms(self) -> float:
+        return round((perf_counter() - self.began) * 1000, 2)
+
+
+def transaction_json(
+    status: str, since: datetime | None, pins: Iterable[PinLike] = (), *, has_written: bool = False
+) -> Json:
+    """The session's transaction after a statement: "idle", "open" or "failed", since when, and what it uses."""
+    return {
+        "status": status,
+        "since": None if since is None else since.isoformat(),
+        "has_written": has_written,
+        "tables": [
+            {"id": pin.table_id, "name": _name(pin), "version": pin.version, "until": pin.expires_at_now.isoformat()}
+            for pin in pins
+        ],
+    }
+
+
+def _table(descriptor: Descriptor, pins: Mapping[int, PinLike]) -> Json:
+    pin = pins.get(descriptor.table_id)  # a table that the transaction itself has made has none
+    until = None if pin is None else pin.expires_at_now.isoformat()
+    return {"id": descriptor.table_id, "name": descriptor.name, "version": descriptor.version, "until": until}
+
+
+def _name(pin: PinLike) -> str:
+    return pin.descriptor.name if isinstance(pin.descriptor, Descriptor) else str(pin.table_id)

@@ -1,0 +1,81 @@
+"""The pairs that a statement changed: what lay at its keys before, and what after.
+
++  by_dest  dest = 'BOS' -> id = 7
+~  dest     'JFK' -> 'BOS'
+-  by_dest  dest = 'JFK' -> id = 7      a tombstone is left: a fill runs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from catalog.descriptor import Descriptor, UnknownElement
+from catalog.elements import EXISTS, PRIMARY
+from storage.browser.lines import PairLine, describe
+from storage.mutations import Op
+from storage.pairs import StrayKey, name_of
+
+Json = dict[str, Any]
+Place = tuple[int, bytes]
+"""A storage and a key."""
+Stored = Mapping[Place, bytes | None]
+"""What lies at each place; None is a tombstone, and nothing at all is left out."""
+KEYS_MAX = 100
+"""Of so many keys a trace says what became of them."""
+
+
+def places(ops: Iterable[Op], storage_of: Callable[[int], int]) -> list[Place]:
+    """The first `KEYS_MAX` places that operations touch, each once, in the order in which they are touched."""
+    found: dict[Place, None] = {}
+    for op in ops:
+        found[storage_of(op.bucket), op.key] = None
+        if len(found) >= KEYS_MAX:
+            break
+    return list(found)
+
+
+def changes(descriptor: Descriptor, touched: Sequence[Place], before: Stored, after: Stored) -> list[Json]:
+    """The pairs that are not as they were, in the order in which they were touched."""
+    return [
+        _change(descriptor, place, before, after)
+        for place in touched
+        if (place in before, before.get(place)) != (place in after, after.get(place))
+    ]
+
+
+def _change(descriptor: Descriptor, place: Place, before: Stored, after: Stored) -> Json:
+    storage, key = place
+    old, new = before.get(place), after.get(place)
+    was = describe(descriptor, storage, key, old) if old is not None else None
+    line = (
+        describe(descriptor, storage, key, new) if new is not None else was or describe(descriptor, storage, key, None)
+    )
+    sign = "~" if (old is None) is (new is None) else "+" if old is None else "-"
+    return {
+        "sign": sign,
+        "table": descriptor.name,
+        "table_id": descriptor.table_id,
+        "name": line.element,
+        "row": line.row,
+        "row_key": line.row_key or (was.row_key if was else ""),
+        "says": line.says,
+        "was": was.says if was is not None and sign == "~" else "",
+        "tombstone": place in after and new is None,
+        "over_tombstone": place in before and old is None,
+        "storage": storage,
+    } | _owner(descriptor, key, line)
+
+
+def _owner(descriptor: Descriptor, key: bytes, line: PairLine) -> Json:
+    """The element that the pair is of, and the state it is in."""
+    try:
+        name = name_of(descriptor, key)
+        if name.index != PRIMARY:
+            index = descriptor.index(name.index)
+            return {"of": index.kind.value, "state": index.state.value}
+        if name.column == EXISTS or name.column is None:
+            return {"of": "row", "state": descriptor.state.value}
+        return {"of": "column", "state": descriptor.column(name.column).state.value}
+    except (StrayKey, UnknownElement):
+        return {"of": "unknown", "state": "absent", "name": line.key}
