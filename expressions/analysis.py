@@ -63,6 +63,8 @@ class Analyzer(Builder):
     subquery: Callable[[Node, Scope], "tuple[tuple[str | Expr, ...], list[Type]]"] | None = None
     windows: dict[str, Node] = field(default_factory=dict)
     style: TimeStyle = PLAIN
+    relations: set[str] = field(default_factory=set)
+    """Those of pg_catalog that the statement reads."""
     _depth: int = 0
 
     # -- expressions --------------------------------------------------------------------------------------------
@@ -279,8 +281,11 @@ class Analyzer(Builder):
     # -- functions and casts ------------------------------------------------------------------------------------
 
     def _type_cast(self, node: Node, scope: Scope) -> Expr:
-        target = type_of_name(node.type_name)
         arg = self.expr(node.arg, scope)
+        if node.type_name.names[-1].string.sval == "regtype" and arg.type in (INT4, INT8):
+            minus = Literal(-1, INT4, arg.offset)
+            return self.function("format_type", functions.FUNCTIONS["format_type"], (arg, minus), node.location)
+        target = type_of_name(node.type_name)
         return self.cast(arg, target, node.location if node.location >= 0 else arg.offset)
 
     def _collate_clause(self, node: Node, scope: Scope) -> Expr:

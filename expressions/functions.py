@@ -24,6 +24,7 @@ from expressions.sqltypes import (
     TEXT,
     TIMESTAMP,
     TIMESTAMPTZ,
+    TYPE_WORDS,
     UNKNOWN,
     UUID,
     Type,
@@ -387,7 +388,18 @@ def _settings() -> Iterator[tuple[str, Overload]]:
     yield "pg_advisory_unlock_all", Overload((), TEXT, "''", lambda: "")
 
 
-FUNCTIONS = _table(_scalar(), _strings(), _times(), _settings())
+def _catalog() -> Iterator[tuple[str, Overload]]:
+    """Functions that clients use when they read pg_catalog: everything is in public, and there is one owner."""
+    names = " ".join(f"WHEN {of.oid} THEN '{of.name}'" for of in (*NINE, INTERVAL))
+    oids = " ".join(f"WHEN '{word}' THEN {of.oid}" for word, of in sorted(TYPE_WORDS.items()))
+    yield "pg_table_is_visible", Overload((INT8,), BOOL, "({0} IS NOT NULL OR NULL)")
+    yield "pg_get_userbyid", Overload((INT8,), TEXT, "CASE WHEN {0} IS NOT NULL THEN 'schemalab' END")
+    shown = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE CASE {{0}} {names} WHEN 0 THEN '-' ELSE '???' END END"
+    yield "format_type", Overload((INT8, INT4), TEXT, shown)
+    yield "to_regtype", Overload((TEXT,), INT8, f"CAST(CASE lower({{0}}) {oids} END AS BIGINT)")
+
+
+FUNCTIONS = _table(_scalar(), _strings(), _times(), _settings(), _catalog())
 AGGREGATES = _table(_aggregates())
 WINDOW_ONLY = _table(_windows())
 

@@ -52,6 +52,11 @@ _NAMES = {
     "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL,
 }  # fmt: skip
 
+TYPE_WORDS = {word: of for word, of in _NAMES.items() if word not in ("varchar", "name")} | {
+    of.name: of for of in (*NINE, INTERVAL)
+}
+"""The names of types that are really there: varchar is only taken for text."""
+
 _REFUSED = {
     "int2": "smallint: use integer", "float4": "real: use double precision", "numeric": "numeric: use double precision",
     "bpchar": "character(n): use text", "json": "json: use text", "jsonb": "jsonb: use text", "bytea": "bytea",

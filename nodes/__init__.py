@@ -8,6 +8,7 @@ settings/      what SET may change
 sql/           from a parse tree to a plan
 execution/     a plan, executed
 trace/         what was done for a statement, for a client that asked
+catalog_views/ the catalog, as clients read it
 foreign_keys/  what a statement asks of other tables
 store/         transactions at PostgreSQL
 console/       the SQL console of the page

@@ -9,10 +9,14 @@ cancel waits for one page at most. Only pairs of the columns that are asked for 
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId
 from catalog.types import SqlType
+from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, TEXT
+from nodes.catalog_views.relations import RELATIONS
+from nodes.catalog_views.rows import rows_of as catalog_rows
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import RangeScan, Table, pairs_in, point_rows, refuse_large_row
 from nodes.sql.access_paths import Access
@@ -127,6 +131,21 @@ def arrow_schema(columns: Sequence[Column]) -> "object":
         for c in columns
     ]
     return pa.schema(fields or [pa.field("c0", pa.bool_())])
+
+
+def catalog_batch(name: str, tables: Sequence[Descriptor]) -> Any:
+    """All rows of a relation of pg_catalog, with columns o0, o1, .."""
+    import pyarrow as pa
+
+    from nodes.execution.duckdb_engine import SHORT
+
+    kinds = {BOOL: pa.bool_(), INT4: pa.int32(), INT8: pa.int64(), FLOAT8: pa.float64(), TEXT: pa.string()}
+    columns, rows = RELATIONS[name], catalog_rows(name, tables)
+    fields = [pa.field(f"o{i}", kinds[column.type], metadata=SHORT) for i, column in enumerate(columns)]
+    arrays = [
+        pa.array([row[column.name] for row in rows], field.type) for column, field in zip(columns, fields, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
 async def arrow_batches(

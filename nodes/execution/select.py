@@ -1,17 +1,19 @@
 """SELECT: the engine over what its scans read, or no engine at all for a row or a few reached by key."""
 
-from collections.abc import AsyncIterator, Sequence
+import functools
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 from expressions.scopes import Scan
 from expressions.sqltypes import INTERVAL
 from expressions.typed import Context, Expr, evaluate, render_parts, size_of
+from nodes.catalog_views.relations import feed_name
 from nodes.context import Environment
 from nodes.execution.fairness import Turns, in_thread
 from nodes.execution.held_rows import VALUE_BYTES
 from nodes.execution.pages import Table, point_commands, rows_in
 from nodes.execution.row_codec import decoded
-from nodes.execution.scans import arrow_batches, arrow_schema, stored_rows
+from nodes.execution.scans import arrow_batches, arrow_schema, catalog_batch, stored_rows
 from nodes.sql.access_paths import Access, access, point
 from nodes.sql.planner import SelectPlan
 from nodes.sql.query import SimpleSelect
@@ -102,6 +104,8 @@ async def engine_batches(
     if intervals:
         sql = _with_interval_texts(sql, len(plan.outputs), intervals)
     feeds = {scan.sql: feed_of(env, transaction, scan, context) for scan in plan.scans}
+    if plan.relations:
+        feeds |= await catalog_feeds(env, transaction, plan.relations)
     async for batch in env.engine.run(sql, feeds, context.style.zone.engine):
         yield batch
 
@@ -131,6 +135,25 @@ def feed_of(env: Environment, transaction: Transaction, scan: Scan, context: Con
     columns = [c for c in scan.descriptor.public_columns if c.id in scan.used]
     schema = arrow_schema(columns)
     return Feed(schema, lambda: arrow_batches(transaction, table, way, columns), asyncio.get_running_loop())
+
+
+async def catalog_feeds(env: Environment, transaction: Transaction, names: Iterable[str]) -> dict[str, Any]:
+    """Relations of pg_catalog for the engine: tables in the version that the transaction uses, else in the newest."""
+    import asyncio
+
+    from nodes.execution.duckdb_engine import Feed
+
+    used = {table_id: pin.descriptor for table_id, pin in transaction.pins.items()}
+    tables = [used.get(table.table_id, table) for table in await env.directory.tables()]
+    feeds, loop = {}, asyncio.get_running_loop()
+    for name in names:
+        batch = catalog_batch(name, tables)
+        feeds[feed_name(name)] = Feed(batch.schema, functools.partial(_once, batch), loop)
+    return feeds
+
+
+async def _once(batch: Any) -> AsyncIterator[Any]:
+    yield batch
 
 
 async def select_result(

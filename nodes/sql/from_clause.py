@@ -19,6 +19,7 @@ from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import INT4, INT8, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, joined, walk
 from leases.rules import NotLeasable, check_leasable
+from nodes.catalog_views import relations
 from nodes.sql.predicates import conjuncts, refuses_nulls
 from nodes.sql.query import Output, Parts, Query
 
@@ -83,6 +84,11 @@ class FromClause:
         cte = self.selects.find_cte(node.relname) if not node.schemaname else None
         if cte is not None:
             return self._derived(scope, alias, renamed(cte[1], renames, alias, node.location), (cte[0],), node.location)
+        shown = relations.named(node.schemaname, node.relname)
+        if shown is not None and not node.catalogname:
+            self.analyzer.relations.add(node.relname)
+            source = (relations.feed_name(node.relname),)
+            return self._derived(scope, alias, renamed(shown, renames, alias, node.location), source, node.location)
         descriptor = table_of(self.analyzer, node)
         if renames:
             raise unsupported("new names for a table's columns", node.location)
@@ -205,7 +211,9 @@ def table_of(analyzer: Analyzer, node: Node) -> Descriptor:
     """The table a statement names, if it may be used."""
     name = node.relname
     if node.schemaname in CATALOGS:
-        raise unsupported(f"reading {node.schemaname}", node.location, hint="SHOW TABLES lists the tables of a node")
+        raise unsupported(
+            f"reading {node.schemaname}.{name}", node.location, hint="SHOW TABLES lists the tables of a node"
+        )
     if node.schemaname not in SCHEMAS or node.catalogname:
         raise SqlError(UNDEFINED_TABLE, f'relation "{node.schemaname}.{name}" does not exist', node.location)
     descriptor = analyzer.catalog.get(name)

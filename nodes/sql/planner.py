@@ -54,6 +54,8 @@ class SelectPlan:
     outputs: tuple[Output, ...]
     columns: Columns
     needs_no_engine: bool = False
+    relations: frozenset[str] = frozenset()
+    """Those of pg_catalog that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,12 @@ class Planner:
         self.selects = Selects(self.analyzer)
 
     def plan(self, kind: str, node: Node) -> Plan:
+        plan = self._plan(kind, node)
+        if self.analyzer.relations and not isinstance(plan, SelectPlan):
+            raise unsupported("reading pg_catalog in a statement that writes", hint="read it first, by itself")
+        return plan
+
+    def _plan(self, kind: str, node: Node) -> Plan:
         match kind:
             case "select":
                 return self.select(node)
@@ -139,7 +147,8 @@ class Planner:
         query = self.selects.query(node)
         is_local = query.simple is not None and query.simple.is_local
         columns = Columns(query.outputs, self.style)
-        return SelectPlan(query, tuple(self.analyzer.scans), query.outputs, columns, needs_no_engine=is_local)
+        scans, relations = tuple(self.analyzer.scans), frozenset(self.analyzer.relations)
+        return SelectPlan(query, scans, query.outputs, columns, needs_no_engine=is_local, relations=relations)
 
     # -- INSERT -------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from postgast import pg_query_pb2 as pb
 from changes.ddl.statements import is_ddl
 from expressions import grammar
 from expressions.errors import SYNTAX_ERROR, SqlError
+from nodes.catalog_views.relations import RELATIONS
 
 Node = Any
 CACHED_CHARS_MAX = 8192
@@ -87,7 +88,9 @@ def _tables(stmt: Node) -> Iterator[str]:
     pending = [stmt]
     while pending:
         message = pending.pop()
-        if message.DESCRIPTOR.name == "RangeVar" and message.schemaname in ("", "public"):
+        if message.DESCRIPTOR.name == "RangeVar" and (
+            message.schemaname == "public" or (not message.schemaname and message.relname not in RELATIONS)
+        ):
             yield message.relname
         for field_, value in message.ListFields():
             if field_.message_type is None:

@@ -12,3 +12,8 @@ TABLES_MAX = (2**32 - FIRST) // SPAN
 def table_oid(table_id: int) -> int:
     """The oid of a table in pg_class."""
     return FIRST + table_id % TABLES_MAX * SPAN
+
+
+def index_oid(table_id: int, index_id: int) -> int:
+    """The oid of an index of a table; the primary key's is that of index 0."""
+    return table_oid(table_id) + 1 + index_id % (SPAN // 2)
