@@ -125,10 +125,12 @@ class Pane:
 
     @property
     def transaction(self) -> str:
-        """ "idle", "open", "failed" or "closed"."""
+        """ "idle", "open", "failed" or "closed"; while a statement runs, as it was before."""
         if self.connection.closed:
             return "closed"
         status = self.connection.info.transaction_status
+        if status == pq.TransactionStatus.ACTIVE:
+            return "idle" if self.last is None else self.last.transaction
         return {pq.TransactionStatus.INTRANS: "open", pq.TransactionStatus.INERROR: "failed"}.get(status, "idle")
 
     @property

@@ -8,6 +8,8 @@ from __future__ import annotations
 import html
 import json
 import re
+import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,6 +18,7 @@ import psycopg
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from psycopg import pq
 
 from leases.models import Lease, Node
 from nodes.console import held
@@ -231,12 +234,31 @@ def test_the_page_asks_what_is_held_and_is_answered_only_when_that_is_new(
 def test_a_transaction_is_ended_by_a_button(browser: Client, run: Callable[..., str], held_by_n1: Json) -> None:
     answer = open_in(run, held_by_n1)
     assert re.search(r'<button id="rollback-1" name="sql" value="ROLLBACK">', answer)
+    into = re.search(r'hx-target="#answer-1" hx-swap="(\w+)"', answer)
+    assert into is not None
+    assert into[1] == "innerHTML", (
+        "the transaction's own outerHTML would be inherited, and take the answer's place away"
+    )
     assert "A transaction is open" not in run("ROLLBACK", **{"HX-Request": "true"})
 
 
 def test_a_pane_that_has_only_begun_holds_nothing(run: Callable[..., str]) -> None:
     began = {"status": "open", "since": "2026-01-01T12:00:00+00:00", "has_written": False, "tables": []}
     assert "It uses no table yet, and holds nothing back." in words(open_in(run, began))
+
+
+def test_a_transaction_stays_in_sight_while_its_next_statement_runs(dsn: str) -> None:
+    pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
+    pane.run("BEGIN")
+    running = threading.Thread(target=lambda: pane.run("SELECT pg_sleep(20)"))
+    running.start()
+    deadline = time.monotonic() + 10
+    while pane.connection.info.transaction_status != pq.TransactionStatus.ACTIVE and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert held.shown(pane)["status"] == "open"
+    pane.close()
+    running.join(10)
+    assert held.shown(pane)["status"] == "closed"
 
 
 def test_a_session_that_is_not_told_of_shows_its_transaction_all_the_same(dsn: str) -> None:
