@@ -12,7 +12,7 @@ from itertools import groupby
 
 from catalog.elements import State
 from changes.plan.model import Plan
-from lab.explorer.model import BadModel, Broken, Model, Stage, stage_name
+from lab.explorer.model import BadModel, Broken, Model, Stage
 from lab.explorer.narration import STATES, element_text
 from lab.explorer.planned import Part, digest, parts_of
 from lab.explorer.plans.program import Do, program_of
@@ -122,10 +122,10 @@ def _stage_text(model: Model, stage: Stage) -> Text:
     return listed([Text("{element} is {state}", {"element": name, "state": STATES[state]}) for name, state in named])
 
 
-def states_of(model: Model) -> str:
+def states_of(model: Model) -> tuple[tuple[Text, ...], ...]:
     """The states of a model's elements version by version; a foreign key has one in both its tables."""
     elements = len(own_names(model))
-    return ", ".join(stage_name(stage[:elements]) for stage in model.stages)
+    return tuple(tuple(STATES[state] for state in stage[:elements]) for stage in model.stages)
 
 
 def _steps(ahead: set[Do], ever: set[Do]) -> Iterator[tuple[str, Text]]:

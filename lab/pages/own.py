@@ -8,6 +8,7 @@ Nothing of it is stored but the question. Who has signed in may also name the cl
 descriptors are read, and come from a change: then the plan is the one that the change has.
 """
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from catalog.descriptor import Descriptor
 from catalog.live.snapshot import NoSuchStream, check_may_follow
 from catalog.story import change_stream
 from catalog.text.numbers import whole_number
@@ -47,6 +49,7 @@ LINK_CHARACTERS_MAX = 2_000
 
 CLUSTER = "cluster"
 DIGITS_MAX = 9
+PICKED_MAX = 100
 CASES_SHOWN_MAX = 6
 EXAMPLES = (
     "CREATE TABLE flights (flight bigint PRIMARY KEY, dest text);\nCREATE INDEX flights_by_dest ON flights (dest);",
@@ -67,6 +70,9 @@ class Form:
     at: int = 0
     change: int = 0
     """The change whose plan is looked at; 0: that of the text."""
+
+    picked: tuple[str, ...] = ()
+    """The tables of the cluster that the text may name, and those that these refer to; none: all of them."""
 
 
 @require_http_methods(["GET", "POST"])
@@ -119,8 +125,9 @@ def _is_part(request: HttpRequest) -> bool:
 
 
 def _form(request: HttpRequest, sent: QueryDict) -> Form:
-    tables = CLUSTER if sent.get("tables") == CLUSTER and request.user.is_authenticated else ""
-    form = Form(sent.get("statement", "").replace("\r\n", "\n"), tables, _number(sent.get("at", "")))
+    picked = tuple(sent.getlist("table")[:PICKED_MAX]) if request.user.is_authenticated else ()
+    tables = CLUSTER if picked or (sent.get("tables") == CLUSTER and request.user.is_authenticated) else ""
+    form = Form(sent.get("statement", "").replace("\r\n", "\n"), tables, _number(sent.get("at", "")), picked=picked)
     change = _change(request, _number(sent.get("change", "")))
     if change is not None:
         form.statement, form.change = change.statement, change.pk
@@ -144,14 +151,38 @@ def _number(typed: str) -> int:
 
 def _page(request: HttpRequest, form: Form) -> dict[str, Any]:
     """The form, and what there is to choose from."""
-    tables = _there(form if form.tables else Form(tables=CLUSTER)).tables if request.user.is_authenticated else ()
-    known = [{"name": one.name, "columns": [column.name for column in one.public_columns]} for one in tables]
+    tables = _there(Form(tables=CLUSTER)).tables if request.user.is_authenticated else ()
+    known = [
+        {
+            "name": one.name,
+            "columns": [column.name for column in one.public_columns],
+            "is_picked": one.name in form.picked,
+        }
+        for one in tables
+    ]
     return {"section": "lab", "form": form, "examples": EXAMPLES, "tables": known}
 
 
 def _there(form: Form) -> CatalogView:
-    """The tables that a text may name beside its own."""
-    return tables_ahead.catalog_view() if form.tables == CLUSTER else NO_TABLES
+    """The tables that a text may name beside its own. A name that is not among them is free."""
+    if form.tables != CLUSTER:
+        return NO_TABLES
+    view = tables_ahead.catalog_view()
+    return _only(view, form.picked) if form.picked else view
+
+
+def _only(view: CatalogView, names: Collection[str]) -> CatalogView:
+    """These tables, and all that they are connected with by foreign keys: a change of one may move the other."""
+    kept, added = set[int](), {one.table_id for one in view.tables if one.name in names}
+    while added:
+        kept |= added
+        reached = (other for one in view.tables if one.table_id in added for other in _connected(one))
+        added = {other for other in reached if other not in kept}
+    return CatalogView(tuple(one for one in view.tables if one.table_id in kept))
+
+
+def _connected(table: Descriptor) -> Iterator[int]:
+    yield from (one.references for one in table.constraints if one.references is not None)
 
 
 def _statements(form: Form) -> tuple[Planned, ...]:
@@ -243,7 +274,7 @@ def _answer(question: Question) -> dict[str, Any]:
     context: dict[str, Any] = {
         "question": shown,
         "left_out": [_left_out_json(rule) for rule in sorted(session.left_out)],
-        "states": states_of(model_of(setup, session)[0]),
+        "states": " \u2192 ".join(" + ".join(map(say, stage)) for stage in states_of(model_of(setup, session)[0])),
         "stands_for": _stands_for(names_of(setup, session)),
         "stage": _stage(session, 0),
     }

@@ -151,6 +151,21 @@ def test_the_answer_in_chinese(client_of: ClientOf) -> None:
     assert "pets_by_kind" in page
 
 
+def test_single_tables_of_the_cluster_are_picked_and_the_names_of_the_others_are_free(
+    client_of: ClientOf, flights: Table
+) -> None:
+    lea = client_of("lea")
+    statement = "CREATE TABLE flights (id bigint PRIMARY KEY); ALTER TABLE flights ADD COLUMN note text"
+    beside_all = lea.post(PAGE, {"statement": statement, "tables": "cluster"})
+    assert (beside_all.status_code, "already" in beside_all.content.decode()) == (422, True)
+    picked = lea.post(PAGE, {"statement": statement, "table": "nothing"})
+    assert picked.status_code == 200
+    assert '<input type="hidden" name="table" value="nothing">' in picked.content.decode()
+    one = lea.post(PAGE, {"statement": "ALTER TABLE flights ADD COLUMN note text", "table": "flights"})
+    assert (one.status_code, 'value="flights" checked' in one.content.decode()) == (200, True)
+    assert Client().post(PAGE, {"statement": "DROP TABLE flights", "table": "flights"}).status_code == 422
+
+
 def test_the_cluster_s_tables_for_those_who_have_signed_in(client_of: ClientOf, flights: Table) -> None:
     statement = {"statement": "ALTER TABLE flights ADD COLUMN note text", "tables": "cluster"}
     assert "column note" in words_of(client_of("lea").post(PAGE, statement))
