@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
@@ -32,7 +33,8 @@ QUALITY, QUALITY_OF_FRAMES = 0.85, 0.7
 WIDTH, HEIGHT = 1280, 860
 FRAME_WIDTH, FRAME_HEIGHT = 1000, 400
 FRAME_MS, LAST_FRAME_MS = 1400, 4000
-STEP_S_MAX = 120.0
+STEP_S_MAX = 900.0
+"""A fill gives way to traffic, and a small machine has little to give."""
 LOOK_EVERY_S = 0.5
 
 TABLE = "flights"
@@ -92,7 +94,7 @@ class Camera:
 
 
 class Film:
-    """The lanes while the story goes on: a frame is kept when it differs from the last one."""
+    """The lanes while the story goes on: a frame is kept when it differs from the last one by more than numbers."""
 
     def __init__(self, camera: Camera, context: BrowserContext, address: str) -> None:
         self.camera, self.frames, self.last = camera, list[tuple[bytes, int]](), ""
@@ -103,8 +105,10 @@ class Film:
         self.page.add_style_tag(content=ONLY_THE_LANES)
 
     def shoot(self) -> None:
-        seen = re.sub(r"\d+ s\b", "", self.page.locator("main").inner_text())
-        if seen == self.last:
+        words = self.page.locator("main").inner_text()
+        tens = re.findall(r"(\d?)\d %", words)
+        seen = re.sub(r"[\d.,:]+", "", words) + "".join(tens)
+        if seen == self.last or not self.page.locator(".lane").count():
             return
         self.last = seen
         self.frames.append((self.camera.encoded(self.page.screenshot(), QUALITY_OF_FRAMES), FRAME_MS))
@@ -136,11 +140,9 @@ class Story:
 
     def run(self, sql: str) -> None:
         """In the console, on the node that is held."""
-        if "/console/" not in self.page.url:
-            self.go(f"/console/?node={HELD}")
-        self.page.fill("#sql-1", sql)
-        self.page.get_by_role("button", name="Run").click()
-        self.page.wait_for_selector("#answer-1 .answer")
+        self.go(f"/console/?node={HELD}&sql={quote(sql)}")
+        with self.page.expect_response("**/console/1/run/"):
+            self.page.get_by_role("button", name="Run", exact=True).click()
 
     def submit(self, statement: str) -> None:
         self.go(f"/changes/new/?statement={quote(statement)}")
@@ -160,7 +162,8 @@ def main() -> int:
     link = _link()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, bypass_csp=True, locale="en")
+        look: dict[str, Any] = {"bypass_csp": True, "locale": "en", "reduced_motion": "reduce"}
+        context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, **look)
         page = context.new_page()
         page.goto(link)
         address = page.url.rstrip("/")
@@ -193,6 +196,7 @@ def _put_the_card_away(page: Page) -> None:
 
 def _play(camera: Camera, page: Page, film: Film, address: str) -> None:
     story = Story(page, address, film)
+    _begin_anew(story)
     story.go("/traffic/")
     if page.get_by_role("link", name="Stop…").count() == 0:
         page.locator("form[action$='/traffic/start/'] button").click()
@@ -205,12 +209,10 @@ def _play(camera: Camera, page: Page, film: Film, address: str) -> None:
     story.submit(STATEMENT)
     change = page.url
     story.until("n3 holds the change back", story.says(f"{HELD} holds"))
+    camera.both_themes(film.page, "cluster")
     page.goto(change)
     page.wait_for_selector(".until")
     camera.both_themes(page, "change")
-    story.go("/")
-    page.wait_for_selector(".lane")
-    camera.both_themes(page, "cluster")
     story.control("kill", KILLED)
     story.until("n2 is seen to be dead", story.says("does not answer"))
     story.run("COMMIT")
@@ -222,6 +224,19 @@ def _play(camera: Camera, page: Page, film: Film, address: str) -> None:
     page.wait_for_selector("#over-time svg.walk")
     camera.both_themes(page, "over-time", page.locator("#over-time"))
     story.submit(f"DROP INDEX {INDEX}")
+
+
+def _begin_anew(story: Story) -> None:
+    """As a story that broke off may have left it: the node is started, the index dropped."""
+    story.until("no change is running", story.says("No change is running"))
+    if story.says("does not answer")():
+        story.control("start", KILLED)
+    story.go(f"/tables/named/{TABLE}/")
+    if INDEX in story.page.locator("[data-part=schema] table").first.inner_text():
+        story.submit(f"DROP INDEX {INDEX}")
+        story.until("the change has begun", lambda: not story.says("No change is running")())
+        story.until("the index is dropped", story.says("No change is running"))
+    story.film.frames.clear()
 
 
 def _stage(camera: Camera, page: Page, address: str) -> None:
