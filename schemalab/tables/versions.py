@@ -4,22 +4,24 @@
     /tables/7/versions/14/?with=9     the same with what differs between v9 and v14
 
 Who used it is known from the leases that are remembered (a day), and after that from the record of the change that
-published it, if there is one.
+published it, if there is one. A record ends soon after its change: of a use that goes on then, its end is not known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.timezone import now
 from django.views.decorators.http import require_GET
 
 from catalog import descriptor as descriptors
 from catalog import selectors
+from catalog.elements import State
 from catalog.models import Descriptor, StoryEvent, Table
 from catalog.story import table_stream
 from catalog.text.descriptors import differences, elements
@@ -27,6 +29,7 @@ from catalog.text.numbers import whole_number
 from changes.models import Change
 from changes.records import windows
 from leases.lanes import phase
+from leases.recorder.trim import PAST_KEPT_S
 from leases.selectors import moving_elements
 from leases.staircase.facts import Use
 from schemalab.operations import lease_history
@@ -49,6 +52,7 @@ def version(request: HttpRequest, table_id: int, number: int) -> HttpResponse:
         raise Http404(f"{table.name} has no version {number}")
     known = list(Descriptor.objects.filter(table_id=table_id).order_by("-version").values_list("version", flat=True))
     shown = _shown(row, known, with_version=whole_number(request.GET.get("with", ""), digits_max=DIGITS_MAX))
+    shown["is_there"] = table.state == Table.State.LIVE and shown["table_state"] != State.ABSENT.value
     return render(request, "table_version.html", {"section": "tables", "table": table} | shown)
 
 
@@ -74,7 +78,7 @@ def _shown(row: Descriptor, known: list[int], *, with_version: int | None) -> Js
         "compared": _compared(row.table_id, body, other),
         "others": [one for one in known if one != number][:LISTED_MAX],
         "maker": (maker := _maker(row.table_id, number)),
-    } | _uses(row.table_id, number, maker)
+    } | _uses(row, maker)
 
 
 def _published_at(table_id: int, number: int | None) -> datetime | None:
@@ -107,32 +111,46 @@ def _maker(table_id: int, number: int) -> Json | None:
     }
 
 
-def _uses(table_id: int, number: int, maker: Json | None) -> Json:
-    """The leases on the version, newest first; when none is remembered, those in the record of the change."""
-    leases, more = lease_history.rows(table_id=table_id, version=number)
-    change = maker and maker["change"]
+def _uses(row: Descriptor, maker: Json | None) -> Json:
+    """The leases on the version, newest first; when none is remembered, those in the record of the change.
+
+    `has_older`: there may have been leases before those; `record_ended_at`: None when they are not from a record.
+    """
+    leases, more = lease_history.rows(table_id=row.table_id, version=row.version)
+    has_older = more or row.modified_at < now() - timedelta(seconds=PAST_KEPT_S)
+    change, record_ended_at = maker and maker["change"], None
     if not leases and change is not None and (facts := windows.of_change(change)) is not None:
-        walks = facts.of_table(table_id).walks
-        leases = [_kept(use) for walk in walks for use in walk.uses if use.version == number]
-    return {"leases": leases, "more": more, "nodes": len({one["node"] for one in leases}), **_span(leases)}
+        walks = facts.of_table(row.table_id).walks
+        leases = [_kept(use) for walk in walks for use in walk.uses if use.version == row.version]
+        has_older, record_ended_at = facts.is_partial, _moment(facts.end)
+    return {
+        "leases": leases,
+        "more": more,
+        "nodes": len({one["node"] for one in leases}),
+        "has_older": has_older,
+        "record_ended_at": record_ended_at,
+    } | _span(leases)
 
 
 def _kept(use: Use) -> Json:
-    """A use that was kept with a change, as a row of the history of leases."""
-    ended = None if use.ended is None else datetime.fromtimestamp(use.ended, UTC)
+    """A use that was kept with a change, as a row of the history of leases; "open": the record ended before it did."""
     return {
         "node": use.node,
         "incarnation": None,
-        "acquired_at": datetime.fromtimestamp(use.began, UTC),
-        "ended_at": ended,
-        "expires_at": datetime.fromtimestamp(use.until, UTC),
+        "acquired_at": _moment(use.began),
+        "ended_at": None if use.ended is None else _moment(use.ended),
+        "expires_at": _moment(use.until),
         "lasted_s": None if use.ended is None else use.ended - use.began,
-        "how": "lasts" if ended is None else "ran out" if use.ran_out else "given back",
+        "how": "open" if use.ended is None else "ran out" if use.ran_out else "given back",
     }
 
 
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
 def _span(leases: Iterable[Json]) -> Json:
-    """From when until when any node used it; no end while one does."""
+    """From when until when any node is known to have used it; no end while one does, or did when its record ended."""
     listed = list(leases)
     ends = [one["ended_at"] for one in listed]
     return {

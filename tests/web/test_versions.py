@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils.timezone import now
 
-from catalog.models import Table
+from catalog.models import Descriptor, Table
 from catalog.services import append_event
 from catalog.story import table_stream
 from changes.models import Change, Record
@@ -142,6 +142,32 @@ def test_leases_that_are_forgotten_are_read_from_the_record_of_the_change(
     Record.objects.create(change=change, facts=to_json(facts))
     assert "1 node used it" in page("2/")
     assert "n4" in page("2/")
+
+
+def test_a_use_that_outlived_the_record_is_not_said_to_last(page: Callable[[str], str], flights: Table) -> None:
+    change = made_by_a_change(flights, 2)
+    at = change.started_at.timestamp()
+    facts = Facts(at - 10, at + 20, False, (Walk(flights.pk, "flights", (), (Use("n4", 2, at, None, at + 30),)),))
+    Record.objects.create(change=change, facts=to_json(facts))
+    shown = page("2/")
+    ended = change.started_at + timedelta(seconds=20)
+    assert f"it was still in use when the record of its change ended, at {ended:%Y-%m-%d %H:%M:%S}." in shown
+    assert "it is in use" not in shown
+    assert "lasts" not in shown
+
+
+def test_what_is_forgotten_is_said(page: Callable[[str], str], flights: Table) -> None:
+    past_lease(flights, 1, "n1", began=now() - timedelta(minutes=10), lasted_s=30)
+    assert "Who used it before is no longer known." not in page("1/")
+    Descriptor.objects.filter(table_id=flights.pk).update(modified_at=now() - timedelta(days=3))
+    assert "1 node used it" in page("1/")
+    assert "Who used it before is no longer known." in page("1/")
+
+
+def test_no_node_comes_to_a_table_that_was_dropped(page: Callable[[str], str], flights: Table) -> None:
+    Table.objects.filter(pk=flights.pk).update(state=Table.State.DROPPED)
+    assert "The last version: the table is not there" in page("2/")
+    assert "nodes come to it" not in page("2/")
 
 
 def test_a_table_made_in_a_transaction(page: Callable[[str], str], flights: Table) -> None:

@@ -8,6 +8,9 @@
 News are lost, so that nodes learn of a version when the session says so, and the reorganisation goes by hand. What has
 no step in the explorer, such as a drain when nothing is left to drain, is done on the way. Lines are found by doing
 them: only the cluster knows how many steps its worker takes to the next publish.
+
+A model lets nodes and the change do things that the cluster refuses, such as a transaction on a table that is not
+public. Then there is no script: `NoSentence` names the step.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +19,7 @@ from catalog.elements import State, TableId
 from changes.executor import events
 from changes.plan.model import StepKind
 from lab.cluster import reorganisation
-from lab.cluster.control_plane import Without
+from lab.cluster.control_plane import LabError, Without
 from lab.explorer.contents.statements import (
     DELETE,
     DELETE_PARENT,
@@ -57,7 +60,7 @@ LEFT_OUT = {
 
 
 class NoSentence(BadSession):
-    """A step that no sentence of a script says."""
+    """A step that no sentence of a script says, or that the lab's cluster does not take where the model does."""
 
 
 class Lines:
@@ -88,6 +91,15 @@ class Lines:
     def take(self, step: Step, words: str = "") -> None:
         """One step of the session, a block of its own. Raises `NoSentence`."""
         self.blocks.append([f"# {words or step_id(step)}"])
+        try:
+            self._take(step)
+        except LabError as refusal:
+            raise NoSentence(f"the lab's cluster does not take {step_id(step)}: {refusal}") from refusal
+        if not any(line for line in self.blocks[-1] if not line.startswith("#")):
+            *_, comment = self.blocks.pop()
+            self.blocks[-1].append(comment)
+
+    def _take(self, step: Step) -> None:
         if step[0] in self.plain.names:
             self._node(str(step[0]), step)
         elif step[0] == "given":
@@ -98,9 +110,6 @@ class Lines:
             self._do("cancel")
         else:
             self._executor(str(step[0]))
-        if not any(line for line in self.blocks[-1] if not line.startswith("#")):
-            *_, comment = self.blocks.pop()
-            self.blocks[-1].append(comment)
 
     def _do(self, line: str) -> None:
         self.blocks[-1].append(line)
@@ -207,18 +216,19 @@ class Lines:
         return [*reorganisation.pairs_of(self.lab.world, self.tables[0], (element,))]  # type: ignore[arg-type]
 
     def _reach(self, is_it: Callable[[object], bool]) -> None:
-        """Do what has no step of its own, until the machine asks for what the session does next."""
+        """Do what has no step of its own, until the machine asks for what the session does next. Raises `LabError`."""
         while not is_it(self.lab.change.asked):
             asked = self.lab.change.asked
             is_left_out = isinstance(asked, events.StartRun) and self.model.lacks(Broken.NO_DELETE)
-            assert is_left_out or isinstance(asked, events.TryDrain | events.CloseRun), asked
+            if not is_left_out and not isinstance(asked, events.TryDrain | events.CloseRun):
+                raise LabError("its change has ended" if asked is None else "its change does something else next")
             self._step()
 
     def _step(self) -> None:
         before = self.lab.change.asked
         self._do("step")
-        assert self.lab.change.asked is not before, before
-        assert not isinstance(self.lab.change.asked, events.Wait), self.lab.world.output
+        if self.lab.change.asked is before or isinstance(self.lab.change.asked, events.Wait):
+            raise LabError("its change waits")
 
     def clauses(self) -> set[str]:
         """Clauses that any version breaks that the fence lets in, or a node leases."""
@@ -240,13 +250,16 @@ def _prologue(model: Model) -> Iterator[str]:
 def script_of(session: Session, why: str) -> str:
     """The session on the lab's cluster, with what it says, up to a step that is refused; `why` is the first comment.
 
-    Raises `BadSession`, for a step by its name when no sentence says it.
+    Raises `BadSession`; of a step that no sentence says, or the cluster does not take, with its name.
     """
     check_steps(session.steps)
     model, rows = model_of(setup_named(session.setup), session)
     machine = machine_of(model, rows)
     positions, lines_taken, _ = machine.followed(session.steps)
-    lines = Lines(machine.plain, why)
+    try:
+        lines = Lines(machine.plain, why)
+    except LabError as refusal:
+        raise NoSentence(f"the lab's cluster does not begin this change: {refusal}") from refusal
     if any(row != "-" for row in rows):
         lines.take(("given", *rows))
     for position, name, line in zip(positions, session.steps, lines_taken, strict=False):
