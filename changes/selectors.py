@@ -13,9 +13,18 @@ from django.utils.timezone import now
 
 from catalog.elements import TableId
 from changes import tables_ahead
-from changes.executor.interventions import Intervention, Standing, why_no_throttle, why_not, why_not_each
+from changes.executor.interventions import (
+    RETRIED,
+    Intervention,
+    Standing,
+    why_no_retry,
+    why_no_throttle,
+    why_not,
+    why_not_each,
+)
 from changes.executor.state import Direction, Execution, execution_from_json, name_of
 from changes.models import IN_QUEUE, MOVING, OPEN, Approval, Change, Status, Step
+from changes.pages.failure import failure
 from changes.pages.plan_json import plan_json, step_json
 from changes.pages.timeline import status_before_rollback
 from changes.plan.model import Plan, StepKind, plan_from_json
@@ -26,6 +35,8 @@ from leases.selectors import leases_as_of_now
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
 from spark_tasks.runs.pacing import share_of_time
 from spark_tasks.services import status_of
+
+RETRIES_SHOWN = 3
 
 
 def open_changes(table_id: int | None = None) -> list[Change]:
@@ -73,6 +84,21 @@ def execution_of(change: Change) -> Execution:
 def standing_of(change: Change, state: Execution | None = None) -> Standing:
     """Where the change stands for people who want something of it."""
     return Standing(change.status, state or execution_of(change), tuple(change.wishes))
+
+
+def tried_again(change: Change) -> list[Change]:
+    """Later changes of the same table by the same statement, the newest first; of one that may be tried again."""
+    if change.status not in RETRIED:
+        return []
+    same = Change.objects.filter(statement=change.statement, table_name=change.table_name, pk__gt=change.pk)
+    return list(same.order_by("-id")[:RETRIES_SHOWN])
+
+
+def why_not_retried(change: Change) -> str | None:
+    """Why the statement of this change would not be submitted again now."""
+    same = Change.objects.filter(statement=change.statement, table_name=change.table_name, status__in=OPEN)
+    alike = same.exclude(pk=change.pk).order_by("-id").values_list("pk", "status").first()
+    return why_no_retry(change.pk, change.status, alike)
 
 
 def may_steer_all(user: Any) -> bool:
@@ -168,6 +194,9 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
         "may_throttle": why_no_throttle(standing, None, is_writing=writing_run(runs) is not None) is None,
         "why_not": refused,
         "approval": approval_of(change),
+        "failure": failure(state.plan, [v for run in runs for v in run.violations], change.error),
+        "may_retry": change.status in RETRIED and why_not_retried(change) is None,
+        "tried_again": [{"id": one.pk, "status": one.status} for one in tried_again(change)],
         "steered_by": settings.SUBMITTERS_STEER,
         "is_past_return": change.is_open and state.is_past_return,
         "wishes": change.wishes,

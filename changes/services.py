@@ -7,7 +7,7 @@ the publish that would make it too late lock the same row, so exactly one of the
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -88,9 +88,15 @@ class TooMany(ChangeError):
 
 
 def submit(
-    statement: str, *, who: str, is_sandbox: bool = False, may_change_all: bool = False, is_approved: bool = False
+    statement: str,
+    *,
+    who: str,
+    is_sandbox: bool = False,
+    may_change_all: bool = False,
+    is_approved: bool = False,
+    check: Callable[[], None] = lambda: None,
 ) -> Change:
-    """Store the change that `statement` asks for and set it going.
+    """Store the change that `statement` asks for and set it going. `check` raises when it may not, while no other is.
 
     Raises `DdlError`, `NothingToDo`, `TooMany`, and `NotYours` for a sandbox of somebody else, unless
     `may_change_all`. With `is_sandbox` the table that it makes is a sandbox of `who`.
@@ -105,6 +111,7 @@ def submit(
     parsed = parse(statement)
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
+        check()
         view = tables_ahead.catalog_view()
         action = resolve(parsed, view)
         check_pace(who)
@@ -132,6 +139,26 @@ def submit(
         if change.status == Status.QUEUED:
             transaction.on_commit(lambda: send_driver(change.pk))
     return change
+
+
+def retry(change_id: int, *, who: str) -> Change:
+    """Submit the statement of a change that failed or was cancelled again, as a new change of `who`.
+
+    Raises `NoSuchChange`, `ChangeError` when it makes no sense, and what `submit` raises.
+    """
+    old = Change.objects.filter(pk=change_id).first()
+    if old is None:
+        raise NoSuchChange(f"there is no change {change_id}")
+
+    def check() -> None:
+        refusal = selectors.why_not_retried(old)
+        if refusal is not None:
+            raise ChangeError(refusal)
+
+    makes_table = isinstance(parse(old.statement).action, CreateTable)
+    is_sandbox = makes_table and Table.objects.filter(pk=old.table_id, sandbox_of__isnull=False).exists()
+    with answered_in_time("nothing was stored"):
+        return submit(old.statement, who=who, is_sandbox=is_sandbox, check=check)
 
 
 def needs_approval(plan: Plan, *, is_sandbox: bool = False) -> bool:

@@ -17,5 +17,6 @@ urlpatterns = [
     path("changes/<int:change_id>/approve/", views.decide, {"is_approved": True}, name="change-approve"),
     path("changes/<int:change_id>/reject/", views.decide, {"is_approved": False}, name="change-reject"),
     path("changes/<int:change_id>/throttle/", views.throttle, name="change-throttle"),
+    path("changes/<int:change_id>/retry/", views.retry, name="change-retry"),
     path("changes/<int:change_id>/<str:intervention>/", views.act, name="change-act"),
 ]

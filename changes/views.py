@@ -185,6 +185,28 @@ def throttle(request: HttpRequest, change_id: int) -> HttpResponse:
     return redirect("change", change_id)
 
 
+@login_required
+@permission_required("changes.add_change", raise_exception=True)
+@require_http_methods(["GET", "POST"])
+def retry(request: HttpRequest, change_id: int) -> HttpResponse:
+    """The change and why it failed; on POST, submit its statement again. What makes no sense is answered with 409."""
+    found = services.Change.objects.filter(pk=change_id).first()
+    if found is None:
+        raise Http404(f"there is no change {change_id}")
+    refusal, status = selectors.why_not_retried(found), 409
+    if request.method == "POST":
+        try:
+            again = services.retry(change_id, who=request.user.get_username())
+        except (DdlError, NothingToDo, services.ChangeError) as error:
+            refusal, status = str(error), 429 if isinstance(error, TooFast) else 409
+        else:
+            messages.success(request, _("It was submitted again."))
+            return redirect("change", again.pk)
+    change = change_page.view(selectors.change_snapshot(change_id), [])
+    context = {"section": "changes", "refusal": refusal, "change": change}
+    return render(request, "change_retry.html", context, status=200 if refusal is None else status)
+
+
 def _before_throttling(request: HttpRequest, found: services.Change, refusal: str | None) -> HttpResponse:
     """The change, the throttle in force, and a form; or why it is refused."""
     run = selectors.writing_run(selectors.runs_of(found.pk))

@@ -56,7 +56,10 @@ class Job(models.Model):
 
 
 class ReorgRun(Job):
-    """A reorganisation. At most one of a kind for a version of a change: starting it again finds it."""
+    """A reorganisation. At most one of a kind for a version of a change: starting it again finds it.
+
+    `violations` are the first of each kind, each with the `total` of its kind.
+    """
 
     change_id = models.BigIntegerField(_("change"))
     table_id = models.IntegerField(_("table"))

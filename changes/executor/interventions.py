@@ -7,6 +7,8 @@
     pause         no         yes      yes                no       yes            no
     resume        no         no       no                 yes      no             no
     approve       by another no       no                 no       no             no
+    retry         no         no       no                 no       no             failed or cancelled, when no other
+                                                                                 tries the same
 
 A request that was made and has not taken effect yet counts: nobody asks twice for the same. Whoever decides does it
 under the lock of the change's row, so that of two requests, and of a cancel and a publish, one comes first.
@@ -28,6 +30,7 @@ THROTTLE_MIN, THROTTLE_MAX = 1, 1_000_000_000
 """Rows per second. Slower than a row a second would be a pause that hears nothing meanwhile."""
 NUMBER_CHARS_MAX = 20
 ENDED = ("done", "failed", "cancelled")
+RETRIED = ("failed", "cancelled")
 
 
 class Intervention(Enum):
@@ -101,6 +104,20 @@ def why_no_decision(standing: Standing, *, owner: str, who: str) -> str | None:
         return f"change {change} awaits no approval: it is {standing.status.replace('_', ' ')}"
     if who == owner:
         return f"change {change} was submitted by {owner}: somebody else has to decide"
+    return None
+
+
+def why_no_retry(change: int, status: str, alike: tuple[int, str] | None) -> str | None:
+    """Why the statement of a change would not be submitted again now; None when it would be.
+
+    `alike`: the number and status of an open change of the same table that has the same statement.
+    """
+    if status not in ENDED:
+        return f"change {change} has not ended: it is {status.replace('_', ' ')}"
+    if status not in RETRIED:
+        return f"change {change} is {status}: there is nothing to try again"
+    if alike is not None:
+        return f"change {alike[0]} tries the same already: it is {alike[1].replace('_', ' ')}"
     return None
 
 

@@ -5,5 +5,6 @@ change_page    a change as its page shows it
 timeline       its steps on a line
 preview        what a plan will do
 refused        a statement that cannot become a plan
+failure        the cause of a failed change, and the query that finds its rows
 failure_codes  which SQLSTATE a change failed with
 """

@@ -25,20 +25,20 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
     taken = [
         step | {"is_back": direction == "back"} for direction, steps in snapshot["roads"].items() for step in steps
     ]
-    violations = [v for run in snapshot["runs"] for v in run["violations"]]
     return summary(snapshot, leases) | {
         "dangers": snapshot["plan"]["dangers"],
         "forward": forward_timeline(snapshot),
         "back": back_timeline(snapshot),
         "steps": [_taken(step) for step in taken if step["started_at"]],
-        "error": _error(snapshot["error"], violations),
-        "violations": violations,
+        "failure": snapshot["failure"],
         "behind": snapshot["behind"],
         "needless": snapshot["needless"],
         "may_cancel": snapshot["may_cancel"],
         "may_pause": snapshot["may_pause"],
         "may_resume": snapshot["may_resume"],
         "may_throttle": snapshot["may_throttle"],
+        "may_retry": snapshot["may_retry"],
+        "tried_again": snapshot["tried_again"],
         "why_not": snapshot["why_not"],
         "steered_by": snapshot["steered_by"],
         "approval": snapshot["approval"],
@@ -46,17 +46,6 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "pending": [request["wish"] for request in snapshot["wishes"]],
         "undo": snapshot["undo"],
     }
-
-
-def _error(error: Json | None, violations: Sequence[Json]) -> Json | None:
-    """The error; rows that are listed by themselves are not named in the sentence as well."""
-    if error is None or len({(v.get("clause"), v.get("element")) for v in violations}) != 1:
-        return error
-    first, _, _ = violations[0]["why"].partition(f" breaks {violations[0].get('element')}")
-    beginning, separator, _ = error["message"].partition(f": {first}")
-    if not separator:
-        return error
-    return error | {"message": f"{beginning} below" if ", the first " in beginning else beginning}
 
 
 def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:

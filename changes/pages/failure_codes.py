@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import CHECK, FOREIGN_KEY, NOT_NULL
+from catalog.elements import CHECK, FOREIGN_KEY, NOT_NULL, REFERENCED
 from expressions.errors import CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, NOT_NULL_VIOLATION, UNIQUE_VIOLATION
 
 IN_ORDER = (NOT_NULL_VIOLATION, CHECK_VIOLATION, UNIQUE_VIOLATION, FOREIGN_KEY_VIOLATION)
@@ -20,7 +20,8 @@ BY_KIND = {"column": NOT_NULL_VIOLATION, "index": UNIQUE_VIOLATION}
 
 def sqlstate_of(violations: Iterable[Mapping[str, Any]], versions: Iterable[Descriptor]) -> str | None:
     """The code of what a change's runs found, its constraints as the versions have them; None: it broke no rule."""
-    rules = {constraint.name: constraint.rule for version in versions for constraint in version.constraints}
+    own = [one for version in versions for one in version.constraints if one.rule != REFERENCED]
+    rules = {constraint.name: constraint.rule for constraint in own}
     broken = {_code_of(found["element"], rules) for found in violations if found["clause"] == "C6"}
     return next((code for code in IN_ORDER if code in broken), None)
 

@@ -26,7 +26,7 @@ from storage.arrow.encoding import Pairs
 from storage.arrow.rows import StoredRows, accepted, chosen, entries_of
 from storage.buckets import storage_of
 from storage.integrity.clauses import Violation, row_words
-from storage.integrity.offenders import duplicate_words, values_of_entry
+from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry
 from storage.mutations import entry_bucket, source_columns, unique_bucket
 from storage.pairs import StoredRow, column_key, entry_now, name_of, prefix
 from storage.postgres import get_sql, kv
@@ -123,7 +123,8 @@ class EntryJudge:
 
     def _duplicate(self, home: int, key: bytes, first: bytes, second: bytes) -> Violation:
         values = values_of_entry(key)
-        return Violation("C6", home, values, duplicate_words(self.descriptor, self.index, first, second, values))
+        both = self.descriptor, self.index, first, second, values
+        return Violation("C6", home, values, duplicate_words(*both), duplicate_rows(*both))
 
     def _twins(self, connection: Connection, found: Finding) -> Iterator[Violation]:
         """C6: rows with the same values, none of which has the entry."""

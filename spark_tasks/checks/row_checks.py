@@ -23,7 +23,7 @@ from storage.arrow.encoding import Pairs
 from storage.arrow.rows import StoredRows, chosen
 from storage.integrity.clauses import Violation, row_words
 from storage.integrity.constraints import constraint_violations
-from storage.integrity.offenders import broken_words
+from storage.integrity.offenders import broken_row, broken_words, values_read
 from storage.pairs import StoredRow, column_key, name_of, prefix
 
 NULL = pa.scalar(encoding.NULL, pa.binary())
@@ -65,7 +65,8 @@ class ValueJudge:
     def _nulls(self, column: Column, rows: StoredRows, found: Finding) -> None:
         def named(row_key: bytes) -> Violation:
             why = f"{row_words(self.descriptor, row_key)} has NULL in {column.name}, which is NOT NULL"
-            return Violation("C6", self.storage, row_key, why)
+            shown = broken_row(self.descriptor, row_key, [(column, encoding.NULL)])
+            return Violation("C6", self.storage, row_key, why, shown)
 
         is_null = pc.fill_null(pc.equal(rows.columns[column.id], NULL), False)
         note_rows("C6", f"column {column.name}", rows, is_null, named, found)
@@ -78,15 +79,20 @@ class ValueJudge:
         for row in first_rows(rows):
             for one in constraint_violations(self.descriptor, row):
                 if one.constraint is not None and one.constraint.id == constraint.id:
-                    yield Violation("C6", self.storage, row.key, broken_words(self.descriptor, row, one))
+                    yield self._violation(constraint, row, broken_words(self.descriptor, row, one))
+
+    def _violation(self, constraint: Constraint, row: StoredRow, why: str) -> Violation:
+        shown = broken_row(self.descriptor, row.key, values_read(self.descriptor, row, constraint))
+        return Violation("C6", self.storage, row.key, why, shown)
 
     def dangling(
         self, reference: Reference, connection: psycopg.Connection[Any], rows: StoredRows, found: Finding
     ) -> None:
         """C6 names the rows that refer to nothing."""
         astray = chosen(rows, reference.dangling(connection, rows))
-        named = (Violation("C6", self.storage, row.key, reference.words(row)) for row in first_rows(astray))
-        found.note("C6", f"constraint {reference.foreign_key.name}", len(astray), named)
+        key = reference.foreign_key
+        named = (self._violation(key, row, reference.words(row)) for row in first_rows(astray))
+        found.note("C6", f"constraint {key.name}", len(astray), named)
 
     def orphans(self, orphans: Pairs, found: Finding) -> None:
         """Pairs whose row does not exist; those of columns that are not looked at are no matter of this judge."""

@@ -21,7 +21,7 @@ from spark_tasks.chunks.chunk import RunClosed, RunToken
 from spark_tasks.load.loader_node import Lease, Membership, acquire
 from storage import postgres
 from storage.integrity.clauses import Violation, row_words
-from storage.integrity.offenders import duplicate_words, values_of_entry
+from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry
 from storage.mutations import Act, Op, entry_bucket, source_columns
 from storage.pairs import StoredRow, column_key, entry_now, prefix
 
@@ -111,4 +111,5 @@ class Repair:
         assert found is not None, "a refused entry is another row's"
         first, second = sorted((found[1], row_key))
         values = values_of_entry(key)
-        return Violation("C6", storage, values, duplicate_words(self.descriptor, index, first, second, values))
+        both = self.descriptor, index, first, second, values
+        return Violation("C6", storage, values, duplicate_words(*both), duplicate_rows(*both))

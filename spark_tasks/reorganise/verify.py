@@ -44,7 +44,8 @@ def verify(claim: Claim) -> None:
         refused = repair(claim, run_token, found)
         found = refused if refused.violations else compare(claim, run_token)
     if found.violations:
-        raise RunFailed(why_failed(found), violations=found.violations)
+        named = [one | {"total": found.count_of(one["clause"], one["element"])} for one in found.violations]
+        raise RunFailed(why_failed(found), violations=named)
 
 
 def compare(claim: Claim, run_token: RunToken) -> Finding:

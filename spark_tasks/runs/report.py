@@ -38,7 +38,7 @@ class Finding:
         if total:
             room = NAMED_MAX - min(self.count_of(clause, element), NAMED_MAX)
             count(self.counts, f"{clause} {element}", total)
-            self.violations += [asdict(one) | {"key": one.key.hex(), "element": element} for one in islice(named, room)]
+            self.violations += [_named(one) | {"element": element} for one in islice(named, room)]
 
     def count_of(self, clause: str, element: str) -> int:
         return self.counts.get(f"{clause} {element}", 0)
@@ -57,6 +57,12 @@ class Finding:
                 count(counts, name, number)
         self.lacking = (self.lacking + [(index, key) for index, key in other.lacking])[:LACKING_MAX]
         self.violations = first_of_each_kind(self.violations + other.violations)
+
+
+def _named(violation: Violation) -> dict[str, Any]:
+    """A violation as JSON, its offender only when it has one."""
+    there = {name: value for name, value in asdict(violation).items() if value is not None}
+    return there | {"key": violation.key.hex()}
 
 
 def count(counts: dict[str, int], name: object, more: int) -> None:

@@ -13,7 +13,7 @@ During a change the same pairs must satisfy every version in force.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from catalog.descriptor import Descriptor
@@ -21,7 +21,7 @@ from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, St
 from storage.buckets import BUCKETS, storage_of
 from storage.derived import matches
 from storage.integrity.constraints import constraint_violations
-from storage.integrity.offenders import broken_words, dangling_words, duplicate_words
+from storage.integrity.offenders import Offender, broken_words, dangling_words, duplicate_words
 from storage.integrity.references import Place, place_of, refers_to
 from storage.mutations import entry_bucket, unique_bucket
 from storage.pairs import (
@@ -61,12 +61,13 @@ class Referenced:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Violation:
-    """One clause broken by one key of one storage (0: by the table as a whole)."""
+    """One clause broken by one key of one storage (0: by the table as a whole); a verification shows the offender."""
 
     clause: str
     storage: int
     key: bytes
     why: str
+    offender: Offender | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.clause}: {self.why}"

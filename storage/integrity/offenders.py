@@ -3,20 +3,57 @@
 row id = 3 with (age) = (16) breaks constraint adult
 row id = 7 and row id = 9 have the same value (dest) = ('LAX') in unique index by_dest
 row id = 7 with (dest) = ('XXX') breaks constraint to_airport: no row of airports has (code) = ('XXX')
+
+An `Offender` is the same as cells of a table.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import CHECK, ColumnId, Constraint, Index
+from catalog.elements import CHECK, Column, ColumnId, Constraint, Index
 from catalog.types import SqlType, Value, to_text
 from expressions.rows import columns_of
 from storage import encoding
 from storage.integrity.constraints import Broken
-from storage.pairs import PREFIX, StoredRow, encoded_value, row_words
+from storage.pairs import PREFIX, StoredRow, encoded_value, key_parts, row_words
+from storage.reads import reads
 
 BARE = frozenset({SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE})
 CHARS_MAX = 60
+Cells = dict[str, str]
+"""Values as they stand in SQL, by the names of their columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offender:
+    """A row that breaks a rule: its primary key, and the values that matter.
+
+    Of a duplicate also the primary key of the row that has the same values.
+    """
+
+    key: Cells
+    values: Cells
+    other: Cells | None = None
+
+
+def broken_row(descriptor: Descriptor, key: bytes, values: Iterable[tuple[Column, bytes]] = ()) -> Offender:
+    """A row by its encoded key, with encoded values of columns that a rule read."""
+    shown = {column.name: _literal(column.type, encoding.decode(column.type, data)[0]) for column, data in values}
+    return Offender(_key_cells(descriptor, key), shown)
+
+
+def duplicate_rows(descriptor: Descriptor, index: Index, first: bytes, second: bytes, values: bytes) -> Offender:
+    """Two rows as `duplicate_words` names them: the second is what is too much."""
+    shown = zip(index.column_ids, _decoded(descriptor, index, values), strict=True)
+    cells = {descriptor.column(c).name: _literal(descriptor.column(c).type, value) for c, value in shown}
+    return Offender(_key_cells(descriptor, second), cells, _key_cells(descriptor, first))
+
+
+def _key_cells(descriptor: Descriptor, key: bytes) -> Cells:
+    parts = key_parts(descriptor, key).items()
+    typed = ((descriptor.column(c), encoding.decode(descriptor.column(c).type, data)[0]) for c, data in parts)
+    return {column.name: _literal(column.type, value) for column, value in typed}
 
 
 def broken_words(descriptor: Descriptor, row: StoredRow, broken: Broken) -> str:
@@ -32,6 +69,11 @@ def offender(descriptor: Descriptor, row: StoredRow, broken: Broken) -> str:
     read = sorted(columns_of(constraint.expression))
     values = (encoding.decode(descriptor.column(c).type, encoded_value(descriptor, row, c))[0] for c in read)
     return f"{words} with {_values_words(descriptor, read, values)}" if read else words
+
+
+def values_read(descriptor: Descriptor, row: StoredRow, constraint: Constraint) -> list[tuple[Column, bytes]]:
+    """The columns that a constraint reads, with their encoded values in the row."""
+    return [(descriptor.column(c), encoded_value(descriptor, row, c)) for c in sorted(reads(constraint))]
 
 
 def duplicate_words(descriptor: Descriptor, index: Index, first: bytes, second: bytes, values: bytes) -> str:

@@ -1,9 +1,11 @@
-"""Schema changes sent to a node: a table to change, and what its client is told."""
+"""Schema changes sent to a node: a table to change, what its client is told, and why one failed."""
 
 from typing import Any
 
 import psycopg
 
+from changes.pages.failure import failure
+from changes.plan.model import plan_from_json
 from tests.nodes.conftest import Cluster
 
 
@@ -26,3 +28,14 @@ def told(connection: "psycopg.Connection[Any]", sql: str) -> list[tuple[str, str
     )
     connection.execute(sql)
     return found
+
+
+def cause_of_last_failure(cluster: Cluster) -> dict[str, Any]:
+    """The first cause that the page shows of the change that failed last."""
+    [(change_id, plan, error)] = cluster.read(
+        "SELECT id, plan, error FROM changes_change WHERE status = 'failed' ORDER BY id DESC LIMIT 1"
+    )
+    runs = cluster.read("SELECT violations FROM spark_tasks_reorgrun WHERE change_id = %s ORDER BY id", [change_id])
+    found = failure(plan_from_json(plan), [one for (violations,) in runs for one in violations], error)
+    assert found is not None
+    return dict(found["causes"][0])

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 
+from catalog.models import Table
 from changes import services
 from changes.executor.state import Execution, Mode
 from changes.models import Change
@@ -170,6 +171,74 @@ def test_whose_changes_a_submitter_may_touch_is_a_setting_stated_on_the_page(
         assert answer.status_code == 409
         assert "only ann and operators" in answer.content.decode()
     assert client_of("olga").post(f"{url}/pause/").status_code == 302
+
+
+# --- retry
+
+
+def failed(statement: str) -> Change:
+    """A change of flights that failed."""
+    with transaction.atomic():
+        change = services.submit(statement, who="ann")
+    error = {"message": "13 violations by index one_dest", "sqlstate": "23505"}
+    Change.objects.filter(pk=change.pk).update(status="failed", error=error)
+    change.refresh_from_db()
+    return change
+
+
+ONE_DEST = "CREATE UNIQUE INDEX one_dest ON flights (dest)"
+
+
+def test_a_failed_change_is_submitted_again_as_a_change_of_who_asks(client_of: ClientOf, flights: Table) -> None:
+    change, sam = failed(ONE_DEST), client_of("sam")
+    url = f"/changes/{change.pk}/retry/"
+    assert ONE_DEST in sam.get(url).content.decode()
+    assert Change.objects.count() == 1, "a look stores nothing"
+    again = Change.objects.get(pk=sam.post(url)["Location"].split("/")[2])
+    assert (again.statement, again.who, again.status) == (ONE_DEST, "sam", "queued")
+    change.refresh_from_db()
+    assert (change.status, change.who) == ("failed", "ann")
+    assert f'href="/changes/{again.pk}/"' in sam.get(f"/changes/{change.pk}/").content.decode()
+
+
+def test_a_retry_that_makes_no_sense_is_refused_with_409_and_the_reason(client_of: ClientOf, flights: Table) -> None:
+    change, sam = failed(ONE_DEST), client_of("sam")
+    url, again = f"/changes/{change.pk}/retry/", failed(ONE_DEST)
+    for status, reason in (
+        ("running", f"change {again.pk} tries the same already: it is running"),
+        ("rolling_back", "it is rolling back"),
+    ):
+        Change.objects.filter(pk=again.pk).update(status=status)
+        for answer in (sam.get(url), sam.post(url)):
+            assert (answer.status_code, reason in answer.content.decode()) == (409, True)
+        assert f'href="{url}"' not in sam.get(f"/changes/{change.pk}/").content.decode()
+    Change.objects.filter(pk=again.pk).update(status="failed")
+    for status, reason in (("waiting", "has not ended: it is waiting"), ("done", "there is nothing to try again")):
+        Change.objects.filter(pk=change.pk).update(status=status)
+        answer = sam.post(url)
+        assert (answer.status_code, reason in answer.content.decode()) == (409, True)
+    assert Change.objects.count() == 2
+    assert client_of("lea").post(url).status_code == 403
+    assert sam.get("/changes/999/retry/").status_code == 404
+
+
+def test_a_retry_of_what_is_impossible_now_says_why(client_of: ClientOf, flights: Table) -> None:
+    change = failed(ONE_DEST)
+    Table.objects.filter(pk=flights.pk).update(name="trips")
+    answer = client_of("sam").post(f"/changes/{change.pk}/retry/")
+    assert answer.status_code == 409
+    assert "flights&quot; does not exist" in answer.content.decode()
+
+
+def test_a_retry_by_command(flights: Table, capsys: pytest.CaptureFixture[str]) -> None:
+    change = failed(ONE_DEST)
+    call_command("change", "retry", str(change.pk))
+    assert capsys.readouterr().out == f"change {Change.objects.latest('pk').pk} submitted\n"
+    with pytest.raises(CommandError, match="tries the same already"):
+        call_command("change", "retry", str(change.pk))
+    with pytest.raises(CommandError, match="there is no change 999") as absent:
+        call_command("change", "retry", "999")
+    assert absent.value.returncode == 2
 
 
 # --- throttle

@@ -532,17 +532,24 @@ def test_a_run_says_when_it_gives_way_to_traffic(
     assert says in seen
 
 
-def test_rows_that_refer_to_nothing_are_listed_once(client_of: ClientOf, linked: tuple[Table, Table]) -> None:
+def test_a_failed_change_says_why_once_with_a_count_and_the_first_rows(
+    client_of: ClientOf, linked: tuple[Table, Table]
+) -> None:
     with transaction.atomic():
         change = services.submit(REFER, who="sam")
     rows = [f"row id = {number} with (via) = ('XXX')" for number in range(10)]
-    why = "breaks constraint via_known: no row of airports has (code) = ('XXX')"
-    found = [{"clause": "C6", "element": "constraint via_known", "why": f"{row} {why}"} for row in rows]
+    shared = {"clause": "C6", "element": "constraint via_known", "why": "row ..", "total": 7602}
+    offenders = [{"key": {"id": str(n)}, "other": None, "values": {"via": f"'X{n}'"}} for n in range(10)]
+    found = [shared | {"offender": one} for one in offenders]
     ReorgRun.objects.create(
         change_id=change.pk, table_id=change.table_id, kind="verify", version=4, elements=[], violations=found
     )
     message = f"7602 rows break constraint via_known, the first 10: {', '.join(rows)}"
     Change.objects.filter(pk=change.pk).update(status=Status.FAILED, error={"message": message})
     seen = words_of(client_of("lea").get(f"/changes/{change.pk}/").content.decode())
-    assert "7602 rows break constraint via_known, the first 10 below" in seen
-    assert [seen.count(row) for row in rows] == [1] * 10
+    assert "7\u202f602 rows of trips refer by via to what is not in airports (code)." in seen
+    assert "The first 10 of 7\u202f602" in seen
+    assert [seen.count(f"&#x27;X{number}&#x27;") for number in range(10)] == [1] * 10
+    assert "row id = " not in seen
+    assert "NOT EXISTS (SELECT 1 FROM &quot;airports&quot; AS referenced" in seen
+    assert f'href="/changes/{change.pk}/retry/"' in client_of("sam").get(f"/changes/{change.pk}/").content.decode()

@@ -1,5 +1,5 @@
 """`manage.py change submit "DDL" [--wait]`, `list`, `show ID`, `wait ID`, `pause ID`, `resume ID`, `cancel ID`,
-`throttle ID ROWS|off`, `approve ID`, `reject ID --why TEXT`.
+`retry ID [--wait]`, `throttle ID ROWS|off`, `approve ID`, `reject ID --why TEXT`.
 
 Exit code 0: done as asked; 1: refused, failed or cancelled; 2: not a command, no statement that could ever
 be a change, no such change; 3: it is not known yet how it ends.
@@ -41,8 +41,11 @@ class Command(BaseCommand):
         submit = actions.add_parser("submit", help="submit a statement")
         submit.add_argument("statement", nargs="?", metavar="DDL")
         submit.add_argument("--file", metavar="F", help="read the statement from a file")
-        submit.add_argument("--wait", action="store_true", help="print its steps, and end when it ends")
-        submit.add_argument("--timeout", type=float, metavar="S", help="wait at most so many seconds")
+        retry = actions.add_parser("retry", help="submit the statement of a failed or cancelled change again")
+        retry.add_argument("id", type=int, metavar="ID")
+        for one in (submit, retry):
+            one.add_argument("--wait", action="store_true", help="print its steps, and end when it ends")
+            one.add_argument("--timeout", type=float, metavar="S", help="wait at most so many seconds")
         actions.add_parser("list", help="the newest changes").add_argument(
             "--open", action="store_true", help="only open"
         )
@@ -65,6 +68,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, action: str, **options: Any) -> None:
         if action == "submit":
             self._submit(options)
+        elif action == "retry":
+            self._retry(options)
         elif action == "list":
             self._list(options)
         else:
@@ -74,6 +79,17 @@ class Command(BaseCommand):
         statement = statement_of(options["statement"], options["file"])
         with refusals(statement), services.answered_in_time("nothing was stored"):
             change = services.submit(statement, who=getpass.getuser())
+        self._submitted(change, options)
+
+    def _retry(self, options: dict[str, Any]) -> None:
+        old = Change.objects.filter(pk=options["id"]).first()
+        if old is None:
+            raise CommandError(f"there is no change {options['id']}", returncode=2)
+        with refusals(old.statement):
+            change = services.retry(old.pk, who=getpass.getuser())
+        self._submitted(change, options)
+
+    def _submitted(self, change: Change, options: dict[str, Any]) -> None:
         if not options["json"]:
             self.stdout.write(f"change {change.pk} submitted")
         if options["wait"]:

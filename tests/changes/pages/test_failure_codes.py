@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from catalog.elements import CHECK, FOREIGN_KEY, NOT_NULL, ColumnId, Constraint, ConstraintId, State
+from catalog.elements import CHECK, FOREIGN_KEY, NOT_NULL, REFERENCED, ColumnId, Constraint, ConstraintId, State
 from changes.pages.failure_codes import sqlstate_of
 from tests.storage.stage import users
 
 OWN = Constraint(ConstraintId(1), "own", NOT_NULL, columns=(ColumnId(2),), state=State.WRITE_ONLY)
 HIGH = Constraint(ConstraintId(2), "high", CHECK, state=State.WRITE_ONLY)
 HOME = Constraint(ConstraintId(3), "home", FOREIGN_KEY, columns=(ColumnId(2),), state=State.WRITE_ONLY)
+THERE = replace(HOME, id=ConstraintId(4), rule=REFERENCED)
+"""The other side of a foreign key, in the same table."""
 
 
 @pytest.mark.parametrize(
@@ -27,5 +29,5 @@ HOME = Constraint(ConstraintId(3), "home", FOREIGN_KEY, columns=(ColumnId(2),), 
     ],
 )
 def test_the_code_is_that_of_the_rule_that_rows_break(found: list[tuple[str, str]], code: str | None) -> None:
-    table = replace(users(7), constraints=(OWN, HIGH, HOME))
+    table = replace(users(7), constraints=(OWN, HIGH, HOME, THERE))
     assert sqlstate_of([{"clause": clause, "element": element} for clause, element in found], [table]) == code

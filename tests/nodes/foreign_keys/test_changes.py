@@ -12,7 +12,7 @@ import pytest
 from psycopg import errors
 
 from tests.nodes.conftest import Cluster
-from tests.nodes.ddl import told
+from tests.nodes.ddl import cause_of_last_failure, told
 from tests.rounds import rounds
 
 pytestmark = pytest.mark.usefixtures("worker")
@@ -105,6 +105,9 @@ def test_rows_that_refer_to_nothing_take_it_back(cluster: Cluster, n1: Any, n2: 
     n2.execute(f"INSERT INTO {child} VALUES (7, 'XXX', '')")
     with pytest.raises(errors.ForeignKeyViolation, match=r"row id = 7 with \(code\) = \('XXX'\)"):
         n1.execute(f"ALTER TABLE {child} ADD FOREIGN KEY (code) REFERENCES {parent}")
+    cause = cause_of_last_failure(cluster)
+    assert (cause["total"], cause["rows"]) == (1, [["7", "'XXX'"]])
+    assert n1.execute(cause["query"]).fetchall() == [(7, "XXX")]
     for number, connection in ((8, n1), (9, n2)):
         connection.execute(f"INSERT INTO {child} VALUES ({number}, 'YYY', '')")
     n2.execute(f"DELETE FROM {child} WHERE code NOT IN (SELECT code FROM {parent})")

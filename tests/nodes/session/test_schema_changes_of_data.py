@@ -7,7 +7,7 @@ import pytest
 from psycopg import errors
 
 from tests.nodes.conftest import Cluster
-from tests.nodes.ddl import table_of_two_rows, tag, told
+from tests.nodes.ddl import cause_of_last_failure, table_of_two_rows, tag, told
 
 pytestmark = pytest.mark.usefixtures("worker")
 
@@ -49,29 +49,60 @@ def test_a_type_changes(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "refusal", "says"),
+    ("action", "refusal", "says", "rows"),
     [
         pytest.param(
             "ADD CONSTRAINT high CHECK (a > 10)",
             errors.CheckViolation,
             "id = 1.*high",
+            [(1, 10)],
             id="CHECK",
             marks=pytest.mark.soak,
         ),
-        pytest.param("ALTER c SET NOT NULL", errors.NotNullViolation, "NULL in c", id="NOT NULL"),
-        pytest.param("ADD CONSTRAINT one UNIQUE (d)", errors.UniqueViolation, "id = 1.*id = 2", id="UNIQUE"),
         pytest.param(
-            "ADD e int UNIQUE DEFAULT 1, ADD CHECK (a > 10)", errors.CheckViolation, "a_check", id="CHECK before UNIQUE"
+            "ALTER c SET NOT NULL", errors.NotNullViolation, "NULL in c", [(1, None), (2, None)], id="NOT NULL"
+        ),
+        pytest.param(
+            "ADD CONSTRAINT one UNIQUE (d)",
+            errors.UniqueViolation,
+            "id = 1.*id = 2",
+            [(1, 5, 2), (2, 5, 2)],
+            id="UNIQUE",
+        ),
+        pytest.param(
+            "ADD e int UNIQUE DEFAULT 1, ADD CHECK (a > 10)",
+            errors.CheckViolation,
+            "a_check",
+            [(1, 10)],
+            id="CHECK before UNIQUE",
+        ),
+        pytest.param(
+            "ADD e int DEFAULT 15, ADD CONSTRAINT high CHECK (e > a)",
+            errors.CheckViolation,
+            "id = 2.*high",
+            [(2, 20, 15)],
+            id="CHECK of a column that is not there any more",
         ),
     ],
 )
 def test_a_constraint_that_rows_break_is_not_added(
-    cluster: Cluster, n1: Any, table: str, action: str, refusal: type[psycopg.Error], says: str
+    cluster: Cluster,
+    n1: Any,
+    table: str,
+    action: str,
+    refusal: type[psycopg.Error],
+    says: str,
+    rows: list[tuple[Any, ...]],
 ) -> None:
+    """And the query that the page offers finds them all: as many as it says."""
     told(n1, f"ALTER TABLE {table} ADD c int, ADD d int DEFAULT 5")
     before = cluster.descriptor(table)
     with pytest.raises(refusal, match=f"failed and was rolled back.*{says}"):
         n1.execute(f"ALTER TABLE {table} {action}")
     now = cluster.descriptor(table)
     assert (now.columns, now.indexes, now.constraints) == (before.columns, before.indexes, before.constraints)
+    cause = cause_of_last_failure(cluster)
+    assert sorted(n1.execute(cause["query"]).fetchall(), key=str) == rows
+    assert cause["total"] == (1 if refusal is errors.UniqueViolation else len(rows))
+    assert len(cause["rows"]) == cause["total"], cause
     assert n1.execute(f"INSERT INTO {table} VALUES (3, 3, 'three')").statusmessage == "INSERT 0 1"

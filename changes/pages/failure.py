@@ -1,0 +1,157 @@
+"""The cause of a failed change, for people: the rule that rows break, how many do, which ones, how to find all.
+
+    unique index flights_dest_key   3 rows too many    id 7  repeats  id 2    dest 'LAX'    a query
+
+Clauses other than C6 are broken by what follows from the cause, as an entry that is missing because another row holds
+it: they are shown only when no rule is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import FOREIGN_KEY, REFERENCED, ColumnId, Constraint, Index
+from changes.ddl.columns import constant
+from changes.pages.failure_codes import IN_ORDER, sqlstate_of
+from changes.plan.model import Plan
+from changes.plan.undo import quoted
+from expressions.rows import shown
+from storage import encoding
+from storage.reads import reads
+
+Json = dict[str, Any]
+ROWS_SHOWN = 10
+ALIKE = "rows_alike"
+
+
+def failure(plan: Plan, violations: Sequence[Mapping[str, Any]], error: Mapping[str, Any] | None) -> Json | None:
+    """All that is known of why a change failed, or does not get further; None when nothing is wrong."""
+    if error is None:
+        return None
+    return {
+        "message": error["message"],
+        "sqlstate": error.get("sqlstate", ""),
+        "causes": _causes(plan, violations),
+    }
+
+
+def _causes(plan: Plan, violations: Sequence[Mapping[str, Any]]) -> list[Json]:
+    """One for each rule that is broken, in the order in which a row that breaks several is refused."""
+    kinds: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for one in violations:
+        kinds.setdefault((one["clause"], one["element"]), []).append(one)
+    rules = {kind: of for kind, of in kinds.items() if kind[0] == "C6"} or kinds
+    found = [_cause(plan, element, of) for (_, element), of in rules.items()]
+    return sorted(found, key=lambda one: IN_ORDER.index(one["sqlstate"]) if one["sqlstate"] else len(IN_ORDER))
+
+
+def _cause(plan: Plan, element: str, violations: Sequence[Mapping[str, Any]]) -> Json:
+    """`heads` and `rows` are a table, `whys` the same in words."""
+    versions = [step.published for step in plan.publishes]
+    offenders = [one["offender"] for one in violations[:ROWS_SHOWN] if one.get("offender")]
+    cause = {
+        "element": element,
+        "name": element.partition(" ")[2],
+        "table": plan.table,
+        "sqlstate": sqlstate_of(violations, versions),
+        "total": violations[0].get("total", len(violations)),
+        "whys": [one["why"] for one in violations[:ROWS_SHOWN]],
+        "heads": _heads(offenders),
+        "rows": [[*one["key"].values(), *(one["other"] or {}).values(), *one["values"].values()] for one in offenders],
+        "columns": [],
+        "rule": "",
+        "query": None,
+    }
+    return cause | _of_rule(plan, versions, element)
+
+
+def _heads(offenders: Sequence[Mapping[str, Any]]) -> Json:
+    """The columns of the table: of the row's key, of the other row's, and of the values. Those of the key once only."""
+    first = offenders[0] if offenders else {"key": {}, "other": None, "values": {}}
+    return {"key": list(first["key"]), "other": list(first["other"] or {}), "values": list(first["values"])}
+
+
+def _of_rule(plan: Plan, versions: Sequence[Descriptor], element: str) -> Json:
+    """The columns of the rule, its words, and the query; nothing of what is no rule of the change's."""
+    kind, _, name = element.partition(" ")
+    for version in reversed(versions):
+        own = [one for one in version.constraints if one.rule != REFERENCED]
+        named: Sequence[Index | Constraint] = version.indexes if kind == "index" else own
+        rule = next((one for one in named if one.name == name), None)
+        if isinstance(rule, Index) and rule.unique:
+            return _unique(plan, version, rule)
+        if isinstance(rule, Constraint):
+            return _constraint(plan, version, rule)
+        column = next((one for one in version.columns if one.name == name), None)
+        if kind == "column" and column is not None:
+            return {"columns": [column.name]} | _query(plan, version, [column.id], f"{quoted(column.name)} IS NULL")
+    return {}
+
+
+def _unique(plan: Plan, version: Descriptor, index: Index) -> Json:
+    """Rows alike are counted by a window: rows with a NULL among the indexed values never collide."""
+    names = [version.column(column).name for column in index.column_ids]
+    listed = ", ".join(map(quoted, names))
+    where = [f"{quoted(name)} IS NOT NULL" for name in names]
+    where += [f"({shown(version, index.where)})"] if index.where else []
+    read = ", ".join(dict.fromkeys(map(quoted, [*_key_of(version), *names])))
+    inner = (
+        f"SELECT {read}, count(*) OVER (PARTITION BY {listed}) AS {ALIKE}\n"
+        f"  FROM {_source(plan, version, reads(index))}\n"
+        f"  WHERE {' AND '.join(where)}"
+    )
+    query = f"SELECT * FROM (\n  {inner}\n) AS alike\nWHERE {ALIKE} > 1\nORDER BY {listed}"
+    rule = f"WHERE {shown(version, index.where)}" if index.where else ""
+    return {"columns": names, "rule": rule, "query": None if plan.base is None else query}
+
+
+def _constraint(plan: Plan, version: Descriptor, constraint: Constraint) -> Json:
+    names = [version.column(column).name for column in constraint.columns]
+    if constraint.expression is not None:
+        rule = shown(version, constraint.expression)
+        return {"columns": names, "rule": rule} | _query(plan, version, reads(constraint), f"NOT ({rule})")
+    if constraint.rule == FOREIGN_KEY:
+        return {"columns": names} | _dangling(plan, version, constraint)
+    nulls = " OR ".join(f"{quoted(name)} IS NULL" for name in names)
+    return {"columns": names} | _query(plan, version, reads(constraint), nulls)
+
+
+def _dangling(plan: Plan, version: Descriptor, foreign_key: Constraint) -> Json:
+    tables = {version.table_id: version} | {partner.table_id: partner for partner in plan.partners}
+    parent = tables.get(foreign_key.references) if foreign_key.references is not None else None
+    if parent is None:
+        return {}
+    pairs = [
+        (quoted(version.column(own).name), quoted(parent.column(there).name))
+        for own, there in zip(foreign_key.columns, foreign_key.reference_columns, strict=True)
+    ]
+    is_met = " AND ".join(f"referenced.{there} = {quoted(plan.table)}.{own}" for own, there in pairs)
+    where = " AND ".join(f"{own} IS NOT NULL" for own, _ in pairs)
+    where += f"\n  AND NOT EXISTS (SELECT 1 FROM {quoted(parent.name)} AS referenced WHERE {is_met})"
+    rule = f"{parent.name} ({', '.join(parent.column(one).name for one in foreign_key.reference_columns)})"
+    return {"rule": rule} | _query(plan, version, foreign_key.columns, where)
+
+
+def _query(plan: Plan, version: Descriptor, columns: Collection[ColumnId], where: str) -> Json:
+    if plan.base is None:
+        return {"query": None}
+    names = dict.fromkeys([*_key_of(version), *(version.column(column).name for column in sorted(columns))])
+    return {"query": f"SELECT {', '.join(map(quoted, names))}\nFROM {_source(plan, version, columns)}\nWHERE {where}"}
+
+
+def _source(plan: Plan, version: Descriptor, columns: Collection[ColumnId]) -> str:
+    """The table as it is after the rollback; a column that the change adds has the value that every row would get."""
+    table, there = quoted(plan.table), {column.id for column in plan.base.columns} if plan.base else set()
+    added = [version.column(column) for column in sorted(columns) if column not in there]
+    values = []
+    for column in added:
+        value = None if column.fill_value is None else encoding.decode(column.type, column.fill_value)[0]
+        text = f"NULL::{column.type.value}" if value is None else constant(column.type, value)
+        values.append(f"{text} AS {quoted(column.name)}")
+    return f"(SELECT *, {', '.join(values)} FROM {table}) AS {table}" if values else table
+
+
+def _key_of(version: Descriptor) -> list[str]:
+    return [column.name for column in version.key_columns]
