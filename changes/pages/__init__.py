@@ -4,6 +4,8 @@ plan_json      a plan and its steps as data
 change_page    a change as its page shows it
 timeline       its steps on a line
 preview        what a plan will do
+writers        the statements that it makes nodes refuse, from which version on
+estimates      how long a reorganisation takes, before there is a rate to see
 refused        a statement that cannot become a plan
 failure        the cause of a failed change, and the query that finds its rows
 failure_codes  which SQLSTATE a change failed with

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from changes.pages import preview
+from changes.pages import preview, writers
 from changes.plan.model import RUNS, Move, Plan, Step, Transition, describe
-
-ROWS_A_SECOND = 50_000
-"""What a fill does on the demo machine, roughly: for the estimate before there is a rate to see."""
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
     """A plan as pages and the command show it: its steps in words, and what it costs."""
-    rows = plan.rows or 0
     return {
         "table": plan.table,
         "table_id": plan.table_id,
@@ -23,10 +19,11 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "moves": [_move_json(move) for move in plan.moves],
         "dangers": list(plan.dangers),
         "turn": plan.point_of_no_return,
-        "rows": rows,
-        "estimated_s": round(sum(rows for step in plan.forward if step.kind in preview.COSTLY) / ROWS_A_SECOND, 1),
+        "rows": plan.rows or 0,
+        "takes": preview.takes(plan),
+        "refusals": writers.refusals(plan),
         "versions": preview.versions(plan),
-        "reorganisations": preview.reorganisations(plan, rows_a_second=ROWS_A_SECOND),
+        "reorganisations": preview.reorganisations(plan),
         "waits": preview.waits(plan),
         "no_return": preview.no_return(plan) if plan.point_of_no_return < len(plan.forward) else None,
         "rollback": preview.rollback(plan),

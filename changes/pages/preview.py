@@ -11,16 +11,17 @@ Everything is read from the plan itself, so what is shown is what will be publis
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
+from changes.pages.estimates import ROWS_PER_S, estimate, together
 from changes.plan.element_states import is_filling, state_of
 from changes.plan.model import RUNS, Element, Plan, Step, StepKind, describe, edits, names_of, pairs_of, why_no_return
 from changes.plan.rollback import moving, rollback_steps
 
 Json = dict[str, Any]
-COSTLY = (StepKind.FILL, StepKind.VERIFY, StepKind.DELETE)
 
 
 def versions(plan: Plan) -> list[Json]:
@@ -63,7 +64,7 @@ def _cell(element: Element, version: Descriptor | None, before: Descriptor | Non
     }
 
 
-def reorganisations(plan: Plan, *, rows_a_second: int) -> list[Json]:
+def reorganisations(plan: Plan) -> list[Json]:
     """The reorganisations that read the data, with their rows; clearing and tidying are not worth naming."""
     rows = plan.rows or 0
     return [
@@ -72,11 +73,18 @@ def reorganisations(plan: Plan, *, rows_a_second: int) -> list[Json]:
             "kind": step.kind.value,
             "text": describe(plan, step),
             "rows": rows,
-            "estimated_s": round(rows / rows_a_second, 1),
+            "estimate": asdict(estimate(step.kind, rows)),
         }
         for number, step in enumerate(plan.forward)
-        if step.kind in COSTLY
+        if step.kind in ROWS_PER_S
     ]
+
+
+def takes(plan: Plan) -> Json | None:
+    """The time of all its reorganisations; None without any that reads the data."""
+    rows = plan.rows or 0
+    found = together(estimate(step.kind, rows) for step in plan.forward if step.kind in ROWS_PER_S)
+    return None if found is None else asdict(found)
 
 
 def waits(plan: Plan) -> str:

@@ -157,10 +157,9 @@ def set_not_null(sketch: Sketch, action: SetNotNull) -> None:
         return
     if action.not_null:
         sketch.moves.append(Move(_not_null(sketch, column), MoveKind.ADD))
-        sketch.dangers += [
-            f"Every row of {sketch.base.name} is read once; one without {column.name} makes the change roll back.",
-            f"From the first version on a write of NULL into {column.name} is refused.",
-        ]
+        sketch.dangers.append(
+            f"Every row of {sketch.base.name} is read once; one without {column.name} makes the change roll back."
+        )
         return
     if column.id in sketch.base.primary_key:
         message = f'column "{name}" is in a primary key'

@@ -20,10 +20,9 @@ def add_check(sketch: Sketch, check: NewCheck) -> None:
     """ADD CHECK."""
     constraint = sketch.add_check(check)
     _check_fill_values(sketch, constraint, check)
-    sketch.dangers += [
-        f"Every row of {sketch.base.name} is read once; one that breaks {constraint.name} makes the change roll back.",
-        f"A write that breaks {constraint.name} is refused from write-only on, before anybody relies on it.",
-    ]
+    sketch.dangers.append(
+        f"Every row of {sketch.base.name} is read once; one that breaks {constraint.name} makes the change roll back."
+    )
 
 
 def _check_fill_values(sketch: Sketch, constraint: Constraint, check: NewCheck) -> None:

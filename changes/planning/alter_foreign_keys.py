@@ -173,8 +173,6 @@ def _dangers(sketch: Sketch, foreign_key: Constraint, parent: Descriptor) -> lis
     dangers = [
         f"Every row of {child} is read once; one whose {own} is not in {phrase} makes the change roll back, "
         "and is named.",
-        f"From write-only on a write to {child} that refers to nothing is refused, and so is to delete from "
-        f"{parent.name}, or to change, what a row of {child} refers to.",
     ]
     same = {column: value for column in foreign_key.columns if (value := sketch.fresh.get(column)) is not None}
     if len(same) == len(foreign_key.columns):

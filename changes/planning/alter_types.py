@@ -48,7 +48,6 @@ def set_type(sketch: Sketch, action: SetType) -> None:
     sketch.dangers += [
         f"Every row of {sketch.base.name} is rewritten: a {becomes} stands beside the {was}, then takes its place.",
         *([] if holds_every(action.type, column.type) else [misfit]),
-        f"For one version after the swap a value that {was} can't hold is refused: older nodes still read it.",
     ]
 
 

@@ -184,10 +184,7 @@ def _new_column(column: NewColumn, column_id: ColumnId, key: tuple[ColumnId, ...
 def _drop_table(action: DropTable, table: Descriptor, tables: Tables) -> Draft:
     check_table_is_free(table, tables, action.table.position)
     element = Element(Kind.TABLE, table.table_id, table.name)
-    dangers = (
-        f"Nobody can use {table.name} from the {'third' if table.foreign_keys else 'first'} version on.",
-        f"All rows of {table.name} are deleted; undoing the change later restores its structure, not its rows.",
-    )
+    dangers = (f"All rows of {table.name} are deleted; undoing the change later restores its structure, not its rows.",)
     draft = _of_table(table, Move(element, MoveKind.DROP), dangers)
     return _with_foreign_keys(draft, table, tables) if table.foreign_keys else draft
 

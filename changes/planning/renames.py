@@ -21,7 +21,7 @@ from changes.planning.tables import Tables, partners_of
 
 def rename_table(action: RenameTable, table: Descriptor) -> Draft:
     """ALTER TABLE .. RENAME TO."""
-    draft = _renamed(table, Element(Kind.TABLE, table.table_id, table.name), f"table {table.name}", action.new)
+    draft = _renamed(table, Element(Kind.TABLE, table.table_id, table.name))
     return replace(draft, edit=lambda before: replace(before, name=action.new.text))
 
 
@@ -36,7 +36,7 @@ def rename_column(action: RenameColumn, table: Descriptor) -> Draft:
         message = f'column "{action.new}" of relation "{table.name}" already exists'
         raise DdlError(DUPLICATE_COLUMN, message, position=action.new.position)
     new = replace(column, name=action.new.text)
-    draft = _renamed(table, Element(column.kind, column.id, column.name), f"column {column.name}", action.new)
+    draft = _renamed(table, Element(column.kind, column.id, column.name))
 
     def edit(before: Descriptor) -> Descriptor:
         return replace(before, columns=tuple(new if c.id == column.id else c for c in before.columns))
@@ -94,8 +94,6 @@ def _no_such_constraint(name: Name, table: Descriptor) -> DdlError:
     return DdlError(UNDEFINED_OBJECT, message, position=name.position)
 
 
-def _renamed(table: Descriptor, element: Element, what: str = "", new: Name | None = None) -> Draft:
-    """A draft that moves nothing; `what` is known to statements by its name, and `new` is that from now on."""
-    fails = f"Statements that say {what} fail once their node has the new version, where it is called {new}."
-    dangers = (fails,) if what else ()
-    return Draft(table.table_id, table.name, table, (Move(element, MoveKind.RENAME),), dangers=dangers)
+def _renamed(table: Descriptor, element: Element) -> Draft:
+    """A draft that moves nothing."""
+    return Draft(table.table_id, table.name, table, (Move(element, MoveKind.RENAME),))

@@ -202,8 +202,18 @@ def test_the_plan_is_shown_before_anything_is_stored(client_of: ClientOf, flight
     answer = client_of("sam").post("/changes/new/plan/", {"statement": "CREATE INDEX soon ON flights (dest)"})
     body = answer.content.decode()
     assert "Publish flights@3: index soon absent\u00a0→\u00a0delete-only" in body
-    assert "no rollback from here" in body
+    assert "Cancel is possible until step 8; afterwards undo is a new change." in body
+    assert "under load up to" in body
+    assert "What writers will meet" not in body, "a plain index refuses nothing"
     assert not Change.objects.exists()
+
+
+def test_a_plan_names_what_writers_will_meet(client_of: ClientOf, linked: tuple[Table, Table]) -> None:
+    statement = "CREATE UNIQUE INDEX one ON trips (via) WHERE via <> ''"
+    body = words_of(client_of("sam").post("/changes/new/plan/", {"statement": statement}).content.decode())
+    assert "a row with the same via as another one" in body
+    assert "23505" in body
+    assert "also if the change fails later" in body
 
 
 def test_an_error_is_marked_at_its_place(client_of: ClientOf, flights: Table) -> None:

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from changes import proofs, services
 from changes.management.refusals import refusals, statement_of
+from changes.pages import writers
 from changes.pages.change_page import tables
 from changes.planning.custom_plan import MalformedPlan, read_plan
 from changes.review.check import find_faults
@@ -58,22 +59,26 @@ class Command(BaseCommand):
         for version in plan["versions"]:
             self.stdout.write(f"  {_numbers(plan, version)}: {_states(version)}")
         for step in plan["steps"]:
-            mark = "   (no rollback from here)" if step["number"] == plan["turn"] else ""
+            mark = "   (cancel is possible until here)" if step["number"] == plan["turn"] else ""
             self.stdout.write(f"{step['number'] + 1:3}  {step['text']}{mark}")
         for run in plan["reorganisations"]:
-            self.stdout.write(f"work: {run['text']}: {about}{run['rows']} rows, about {run['estimated_s']} s")
+            self.stdout.write(f"work: {run['text']}: {about}{run['rows']} rows, {_span(run['estimate'])}")
         for danger in plan["dangers"]:
             self.stdout.write(f"danger: {danger}")
+        for refusal in plan["refusals"]:
+            self.stdout.write(f"refused {writers.in_words(refusal)}")
         self.stdout.write(f"wait: {plan['waits']}")
         if plan["no_return"]:
             last = plan["no_return"]
-            self.stdout.write(f"no return from step {last['number'] + 1} on, {last['when']}: {last['why']}")
+            until = f"cancel is possible until step {last['number'] + 1}, {last['when']}"
+            self.stdout.write(f"{until}: {last['why']}; afterwards undo is a new change")
         self.stdout.write(f"rollback: {plan['rollback']['summary']}")
         for step in plan["rollback"]["steps"]:
             self.stdout.write(f"     {step}")
         for change in plan["behind"]:
             self.stdout.write(f"waits behind change {change['id']}: {change['statement']}")
-        self.stdout.write(f"reorganisations take about {plan['estimated_s']} s; waits for nodes come on top")
+        if plan["takes"]:
+            self.stdout.write(f"reorganisations take {_span(plan['takes'])}; waits for nodes come on top")
 
     def _judge(self, found: Json) -> None:
         for fault in found["faults"]:
@@ -81,6 +86,11 @@ class Command(BaseCommand):
             self.stdout.write(f"refused at step {fault['step']}{clauses}: {fault['why']}")
         for line in proofs.in_words(found["proof"]):
             self.stdout.write(line)
+
+
+def _span(estimate: Json) -> str:
+    """ "2.2 to 7.7 s, under load up to 61.6 s"."""
+    return f"{estimate['least_s']} to {estimate['most_s']} s, under load up to {estimate['loaded_s']} s"
 
 
 def _numbers(plan: Json, version: Json) -> str:

@@ -4,6 +4,7 @@ from changes.ddl.actions import UNNAMED, CreateIndex, CreateTable, DropIndex, Re
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import parse
 from changes.executor.events import CancelRequested, Event, LeaseLost, PauseRequested, ResumeRequested, RunFailed
+from changes.pages import writers
 from changes.plan.model import RUNS, Plan, describe
 from changes.planning.planner import make_plan
 from changes.planning.tables import KnownTables
@@ -23,6 +24,8 @@ def _plan(lab: Lab, match: Match) -> None:
         lab.world.say(f"{number + 1}. {describe(plan, step)}{mark}")
     for danger in plan.dangers:
         lab.world.say(f"warning: {danger}")
+    for refusal in writers.refusals(plan):
+        lab.world.say(f"refused {writers.in_words(refusal)}")
 
 
 @command("create .. | alter .. | drop ..", r"(?:create|alter|drop) .+", "submit a change; a worker starts it")

@@ -6,6 +6,7 @@ import pytest
 
 from catalog.text.descriptors import elements
 from changes.pages import preview
+from changes.pages.estimates import ROWS_PER_S, estimate, together
 from changes.pages.plan_json import plan_json
 from changes.pages.timeline import points
 from changes.plan.model import Plan, StepKind
@@ -59,8 +60,27 @@ def test_a_version_without_a_state_says_what_it_does(name: str, rows: list[str])
 
 @EVERY_KIND
 def test_every_reorganisation_of_weight_is_named(name: str) -> None:
-    weighty = [step.kind.value for step in PLANS[name].forward if step.kind in preview.COSTLY]
-    assert [run["kind"] for run in preview.reorganisations(PLANS[name], rows_a_second=10)] == weighty
+    weighty = [step.kind.value for step in PLANS[name].forward if step.kind in ROWS_PER_S]
+    assert [run["kind"] for run in preview.reorganisations(PLANS[name])] == weighty
+    assert (preview.takes(PLANS[name]) is None) == (not weighty)
+
+
+@pytest.mark.parametrize("rows", [0, 10, 1_000_000])
+def test_an_estimate_is_a_range_and_longer_under_load(rows: int) -> None:
+    for kind in ROWS_PER_S:
+        one = estimate(kind, rows)
+        assert 0 < one.least_s < one.most_s < one.loaded_s
+    both = together([estimate(StepKind.FILL, rows), estimate(StepKind.VERIFY, rows)])
+    assert both is not None
+    assert both.most_s == pytest.approx(estimate(StepKind.FILL, rows).most_s + estimate(StepKind.VERIFY, rows).most_s)
+
+
+def test_what_was_measured_lies_within_the_estimate() -> None:
+    """docs/benchmarks.md: an index of a million rows, and the same beside four writers that never pause."""
+    fill, verify = estimate(StepKind.FILL, 1_000_000), estimate(StepKind.VERIFY, 1_000_000)
+    assert all(fill.least_s < seen < fill.most_s for seen in (2.3, 2.9, 3.9))
+    assert all(verify.least_s < seen < verify.most_s for seen in (3.6, 4.1, 4.7))
+    assert 60 < fill.loaded_s < 90
 
 
 @pytest.mark.parametrize(

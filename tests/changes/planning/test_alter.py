@@ -304,10 +304,8 @@ DANGERS = [
     ("drop an optional column", "All values of town are lost; undoing the change later restores the column, not"),
     ("add a column, checked and unique", "have the same code the check fails, and the change rolls back."),
     ("add a column, checked and unique", "All rows get the same code: two rows are one too many."),
-    ("set not null", "From the first version on a write of NULL into name is refused."),
+    ("set not null", "Every row of people is read once; one without name makes the change roll back."),
     ("change a type", "Every row of people is rewritten: a text stands beside the date, then takes its place."),
-    ("change a type", "For one version after the swap a value that date can't hold is refused"),
-    ("rename a column", "Statements that say column name fail once their node has the new version"),
     ("set a default", "Rows that are there keep their town; only later inserts see the default."),
 ]
 
