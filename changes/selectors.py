@@ -27,7 +27,7 @@ from changes.models import IN_QUEUE, MOVING, OPEN, Approval, Change, Status, Ste
 from changes.pages.failure import failure
 from changes.pages.plan_json import plan_json, step_json
 from changes.pages.timeline import status_before_rollback
-from changes.plan.model import Plan, StepKind, plan_from_json
+from changes.plan.model import YIELDING, Plan, StepKind, plan_from_json
 from changes.plan.undo import undo_of
 from changes.queue import Place, ahead_of, free_to_move
 from leases import rules
@@ -304,8 +304,6 @@ def waits_for_leases() -> list[dict[str, Any]]:
 
 
 SILENT_S = 5.0
-YIELDING = frozenset({"fill", "delete", "purge"})
-"""The runs that give way to traffic, and that a throttle slows down; a verification only reads."""
 
 
 def runs_of(change_id: int) -> list[ReorgRun]:
@@ -316,7 +314,9 @@ def runs_of(change_id: int) -> list[ReorgRun]:
 def writing_run(runs: Iterable[ReorgRun]) -> ReorgRun | None:
     """Of a change's reorganisations the one that writes now, or will when it goes on (R11)."""
     begun = (RunState.WAITING, RunState.RUNNING)
-    return next((run for run in runs if run.kind in YIELDING and run.state in begun and not run.is_closed), None)
+    return next(
+        (run for run in runs if StepKind(run.kind) in YIELDING and run.state in begun and not run.is_closed), None
+    )
 
 
 def run_json(run: ReorgRun) -> dict[str, Any]:
@@ -355,6 +355,6 @@ def run_json(run: ReorgRun) -> dict[str, Any]:
 
 def _works(run: ReorgRun, pulse: ReorgPulse) -> float:
     """The share of its time that it works; less than all of it while it rests beside the traffic of nodes."""
-    if run.state != RunState.RUNNING or run.kind not in YIELDING:
+    if run.state != RunState.RUNNING or StepKind(run.kind) not in YIELDING:
         return 1.0
     return share_of_time(traffic=pulse.traffic, rows_per_s_max=pulse.rows_per_s_max)

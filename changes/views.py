@@ -20,8 +20,10 @@ from changes.ddl.resolve import NothingToDo
 from changes.executor.interventions import (
     THROTTLE_MAX,
     THROTTLE_MIN,
+    THROTTLE_STEPS,
     Intervention,
     NoRate,
+    nearest_step,
     rows_per_s_in,
     why_no_decision,
     why_no_throttle,
@@ -211,10 +213,17 @@ def _before_throttling(request: HttpRequest, found: services.Change, refusal: st
     """The change, the throttle in force, and a form; or why it is refused."""
     run = selectors.writing_run(selectors.runs_of(found.pk))
     refusal = refusal or why_no_throttle(selectors.standing_of(found), None, is_writing=run is not None)
+    shown = change_page.view(selectors.change_snapshot(found.pk), [])
+    rows_per_s = 0.0 if run is None else run.pulse.rows_per_s_max or run.pulse.rows_per_s
+    at = nearest_step(rows_per_s) if rows_per_s else len(THROTTLE_STEPS) - 1
     context = {
         "section": "changes",
         "refusal": refusal,
-        "change": change_page.view(selectors.change_snapshot(found.pk), []),
+        "change": shown,
+        "p": shown["progress"],
+        "steps": THROTTLE_STEPS,
+        "at": at,
+        "at_rows": THROTTLE_STEPS[at],
         "in_force": None if run is None else run.pulse,
         "limits": (THROTTLE_MIN, THROTTLE_MAX),
         "reason_chars_max": services.REASON_CHARS_MAX,

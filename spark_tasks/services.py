@@ -120,7 +120,7 @@ def status_of(run: ReorgRun) -> RunStatus:
         share=1.0 if is_done else pulse.share,
         rows_per_s=pulse.rows_per_s,
         is_stalled=is_running and pulse.is_stalled,
-        eta_s=eta_s(left=left, rows_per_s=pulse.rows_per_s, ranges_done=ranges.done) if is_running else None,
+        eta_s=eta_s(left=left, rows_per_s=pulse.rows_per_s) if is_running else None,
         seconds=_seconds(run),
         error=run.error,
         violations=run.violations,

@@ -3,7 +3,7 @@
    <main data-stream="change:3" data-seq="17">   what the page follows, and the last event it shows
    <div data-part="lanes">                        replaced (morphed) whenever the server has a newer one
    <ol data-story>                               gets every event of the stream once, newest first
-   <time data-until="..">, <time data-ago="..">  counted here, on the server's clock
+   <time data-until="..">, data-ago, data-since   counted here, on the server's clock
 
    Every event has a number; a number that is not the next one means something was missed, and is asked for. */
 
@@ -35,6 +35,9 @@
     }
     for (const time of document.querySelectorAll("[data-ago]")) {
       time.textContent = fill(words.ago, span(Math.max(0, (now() - Date.parse(time.dataset.ago)) / 1000)));
+    }
+    for (const time of document.querySelectorAll("[data-since]")) {
+      time.textContent = span(Math.max(0, (now() - Date.parse(time.dataset.since)) / 1000));
     }
     const shown = document.querySelector("[data-clock]");
     if (shown) shown.textContent = clock(now());

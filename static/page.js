@@ -85,6 +85,23 @@
     else if (word && !meaning.contains(event.target)) hide();
   });
 
+  /* A slider whose places stand for numbers, and the field of the number: each follows the other. */
+  const steps = (slider) => slider.dataset.steps.split(" ").map(Number);
+  const valueText = (slider) => slider.setAttribute("aria-valuetext", steps(slider)[slider.value].toLocaleString(document.documentElement.lang));
+  document.addEventListener("input", ({ target }) => {
+    const form = target.form;
+    if (target.matches?.("input[data-steps]")) {
+      form.elements[target.dataset.sets].value = steps(target)[target.value];
+      valueText(target);
+    } else if (target.matches?.("input[type=number]")) {
+      const slider = form?.querySelector(`input[data-sets="${target.name}"]`);
+      if (!slider || !target.value) return;
+      const above = steps(slider).findIndex((step) => step >= Number(target.value));
+      slider.value = above < 0 ? slider.max : above;
+      valueText(slider);
+    }
+  });
+
   /* The editor is heavy (115 kB) and comes only where somebody writes SQL, and only when it is asked for. */
   const fields = window.matchMedia("(min-width: 40rem)").matches ? document.querySelectorAll("textarea.sql[data-editor]") : [];
   for (const field of fields) import(field.dataset.editor).then((module) => module.dress(field));

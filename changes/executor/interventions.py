@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from math import log
 
 from catalog.text.numbers import whole_number
 from changes.executor.state import Direction, Execution, Mode
@@ -28,6 +29,8 @@ PAUSED = "paused"
 AWAITING = "awaiting"
 THROTTLE_MIN, THROTTLE_MAX = 1, 1_000_000_000
 """Rows per second. Slower than a row a second would be a pause that hears nothing meanwhile."""
+THROTTLE_STEPS = (*(n * 10**power for power in range(1, 6) for n in (1, 2, 5)), 1_000_000)
+"""The rows per second of a slider; any other number may be typed."""
 NUMBER_CHARS_MAX = 20
 ENDED = ("done", "failed", "cancelled")
 RETRIED = ("failed", "cancelled")
@@ -131,6 +134,11 @@ def why_no_throttle(standing: Standing, rows_per_s: int | None, *, is_writing: b
     if rows_per_s is not None and not THROTTLE_MIN <= rows_per_s <= THROTTLE_MAX:
         return f"a throttle is {THROTTLE_MIN} to {THROTTLE_MAX:,} rows per second: {rows_per_s} is not"
     return None
+
+
+def nearest_step(rows_per_s: float) -> int:
+    """The place of the slider that is nearest to a throttle."""
+    return min(range(len(THROTTLE_STEPS)), key=lambda at: abs(log(THROTTLE_STEPS[at] / max(rows_per_s, 1))))
 
 
 class NoRate(ValueError):

@@ -7,12 +7,14 @@ the browser, so that a page that shows the same is not sent again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import asdict
 from typing import Any
 
 from changes.executor.interventions import ENDED
 from changes.executor.state import whom
-from changes.pages.timeline import points, taken
+from changes.pages.estimates import ROWS_PER_S, estimate
+from changes.pages.timeline import points, span_s, taken
+from changes.plan.model import YIELDING, StepKind
 
 Json = dict[str, Any]
 MOVING = ("running", "waiting", "paused", "rolling_back")
@@ -153,14 +155,17 @@ def _versions(versions: Mapping[str, int], snapshot: Mapping[str, Any]) -> str:
 
 
 def progress(snapshot: Mapping[str, Any]) -> Json | None:
-    """The progress of the reorganisation that runs now."""
+    """The progress of the reorganisation that runs now; an estimate for as long as no rate is known."""
     step = snapshot["step"]
     if step is None or not step["is_reorganisation"]:
         return None
     run = next((r for r in snapshot["runs"] if (r["kind"], r["version"]) == (step["kind"], step["version"])), None)
     if run is None:
         return None
+    kind, left = StepKind(run["kind"]), run["rows_total"] - run["rows_done"]
     return dict(run) | {
+        "estimate": asdict(estimate(kind, left)) if kind in ROWS_PER_S and left > 0 else None,
+        "yields": kind in YIELDING,
         "done": run["rows_done"],
         "total": run["rows_total"],
         "percent": int(100 * run["share"]),
@@ -174,10 +179,3 @@ def _taken(step: Mapping[str, Any]) -> Json:
     kept = ("text", "started_at", "waited_s", "is_back", "tries")
     took_s = span_s(step["started_at"], step["ended_at"])
     return {name: step[name] for name in kept} | {"whom": whom(step["waited_for"]), "took_s": took_s}
-
-
-def span_s(start: str | None, end: str | None) -> float | None:
-    """Seconds between two moments; None while one is missing."""
-    if start is None or end is None:
-        return None
-    return round((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds(), 3)

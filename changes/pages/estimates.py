@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from changes.plan.model import StepKind
+from changes.plan.model import YIELDING, StepKind
 from spark_tasks.runs.pacing import RESTS_MAX
 
 START_S = (0.2, 1.0)
@@ -20,9 +20,8 @@ ROWS_PER_S = {
     StepKind.VERIFY: (150_000, 300_000),
     StepKind.DELETE: (100_000, 500_000),
 }
-YIELDING = frozenset({StepKind.FILL, StepKind.DELETE})
-"""They rest beside traffic; a verification only shares the processor with it."""
 SHARED = 3.0
+"""What does not rest beside traffic shares the processors with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,38 @@ def sentence(seconds: Sequence[Second], works: Sequence[Work]) -> dict[str, Any]
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """So many seconds: p50 and p99 of their statements on average, p99 at worst, and how many ran a second."""
+
+    seconds: int
+    p50: float | None
+    p99: float | None
+    p99_worst: float | None
+    rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The seconds before a change began, and those while it moved tables; what came after it is in neither."""
+
+    before: Span
+    during: Span
+
+
+def beside(seconds: Sequence[Second], work: Work) -> Beside:
+    """What statements took before one change and during it."""
+    return Beside(
+        _span([one for one in seconds if one.at <= work.began]),
+        _span([one for one in seconds if _is_within(one, [work])]),
+    )
+
+
+def _span(seconds: Sequence[Second]) -> Span:
+    worst = max(_known(p99, seconds), default=None)
+    return Span(len(seconds), _mean(p50, seconds), _mean(p99, seconds), worst, _mean(rate, seconds))
+
+
 def rows(seconds: Sequence[Second]) -> list[Second]:
     """The table twin: a few rows, each of several seconds."""
     each = -(-len(seconds) // TWIN_ROWS) or 1

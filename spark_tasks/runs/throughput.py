@@ -18,9 +18,6 @@ GAPS_MAX = 3.0
 """A pause is a stall once it is so many times as long as the longest of late."""
 
 
-RANGES_BEFORE_ETA = 3
-
-
 @dataclass(slots=True)
 class Rate:
     """Of one attempt. `rows_per_s_max` is the throttle in force."""
@@ -65,6 +62,6 @@ class Rate:
         return max(throttled, *(later[0] - sooner[0] for sooner, later in steps))
 
 
-def eta_s(*, left: int, rows_per_s: float, ranges_done: int) -> float | None:
-    """Seconds until the rows that are left are done; None while the rate says nothing yet."""
-    return left / rows_per_s if ranges_done >= RANGES_BEFORE_ETA and rows_per_s > 0 else None
+def eta_s(*, left: int, rows_per_s: float) -> float | None:
+    """Seconds until the rows that are left are done; None until rows were seen to come."""
+    return left / rows_per_s if rows_per_s > 0 else None

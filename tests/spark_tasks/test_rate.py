@@ -56,10 +56,9 @@ def test_a_stall_is_distinguished_from_slow_rows(rate: Rate, now: float, is_stal
     assert rate.is_stalled(now) is is_stalled
 
 
-def test_time_left_is_known_after_three_ranges() -> None:
-    assert eta_s(left=100, rows_per_s=10, ranges_done=2) is None
-    assert eta_s(left=100, rows_per_s=10, ranges_done=3) == 10
-    assert eta_s(left=100, rows_per_s=0, ranges_done=3) is None
+def test_time_left_is_known_as_soon_as_rows_come() -> None:
+    assert eta_s(left=100, rows_per_s=0) is None
+    assert eta_s(left=100, rows_per_s=heard((0, 0), (0.5, 10)).rows_per_s) == 5
 
 
 # --- as it is kept

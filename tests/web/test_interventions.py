@@ -269,6 +269,8 @@ def test_a_page_sets_a_throttle_and_ends_it(client_of: ClientOf, filling: Change
     form = sam.get(url).content.decode()
     assert "Now: 500 rows per second." in form
     assert 'value="500"' in form
+    assert 'value="5" aria-valuetext="500"' in form, "the slider stands there, too"
+    assert 'value="the shop is open"' in form
     assert sam.post(url, {"rows": "", "off": "1"}).status_code == 302
     assert throttle_of(filling) == (None, "")
 

@@ -542,6 +542,24 @@ def test_a_run_says_when_it_gives_way_to_traffic(
     assert says in seen
 
 
+@pytest.mark.parametrize(
+    ("rate", "says"),
+    [
+        pytest.param(0.0, "to 1.2 s; under load up to 9.3 s estimated, until rows come", id="before the first rows"),
+        pytest.param(5_000.0, "Time left 5.0 s", id="from the first rows on, however few ranges there are"),
+    ],
+)
+def test_time_left_is_known_from_the_first_seconds_on(change: Change, rate: float, says: str) -> None:
+    run = ReorgRun.objects.create(
+        change_id=change.pk, table_id=change.table_id, kind="fill", version=4, elements=[], state=RunState.RUNNING
+    )
+    ReorgPulse.objects.create(run=run, rows_per_s=rate, rows_total=26_000, rows_done=1_000)
+    step = {"is_reorganisation": True, "kind": "fill", "version": 4}
+    [shown] = [selectors.run_json(run) for run in selectors.runs_of(change.pk)]
+    seen = page.progress({"step": step, "runs": [shown]})
+    assert says in words_of(render_to_string("parts/progress.html", {"p": seen, "small": False}))
+
+
 def test_a_failed_change_says_why_once_with_a_count_and_the_first_rows(
     client_of: ClientOf, linked: tuple[Table, Table]
 ) -> None:
@@ -557,9 +575,9 @@ def test_a_failed_change_says_why_once_with_a_count_and_the_first_rows(
     message = f"7602 rows break constraint via_known, the first 10: {', '.join(rows)}"
     Change.objects.filter(pk=change.pk).update(status=Status.FAILED, error={"message": message})
     seen = words_of(client_of("lea").get(f"/changes/{change.pk}/").content.decode())
-    assert "7\u202f602 rows of trips refer by via to what is not in airports (code)." in seen
-    assert "The first 10 of 7\u202f602" in seen
-    assert [seen.count(f"&#x27;X{number}&#x27;") for number in range(10)] == [1] * 10
+    assert "7 602 rows of trips refer by via to what is not in airports (code)." in seen
+    assert "The first 10 of 7 602" in seen
+    assert [seen.count(f"'X{number}'") for number in range(10)] == [1] * 10
     assert "row id = " not in seen
-    assert "NOT EXISTS (SELECT 1 FROM &quot;airports&quot; AS referenced" in seen
+    assert 'NOT EXISTS (SELECT 1 FROM "airports" AS referenced' in seen
     assert f'href="/changes/{change.pk}/retry/"' in client_of("sam").get(f"/changes/{change.pk}/").content.decode()

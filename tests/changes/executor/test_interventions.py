@@ -6,7 +6,18 @@ from dataclasses import replace
 import pytest
 
 from changes.executor.events import CancelRequested, PauseRequested, RefuseCancel, ResumeRequested
-from changes.executor.interventions import Intervention, Standing, why_not, why_not_each, why_not_whose
+from changes.executor.interventions import (
+    THROTTLE_MAX,
+    THROTTLE_MIN,
+    THROTTLE_STEPS,
+    Intervention,
+    Standing,
+    nearest_step,
+    why_no_retry,
+    why_not,
+    why_not_each,
+    why_not_whose,
+)
 from changes.executor.machine import step
 from changes.executor.state import Direction, Execution, Mode
 from changes.plan.model import Plan, StepKind
@@ -69,6 +80,30 @@ def test_the_machine_takes_what_is_allowed_and_refuses_a_cancel_in_the_same_word
             _, effects = step(standing.state, event("bob"), 0.0)
             refused = [effect.reason for effect in effects if isinstance(effect, RefuseCancel)]
             assert refused == ([] if why is None else [why])
+
+
+def test_a_slider_stands_at_the_step_that_is_nearest() -> None:
+    assert [THROTTLE_STEPS[nearest_step(rows)] for rows in (0.4, 10, 13, 18, 499, 160_000, 10**9)] == [
+        10, 10, 10, 20, 500, 200_000, 1_000_000,
+    ]  # fmt: skip
+    assert all(THROTTLE_MIN <= step <= THROTTLE_MAX for step in THROTTLE_STEPS)
+
+
+@pytest.mark.parametrize(
+    ("status", "alike", "why"),
+    [
+        pytest.param("failed", None, None, id="a failed one"),
+        pytest.param("cancelled", None, None, id="a cancelled one"),
+        pytest.param("done", None, "there is nothing to try again", id="one that is done"),
+        pytest.param("rolling_back", None, "has not ended: it is rolling back", id="one that is under way"),
+        pytest.param("failed", (9, "queued"), "change 9 tries the same already: it is queued", id="tried already"),
+    ],
+)
+def test_a_statement_is_submitted_again_when_that_makes_sense(
+    status: str, alike: tuple[int, str] | None, why: str | None
+) -> None:
+    assert (why or "") in (why_no_retry(7, status, alike) or "")
+    assert (why_no_retry(7, status, alike) is None) is (why is None)
 
 
 def standing(status: str = "running", *requests: str, **of: object) -> Standing:

@@ -146,3 +146,53 @@ def test_of_several_tables_each_version_is_reported_by_name(others: tuple[int | 
     ]
     told = [" ".join(f"{one['table']} {one['version']}" for one in s["tables"]) for s in points(there, 0) if s["state"]]
     assert ", ".join(told) == versions
+
+
+# --- durations
+
+
+AT = "2026-03-04T12:00:{:06.3f}+00:00"
+
+
+def timed(ends: dict[int, float], *, waited_for: dict[int, list[str]]) -> list[dict[str, Any]]:
+    """The steps, each begun when the one before it ended: seconds after noon."""
+    shown, began = [], 0.0
+    for one in steps():
+        ended = ends.get(one["number"])
+        times = {"started_at": None if began is None else AT.format(began), "ended_at": ended and AT.format(ended)}
+        shown.append(one | times | {"waited_for": waited_for.get(one["number"], [])})
+        began = ended
+    return shown
+
+
+def test_every_point_says_how_long_it_took_and_for_whom_it_waited() -> None:
+    ends = {0: 0.5, 1: 2.5, 2: 2.75, 3: 3.0, 4: 5.0, 5: 8.0, 6: 8.0, 7: 8.5, 8: 9.5, 9: 10.0}
+    line = points(timed(ends, waited_for={1: ["n3 on flights", "n2 on flights"]}), 10, is_over=True)
+    assert [(one["state"] or one["kind"], one["took_s"], one["whom"]) for one in line] == [
+        ("absent", None, ""),
+        ("delete-only", 2.25, ""),
+        ("wait", 2.0, "n3, n2 on flights"),
+        ("write-only", 5.75, ""),
+        ("wait", 0.25, ""),
+        ("reorganise", 5.0, ""),
+        ("public", None, ""),
+        ("wait", 1.0, ""),
+        ("tidy", 0.5, ""),
+    ]
+    reorganise = next(one for one in line if one["kind"] == "reorganise")
+    assert [(work["kind"], work["took_s"]) for work in reorganise["works"]] == [
+        ("fill", 2.0), ("verify", 3.0), ("close", 0.0),
+    ]  # fmt: skip
+
+
+def test_the_point_where_it_is_counts_from_its_beginning() -> None:
+    """In the browser: what the server sends stays the same meanwhile."""
+    line = points(timed({0: 0.5, 1: 2.5, 2: 2.75, 3: 3.0, 4: 5.0}, waited_for={}), 5)
+    now = next(one for one in line if one["when"] == "current")
+    assert (now["kind"], now["since"], now["took_s"]) == ("reorganise", AT.format(3.0), None)
+    assert [one["since"] for one in line if one["when"] != "current"] == [None] * (len(line) - 1)
+    assert next(one for one in line if one["state"] == "write-only")["took_s"] is None, "it lasts"
+
+
+def test_a_plan_has_no_durations() -> None:
+    assert {(one["took_s"], one["since"], one["whom"]) for one in points(steps(), -1)} == {(None, None, "")}

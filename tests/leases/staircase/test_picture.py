@@ -9,7 +9,7 @@ import pytest
 from leases.samples import Sample
 from leases.staircase.facts import SECONDS_MAX, Facts, Second, Walk, from_json, to_json
 from leases.staircase.lanes import LAGGARDS, LANES_MAX
-from leases.staircase.plots import POINTS_MAX
+from leases.staircase.plots import POINTS_MAX, Span, beside
 from leases.staircase.seconds import seconds_of
 from leases.staircase.stops import STOPS_MAX
 from tests.leases.staircase.drawn import Mark, Work, facts, picture, steady, use, version
@@ -221,3 +221,30 @@ def test_a_node_whose_clock_is_off_adds_no_seconds(off: float) -> None:
     wrong = right | {"n2": [sample(106 + off + at, 50) for at in range(60)]}
     assert seconds_of(wrong, 106.0) == seconds_of(right, 106.0)
     assert seconds_of({"n2": wrong["n2"]}, 106.0) == {}
+
+
+# --- statements before a change and during it
+
+
+def second(at: float, p50: float | None = 1.0, p99: float | None = 9.0, rate: float = 400.0) -> Second:
+    return Second(at, rate, p50, p99)
+
+
+def test_what_comes_after_a_change_is_neither_before_nor_during_it() -> None:
+    seconds = [second(1.0), second(2.0, p50=3.0, p99=11.0), second(4.0, 2.0, 30.0, 100.0), second(9.0, 50.0, 900.0)]
+    found = beside(seconds, Work(3, 2.5, 6.0, "done"))
+    assert found.before == Span(2, 2.0, 10.0, 11.0, 400.0)
+    assert found.during == Span(1, 2.0, 30.0, 30.0, 100.0)
+
+
+def test_a_change_under_way_has_its_seconds_up_to_now_and_a_silent_one_has_none() -> None:
+    found = beside([second(1.0), second(9.0)], Work(3, 2.5, None, "running"))
+    assert (found.before.seconds, found.during.seconds) == (1, 1)
+    silent = beside([second(1.0, None, None, 0.0)], Work(3, 2.5, None, "running"))
+    assert (silent.before, silent.during) == (Span(1, None, None, None, 0.0), Span(0, None, None, None, None))
+
+
+def test_a_picture_of_several_changes_compares_none_of_them() -> None:
+    works = (Work(3, 2.5, 6.0, "done"), Work(4, 7.0, 8.0, "done"))
+    assert picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, works=works))["beside"] is None
+    assert picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, works=works[:1]))["beside"] is not None
