@@ -5,7 +5,7 @@ change_page    a change as its page shows it
 timeline       its steps on a line
 preview        what a plan will do
 writers        the statements that it makes nodes refuse, from which version on
-estimates      how long a reorganisation takes, before there is a rate to see
+estimates      the time that a reorganisation will take, before there is a rate to see
 refused        a statement that cannot become a plan
 failure        the cause of a failed change, and the query that finds its rows
 failure_codes  which SQLSTATE a change failed with

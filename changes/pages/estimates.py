@@ -1,4 +1,4 @@
-"""How long a reorganisation takes, before there is a rate to see: from so many seconds to so many, and under load.
+"""Estimates of a reorganisation before there is a rate to see: from so many seconds to so many, and under load.
 
 Measured on the demo machine with its two cores (`docs/benchmarks.md`): a fill does 250,000 to 500,000 rows a second
 when nobody else works, a verification 200,000 to 300,000; beside four writers that never pause a fill of a million rows

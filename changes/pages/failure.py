@@ -138,7 +138,8 @@ def _query(plan: Plan, version: Descriptor, columns: Collection[ColumnId], where
     if plan.base is None:
         return {"query": None}
     names = dict.fromkeys([*_key_of(version), *(version.column(column).name for column in sorted(columns))])
-    return {"query": f"SELECT {', '.join(map(quoted, names))}\nFROM {_source(plan, version, columns)}\nWHERE {where}"}
+    read = f"SELECT {', '.join(map(quoted, names))}\nFROM {_source(plan, version, columns)}"
+    return {"query": f"{read}\nWHERE {where}\nORDER BY {', '.join(map(quoted, _key_of(version)))}"}
 
 
 def _source(plan: Plan, version: Descriptor, columns: Collection[ColumnId]) -> str:

@@ -52,7 +52,7 @@ WORDS = {
 
 
 def refusals(plan: Plan) -> list[Json]:
-    """What is refused, in the order of the versions from which on it is: each with its kind, code, and names.
+    """The refusals in the order of the versions from which on they are made: each with its kind, code, and names.
 
     `number` is that of the step that publishes the version; `rule` and `other` are what else the kind has to name.
     """
@@ -124,7 +124,7 @@ def _referring(plan: Plan, version: Descriptor, foreign_key: Constraint) -> Iter
 
 
 def _hidden(plan: Plan, element: Element) -> Iterator[Json]:
-    """What statements may name no longer."""
+    """A name that statements may use no longer."""
     assert plan.base is not None, "what leaves public was there"
     if element.kind.family is Family.TABLE:
         yield _refusal("table", UNDEFINED_TABLE, element.name, [])

@@ -94,7 +94,7 @@ class Beside:
 
 
 def beside(seconds: Sequence[Second], work: Work) -> Beside:
-    """What statements took before one change and during it."""
+    """The statements before one change and during it."""
     return Beside(
         _span([one for one in seconds if one.at <= work.began]),
         _span([one for one in seconds if _is_within(one, [work])]),

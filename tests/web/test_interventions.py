@@ -224,7 +224,7 @@ def test_a_retry_that_makes_no_sense_is_refused_with_409_and_the_reason(client_o
 
 def test_a_retry_of_what_is_impossible_now_says_why(client_of: ClientOf, flights: Table) -> None:
     change = failed(ONE_DEST)
-    Table.objects.filter(pk=flights.pk).update(name="trips")
+    Table.objects.filter(pk=flights.pk).update(state=Table.State.DROPPED)
     answer = client_of("sam").post(f"/changes/{change.pk}/retry/")
     assert answer.status_code == 409
     assert "flights&quot; does not exist" in answer.content.decode()

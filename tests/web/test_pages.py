@@ -209,9 +209,9 @@ def test_the_plan_is_shown_before_anything_is_stored(client_of: ClientOf, flight
 
 
 def test_a_plan_names_what_writers_will_meet(client_of: ClientOf, linked: tuple[Table, Table]) -> None:
-    statement = "CREATE UNIQUE INDEX one ON trips (via) WHERE via <> ''"
+    statement = "CREATE UNIQUE INDEX one ON trips (code) WHERE code <> ''"
     body = words_of(client_of("sam").post("/changes/new/plan/", {"statement": statement}).content.decode())
-    assert "a row with the same via as another one" in body
+    assert "a row with the same code as another one" in body
     assert "23505" in body
     assert "also if the change fails later" in body
 
