@@ -78,7 +78,7 @@ def _start(steps: Sequence[Mapping[str, Any]]) -> Json:
     moved = first["transitions"] if first else []
     state = moved[0]["before"] if moved else "public" if first else None
     version = first["version"] - 1 if first else None
-    point = {"kind": "state", "state": state, "version": version, "when": "done", "works": [], "number": -1}
+    point: Json = {"kind": "state", "state": state, "version": version, "when": "done", "works": [], "number": -1}
     return point | {"began": None, "ended": None, "took_s": None, "since": None, "whom": ""}
 
 
