@@ -41,7 +41,9 @@ def test_a_plan_is_printed_as_steps_with_its_dangers():
     made()
     shown = run("plan", "CREATE INDEX by_age ON users (age)")
     assert "publish users@3: index by_age absent -> delete-only" in shown
-    assert "(no rollback from here)" in shown
+    assert "(cancel is possible until here)" in shown
+    assert "cancel is possible until step 8, once it is published: " in shown
+    assert "under load up to" in shown
     assert "danger: Every row of users is read once" in shown
     assert not Change.objects.filter(status="queued").exists()
 
