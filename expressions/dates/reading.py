@@ -62,7 +62,12 @@ class OffsetOutOfRange(BadValue):
 
 def read(sql_type: SqlType, text: str, style: TimeStyle, now: dt.datetime | None) -> dt.date | dt.datetime:
     """The date, timestamp or timestamptz (in UTC) that a text means. Raises a `BadValue`, or `NeedsNow`."""
-    day, clock, zone = Reader(sql_type, text, style, now).read()
+    try:
+        day, clock, zone = Reader(sql_type, text, style, now).read()
+    except BadValue:
+        raise
+    except (ValueError, OverflowError):  # a day that the calendar does not have
+        raise DatetimeOutOfRange(f'date/time field value out of range: "{text}"') from None
     if sql_type is SqlType.DATE:
         return day.date()
     try:
@@ -118,20 +123,20 @@ class Reader:
             if char.isspace() or char in ",;()":
                 place += 1
                 continue
-            if char.isascii() and char.isdigit():
+            if _digit(char):
                 kind, end = _numeric_field(text, place)
             elif char == "." and _is_digit(text, place + 1):
-                kind, end = "number", _while(text, place + 1, str.isdigit)
-            elif char.isascii() and char.isalpha():
+                kind, end = "number", _while(text, place + 1, _digit)
+            elif _letter(char):
                 kind, end = _word_field(text, place)
             elif char in "+-":
                 start = _while(text, place + 1, str.isspace)
                 if _is_digit(text, start):
-                    end = _while(text, start, lambda c: c.isdigit() or c in ":.-")
+                    end = _while(text, start, lambda c: _digit(c) or c in ":.-")
                     fields.append(("offset", char + text[start:end]))
                     place = end
                     continue
-                end = _while(text, start, str.isalpha)
+                end = _while(text, start, _letter)
                 if end == start:
                     raise self._malformed()
                 kind, place = "word", start
@@ -391,8 +396,16 @@ NAMES = {
 }
 
 
+def _digit(char: str) -> bool:
+    return "0" <= char <= "9"
+
+
+def _letter(char: str) -> bool:
+    return "a" <= char <= "z"
+
+
 def _is_digit(text: str, place: int) -> bool:
-    return place < len(text) and text[place] in "0123456789"
+    return place < len(text) and _digit(text[place])
 
 
 def _while(text: str, place: int, holds: Callable[[str], bool]) -> int:
@@ -404,26 +417,26 @@ def _while(text: str, place: int, holds: Callable[[str], bool]) -> int:
 
 def _numeric_field(text: str, start: int) -> tuple[str, int]:
     """The kind of a field that begins with a digit, and its end."""
-    end = _while(text, start, str.isdigit)
+    end = _while(text, start, _digit)
     if end < len(text) and text[end] == ":":
-        return "time", _while(text, end, lambda c: c.isdigit() or c in ":.")
+        return "time", _while(text, end, lambda c: _digit(c) or c in ":.")
     if end < len(text) and text[end] in "-/.":
         delimiter, end = text[end], end + 1
         if _is_digit(text, end):
-            end = _while(text, end, str.isdigit)
+            end = _while(text, end, _digit)
             if end < len(text) and text[end] == delimiter:
-                return "date", _while(text, end, lambda c: c.isdigit() or c == delimiter)
+                return "date", _while(text, end, lambda c: _digit(c) or c == delimiter)
             return ("number" if delimiter == "." else "date"), end
-        return "date", _while(text, end, lambda c: c.isalnum() or c == delimiter)
+        return "date", _while(text, end, lambda c: _digit(c) or _letter(c) or c == delimiter)
     return "number", end
 
 
 def _word_field(text: str, start: int) -> tuple[str, int]:
     """The kind of a field that begins with a letter, and its end: names of zones hold more than letters."""
-    end = _while(text, start, str.isalpha)
+    end = _while(text, start, _letter)
     if end < len(text):
         char = text[end]
         goes_on = char in "-/." or ((char == "+" or _is_digit(text, end)) and text[start:end] not in WORDS)
         if goes_on:
-            return "date", _while(text, end, lambda c: c.isalnum() or c in "+-/._:")
+            return "date", _while(text, end, lambda c: _digit(c) or _letter(c) or c in "+-/._:")
     return "word", end
